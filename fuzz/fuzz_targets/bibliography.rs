@@ -3,8 +3,8 @@
 #![no_main]
 
 use deliberate_citations::{
-    BibRecord, Entry, read_any, read_bibtex, read_csl_json, read_reference, read_ris, to_bibtex,
-    to_csl_json, to_csv, to_endnote, to_ris,
+    BibRecord, BibliographyEntry, read_any, read_bibtex, read_csl_json, read_reference, read_ris,
+    to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
     for problem in &problems {
         assert!((1..=lines + 1).contains(&problem.line), "{problem:?}");
     }
-    let entries = entries_of(&records);
+    let entries = to_entries(&records);
     let bibtex = to_bibtex(&entries);
     for again in [
         read_bibtex(&bibtex).0,
@@ -24,17 +24,17 @@ fuzz_target!(|text: &str| {
         assert_eq!(again.len(), records.len(), "{bibtex}");
     }
     // Reading may learn something (what is on arXiv is a preprint); after that nothing changes.
-    let learnt = to_bibtex(&entries_of(&read_bibtex(&bibtex).0));
-    let again = to_bibtex(&entries_of(&read_bibtex(&learnt).0));
+    let learnt = to_bibtex(&to_entries(&read_bibtex(&bibtex).0));
+    let again = to_bibtex(&to_entries(&read_bibtex(&learnt).0));
     assert_eq!(again, learnt);
     let _ = (to_csv(&entries), to_endnote(&entries));
     let _ = text.lines().take(4).map(read_reference).count();
 });
 
-fn entries_of(records: &[BibRecord]) -> Vec<Entry<'_>> {
+fn to_entries(records: &[BibRecord]) -> Vec<BibliographyEntry<'_>> {
     let mut entries = Vec::new();
     for BibRecord { key, article } in records {
-        entries.push(Entry {
+        entries.push(BibliographyEntry {
             key: Some(key),
             article,
         });

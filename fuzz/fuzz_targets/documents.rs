@@ -5,7 +5,7 @@
 use std::io::{Cursor, Write};
 use std::time::Duration;
 
-use deliberate_extract::{Format, Limits, extract};
+use deliberate_extract::{DocumentFormat, ExtractLimits, extract};
 use libfuzzer_sys::fuzz_target;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -19,22 +19,25 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let (format, bytes) = match kind % 5 {
-        0 => (Format::Html, text.to_vec()),
-        1 => (Format::Markdown, text.to_vec()),
-        2 => (Format::Text, text.to_vec()),
-        3 => (Format::Docx, packed(&[("word/document.xml", text)])),
+        0 => (DocumentFormat::Html, text.to_vec()),
+        1 => (DocumentFormat::Markdown, text.to_vec()),
+        2 => (DocumentFormat::Text, text.to_vec()),
+        3 => (
+            DocumentFormat::Docx,
+            zip_files(&[("word/document.xml", text)]),
+        ),
         _ => (
-            Format::Epub,
-            packed(&[
+            DocumentFormat::Epub,
+            zip_files(&[
                 ("META-INF/container.xml", CONTAINER.as_bytes()),
                 ("b.opf", PACKAGE.as_bytes()),
                 ("c.xhtml", text),
             ]),
         ),
     };
-    let limits = Limits {
+    let limits = ExtractLimits {
         time: Duration::from_secs(5),
-        ..Limits::default()
+        ..ExtractLimits::default()
     };
     let Ok(document) = extract(&bytes, format, &limits) else {
         return;
@@ -59,7 +62,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn packed(parts: &[(&str, &[u8])]) -> Vec<u8> {
+fn zip_files(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     let plain = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     for (name, bytes) in parts {

@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let [method, headers, body @ ..] = data else {
         return;
     };
-    stack::read(body);
+    stack::check_message_reader(body);
     let bit = |number: u8| headers & (1 << number) != 0;
     let mut request = Request::builder()
         .method(&METHODS[usize::from(method % 8)])

@@ -10,7 +10,7 @@ mod stack;
 use http::{HeaderValue, Request};
 use libfuzzer_sys::fuzz_target;
 
-const NAMES: [&str; 16] = [
+const HEADER_NAMES: [&str; 16] = [
     "host",
     "origin",
     "authorization",
@@ -37,7 +37,7 @@ const BODIES: [&str; 4] = [
 ];
 
 /// More than this many headers are turned away before a request is made of them.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 fuzz_target!(|data: &[u8]| {
     let [choice, rest @ ..] = data else {
@@ -56,10 +56,10 @@ fuzz_target!(|data: &[u8]| {
             request = request.header(name, usual);
         }
     }
-    for line in lines.take(MOST_HEADERS) {
+    for line in lines.take(MAX_HEADERS) {
         let [name, value @ ..] = line else { continue };
         if let Ok(value) = HeaderValue::from_bytes(value) {
-            request = request.header(NAMES[usize::from(name % 16)], value);
+            request = request.header(HEADER_NAMES[usize::from(name % 16)], value);
         }
     }
     stack::send(request, BODIES[usize::from(choice % 4)].as_bytes());

@@ -2,7 +2,7 @@
 //! rejection a line of JSON that can be sent back.
 #![no_main]
 
-use deliberate_server::stdio::{Incoming, Line, Lines, Rejection, read_line};
+use deliberate_server::stdio::{IncomingMessage, LineSplitter, RpcRejection, StdioLine, read_line};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 256;
@@ -11,29 +11,29 @@ fuzz_target!(|data: &[u8]| {
     let (cut, bytes) = data.split_first().unwrap_or((&0, &[]));
     let cut = usize::from(*cut).min(bytes.len());
     let (head, tail) = bytes.split_at(cut);
-    let mut lines = Lines::new(LIMIT);
-    lines.push(head, check);
-    lines.push(tail, check);
+    let mut lines = LineSplitter::new(LIMIT);
+    lines.push(head, check_line);
+    lines.push(tail, check_line);
     if let Some(rest) = lines.finish() {
-        check(rest);
+        check_line(rest);
     }
 });
 
-fn check(line: Line) {
+fn check_line(line: StdioLine) {
     match line {
-        Line::Whole(line) => {
+        StdioLine::Complete(line) => {
             assert!(line.len() <= LIMIT);
             for incoming in read_line(&line) {
-                if let Incoming::Rejected(rejection) = incoming {
-                    sendable(&rejection);
+                if let IncomingMessage::Rejected(rejection) = incoming {
+                    check_sendable(&rejection);
                 }
             }
         }
-        Line::TooLong { id } => sendable(&Rejection::too_long(id, LIMIT)),
+        StdioLine::TooLong { id } => check_sendable(&RpcRejection::too_long(id, LIMIT)),
     }
 }
 
-fn sendable(rejection: &Rejection) {
+fn check_sendable(rejection: &RpcRejection) {
     let line = rejection.to_line();
     let message: serde_json::Value = serde_json::from_slice(&line).expect("a rejection is JSON");
     assert!(!line[..line.len() - 1].contains(&b'\n'));

@@ -21,7 +21,7 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_adapter::{Adapter, AdapterConfig, Chain, ServerConfig, chain::ChainEvent};
+use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig, ToolLoop, chain::ToolLoopEvent};
 use deliberate_thinker::{OpenAi, OpenAiSettings};
 
 #[tokio::main(flavor = "current_thread")]
@@ -29,14 +29,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = env::args().skip(1);
     let question = words.next().ok_or("what is the question?")?;
     let servers: Result<Vec<_>, _> = words.enumerate().map(server).collect();
-    let adapter = Adapter::new(AdapterConfig::of(servers?))?;
+    let adapter = Adapter::new(AdapterConfig::from_servers(servers?))?;
     let functions = adapter.to_functions().await?;
-    for failed in &functions.failed {
+    for failed in &functions.errors {
         println!("[left out: {failed}]");
     }
-    let chain = Chain::new(Arc::new(model()?)).with(functions.functions);
-    let answer = chain.run_telling(question, &show).await?;
-    println!("\n[{} turns, {} calls]", answer.turns, answer.called.len());
+    let chain = ToolLoop::new(Arc::new(model()?)).with_tools(functions.functions);
+    let answer = chain.run_with_events(question, &print_event).await?;
+    println!("\n[{} turns, {} calls]", answer.turns, answer.calls.len());
     adapter.close().await;
     Ok(())
 }
@@ -56,19 +56,19 @@ fn model() -> Result<OpenAi, Box<dyn std::error::Error>> {
     Ok(OpenAi::new(OpenAiSettings {
         model: env::var("MODEL").ok(),
         api_key: env::var("MODEL_KEY").ok().map(Into::into),
-        ..OpenAiSettings::at(url)
+        ..OpenAiSettings::for_url(url)
     })?)
 }
 
-fn show(event: ChainEvent) {
+fn print_event(event: ToolLoopEvent) {
     match event {
-        ChainEvent::Text(text) => {
+        ToolLoopEvent::Text(text) => {
             print!("{text}");
             // The reader may be gone.
             drop(io::stdout().flush());
         }
-        ChainEvent::Calling(call) => println!("[{} {}]", call.name, call.arguments),
-        ChainEvent::Again => println!("\n[once more]"),
+        ToolLoopEvent::CallStarted(call) => println!("[{} {}]", call.name, call.arguments),
+        ToolLoopEvent::Restart => println!("\n[once more]"),
         _ => {}
     }
 }

@@ -9,7 +9,7 @@ use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig};
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 
-const AT_ONCE: usize = 64;
+const CONCURRENCY: usize = 64;
 const WARM_UP: usize = 50;
 
 #[tokio::main]
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let calls: usize = words.next().ok_or("how many calls?")?.parse()?;
     let command = words.next().ok_or("which server?")?;
     let server = ServerConfig::stdio("up", command, words);
-    let adapter = Adapter::new(AdapterConfig::of([server]))?;
+    let adapter = Adapter::new(AdapterConfig::from_servers([server]))?;
     let functions = adapter.to_functions().await?;
     let echo = functions.get("up__echo").ok_or("the server has no echo")?;
     for _ in 0..WARM_UP {
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
     let mut running = stream::iter(0..calls)
         .map(|_| echo.spawn(json!({ "text": "hello" })))
-        .buffer_unordered(AT_ONCE);
+        .buffer_unordered(CONCURRENCY);
     while let Some(done) = running.next().await {
         done??;
     }

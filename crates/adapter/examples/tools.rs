@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     } else {
         ServerConfig::stdio("server", command, args)
     };
-    let adapter = Adapter::new(AdapterConfig::of([server]))?;
+    let adapter = Adapter::new(AdapterConfig::from_servers([server]))?;
     let functions = adapter.to_functions().await?;
     for function in &functions.functions {
         let description = function.description().lines().next().unwrap_or_default();

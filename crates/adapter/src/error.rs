@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    schema::Fault,
-    transport::{Sent, TransportError},
+    schema::SchemaViolation,
+    transport::{DeliveryStatus, TransportError},
     wire::{RpcError, code},
 };
 
@@ -17,25 +17,25 @@ const MAX_SHOWN_CHARS: usize = 500;
 
 /// A call that came to nothing, with what helps to find out why.
 #[derive(Debug, Clone)]
-pub struct Error {
+pub struct ClientError {
     /// What happened.
-    pub kind: ErrorKind,
+    pub kind: ClientErrorKind,
     /// Whether the server may have acted on the request.
-    pub sent: Sent,
+    pub delivery: DeliveryStatus,
     /// Which server.
     pub server: Arc<str>,
     /// Which tool, resource or prompt.
-    pub about: Option<Arc<str>>,
+    pub subject: Option<Arc<str>>,
     /// What the server last wrote to its standard error, if it is a program of ours.
     pub diagnosis: Option<Arc<str>>,
     /// What failed before: this is how the server did that was called in its place.
-    pub earlier: Option<Box<Self>>,
+    pub earlier_error: Option<Box<Self>>,
 }
 
 /// What can happen.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum ClientErrorKind {
     /// The bytes did not get through.
     Transport(TransportError),
     /// No answer came in time.
@@ -60,7 +60,7 @@ pub enum ErrorKind {
         result: Box<Value>,
     },
     /// The arguments break the tool's rules; nothing was sent.
-    Invalid(Vec<Fault>),
+    InvalidArguments(Vec<SchemaViolation>),
     /// There is no such tool here.
     UnknownTool {
         /// One that is named alike.
@@ -77,22 +77,22 @@ pub enum ErrorKind {
         wait: Duration,
     },
     /// It was not tried, because it failed just now; it will be again after a while.
-    Resting {
+    Backoff {
         /// How long.
         wait: Duration,
         /// How it failed.
-        because: String,
+        reason: String,
     },
     /// The client was closed.
     Stopped,
     /// The configuration is wrong.
-    Config(crate::config::ConfigError),
+    Config(crate::config::ServerConfigError),
 }
 
 /// The three classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Class {
+pub enum ErrorClass {
     /// The two sides did not understand each other.
     Protocol,
     /// The bytes did not get through.
@@ -101,48 +101,48 @@ pub enum Class {
     Domain,
 }
 
-impl Error {
+impl ClientError {
     /// An error of that server.
-    pub fn new(server: impl Into<Arc<str>>, kind: ErrorKind) -> Self {
+    pub fn new(server: impl Into<Arc<str>>, kind: ClientErrorKind) -> Self {
         Self {
-            sent: kind.sent(),
+            delivery: kind.delivery_status(),
             kind,
             server: server.into(),
-            about: None,
+            subject: None,
             diagnosis: None,
-            earlier: None,
+            earlier_error: None,
         }
     }
 
     /// The same, about that tool or resource.
-    pub fn about(mut self, what: impl Into<Arc<str>>) -> Self {
-        self.about = Some(what.into());
+    pub fn with_subject(mut self, what: impl Into<Arc<str>>) -> Self {
+        self.subject = Some(what.into());
         self
     }
 
     /// Which class it is of.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> ErrorClass {
         match &self.kind {
-            ErrorKind::Transport(_)
-            | ErrorKind::Timeout { .. }
-            | ErrorKind::Cancelled
-            | ErrorKind::RateLimited { .. }
-            | ErrorKind::Resting { .. }
-            | ErrorKind::Stopped => Class::Transport,
-            ErrorKind::Domain { .. } => Class::Domain,
-            ErrorKind::Rpc(_)
-            | ErrorKind::Malformed { .. }
-            | ErrorKind::Invalid(_)
-            | ErrorKind::UnknownTool { .. }
-            | ErrorKind::Unsupported { .. }
-            | ErrorKind::Config(_) => Class::Protocol,
+            ClientErrorKind::Transport(_)
+            | ClientErrorKind::Timeout { .. }
+            | ClientErrorKind::Cancelled
+            | ClientErrorKind::RateLimited { .. }
+            | ClientErrorKind::Backoff { .. }
+            | ClientErrorKind::Stopped => ErrorClass::Transport,
+            ClientErrorKind::Domain { .. } => ErrorClass::Domain,
+            ClientErrorKind::Rpc(_)
+            | ClientErrorKind::Malformed { .. }
+            | ClientErrorKind::InvalidArguments(_)
+            | ClientErrorKind::UnknownTool { .. }
+            | ClientErrorKind::Unsupported { .. }
+            | ClientErrorKind::Config(_) => ErrorClass::Protocol,
         }
     }
 
     /// Whether it may pass: the same request may succeed later, or at another server.
     pub fn is_transient(&self) -> bool {
         match &self.kind {
-            ErrorKind::Transport(error) => match error {
+            ClientErrorKind::Transport(error) => match error {
                 TransportError::Http { status, .. } => {
                     *status == 408 || *status == 429 || *status >= 500
                 }
@@ -151,18 +151,18 @@ impl Error {
                 | TransportError::Unauthorized { .. } => false,
                 _ => true,
             },
-            ErrorKind::Timeout { .. }
-            | ErrorKind::RateLimited { .. }
-            | ErrorKind::Resting { .. }
-            | ErrorKind::Malformed { .. } => true,
-            ErrorKind::Rpc(error) => error.code == code::INTERNAL,
-            ErrorKind::Cancelled
-            | ErrorKind::Domain { .. }
-            | ErrorKind::Invalid(_)
-            | ErrorKind::UnknownTool { .. }
-            | ErrorKind::Unsupported { .. }
-            | ErrorKind::Stopped
-            | ErrorKind::Config(_) => false,
+            ClientErrorKind::Timeout { .. }
+            | ClientErrorKind::RateLimited { .. }
+            | ClientErrorKind::Backoff { .. }
+            | ClientErrorKind::Malformed { .. } => true,
+            ClientErrorKind::Rpc(error) => error.code == code::INTERNAL,
+            ClientErrorKind::Cancelled
+            | ClientErrorKind::Domain { .. }
+            | ClientErrorKind::InvalidArguments(_)
+            | ClientErrorKind::UnknownTool { .. }
+            | ClientErrorKind::Unsupported { .. }
+            | ClientErrorKind::Stopped
+            | ClientErrorKind::Config(_) => false,
         }
     }
 
@@ -170,27 +170,27 @@ impl Error {
     /// parameters of another version.
     pub fn may_differ_elsewhere(&self) -> bool {
         match &self.kind {
-            ErrorKind::Rpc(error) => matches!(
+            ClientErrorKind::Rpc(error) => matches!(
                 error.code,
                 code::METHOD_NOT_FOUND | code::INVALID_PARAMS | code::INVALID_REQUEST | code::PARSE
             ),
-            ErrorKind::UnknownTool { .. }
-            | ErrorKind::Unsupported { .. }
-            | ErrorKind::Transport(TransportError::Unauthorized { .. }) => true,
+            ClientErrorKind::UnknownTool { .. }
+            | ClientErrorKind::Unsupported { .. }
+            | ClientErrorKind::Transport(TransportError::Unauthorized { .. }) => true,
             _ => false,
         }
     }
 
     /// Whether it may be sent again without doing something twice: the server surely did not act,
     /// or acting again changes nothing (`idempotent`).
-    pub fn may_be_repeated(&self, idempotent: bool) -> bool {
-        self.is_transient() && (idempotent || self.sent == Sent::No)
+    pub fn is_repeatable(&self, idempotent: bool) -> bool {
+        self.is_transient() && (idempotent || self.delivery == DeliveryStatus::No)
     }
 
     /// A short stable word for it.
     pub fn code(&self) -> &'static str {
         match &self.kind {
-            ErrorKind::Transport(error) => match error {
+            ClientErrorKind::Transport(error) => match error {
                 TransportError::NotStarted { .. } => "NotStarted",
                 TransportError::Unreachable { .. } => "Unreachable",
                 TransportError::Closed { .. } => "ConnectionClosed",
@@ -201,51 +201,51 @@ impl Error {
                 TransportError::ConnectTimeout { .. } => "ConnectTimeout",
                 TransportError::Unsendable { .. } => "Unsendable",
             },
-            ErrorKind::Timeout { .. } => "Timeout",
-            ErrorKind::Cancelled => "Cancelled",
-            ErrorKind::Rpc(_) => "Rpc",
-            ErrorKind::Malformed { .. } => "Malformed",
-            ErrorKind::Domain { .. } => "ToolFailed",
-            ErrorKind::Invalid(_) => "Validation",
-            ErrorKind::UnknownTool { .. } => "UnknownTool",
-            ErrorKind::Unsupported { .. } => "Unsupported",
-            ErrorKind::RateLimited { .. } => "RateLimited",
-            ErrorKind::Resting { .. } => "Resting",
-            ErrorKind::Stopped => "Stopped",
-            ErrorKind::Config(_) => "Config",
+            ClientErrorKind::Timeout { .. } => "Timeout",
+            ClientErrorKind::Cancelled => "Cancelled",
+            ClientErrorKind::Rpc(_) => "Rpc",
+            ClientErrorKind::Malformed { .. } => "Malformed",
+            ClientErrorKind::Domain { .. } => "ToolFailed",
+            ClientErrorKind::InvalidArguments(_) => "Validation",
+            ClientErrorKind::UnknownTool { .. } => "UnknownTool",
+            ClientErrorKind::Unsupported { .. } => "Unsupported",
+            ClientErrorKind::RateLimited { .. } => "RateLimited",
+            ClientErrorKind::Backoff { .. } => "Resting",
+            ClientErrorKind::Stopped => "Stopped",
+            ClientErrorKind::Config(_) => "Config",
         }
     }
 
     /// What to do next, where there is something.
     pub fn hint(&self) -> Option<String> {
         let hint = match &self.kind {
-            ErrorKind::Transport(TransportError::NotStarted { .. }) => {
+            ClientErrorKind::Transport(TransportError::NotStarted { .. }) => {
                 "Check `command`: the program must be installed and on the PATH.".to_owned()
             }
-            ErrorKind::Transport(TransportError::Unauthorized { .. }) => {
+            ClientErrorKind::Transport(TransportError::Unauthorized { .. }) => {
                 "Check the key or token in `headers` or `auth` of this server.".to_owned()
             }
-            ErrorKind::Transport(TransportError::TooLarge { .. }) => {
+            ClientErrorKind::Transport(TransportError::TooLarge { .. }) => {
                 "Ask for less at once, or raise `message_bytes` of this server.".to_owned()
             }
-            ErrorKind::Transport(TransportError::Closed { .. } | TransportError::Http { .. })
-                if self.sent != Sent::No =>
+            ClientErrorKind::Transport(TransportError::Closed { .. } | TransportError::Http { .. })
+                if self.delivery != DeliveryStatus::No =>
             {
                 "It may have happened all the same: look before trying again.".to_owned()
             }
-            ErrorKind::Transport(_) => "Check that the server runs, and try again.".to_owned(),
-            ErrorKind::Timeout { .. } if self.sent == Sent::No => {
+            ClientErrorKind::Transport(_) => "Check that the server runs, and try again.".to_owned(),
+            ClientErrorKind::Timeout { .. } if self.delivery == DeliveryStatus::No => {
                 "It did not answer as an MCP server does; check that it is one, and that it is \
                  not slow to start (`connect_ms`)."
                     .to_owned()
             }
-            ErrorKind::Timeout { .. } => {
+            ClientErrorKind::Timeout { .. } => {
                 "It may have happened all the same: look before trying again, or raise `answer_ms` of this server.".to_owned()
             }
-            ErrorKind::Invalid(_) => "Correct the arguments and call again.".to_owned(),
-            ErrorKind::UnknownTool { nearest: Some(name) } => format!("Did you mean {name}?"),
-            ErrorKind::UnknownTool { nearest: None } => "List the tools to see their names.".to_owned(),
-            ErrorKind::RateLimited { wait } | ErrorKind::Resting { wait, .. } => {
+            ClientErrorKind::InvalidArguments(_) => "Correct the arguments and call again.".to_owned(),
+            ClientErrorKind::UnknownTool { nearest: Some(name) } => format!("Did you mean {name}?"),
+            ClientErrorKind::UnknownTool { nearest: None } => "List the tools to see their names.".to_owned(),
+            ClientErrorKind::RateLimited { wait } | ClientErrorKind::Backoff { wait, .. } => {
                 format!("Try again in {} ms.", wait.as_millis())
             }
             _ => return None,
@@ -257,22 +257,22 @@ impl Error {
     pub fn to_json(&self) -> Value {
         let mut error = json!({
             "type": format!("{}_error", match self.class() {
-                Class::Protocol => "protocol",
-                Class::Transport => "transport",
-                Class::Domain => "domain",
+                ErrorClass::Protocol => "protocol",
+                ErrorClass::Transport => "transport",
+                ErrorClass::Domain => "domain",
             }),
             "code": self.code(),
             "message": self.to_string(),
             "server": &*self.server,
             "retryable": self.is_transient(),
-            "sent": self.sent,
+            "sent": self.delivery,
         });
         if let Some(fields) = error.as_object_mut() {
-            if let ErrorKind::Rpc(rpc) = &self.kind {
+            if let ClientErrorKind::Rpc(rpc) = &self.kind {
                 fields.insert("rpc_code".to_owned(), rpc.code.into());
             }
             let more = [
-                ("about", self.about.as_deref().map(str::to_owned)),
+                ("about", self.subject.as_deref().map(str::to_owned)),
                 ("hint", self.hint()),
                 ("diagnosis", self.diagnosis.as_deref().map(str::to_owned)),
             ];
@@ -282,18 +282,18 @@ impl Error {
                 }
             }
         }
-        if let (Some(earlier), Some(fields)) = (&self.earlier, error.as_object_mut()) {
+        if let (Some(earlier), Some(fields)) = (&self.earlier_error, error.as_object_mut()) {
             fields.insert("earlier".to_owned(), earlier.to_json());
         }
         error
     }
 }
 
-impl ErrorKind {
-    fn sent(&self) -> Sent {
+impl ClientErrorKind {
+    fn delivery_status(&self) -> DeliveryStatus {
         match self {
-            Self::Transport(error) => error.sent(),
-            Self::Timeout { .. } | Self::Cancelled => Sent::Maybe,
+            Self::Transport(error) => error.delivery_status(),
+            Self::Timeout { .. } | Self::Cancelled => DeliveryStatus::Maybe,
             Self::Rpc(error) => match error.code {
                 // The server looked at the request and did not begin.
                 code::PARSE
@@ -301,64 +301,70 @@ impl ErrorKind {
                 | code::METHOD_NOT_FOUND
                 | code::HEADER_MISMATCH
                 | code::MISSING_CAPABILITY
-                | code::UNSUPPORTED_VERSION => Sent::No,
+                | code::UNSUPPORTED_VERSION => DeliveryStatus::No,
                 // Some servers say so of what they answered themselves, when all was done.
-                code::INVALID_PARAMS => Sent::Maybe,
-                _ => Sent::Yes,
+                code::INVALID_PARAMS => DeliveryStatus::Maybe,
+                _ => DeliveryStatus::Yes,
             },
-            Self::Malformed { .. } | Self::Domain { .. } => Sent::Yes,
-            Self::Invalid(_)
+            Self::Malformed { .. } | Self::Domain { .. } => DeliveryStatus::Yes,
+            Self::InvalidArguments(_)
             | Self::UnknownTool { .. }
             | Self::Unsupported { .. }
             | Self::RateLimited { .. }
-            | Self::Resting { .. }
+            | Self::Backoff { .. }
             | Self::Stopped
-            | Self::Config(_) => Sent::No,
+            | Self::Config(_) => DeliveryStatus::No,
         }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.about {
+        match &self.subject {
             Some(about) => write!(f, "server {:?}, {about:?}: ", self.server)?,
             None => write!(f, "server {:?}: ", self.server)?,
         }
         match &self.kind {
-            ErrorKind::Transport(error) => write!(f, "{error}"),
-            ErrorKind::Timeout { after } => {
+            ClientErrorKind::Transport(error) => write!(f, "{error}"),
+            ClientErrorKind::Timeout { after } => {
                 write!(f, "there was no answer within {} ms", after.as_millis())
             }
-            ErrorKind::Cancelled => f.write_str("the call was cancelled"),
-            ErrorKind::Rpc(error) => {
-                write!(f, "error {}: {}", error.code, shown(&error.message))
+            ClientErrorKind::Cancelled => f.write_str("the call was cancelled"),
+            ClientErrorKind::Rpc(error) => {
+                write!(f, "error {}: {}", error.code, truncate_line(&error.message))
             }
-            ErrorKind::Malformed { reason } => write!(f, "the answer is malformed: {reason}"),
-            ErrorKind::Domain { message, .. } => write!(f, "the tool failed: {}", shown(message)),
-            ErrorKind::Invalid(faults) => {
+            ClientErrorKind::Malformed { reason } => write!(f, "the answer is malformed: {reason}"),
+            ClientErrorKind::Domain { message, .. } => {
+                write!(f, "the tool failed: {}", truncate_line(message))
+            }
+            ClientErrorKind::InvalidArguments(faults) => {
                 for (at, fault) in faults.iter().enumerate() {
                     write!(f, "{}{fault}", if at > 0 { "; " } else { "" })?;
                 }
                 Ok(())
             }
-            ErrorKind::UnknownTool { .. } => f.write_str("there is no such tool"),
-            ErrorKind::Unsupported { capability } => {
+            ClientErrorKind::UnknownTool { .. } => f.write_str("there is no such tool"),
+            ClientErrorKind::Unsupported { capability } => {
                 write!(f, "the server has no {capability}")
             }
-            ErrorKind::RateLimited { .. } => f.write_str("too many calls in too short a time"),
-            ErrorKind::Resting { because, .. } => {
+            ClientErrorKind::RateLimited { .. } => {
+                f.write_str("too many calls in too short a time")
+            }
+            ClientErrorKind::Backoff {
+                reason: because, ..
+            } => {
                 write!(f, "it can't be reached at the moment ({because})")
             }
-            ErrorKind::Stopped => f.write_str("the client was closed"),
-            ErrorKind::Config(error) => write!(f, "{error}"),
+            ClientErrorKind::Stopped => f.write_str("the client was closed"),
+            ClientErrorKind::Config(error) => write!(f, "{error}"),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for ClientError {}
 
 /// What a server said, short and on one line.
-fn shown(text: &str) -> String {
+fn truncate_line(text: &str) -> String {
     let line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

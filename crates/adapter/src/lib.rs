@@ -1,6 +1,6 @@
 //! MCP servers' tools as functions.
 //!
-//! A [`Client`] is one server: connected when it is needed, kept alive, shared by
+//! A [`McpClient`] is one server: connected when it is needed, kept alive, shared by
 //! all who call it. Configuration, transports, both eras of the protocol, and what can go wrong
 //! each have a room of their own.
 //!
@@ -19,7 +19,7 @@ pub mod transport;
 pub mod wire;
 
 pub use adapter::{Adapter, AdapterConfig};
-pub use chain::{Chain, ChainLimits};
-pub use client::{CallOptions, Client};
+pub use chain::{ToolLoop, ToolLoopLimits};
+pub use client::{CallOptions, McpClient};
 pub use config::ServerConfig;
-pub use error::{Class, Error, ErrorKind};
+pub use error::{ClientError, ClientErrorKind, ErrorClass};

@@ -5,13 +5,13 @@ use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 /// One line without control characters: runs of white space become one space.
 ///
 /// Marks that turn the direction of writing or are not seen at all go as well: they hide text.
-pub(crate) fn line(text: &str) -> String {
+pub(crate) fn single_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for it in text.chars() {
         if it.is_whitespace() {
             space = !out.is_empty();
-        } else if !it.is_control() && !is_hidden(it) {
+        } else if !it.is_control() && !is_control(it) {
             if space {
                 out.push(' ');
             }
@@ -23,21 +23,21 @@ pub(crate) fn line(text: &str) -> String {
 }
 
 /// [`line`], or nothing where nothing is left.
-pub(crate) fn some_line(text: &str) -> Option<String> {
-    Some(line(text)).filter(|it| !it.is_empty())
+pub(crate) fn non_empty_line(text: &str) -> Option<String> {
+    Some(single_line(text)).filter(|it| !it.is_empty())
 }
 
 /// [`line`] of a value that may be absent.
-pub(crate) fn of(text: Option<&String>) -> Option<String> {
-    text.and_then(|it| some_line(it))
+pub(crate) fn optional_line(text: Option<&String>) -> Option<String> {
+    text.and_then(|it| non_empty_line(it))
 }
 
-fn is_hidden(it: char) -> bool {
+fn is_control(it: char) -> bool {
     matches!(it, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}')
 }
 
 /// Lower case, without accents, letters and digits only, words apart by one space.
-pub fn folded(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for it in text.nfkd().filter(|it| !is_combining_mark(*it)) {
@@ -53,7 +53,7 @@ pub fn folded(text: &str) -> String {
             out.push(' ');
         }
         space = false;
-        match spelled_out(it) {
+        match transliterate(it) {
             Some(letters) => out.push_str(letters),
             None => out.extend(it.to_lowercase()),
         }
@@ -62,8 +62,8 @@ pub fn folded(text: &str) -> String {
 }
 
 /// The words of [`folded`] text.
-pub(crate) fn words(text: &str) -> Vec<String> {
-    folded(text)
+pub(crate) fn folded_words(text: &str) -> Vec<String> {
+    fold_text(text)
         .split(' ')
         .filter(|it| !it.is_empty())
         .map(str::to_owned)
@@ -71,7 +71,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 }
 
 /// Letters that are no letter with a mark, as ASCII writes them.
-fn spelled_out(it: char) -> Option<&'static str> {
+fn transliterate(it: char) -> Option<&'static str> {
     Some(match it {
         'ß' | 'ẞ' => "ss",
         'æ' | 'Æ' => "ae",
@@ -92,17 +92,20 @@ mod tests {
 
     #[test]
     fn lines_are_one_line() {
-        assert_eq!(line(" a\r\n\tb\u{0}c\u{202E} d\u{2028}e "), "a bc d e");
-        assert_eq!(some_line("\n\u{200B} "), None);
+        assert_eq!(
+            single_line(" a\r\n\tb\u{0}c\u{202E} d\u{2028}e "),
+            "a bc d e"
+        );
+        assert_eq!(non_empty_line("\n\u{200B} "), None);
     }
 
     #[test]
     fn folding_takes_accents_and_signs_away() {
         assert_eq!(
-            folded("Łukasz  Ærø-Müller’s «naïve» Straße"),
+            fold_text("Łukasz  Ærø-Müller’s «naïve» Straße"),
             "lukasz aero mullers naive strasse"
         );
-        assert_eq!(folded("—"), "");
-        assert_eq!(words("Ab, cd."), ["ab", "cd"]);
+        assert_eq!(fold_text("—"), "");
+        assert_eq!(folded_words("Ab, cd."), ["ab", "cd"]);
     }
 }

@@ -8,11 +8,11 @@ use deliberate_core::{Article, ArxivId, Author, PartialDate, WorkKind};
 use crate::{clean, suffix};
 
 /// Longer than any title, in characters; a citation is no place for more.
-const LONGEST_VALUE: usize = 2_000;
+const MAX_VALUE_CHARS: usize = 2_000;
 
 /// Styles print some twenty names at the most and the last one; telling works with thousands of
 /// authors apart takes a processor minutes.
-const MOST_NAMES: usize = 500;
+const MAX_NAMES: usize = 500;
 
 /// The type of CSL for a kind of work. Where nobody said, what the record holds decides.
 pub(crate) fn csl_type(article: &Article) -> &'static str {
@@ -39,10 +39,10 @@ pub(crate) fn csl_type(article: &Article) -> &'static str {
 }
 
 /// The item for a processor. `id` has to be unique in a list.
-pub(crate) fn item(id: &str, article: &Article) -> Item {
+pub(crate) fn to_csl_item(id: &str, article: &Article) -> Item {
     let mut fields = std::collections::BTreeMap::new();
     for (name, value) in text_fields(article) {
-        let value = deliberate_core::cut_to_chars(&value, LONGEST_VALUE);
+        let value = deliberate_core::truncate_chars(&value, MAX_VALUE_CHARS);
         fields.insert(name.to_owned(), Value::String(value));
     }
     fields.insert("id".to_owned(), Value::String(id.to_owned()));
@@ -51,7 +51,7 @@ pub(crate) fn item(id: &str, article: &Article) -> Item {
         Value::String(csl_type(article).to_owned()),
     );
     fields.insert("citation-label".to_owned(), Value::String(label(article)));
-    let names: Vec<NameValue> = printed(&article.authors).filter_map(name).collect();
+    let names: Vec<NameValue> = printed_authors(&article.authors).filter_map(name).collect();
     if !names.is_empty() {
         fields.insert("author".to_owned(), Value::Names(names));
     }
@@ -94,32 +94,32 @@ pub(crate) fn text_fields(article: &Article) -> Vec<(&'static str, String)> {
     let preprint = csl_type(article) == "article";
     let arxiv = article.arxiv_id.as_ref().filter(|_| preprint);
     let archive = arxiv.map(|_| "arXiv".to_owned());
-    let venue = clean::of(article.venue.as_ref());
+    let venue = clean::optional_line(article.venue.as_ref());
     // A preprint has no container: the repository is who publishes it.
-    let publisher = clean::of(article.publisher.as_ref());
+    let publisher = clean::optional_line(article.publisher.as_ref());
     let (container, publisher) = if preprint {
         (None, archive.clone().or(venue).or(publisher))
     } else {
         (venue, publisher)
     };
     let doi = article.doi.as_ref().map(ToString::to_string);
-    let url = clean::of(article.url.as_ref()).or_else(|| arxiv.map(ArxivId::url));
+    let url = clean::optional_line(article.url.as_ref()).or_else(|| arxiv.map(ArxivId::url));
     let fields = [
-        ("title", clean::some_line(&article.title)),
+        ("title", clean::non_empty_line(&article.title)),
         ("container-title", container),
         ("publisher", publisher),
-        ("volume", clean::of(article.volume.as_ref())),
-        ("issue", clean::of(article.issue.as_ref())),
-        ("page", clean::of(article.pages.as_ref())),
+        ("volume", clean::optional_line(article.volume.as_ref())),
+        ("issue", clean::optional_line(article.issue.as_ref())),
+        ("page", clean::optional_line(article.pages.as_ref())),
         ("number", arxiv.map(|it| format!("arXiv:{it}"))),
         ("genre", genre(article)),
         ("DOI", doi),
-        ("ISSN", clean::of(article.issn.as_ref())),
-        ("ISBN", clean::of(article.isbn.as_ref())),
-        ("PMID", clean::of(article.pmid.as_ref())),
-        ("PMCID", clean::of(article.pmcid.as_ref())),
+        ("ISSN", clean::optional_line(article.issn.as_ref())),
+        ("ISBN", clean::optional_line(article.isbn.as_ref())),
+        ("PMID", clean::optional_line(article.pmid.as_ref())),
+        ("PMCID", clean::optional_line(article.pmcid.as_ref())),
         ("URL", url),
-        ("language", clean::of(article.language.as_ref())),
+        ("language", clean::optional_line(article.language.as_ref())),
     ];
     fields
         .into_iter()
@@ -139,9 +139,9 @@ fn genre(article: &Article) -> Option<String> {
 }
 
 /// The first authors and the last one.
-fn printed(authors: &[Author]) -> impl Iterator<Item = &Author> {
+fn printed_authors(authors: &[Author]) -> impl Iterator<Item = &Author> {
     let last = authors.len().saturating_sub(1);
-    let fits = move |at: usize| at < MOST_NAMES - 1 || at == last;
+    let fits = move |at: usize| at < MAX_NAMES - 1 || at == last;
     authors
         .iter()
         .enumerate()
@@ -150,13 +150,13 @@ fn printed(authors: &[Author]) -> impl Iterator<Item = &Author> {
 }
 
 fn name(author: &Author) -> Option<NameValue> {
-    let family = clean::some_line(&author.family)?;
+    let family = clean::non_empty_line(&author.family)?;
     if author.organisation {
         return Some(NameValue::Literal(LiteralName { literal: family }));
     }
-    let (particle, family) = particle_and_rest(&family);
-    let given = clean::of(author.given.as_ref());
-    let (given, suffix) = given.as_deref().map(suffix::parted).unzip();
+    let (particle, family) = split_particle(&family);
+    let given = clean::optional_line(author.given.as_ref());
+    let (given, suffix) = given.as_deref().map(suffix::split_suffix).unzip();
     Some(NameValue::Item(NameItem {
         family,
         given: given.map(str::to_owned),
@@ -169,7 +169,7 @@ fn name(author: &Author) -> Option<NameValue> {
 
 /// Parts a family name so that the processor puts it together again as it was; left alone, it
 /// would take `García de la` of `García de la Cruz` for a particle.
-fn particle_and_rest(family: &str) -> (Option<String>, String) {
+fn split_particle(family: &str) -> (Option<String>, String) {
     let starts_lower = |it: &str| it.starts_with(char::is_lowercase);
     let words: Vec<&str> = family.split(' ').collect();
     if words.len() < 2 || !words.iter().any(|it| starts_lower(it)) {

@@ -12,23 +12,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Entry, Missing, Output, Style, clean, csl_item, key, markup, missing, tidy};
+use crate::{
+    BibliographyEntry, CitationStyle, MissingField, OutputFormat, clean, csl_item, key, markup,
+    missing, tidy,
+};
 
 /// The most entries formatted at once.
-pub const MOST_ENTRIES: usize = 1_000;
+pub const MAX_ENTRIES: usize = 1_000;
 
 /// How to format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FormatOptions {
     /// What form the text is to have.
-    pub output: Output,
+    pub output: OutputFormat,
     /// The language of words like "and" and "edition", as `de-DE`; the style's own if absent.
     pub locale: Option<String>,
 }
 
 /// Works in a citation style.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Formatted {
+pub struct FormattedBibliography {
     /// The entries, in the order of the bibliography.
     pub entries: Vec<FormattedEntry>,
 }
@@ -47,16 +50,14 @@ pub struct FormattedEntry {
     /// What the record lacks for a whole citation. A text with something here has to be shown
     /// with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingField>,
 }
 
 /// Why works can't be formatted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CitationError {
     /// More than can be formatted at once.
-    #[error(
-        "{given} works are more than the {MOST_ENTRIES} that are formatted at once; give fewer"
-    )]
+    #[error("{given} works are more than the {MAX_ENTRIES} that are formatted at once; give fewer")]
     TooMany {
         /// How many there were.
         given: usize,
@@ -81,32 +82,32 @@ static LOCALES: LazyLock<Vec<Locale>> = LazyLock::new(archive::locales);
 
 /// The works in the style.
 pub fn format(
-    entries: &[Entry<'_>],
-    style: &Style,
+    entries: &[BibliographyEntry<'_>],
+    style: &CitationStyle,
     options: &FormatOptions,
-) -> Result<Formatted, CitationError> {
-    if entries.len() > MOST_ENTRIES {
+) -> Result<FormattedBibliography, CitationError> {
+    if entries.len() > MAX_ENTRIES {
         return Err(CitationError::TooMany {
             given: entries.len(),
         });
     }
-    let locale = options.locale.as_deref().map(known_locale).transpose()?;
+    let locale = options.locale.as_deref().map(parse_locale).transpose()?;
     // The place in the list is the id: two equal records stay two entries.
     let items: Vec<Item> = entries
         .iter()
         .enumerate()
-        .map(|(at, it)| csl_item::item(&at.to_string(), it.article))
+        .map(|(at, it)| csl_item::to_csl_item(&at.to_string(), it.article))
         .collect();
     let mut order: Vec<usize> = (0..items.len()).collect();
     let mut rendered = render(&items, style, locale.as_ref(), &order)?;
-    let sorted = places(&rendered);
+    let sorted = bibliography_order(&rendered);
     // The letters of `2020a` and `2020b` go by the order of citing; they have to go by that of
     // the bibliography.
     if sorted.len() == order.len() && sorted != order {
         rendered = render(&items, style, locale.as_ref(), &sorted)?;
         order = sorted;
     }
-    let keys = key::keys_for(entries);
+    let keys = key::citation_keys(entries);
     let mut texts = bibliography(&rendered, options.output);
     // A style without a bibliography says everything in its notes.
     if texts.is_empty() {
@@ -116,26 +117,26 @@ pub fn format(
         let article = entries.get(index)?.article;
         let cited_as = order.iter().position(|it| *it == index)?;
         let cited = &rendered.citations.get(cited_as)?.citation;
-        let in_text = honest(
-            tidy::tidied(&markup::text(cited, options.output), article),
+        let in_text = mark_missing_date(
+            tidy::clean_punctuation(&markup::render_elements(cited, options.output), article),
             article,
         );
-        let text = text.map(|it| honest(tidy::tidied(&it, article), article));
+        let text = text.map(|it| mark_missing_date(tidy::clean_punctuation(&it, article), article));
         Some(FormattedEntry {
             index,
             key: keys.get(index)?.clone(),
             text: text.unwrap_or_else(|| in_text.clone()),
             in_text,
-            missing: missing::missing(article),
+            missing: missing::missing_fields(article),
         })
     });
-    Ok(Formatted {
+    Ok(FormattedBibliography {
         entries: formatted.collect(),
     })
 }
 
 /// A date that nobody knows is missing, and is not "n.d.", which says that the work has none.
-fn honest(text: String, article: &Article) -> String {
+fn mark_missing_date(text: String, article: &Article) -> String {
     if article.date.is_some() || article.title.contains("n.d.") {
         return text;
     }
@@ -143,7 +144,7 @@ fn honest(text: String, article: &Article) -> String {
 }
 
 /// The texts of the bibliography with the places of their entries, in its order.
-fn bibliography(rendered: &Rendered, output: Output) -> Vec<(usize, Option<String>)> {
+fn bibliography(rendered: &Rendered, output: OutputFormat) -> Vec<(usize, Option<String>)> {
     let items = rendered.bibliography.iter().flat_map(|it| &it.items);
     items
         .filter_map(|item| {
@@ -151,16 +152,16 @@ fn bibliography(rendered: &Rendered, output: Output) -> Vec<(usize, Option<Strin
             let label = item
                 .first_field
                 .as_ref()
-                .map(|it| markup::text_of(it, output));
-            let content = markup::text(&item.content, output);
+                .map(|it| markup::render_element(it, output));
+            let content = markup::render_elements(&item.content, output);
             let text = [label.unwrap_or_default(), content].join(" ");
-            Some((index, clean::some_line(&text)))
+            Some((index, clean::non_empty_line(&text)))
         })
         .collect()
 }
 
 /// The places of the entries, in the order of the bibliography.
-fn places(rendered: &Rendered) -> Vec<usize> {
+fn bibliography_order(rendered: &Rendered) -> Vec<usize> {
     let items = rendered.bibliography.iter().flat_map(|it| &it.items);
     items.filter_map(|it| it.key.parse().ok()).collect()
 }
@@ -168,7 +169,7 @@ fn places(rendered: &Rendered) -> Vec<usize> {
 /// Runs the processor, citing in this order. It may panic on a style it was not made for; that is an error here.
 fn render(
     items: &[Item],
-    style: &Style,
+    style: &CitationStyle,
     locale: Option<&LocaleCode>,
     order: &[usize],
 ) -> Result<Rendered, CitationError> {
@@ -196,7 +197,7 @@ fn render(
 }
 
 /// The locale as its file is called: `de` is `de-DE`, `EN-gb` is `en-GB`.
-fn known_locale(given: &str) -> Result<LocaleCode, CitationError> {
+fn parse_locale(given: &str) -> Result<LocaleCode, CitationError> {
     let wanted = given.trim().replace('_', "-").to_lowercase();
     let codes = || LOCALES.iter().filter_map(|it| it.lang.clone());
     let exact = codes().find(|it| it.0.to_lowercase() == wanted);
@@ -216,6 +217,6 @@ fn known_locale(given: &str) -> Result<LocaleCode, CitationError> {
         .or(by_preference)
         .or_else(by_language)
         .ok_or_else(|| CitationError::UnknownLocale {
-            given: deliberate_core::cut_to_chars(given, 40),
+            given: deliberate_core::truncate_chars(given, 40),
         })
 }

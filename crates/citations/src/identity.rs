@@ -22,7 +22,7 @@ pub enum MergeKey {
 
 /// As many words of a title as tell a work by themselves; many a work without authors is called
 /// `Editorial`.
-const WORDS_ALONE: usize = 4;
+const MIN_TITLE_WORDS: usize = 4;
 
 /// The best key of a record: its DOI, else its arXiv id, else its title and first author.
 /// Records with the same one are the same work.
@@ -33,16 +33,16 @@ pub fn merge_key(article: &Article) -> Option<MergeKey> {
 /// Every key of a record, the best first.
 pub fn merge_keys(article: &Article) -> Vec<MergeKey> {
     let mut keys = Vec::new();
-    keys.extend(own_doi(article).cloned().map(MergeKey::Doi));
+    keys.extend(publisher_doi(article).cloned().map(MergeKey::Doi));
     keys.extend(arxiv_id(article).map(MergeKey::Arxiv));
-    let title = clean::folded(&article.title);
+    let title = clean::fold_text(&article.title);
     let says_something = !title.is_empty()
-        && (!article.authors.is_empty() || title.split(' ').count() >= WORDS_ALONE);
+        && (!article.authors.is_empty() || title.split(' ').count() >= MIN_TITLE_WORDS);
     if says_something {
         let family = article
             .authors
             .first()
-            .map(|it| clean::folded(&it.family))
+            .map(|it| clean::fold_text(&it.family))
             .unwrap_or_default();
         keys.push(MergeKey::Title { title, family });
     }
@@ -50,8 +50,8 @@ pub fn merge_keys(article: &Article) -> Vec<MergeKey> {
 }
 
 /// Whether two records are of the same work: by DOI, by arXiv id, else by title and first author.
-pub fn same_work(a: &Article, b: &Article) -> bool {
-    let (doi_a, doi_b) = (own_doi(a), own_doi(b));
+pub fn is_same_work(a: &Article, b: &Article) -> bool {
+    let (doi_a, doi_b) = (publisher_doi(a), publisher_doi(b));
     let (arxiv_a, arxiv_b) = (arxiv_id(a), arxiv_id(b));
     let equal = doi_a.is_some() && doi_a == doi_b || arxiv_a.is_some() && arxiv_a == arxiv_b;
     if equal {
@@ -75,7 +75,7 @@ pub fn same_work(a: &Article, b: &Article) -> bool {
 }
 
 /// The DOI that is not arXiv's.
-fn own_doi(article: &Article) -> Option<&Doi> {
+fn publisher_doi(article: &Article) -> Option<&Doi> {
     article.doi.as_ref().filter(|it| it.arxiv_id().is_none())
 }
 

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use deliberate_core::Article;
 
-use crate::{Entry, clean};
+use crate::{BibliographyEntry, clean};
 
 /// Keys that are made are not longer than this, but for letters that tell them apart.
-const LONGEST_MADE: usize = 60;
+const MAX_GENERATED_CHARS: usize = 60;
 
 /// Keys that were given stay as they are, since texts cite by them; this is beyond all in use.
-const LONGEST_GIVEN: usize = 200;
+const MAX_GIVEN_CHARS: usize = 200;
 
 /// Words that say nothing of what a title is about.
-const EMPTY_WORDS: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "a", "an", "the", "on", "in", "of", "for", "to", "and", "or", "with", "at", "by", "from", "is",
     "are", "do", "does", "can", "how", "what", "why", "towards", "toward", "der", "die", "das",
     "ein", "eine", "le", "la", "les", "un", "une", "el", "los", "las", "l", "d",
@@ -21,11 +21,11 @@ const EMPTY_WORDS: &[&str] = &[
 
 /// The key of a work: the first author's family name, the year, the first word of the title that
 /// says something.
-pub fn key_for(article: &Article) -> String {
+pub fn citation_key(article: &Article) -> String {
     let author = article.authors.first().map(|it| ascii_word(&it.family));
     let year = article.year().map(|it| it.to_string());
-    let words = clean::words(&article.title);
-    let says_something = |it: &&String| !EMPTY_WORDS.contains(&it.as_str()) && it.is_ascii();
+    let words = clean::folded_words(&article.title);
+    let says_something = |it: &&String| !STOP_WORDS.contains(&it.as_str()) && it.is_ascii();
     let word = words
         .iter()
         .find(says_something)
@@ -39,14 +39,14 @@ pub fn key_for(article: &Article) -> String {
     before
         .chars()
         .chain(key.chars())
-        .take(LONGEST_MADE)
+        .take(MAX_GENERATED_CHARS)
         .collect()
 }
 
 /// A key for each entry, none twice: its own if it has a usable one, else a made one; what is
 /// there already gets `a`, `b`, `c` behind it.
-pub fn keys_for(entries: &[Entry<'_>]) -> Vec<String> {
-    let wanted: Vec<String> = entries.iter().map(wanted_key).collect();
+pub fn citation_keys(entries: &[BibliographyEntry<'_>]) -> Vec<String> {
+    let wanted: Vec<String> = entries.iter().map(preferred_key).collect();
     let mut often = std::collections::HashMap::<&str, usize>::new();
     for key in &wanted {
         *often.entry(key).or_default() += 1;
@@ -66,7 +66,7 @@ pub fn keys_for(entries: &[Entry<'_>]) -> Vec<String> {
         }
         let count = next.entry(key).or_default();
         let free = loop {
-            let tried = format!("{key}{}", letters(*count));
+            let tried = format!("{key}{}", letter_suffix(*count));
             *count += 1;
             if taken.insert(tried.clone()) {
                 break tried;
@@ -77,16 +77,16 @@ pub fn keys_for(entries: &[Entry<'_>]) -> Vec<String> {
     keys
 }
 
-fn wanted_key(entry: &Entry<'_>) -> String {
+fn preferred_key(entry: &BibliographyEntry<'_>) -> String {
     let own: String = entry
         .key
         .unwrap_or_default()
         .chars()
         .filter(|it| is_key_char(*it))
-        .take(LONGEST_GIVEN)
+        .take(MAX_GIVEN_CHARS)
         .collect();
     if own.is_empty() {
-        key_for(entry.article)
+        citation_key(entry.article)
     } else {
         own
     }
@@ -98,14 +98,14 @@ fn is_key_char(it: char) -> bool {
 }
 
 fn ascii_word(text: &str) -> String {
-    clean::folded(text)
+    clean::fold_text(text)
         .chars()
         .filter(char::is_ascii_alphanumeric)
         .collect()
 }
 
 /// `a` to `z`, then `aa`, `ab`, as a spreadsheet counts its columns.
-fn letters(mut count: usize) -> String {
+fn letter_suffix(mut count: usize) -> String {
     let mut out = Vec::new();
     loop {
         let letter = u8::try_from(count % 26).unwrap_or_default();
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn letters_count_on_past_z() {
-        assert_eq!(letters(0), "a");
-        assert_eq!(letters(25), "z");
-        assert_eq!(letters(26), "aa");
-        assert_eq!(letters(27), "ab");
-        assert_eq!(letters(26 + 26 * 26), "aaa");
+        assert_eq!(letter_suffix(0), "a");
+        assert_eq!(letter_suffix(25), "z");
+        assert_eq!(letter_suffix(26), "aa");
+        assert_eq!(letter_suffix(27), "ab");
+        assert_eq!(letter_suffix(26 + 26 * 26), "aaa");
     }
 }

@@ -24,31 +24,33 @@ mod write;
 
 use deliberate_core::Article;
 
-pub use clean::folded;
-pub use format::{CitationError, FormatOptions, Formatted, FormattedEntry, MOST_ENTRIES, format};
-pub use identity::{MergeKey, merge_key, merge_keys, same_work};
-pub use key::{key_for, keys_for};
-pub use markup::Output;
+pub use clean::fold_text;
+pub use format::{
+    CitationError, FormatOptions, FormattedBibliography, FormattedEntry, MAX_ENTRIES, format,
+};
+pub use identity::{MergeKey, is_same_work, merge_key, merge_keys};
+pub use key::{citation_key, citation_keys};
+pub use markup::OutputFormat;
 pub use merge::{merge, merge_all};
-pub use missing::{Missing, missing};
+pub use missing::{MissingField, missing_fields};
 pub use read::{
-    BibRecord, Format, LONGEST_INPUT, Problem, detect, read_any, read_bibtex, read_csl_json,
-    read_ris,
+    BibRecord, BibliographyFormat, MAX_INPUT_BYTES, ReadProblem, detect_format, read_any,
+    read_bibtex, read_csl_json, read_ris,
 };
 pub use reference::read_reference;
-pub use style::{Style, StyleError, UnknownStyle};
+pub use style::{CitationStyle, StyleError, UnknownStyle};
 pub use write::{to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
 
 /// A work to cite, with the key it is known by, if it has one already.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
+pub struct BibliographyEntry<'a> {
     /// The citation key; one is made where there is none.
     pub key: Option<&'a str>,
     /// The work.
     pub article: &'a Article,
 }
 
-impl<'a> From<&'a Article> for Entry<'a> {
+impl<'a> From<&'a Article> for BibliographyEntry<'a> {
     fn from(article: &'a Article) -> Self {
         Self { key: None, article }
     }

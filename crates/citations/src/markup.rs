@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What form the text is to have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
+pub enum OutputFormat {
     /// Text without any marks.
     #[default]
     Plain,
@@ -20,32 +20,32 @@ pub enum Output {
 }
 
 /// The text of some elements.
-pub(crate) fn text(children: &ElemChildren, output: Output) -> String {
+pub(crate) fn render_elements(children: &ElemChildren, output: OutputFormat) -> String {
     let mut out = String::new();
     write_all(children, output, &mut out);
-    tidy(&out)
+    collapse_spaces(&out)
 }
 
 /// The text of one element.
-pub(crate) fn text_of(child: &ElemChild, output: Output) -> String {
+pub(crate) fn render_element(child: &ElemChild, output: OutputFormat) -> String {
     let mut out = String::new();
     write(child, output, &mut out);
-    tidy(&out)
+    collapse_spaces(&out)
 }
 
-fn tidy(text: &str) -> String {
+fn collapse_spaces(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn write_all(children: &ElemChildren, output: Output, out: &mut String) {
+fn write_all(children: &ElemChildren, output: OutputFormat, out: &mut String) {
     for child in &children.0 {
         write(child, output, out);
     }
 }
 
-fn write(child: &ElemChild, output: Output, out: &mut String) {
+fn write(child: &ElemChild, output: OutputFormat, out: &mut String) {
     match child {
-        ElemChild::Text(formatted) => out.push_str(&marked(formatted, output)),
+        ElemChild::Text(formatted) => out.push_str(&apply_markup(formatted, output)),
         ElemChild::Elem(elem) => {
             // Blocks stand apart; in one line, a space is what is left of that.
             if elem.display.is_some_and(|it| it != Display::LeftMargin) {
@@ -56,29 +56,31 @@ fn write(child: &ElemChild, output: Output, out: &mut String) {
                 out.push(' ');
             }
         }
-        ElemChild::Markup(text) => out.push_str(&escaped(text, output)),
+        ElemChild::Markup(text) => out.push_str(&escape(text, output)),
         ElemChild::Link { text, url } => match output {
-            Output::Html if is_web(url) => {
+            OutputFormat::Html if is_web_url(url) => {
                 out.push_str("<a href=\"");
-                out.push_str(&escaped(url, output));
+                out.push_str(&escape(url, output));
                 out.push_str("\">");
-                out.push_str(&marked(text, output));
+                out.push_str(&apply_markup(text, output));
                 out.push_str("</a>");
             }
             // Markdown readers make a link of a bare address.
-            Output::Markdown if is_web(&text.text) => out.push_str(&bare_address(&text.text)),
-            _ => out.push_str(&marked(text, output)),
+            OutputFormat::Markdown if is_web_url(&text.text) => {
+                out.push_str(&encode_url(&text.text))
+            }
+            _ => out.push_str(&apply_markup(text, output)),
         },
         ElemChild::Transparent { .. } => {}
     }
 }
 
 /// Only addresses of the web become links: `javascript:` is none.
-fn is_web(url: &str) -> bool {
+fn is_web_url(url: &str) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
 
-fn bare_address(url: &str) -> String {
+fn encode_url(url: &str) -> String {
     let encoded = |it: char| match it {
         '<' => "%3C".to_owned(),
         '>' => "%3E".to_owned(),
@@ -95,9 +97,9 @@ fn bare_address(url: &str) -> String {
     url.chars().map(encoded).collect()
 }
 
-fn marked(formatted: &Formatted, output: Output) -> String {
-    let text = escaped(&formatted.text, output);
-    let (open, close) = marks(formatted, output);
+fn apply_markup(formatted: &Formatted, output: OutputFormat) -> String {
+    let text = escape(&formatted.text, output);
+    let (open, close) = markup_tags(formatted, output);
     if open.is_empty() {
         return text;
     }
@@ -115,16 +117,18 @@ fn marked(formatted: &Formatted, output: Output) -> String {
     )
 }
 
-fn marks(formatted: &Formatted, output: Output) -> (String, String) {
+fn markup_tags(formatted: &Formatted, output: OutputFormat) -> (String, String) {
     let style = formatted.formatting;
     let mut open = String::new();
     let mut close = String::new();
     let mut put = |html: &str, markdown: &str| {
         let (start, end) = match output {
-            Output::Plain => return,
-            Output::Html => (format!("<{html}>"), format!("</{html}>")),
-            Output::Markdown if markdown.is_empty() => (format!("<{html}>"), format!("</{html}>")),
-            Output::Markdown => (markdown.to_owned(), markdown.to_owned()),
+            OutputFormat::Plain => return,
+            OutputFormat::Html => (format!("<{html}>"), format!("</{html}>")),
+            OutputFormat::Markdown if markdown.is_empty() => {
+                (format!("<{html}>"), format!("</{html}>"))
+            }
+            OutputFormat::Markdown => (markdown.to_owned(), markdown.to_owned()),
         };
         open.push_str(&start);
         close.insert_str(0, &end);
@@ -143,33 +147,35 @@ fn marks(formatted: &Formatted, output: Output) -> (String, String) {
     (open, close)
 }
 
-fn escaped(text: &str, output: Output) -> String {
+fn escape(text: &str, output: OutputFormat) -> String {
     match output {
-        Output::Plain => text.to_owned(),
-        Output::Html => text
-            .chars()
-            .fold(String::with_capacity(text.len()), |mut out, it| {
-                match it {
-                    '&' => out.push_str("&amp;"),
-                    '<' => out.push_str("&lt;"),
-                    '>' => out.push_str("&gt;"),
-                    '"' => out.push_str("&quot;"),
-                    '\'' => out.push_str("&#39;"),
-                    _ => out.push(it),
-                }
-                out
-            }),
-        Output::Markdown => text
-            .chars()
-            .fold(String::with_capacity(text.len()), |mut out, it| {
-                if matches!(
-                    it,
-                    '\\' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '|' | '~'
-                ) {
-                    out.push('\\');
-                }
-                out.push(it);
-                out
-            }),
+        OutputFormat::Plain => text.to_owned(),
+        OutputFormat::Html => {
+            text.chars()
+                .fold(String::with_capacity(text.len()), |mut out, it| {
+                    match it {
+                        '&' => out.push_str("&amp;"),
+                        '<' => out.push_str("&lt;"),
+                        '>' => out.push_str("&gt;"),
+                        '"' => out.push_str("&quot;"),
+                        '\'' => out.push_str("&#39;"),
+                        _ => out.push(it),
+                    }
+                    out
+                })
+        }
+        OutputFormat::Markdown => {
+            text.chars()
+                .fold(String::with_capacity(text.len()), |mut out, it| {
+                    if matches!(
+                        it,
+                        '\\' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '|' | '~'
+                    ) {
+                        out.push('\\');
+                    }
+                    out.push(it);
+                    out
+                })
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::HashSet};
 
 use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
-use crate::{clean, same::same_venue};
+use crate::{clean, same::is_same_venue};
 
 /// What preprints are registered under.
 const PREPRINTS: &[&str] = &[
@@ -23,7 +23,7 @@ const PREPRINTS: &[&str] = &[
     "10.22541/",
 ];
 /// A work has no more keywords than this, unless one record alone has.
-const KEYWORDS: usize = 50;
+const MAX_KEYWORDS: usize = 50;
 
 /// Puts what `other` says of the work into `into`, which speaks first unless the other is more
 /// published: the longer title and abstract, of every other field what is more complete, all
@@ -31,10 +31,10 @@ const KEYWORDS: usize = 50;
 pub fn merge(into: &mut Article, other: &Article) {
     let mut sources = into.sources.clone();
     add_new(&mut sources, &other.sources, usize::MAX);
-    let whole = if stage(other) > stage(into) {
-        merged(&[other, into])
+    let whole = if publication_stage(other) > publication_stage(into) {
+        merge_ranked(&[other, into])
     } else {
-        merged(&[into, other])
+        merge_ranked(&[into, other])
     };
     *into = Article { sources, ..whole };
 }
@@ -42,7 +42,7 @@ pub fn merge(into: &mut Article, other: &Article) {
 /// One record of all, as [`merge`] makes one of two. The order in which they come does not matter.
 pub fn merge_all(records: &[Article]) -> Article {
     let mut ranked: Vec<&Article> = records.iter().collect();
-    ranked.sort_by_cached_key(|it| order(it));
+    ranked.sort_by_cached_key(|it| merge_order(it));
     let mut sources: Vec<String> = ranked.iter().flat_map(|it| it.sources.clone()).collect();
     sources.sort();
     sources.dedup();
@@ -51,20 +51,20 @@ pub fn merge_all(records: &[Article]) -> Article {
     titles.sort();
     Article {
         sources,
-        title: title(titles.into_iter()),
-        ..merged(&ranked)
+        title: best_title(titles.into_iter()),
+        ..merge_ranked(&ranked)
     }
 }
 
 /// How far a record says the work has come.
-fn stage(article: &Article) -> u8 {
+fn publication_stage(article: &Article) -> u8 {
     let kind = match article.kind {
         WorkKind::Unknown => 0,
         WorkKind::Document | WorkKind::WebPage => 1,
         WorkKind::Preprint => 2,
         _ => 3,
     };
-    if article.doi.as_ref().is_some_and(is_of_preprint) {
+    if article.doi.as_ref().is_some_and(is_preprint_doi) {
         kind.min(2)
     } else {
         kind
@@ -73,10 +73,10 @@ fn stage(article: &Article) -> u8 {
 
 /// Which of many records speaks first: the published before the preprint, the fuller before the
 /// emptier.
-fn order(article: &Article) -> (u8, Reverse<usize>, String) {
+fn merge_order(article: &Article) -> (u8, Reverse<usize>, String) {
     let preprint = article.kind == WorkKind::Preprint;
     let version = match &article.doi {
-        Some(doi) if !is_of_preprint(doi) => u8::from(preprint),
+        Some(doi) if !is_preprint_doi(doi) => u8::from(preprint),
         // Some sources call everything an article.
         Some(_) => 3 - u8::from(preprint),
         None => 4 + u8::from(preprint),
@@ -94,7 +94,7 @@ fn order(article: &Article) -> (u8, Reverse<usize>, String) {
     (version, Reverse(full), text)
 }
 
-fn is_of_preprint(doi: &Doi) -> bool {
+fn is_preprint_doi(doi: &Doi) -> bool {
     let doi = doi.as_str();
     // bioRxiv shares its number with journals, whose names start with letters.
     let biorxiv = doi
@@ -104,27 +104,27 @@ fn is_of_preprint(doi: &Doi) -> bool {
 }
 
 /// One record of those, of which the first speaks first; all but the sources.
-fn merged(ranked: &[&Article]) -> Article {
-    let text = |field: fn(&Article) -> Option<&String>| first_said(ranked, field);
+fn merge_ranked(ranked: &[&Article]) -> Article {
+    let text = |field: fn(&Article) -> Option<&String>| first_value(ranked, field);
     let venue = text(|it| it.venue.as_ref());
     // Volume and pages of one place don't go with the name of another.
     let there: Vec<&Article> = ranked
         .iter()
-        .filter(|it| is_there(it, venue.as_deref()))
+        .filter(|it| has_venue(it, venue.as_deref()))
         .copied()
         .collect();
-    let of_venue = |field: fn(&Article) -> Option<&String>| first_said(&there, field);
+    let of_venue = |field: fn(&Article) -> Option<&String>| first_value(&there, field);
     let dois = || ranked.iter().filter_map(|it| it.doi.as_ref());
     let yes = |field: fn(&Article) -> Option<bool>| ranked.iter().filter_map(|it| field(it)).max();
     let kinds = || ranked.iter().map(|it| it.kind);
     Article {
-        title: title(ranked.iter().map(|it| &it.title)),
-        authors: authors(ranked),
+        title: best_title(ranked.iter().map(|it| &it.title)),
+        authors: merge_authors(ranked),
         kind: kinds()
             .find(|it| *it != WorkKind::Unknown)
             .unwrap_or_default(),
-        summary: summary(ranked),
-        date: date(ranked),
+        summary: best_summary(ranked),
+        date: best_date(ranked),
         volume: of_venue(|it| it.volume.as_ref()),
         issue: of_venue(|it| it.issue.as_ref()),
         pages: of_venue(|it| it.pages.as_ref()),
@@ -133,7 +133,7 @@ fn merged(ranked: &[&Article]) -> Article {
         isbn: of_venue(|it| it.isbn.as_ref()),
         venue,
         doi: dois()
-            .find(|it| !is_of_preprint(it))
+            .find(|it| !is_preprint_doi(it))
             .or_else(|| dois().next())
             .cloned(),
         // An arXiv DOI that gives way to a journal's leaves the id behind.
@@ -147,7 +147,7 @@ fn merged(ranked: &[&Article]) -> Article {
         openalex_id: text(|it| it.openalex_id.as_ref()),
         url: text(|it| it.url.as_ref()),
         pdf_url: text(|it| it.pdf_url.as_ref()),
-        keywords: keywords(ranked),
+        keywords: merge_keywords(ranked),
         language: text(|it| it.language.as_ref()),
         citation_count: ranked.iter().filter_map(|it| it.citation_count).max(),
         retracted: yes(|it| it.retracted),
@@ -157,37 +157,37 @@ fn merged(ranked: &[&Article]) -> Article {
 }
 
 /// The first value with something in it, else the first.
-fn first_said(ranked: &[&Article], field: fn(&Article) -> Option<&String>) -> Option<String> {
+fn first_value(ranked: &[&Article], field: fn(&Article) -> Option<&String>) -> Option<String> {
     let mut values = ranked.iter().filter_map(|it| field(it));
     let first = values.clone().next();
     values.find(|it| !it.trim().is_empty()).or(first).cloned()
 }
 
 /// Whether a record is of that venue, or of none.
-fn is_there(article: &Article, venue: Option<&str>) -> bool {
+fn has_venue(article: &Article, venue: Option<&str>) -> bool {
     let own = article.venue.as_deref().unwrap_or_default();
-    own.trim().is_empty() || venue.is_none_or(|it| it == own || same_venue(it, own))
+    own.trim().is_empty() || venue.is_none_or(|it| it == own || is_same_venue(it, own))
 }
 
 /// The longest, of those that are not in capitals throughout if there is one: those are how some
 /// print it, not how it is written.
-fn title<'a>(titles: impl DoubleEndedIterator<Item = &'a String>) -> String {
+fn best_title<'a>(titles: impl DoubleEndedIterator<Item = &'a String>) -> String {
     let quiet = |it: &str| it.chars().any(char::is_lowercase);
-    let best = of_equals_first(titles, |it| (quiet(it), letters(it)));
+    let best = max_by_key_first(titles, |it| (quiet(it), letter_count(it)));
     best.cloned().unwrap_or_default()
 }
 
-fn summary(ranked: &[&Article]) -> Option<String> {
+fn best_summary(ranked: &[&Article]) -> Option<String> {
     let all = ranked.iter().filter_map(|it| it.summary.as_ref());
-    of_equals_first(all, |it| letters(it)).cloned()
+    max_by_key_first(all, |it| letter_count(it)).cloned()
 }
 
-fn letters(text: &str) -> usize {
-    clean::line(text).chars().count()
+fn letter_count(text: &str) -> usize {
+    clean::single_line(text).chars().count()
 }
 
 /// The one with the highest key; of equals the first, where `max_by_key` would take the last.
-fn of_equals_first<T, K: Ord>(
+fn max_by_key_first<T, K: Ord>(
     all: impl DoubleEndedIterator<Item = T>,
     key: impl Fn(&T) -> K,
 ) -> Option<T> {
@@ -195,7 +195,7 @@ fn of_equals_first<T, K: Ord>(
 }
 
 /// The date of the first that has one, as exactly as another of the same time knows it.
-fn date(ranked: &[&Article]) -> Option<PartialDate> {
+fn best_date(ranked: &[&Article]) -> Option<PartialDate> {
     let dates = ranked.iter().filter_map(|it| it.date);
     let first = dates.clone().next()?;
     let finer = dates.filter(|it| {
@@ -203,53 +203,57 @@ fn date(ranked: &[&Article]) -> Option<PartialDate> {
             && (first.month.is_none() || it.month == first.month)
             && (first.day.is_none() || it.day == first.day)
     });
-    of_equals_first(finer, |it| (it.month.is_some(), it.day.is_some()))
+    max_by_key_first(finer, |it| (it.month.is_some(), it.day.is_some()))
 }
 
 /// The longest list, with the fullest names; ORCIDs from whoever has them.
-fn authors(ranked: &[&Article]) -> Vec<Author> {
+fn merge_authors(ranked: &[&Article]) -> Vec<Author> {
     let full = |it: &&&Article| {
         let given = it.authors.iter().filter_map(|it| it.given.as_ref());
         let given: usize = given.map(|it| it.chars().count()).sum();
         // Of the same words, those who give more of them to the family know better than those who
         // take the last for it.
         let family: usize = it.authors.iter().map(|it| it.family.chars().count()).sum();
-        let loud = it.authors.iter().filter(|it| is_loud(&it.family)).count();
+        let loud = it
+            .authors
+            .iter()
+            .filter(|it| is_all_caps(&it.family))
+            .count();
         (it.authors.len(), Reverse(loud), given + family, family)
     };
-    let best = of_equals_first(ranked.iter(), full);
+    let best = max_by_key_first(ranked.iter(), full);
     let mut authors = best.map(|it| it.authors.clone()).unwrap_or_default();
     for (at, author) in authors
         .iter_mut()
         .enumerate()
         .filter(|(_, it)| it.orcid.is_none())
     {
-        let family = clean::folded(&author.family);
+        let family = clean::fold_text(&author.family);
         author.orcid = ranked
             .iter()
             .filter_map(|it| it.authors.get(at))
             .filter(|it| it.orcid.is_some())
-            .find(|it| clean::folded(&it.family) == family)
+            .find(|it| clean::fold_text(&it.family) == family)
             .and_then(|it| it.orcid.clone());
     }
     authors
 }
 
 /// `HARRIS` is how some print a name, not how it is written.
-fn is_loud(name: &str) -> bool {
+fn is_all_caps(name: &str) -> bool {
     let letters = name.chars().filter(|it| it.is_alphabetic());
     letters.clone().count() > 1
         && letters.clone().any(char::is_uppercase)
         && !letters.clone().any(char::is_lowercase)
 }
 
-fn keywords(ranked: &[&Article]) -> Vec<String> {
+fn merge_keywords(ranked: &[&Article]) -> Vec<String> {
     let mut all = Vec::new();
     for (at, article) in ranked.iter().enumerate() {
         if at == 0 {
             all.clone_from(&article.keywords);
         } else {
-            add_new(&mut all, &article.keywords, KEYWORDS);
+            add_new(&mut all, &article.keywords, MAX_KEYWORDS);
         }
     }
     all

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A field that a citation needs and the record lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Missing {
+pub struct MissingField {
     /// The field, named as in the record.
     pub field: String,
     /// What needs it, as `a journal article`.
@@ -16,9 +16,9 @@ pub struct Missing {
 }
 
 /// What a citation of this kind of work needs and this record lacks; empty for a complete one.
-pub fn missing(article: &Article) -> Vec<Missing> {
-    let needed_for = called(article.kind);
-    let lacks = |field: &str, essential: bool| Missing {
+pub fn missing_fields(article: &Article) -> Vec<MissingField> {
+    let needed_for = kind_name(article.kind);
+    let lacks = |field: &str, essential: bool| MissingField {
         field: field.to_owned(),
         needed_for: needed_for.to_owned(),
         essential,
@@ -36,7 +36,7 @@ pub fn missing(article: &Article) -> Vec<Missing> {
     if article.kind == WorkKind::Unknown {
         all.push(lacks("kind", false));
     }
-    let of_kind = fields_of(article);
+    let of_kind = required_fields(article);
     all.extend(
         of_kind
             .into_iter()
@@ -47,7 +47,7 @@ pub fn missing(article: &Article) -> Vec<Missing> {
 }
 
 /// The further fields of a kind, and whether the record has them.
-fn fields_of(article: &Article) -> Vec<(&'static str, bool)> {
+fn required_fields(article: &Article) -> Vec<(&'static str, bool)> {
     let has = |it: &Option<String>| it.as_ref().is_some_and(|it| !it.trim().is_empty());
     let somewhere = article.doi.is_some() || article.arxiv_id.is_some() || has(&article.url);
     let venue = ("venue", has(&article.venue));
@@ -66,7 +66,7 @@ fn fields_of(article: &Article) -> Vec<(&'static str, bool)> {
     }
 }
 
-fn called(kind: WorkKind) -> &'static str {
+fn kind_name(kind: WorkKind) -> &'static str {
     match kind {
         WorkKind::JournalArticle => "a journal article",
         WorkKind::ConferencePaper => "a conference paper",

@@ -10,7 +10,7 @@ use crate::{style_guard, style_repair};
 
 /// A citation style, ready to format with.
 #[derive(Clone)]
-pub struct Style {
+pub struct CitationStyle {
     name: String,
     csl: Arc<IndependentStyle>,
 }
@@ -59,7 +59,7 @@ fn hint(nearest: Option<&str>) -> String {
 }
 
 /// Short names and what they stand for.
-const SHORT: &[(&str, &str)] = &[
+const SHORT_NAMES: &[(&str, &str)] = &[
     ("ieee", "ieee"),
     ("apa", "apa"),
     ("mla", "mla"),
@@ -91,34 +91,34 @@ const SHORT: &[(&str, &str)] = &[
     ("gb-7714", "gb-7714-2015-numeric"),
 ];
 
-impl Style {
+impl CitationStyle {
     /// The style of a name, whatever its case: a short name or the full one of the repository.
-    pub fn named(name: &str) -> Result<Self, UnknownStyle> {
+    pub fn find(name: &str) -> Result<Self, UnknownStyle> {
         let wanted = name.trim().to_lowercase().replace([' ', '_'], "-");
-        let full = SHORT
+        let full = SHORT_NAMES
             .iter()
             .find(|it| it.0 == wanted)
             .map_or(wanted.as_str(), |it| it.1);
         let unknown = || UnknownStyle {
-            given: deliberate_core::cut_to_chars(name, 60),
-            nearest: deliberate_core::nearest(&wanted, Self::names()),
+            given: deliberate_core::truncate_chars(name, 60),
+            nearest: deliberate_core::did_you_mean(&wanted, Self::names()),
         };
         let archived = ArchivedStyle::by_name(full).ok_or_else(unknown)?;
         match archived.get() {
             citationberg::Style::Independent(csl) if csl.bibliography.is_some() => {
-                Ok(Self::of(wanted.clone(), csl))
+                Ok(Self::from_independent(wanted.clone(), csl))
             }
             _ => Err(unknown()),
         }
     }
 
-    fn of(name: String, mut csl: IndependentStyle) -> Self {
+    fn from_independent(name: String, mut csl: IndependentStyle) -> Self {
         // The guide of Cite Them Right is British; its style leaves the language open.
         let is_british = csl.info.id.ends_with("/harvard-cite-them-right");
         if is_british && csl.default_locale.is_none() {
             csl.default_locale = Some(LocaleCode("en-GB".to_owned()));
         }
-        style_repair::repair(&mut csl);
+        style_repair::repair_style(&mut csl);
         Self {
             name,
             csl: Arc::new(csl),
@@ -127,7 +127,7 @@ impl Style {
 
     /// Every name there is, the short ones first.
     pub fn names() -> Vec<&'static str> {
-        let mut names: Vec<&str> = SHORT.iter().map(|it| it.0).collect();
+        let mut names: Vec<&str> = SHORT_NAMES.iter().map(|it| it.0).collect();
         // That one is for the marks in the text alone; it has no bibliography.
         let whole = ArchivedStyle::all()
             .iter()
@@ -137,7 +137,7 @@ impl Style {
                 style
                     .names()
                     .iter()
-                    .filter(|it| !SHORT.iter().any(|short| short.0 == **it)),
+                    .filter(|it| !SHORT_NAMES.iter().any(|short| short.0 == **it)),
             );
         }
         names
@@ -147,11 +147,11 @@ impl Style {
     pub fn from_csl_xml(xml: &str) -> Result<Self, StyleError> {
         style_guard::check(xml)?;
         let read = citationberg::Style::from_xml(xml).map_err(|err| {
-            StyleError::Unreadable(deliberate_core::cut_to_chars(&err.to_string(), 200))
+            StyleError::Unreadable(deliberate_core::truncate_chars(&err.to_string(), 200))
         })?;
         let name = read.info().title.value.clone();
         match read {
-            citationberg::Style::Independent(csl) => Ok(Self::of(name, csl)),
+            citationberg::Style::Independent(csl) => Ok(Self::from_independent(name, csl)),
             citationberg::Style::Dependent(style) => Err(StyleError::Dependent {
                 parent: style.parent_link.href,
             }),
@@ -173,9 +173,9 @@ impl Style {
     }
 }
 
-impl fmt::Debug for Style {
+impl fmt::Debug for CitationStyle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Style")
+        f.debug_struct("CitationStyle")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }

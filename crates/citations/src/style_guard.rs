@@ -11,17 +11,17 @@ use quick_xml::{
 use crate::style::StyleError;
 
 /// The largest styles in use have about 300 kB.
-const LONGEST_STYLE: usize = 1_000_000;
+const MAX_STYLE_BYTES: usize = 1_000_000;
 /// The deepest styles in use nest about twenty elements.
-const DEEPEST: usize = 60;
+const MAX_DEPTH: usize = 60;
 /// Elements that one citation may run through, macros written out; the largest styles in use
 /// come to some 4,000.
-const MOST_STEPS: u64 = 12_000;
+const MAX_STEPS: u64 = 12_000;
 /// Macros within macros.
-const DEEPEST_CALLS: usize = 60;
+const MAX_CALL_DEPTH: usize = 60;
 
 /// What an element runs through.
-enum Run {
+enum StyleNode {
     /// This macro.
     Call(String),
     /// All of these, and itself.
@@ -31,19 +31,19 @@ enum Run {
 }
 
 /// An element that is open.
-struct Open {
+struct OpenElement {
     is_choice: bool,
     /// The name, if it is a macro.
     defines: Option<String>,
-    runs: Vec<Run>,
+    runs: Vec<StyleNode>,
 }
 
-impl Open {
-    fn closed(self) -> (Option<String>, Run) {
+impl OpenElement {
+    fn close(self) -> (Option<String>, StyleNode) {
         let run = if self.is_choice {
-            Run::OneOf(self.runs)
+            StyleNode::OneOf(self.runs)
         } else {
-            Run::All(self.runs)
+            StyleNode::All(self.runs)
         };
         (self.defines, run)
     }
@@ -51,53 +51,53 @@ impl Open {
 
 /// Refuses what is too large, is no XML, or would run too long.
 pub(crate) fn check(xml: &str) -> Result<(), StyleError> {
-    if xml.len() > LONGEST_STYLE {
+    if xml.len() > MAX_STYLE_BYTES {
         return Err(StyleError::TooLong {
             bytes: xml.len(),
-            most: LONGEST_STYLE,
+            most: MAX_STYLE_BYTES,
         });
     }
     let (main, macros) = parse(xml)?;
-    let mut counter = Counter {
+    let mut counter = StepCounter {
         macros: &macros,
-        known: HashMap::new(),
+        counted: HashMap::new(),
     };
     let steps = counter.steps(&main, 0)?;
-    if steps > MOST_STEPS {
+    if steps > MAX_STEPS {
         return Err(StyleError::Unsafe(format!(
-            "its macros come to {steps} steps for one citation, and {MOST_STEPS} are the most"
+            "its macros come to {steps} steps for one citation, and {MAX_STEPS} are the most"
         )));
     }
     Ok(())
 }
 
 /// What the style runs through outside its macros, and its macros.
-fn parse(xml: &str) -> Result<(Run, HashMap<String, Run>), StyleError> {
+fn parse(xml: &str) -> Result<(StyleNode, HashMap<String, StyleNode>), StyleError> {
     let mut reader = Reader::from_str(xml);
     let mut macros = HashMap::new();
     let mut main = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenElement> = Vec::new();
     loop {
         let event = reader.read_event().map_err(|err| unreadable(&err))?;
         let closed = match &event {
             Event::Start(tag) => {
-                if open.len() >= DEEPEST {
-                    let what = format!("more than {DEEPEST} elements are nested");
+                if open.len() >= MAX_DEPTH {
+                    let what = format!("more than {MAX_DEPTH} elements are nested");
                     return Err(StyleError::Unsafe(what));
                 }
-                open.push(opened(tag)?);
+                open.push(open_element(tag)?);
                 None
             }
-            Event::Empty(tag) => Some(opened(tag)?),
+            Event::Empty(tag) => Some(open_element(tag)?),
             Event::End(_) => open.pop(),
             Event::DocType(_) => {
                 let what = "it has a document type declaration, which no style needs";
                 return Err(StyleError::Unsafe(what.to_owned()));
             }
-            Event::Eof => return Ok((Run::All(main), macros)),
+            Event::Eof => return Ok((StyleNode::All(main), macros)),
             _ => None,
         };
-        match closed.map(Open::closed) {
+        match closed.map(OpenElement::close) {
             Some((Some(name), run)) => {
                 macros.insert(name, run);
             }
@@ -110,10 +110,10 @@ fn parse(xml: &str) -> Result<(Run, HashMap<String, Run>), StyleError> {
     }
 }
 
-fn opened(tag: &BytesStart<'_>) -> Result<Open, StyleError> {
+fn open_element(tag: &BytesStart<'_>) -> Result<OpenElement, StyleError> {
     let is_macro = tag.local_name().as_ref() == b"macro";
-    let call = attribute(tag, "macro")?.map(Run::Call);
-    Ok(Open {
+    let call = attribute(tag, "macro")?.map(StyleNode::Call);
+    Ok(OpenElement {
         is_choice: tag.local_name().as_ref() == b"choose",
         defines: attribute(tag, "name")?.filter(|_| is_macro),
         runs: call.into_iter().collect(),
@@ -129,31 +129,31 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, StyleEr
 }
 
 fn unreadable(err: &dyn Display) -> StyleError {
-    StyleError::Unreadable(deliberate_core::cut_to_chars(&err.to_string(), 200))
+    StyleError::Unreadable(deliberate_core::truncate_chars(&err.to_string(), 200))
 }
 
-struct Counter<'a> {
-    macros: &'a HashMap<String, Run>,
+struct StepCounter<'a> {
+    macros: &'a HashMap<String, StyleNode>,
     /// The macros that are counted already; one that is being counted is there as `None`.
-    known: HashMap<&'a str, Option<u64>>,
+    counted: HashMap<&'a str, Option<u64>>,
 }
 
-impl<'a> Counter<'a> {
+impl<'a> StepCounter<'a> {
     /// The most elements that are run through.
-    fn steps(&mut self, run: &'a Run, calls: usize) -> Result<u64, StyleError> {
+    fn steps(&mut self, run: &'a StyleNode, calls: usize) -> Result<u64, StyleError> {
         match run {
-            Run::Call(name) => self.called(name, calls),
-            Run::All(runs) => runs.iter().try_fold(1_u64, |sum, it| {
+            StyleNode::Call(name) => self.macro_steps(name, calls),
+            StyleNode::All(runs) => runs.iter().try_fold(1_u64, |sum, it| {
                 Ok(sum.saturating_add(self.steps(it, calls)?))
             }),
-            Run::OneOf(runs) => runs
+            StyleNode::OneOf(runs) => runs
                 .iter()
                 .try_fold(1_u64, |most, it| Ok(most.max(self.steps(it, calls)?))),
         }
     }
 
-    fn called(&mut self, name: &'a str, calls: usize) -> Result<u64, StyleError> {
-        match self.known.get(name) {
+    fn macro_steps(&mut self, name: &'a str, calls: usize) -> Result<u64, StyleError> {
+        match self.counted.get(name) {
             Some(Some(steps)) => return Ok(*steps),
             Some(None) => {
                 let what = format!("its macro {name:?} calls itself");
@@ -161,17 +161,17 @@ impl<'a> Counter<'a> {
             }
             None => {}
         }
-        if calls > DEEPEST_CALLS {
-            let what = format!("more than {DEEPEST_CALLS} macros call one another");
+        if calls > MAX_CALL_DEPTH {
+            let what = format!("more than {MAX_CALL_DEPTH} macros call one another");
             return Err(StyleError::Unsafe(what));
         }
         // A macro that is not there prints nothing.
         let Some(run) = self.macros.get(name) else {
             return Ok(0);
         };
-        self.known.insert(name, None);
+        self.counted.insert(name, None);
         let steps = self.steps(run, calls + 1)?;
-        self.known.insert(name, Some(steps));
+        self.counted.insert(name, Some(steps));
         Ok(steps)
     }
 }

@@ -4,17 +4,17 @@
 
 use citationberg::{IndependentStyle, LayoutRenderingElement, Name, NamesChild};
 
-pub(crate) fn repair(style: &mut IndependentStyle) {
-    all(&mut style.citation.layout.elements);
+pub(crate) fn repair_style(style: &mut IndependentStyle) {
+    repair_elements(&mut style.citation.layout.elements);
     if let Some(bibliography) = &mut style.bibliography {
-        all(&mut bibliography.layout.elements);
+        repair_elements(&mut bibliography.layout.elements);
     }
     for each in &mut style.macros {
-        all(&mut each.children);
+        repair_elements(&mut each.children);
     }
 }
 
-fn all(elements: &mut [LayoutRenderingElement]) {
+fn repair_elements(elements: &mut [LayoutRenderingElement]) {
     for element in elements {
         match element {
             LayoutRenderingElement::Names(names) => {
@@ -26,14 +26,14 @@ fn all(elements: &mut [LayoutRenderingElement]) {
                     names.children.insert(0, NamesChild::Name(Name::default()));
                 }
             }
-            LayoutRenderingElement::Group(group) => all(&mut group.children),
+            LayoutRenderingElement::Group(group) => repair_elements(&mut group.children),
             LayoutRenderingElement::Choose(choose) => {
-                all(&mut choose.if_.children);
+                repair_elements(&mut choose.if_.children);
                 for branch in &mut choose.else_if {
-                    all(&mut branch.children);
+                    repair_elements(&mut branch.children);
                 }
                 if let Some(branch) = &mut choose.otherwise {
-                    all(&mut branch.children);
+                    repair_elements(&mut branch.children);
                 }
             }
             _ => {}

@@ -4,7 +4,7 @@
 const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "v"];
 
 /// Given names and the generation behind them, if there is one.
-pub(crate) fn parted(given: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_suffix(given: &str) -> (&str, Option<&str>) {
     let Some((names, last)) = given.rsplit_once(',') else {
         return (given, None);
     };
@@ -20,14 +20,17 @@ pub(crate) fn parted(given: &str) -> (&str, Option<&str>) {
 
 #[cfg(test)]
 mod tests {
-    use super::parted;
+    use super::split_suffix;
 
     #[test]
     fn only_a_generation_is_parted() {
-        assert_eq!(parted("Martin Luther, Jr."), ("Martin Luther", Some("Jr.")));
-        assert_eq!(parted("John D., III"), ("John D.", Some("III")));
-        assert_eq!(parted("Ana, Maria"), ("Ana, Maria", None));
-        assert_eq!(parted(", Jr."), (", Jr.", None));
-        assert_eq!(parted("Jane"), ("Jane", None));
+        assert_eq!(
+            split_suffix("Martin Luther, Jr."),
+            ("Martin Luther", Some("Jr."))
+        );
+        assert_eq!(split_suffix("John D., III"), ("John D.", Some("III")));
+        assert_eq!(split_suffix("Ana, Maria"), ("Ana, Maria", None));
+        assert_eq!(split_suffix(", Jr."), (", Jr.", None));
+        assert_eq!(split_suffix("Jane"), ("Jane", None));
     }
 }

@@ -5,7 +5,7 @@
 use deliberate_core::Article;
 
 /// Punctuation that meets where something between was empty, and what it comes to.
-const GAPS: [(&str, &str); 13] = [
+const PUNCTUATION_GAPS: [(&str, &str); 13] = [
     (", Released.", "."),
     (", )", ")"),
     (",)", ")"),
@@ -23,14 +23,14 @@ const GAPS: [(&str, &str); 13] = [
 ];
 
 /// The text of a citation of this work, tidied.
-pub(crate) fn tidied(text: &str, article: &Article) -> String {
-    without_gaps(&names_as_written(text, article), article)
+pub(crate) fn clean_punctuation(text: &str, article: &Article) -> String {
+    close_gaps(&restore_name_case(text, article), article)
 }
 
-fn without_gaps(text: &str, article: &Article) -> String {
+fn close_gaps(text: &str, article: &Article) -> String {
     let own = own_texts(article);
     let is_own = |gap: &str| own.iter().any(|it| it.contains(gap));
-    let gaps = GAPS.iter().filter(|it| !is_own(it.0));
+    let gaps = PUNCTUATION_GAPS.iter().filter(|it| !is_own(it.0));
     gaps.fold(text.to_owned(), |text, (gap, whole)| {
         text.replace(gap, whole)
     })
@@ -56,7 +56,7 @@ fn own_texts(article: &Article) -> Vec<&str> {
 
 /// `arXiv`, `eLife`, `bioRxiv` stay small where a style starts a sentence with them; and arXiv is
 /// not named twice by styles that print the archive in front of the number.
-fn names_as_written(text: &str, article: &Article) -> String {
+fn restore_name_case(text: &str, article: &Article) -> String {
     let arxiv = article.arxiv_id.as_ref().map(|_| "arXiv");
     let named = [
         arxiv,

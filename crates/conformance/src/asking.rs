@@ -11,34 +11,34 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::tools::{Answer, Call, fails, says, tool};
+use crate::tools::{FixtureCall, FixtureResult, build_tool, error_result, text_result};
 
 /// Tokens the client's model may use.
-const TOKENS: u32 = 100;
+const MAX_TOKENS: u32 = 100;
 
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        tool(
+        build_tool(
             "test_sampling",
             "Asks the client's model",
             &json!({ "prompt": { "type": "string" } }),
         ),
-        tool(
+        build_tool(
             "test_missing_capability",
             "Needs a client with a model",
             &json!({}),
         ),
-        tool(
+        build_tool(
             "test_elicitation",
             "Asks for a name and an address",
             &json!({ "message": { "type": "string" } }),
         ),
-        tool(
+        build_tool(
             "test_elicitation_sep1034_defaults",
             "Asks with a default for everything",
             &json!({}),
         ),
-        tool(
+        build_tool(
             "test_elicitation_sep1330_enums",
             "Asks with every kind of choice",
             &json!({}),
@@ -46,40 +46,40 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
-pub(crate) fn has(name: &str) -> bool {
+pub(crate) fn has_tool(name: &str) -> bool {
     name.starts_with("test_elicitation")
 }
 
-pub(crate) async fn sample(call: &Call<'_>) -> Answer {
-    let messages = vec![SamplingMessage::user_text(call.text("prompt"))];
-    let asked = CreateMessageRequestParams::new(messages, TOKENS);
+pub(crate) async fn sample(call: &FixtureCall<'_>) -> FixtureResult {
+    let messages = vec![SamplingMessage::user_text(call.text_argument("prompt"))];
+    let asked = CreateMessageRequestParams::new(messages, MAX_TOKENS);
     match call.context.peer.create_message(asked).await {
         Ok(reply) => {
             let first = reply.message.content.first();
             let text = first.and_then(|content| content.as_text());
-            says(format!(
+            text_result(format!(
                 "LLM response: {}",
                 text.map_or("no text", |text| text.text.as_str())
             ))
         }
-        Err(error) => fails(format!("The client's model can't be asked: {error}")),
+        Err(error) => error_result(format!("The client's model can't be asked: {error}")),
     }
 }
 
-pub(crate) fn needs_sampling(call: &Call<'_>) -> Answer {
+pub(crate) fn require_sampling(call: &FixtureCall<'_>) -> FixtureResult {
     let declared = call.context.client_capabilities().unwrap_or_default();
     if declared.sampling.is_none() {
         let needed = ClientCapabilities::builder().enable_sampling().build();
         return Err(ErrorData::missing_required_client_capability(needed));
     }
-    says("The client has a model.")
+    text_result("The client has a model.")
 }
 
-pub(crate) async fn elicit(call: &Call<'_>, name: &str) -> Answer {
+pub(crate) async fn elicit(call: &FixtureCall<'_>, name: &str) -> FixtureResult {
     let (message, schema) = match name {
-        "test_elicitation_sep1034_defaults" => ("Change what is not right", defaults()),
-        "test_elicitation_sep1330_enums" => ("Choose", choices()),
-        _ => (call.text("message"), person()),
+        "test_elicitation_sep1034_defaults" => ("Change what is not right", defaults_schema()),
+        "test_elicitation_sep1330_enums" => ("Choose", choices_schema()),
+        _ => (call.text_argument("message"), person_schema()),
     };
     let schema = serde_json::from_value(schema)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -91,7 +91,7 @@ pub(crate) async fn elicit(call: &Call<'_>, name: &str) -> Answer {
     match call.context.peer.create_elicitation(asked).await {
         Ok(reply) => {
             let content = serde_json::to_string(&reply.content).unwrap_or_default();
-            says(format!(
+            text_result(format!(
                 "Elicitation completed: action={}, content={content}",
                 serde_json::to_value(&reply.action)
                     .ok()
@@ -100,11 +100,11 @@ pub(crate) async fn elicit(call: &Call<'_>, name: &str) -> Answer {
                     .unwrap_or("unknown"),
             ))
         }
-        Err(error) => fails(format!("The client can't be asked: {error}")),
+        Err(error) => error_result(format!("The client can't be asked: {error}")),
     }
 }
 
-fn person() -> Value {
+fn person_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -115,7 +115,7 @@ fn person() -> Value {
     })
 }
 
-fn defaults() -> Value {
+fn defaults_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -132,7 +132,7 @@ fn defaults() -> Value {
     })
 }
 
-fn choices() -> Value {
+fn choices_schema() -> Value {
     let plain = json!(["option1", "option2", "option3"]);
     let titled = |word: &str| {
         json!([

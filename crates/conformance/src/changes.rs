@@ -8,13 +8,13 @@ use std::{
 use rmcp::{ErrorData, model::Tool, service::SubscriptionSink};
 use serde_json::json;
 
-use crate::tools::{Answer, Call, says, tool};
+use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
 /// The open subscriptions, by numbers of our own: two clients may well use the same request id.
 #[derive(Default)]
-pub(crate) struct Listeners(Mutex<BTreeMap<u64, SubscriptionSink>>);
+pub(crate) struct ListChangedSubscribers(Mutex<BTreeMap<u64, SubscriptionSink>>);
 
-impl Listeners {
+impl ListChangedSubscribers {
     /// Remembers a subscription, and gives the number to forget it by.
     pub(crate) fn add(&self, sink: SubscriptionSink) -> u64 {
         let mut sinks = self.lock();
@@ -39,12 +39,12 @@ impl Listeners {
 
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        tool(
+        build_tool(
             "test_trigger_tool_change",
             "Says that the tools changed",
             &json!({}),
         ),
-        tool(
+        build_tool(
             "test_trigger_prompt_change",
             "Says that the prompts changed",
             &json!({}),
@@ -52,8 +52,8 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
-pub(crate) async fn call(call: &Call<'_>, name: &str) -> Answer {
-    for sink in call.state.listeners.all() {
+pub(crate) async fn call_tool(call: &FixtureCall<'_>, name: &str) -> FixtureResult {
+    for sink in call.state.subscribers.all() {
         // Those that asked for something else, or have gone, are not told.
         drop(match name {
             "test_trigger_tool_change" => sink.notify_tool_list_changed().await,
@@ -61,5 +61,5 @@ pub(crate) async fn call(call: &Call<'_>, name: &str) -> Answer {
             _ => return Err(ErrorData::invalid_params(format!("no tool {name}"), None)),
         });
     }
-    says("Whoever listens was told.")
+    text_result("Whoever listens was told.")
 }

@@ -28,36 +28,36 @@ use rmcp::{
 use serde_json::json;
 
 use crate::{
-    changes::Listeners,
+    changes::ListChangedSubscribers,
     prompts, resources,
-    tools::{self, Call},
+    tools::{self, FixtureCall},
 };
 
 /// What the fixtures share between calls.
-pub(crate) struct State {
-    pub(crate) seal: RequestStateCodec,
+pub(crate) struct FixtureState {
+    pub(crate) state_codec: RequestStateCodec,
     pub(crate) tasks: TaskManager,
-    pub(crate) listeners: Listeners,
+    pub(crate) subscribers: ListChangedSubscribers,
     tools: Vec<Tool>,
 }
 
 /// A handler with the fixtures in front. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Fixture<H> {
+pub(crate) struct FixtureHandler<H> {
     inner: H,
-    state: Arc<State>,
+    state: Arc<FixtureState>,
 }
 
-impl<H: ServerHandler> Fixture<H> {
+impl<H: ServerHandler> FixtureHandler<H> {
     /// The fixtures in front of that handler.
-    pub(crate) fn around(inner: H) -> anyhow::Result<Self> {
+    pub(crate) fn wrap(inner: H) -> anyhow::Result<Self> {
         let key = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()].map(uuid::Uuid::into_bytes);
         Ok(Self {
             inner,
-            state: Arc::new(State {
-                seal: RequestStateCodec::try_new(key.concat())?,
+            state: Arc::new(FixtureState {
+                state_codec: RequestStateCodec::try_new(key.concat())?,
                 tasks: TaskManager::new(),
-                listeners: Listeners::default(),
+                subscribers: ListChangedSubscribers::default(),
                 tools: tools::all(),
             }),
         })
@@ -90,12 +90,12 @@ fn is_first(page: Option<&PaginatedRequestParams>) -> bool {
 }
 
 /// What the real handler does not have is empty; other errors remain.
-fn or_nothing<T: Default>(result: Result<T, ErrorData>) -> Result<T, ErrorData> {
-    or_else_ours(result, || Ok(T::default()))
+fn or_empty<T: Default>(result: Result<T, ErrorData>) -> Result<T, ErrorData> {
+    or_else_fixture(result, || Ok(T::default()))
 }
 
 /// What the real handler does not have is answered by the fixtures.
-fn or_else_ours<T>(
+fn or_else_fixture<T>(
     result: Result<T, ErrorData>,
     ours: impl FnOnce() -> Result<T, ErrorData>,
 ) -> Result<T, ErrorData> {
@@ -106,7 +106,7 @@ fn or_else_ours<T>(
 }
 
 /// Puts the fixtures' items before the real ones, on the first page.
-macro_rules! both_lists {
+macro_rules! merge_lists {
     ($method:ident, $items:ident, $Result:ty, $ours:expr) => {
         async fn $method(
             &self,
@@ -114,7 +114,7 @@ macro_rules! both_lists {
             context: RequestContext<RoleServer>,
         ) -> Result<$Result, ErrorData> {
             let first = is_first(page.as_ref());
-            let mut list = or_nothing(self.inner.$method(page, context).await)?;
+            let mut list = or_empty(self.inner.$method(page, context).await)?;
             if first {
                 let ours: fn(&Self) -> _ = $ours;
                 list.$items.splice(0..0, ours(self));
@@ -124,7 +124,7 @@ macro_rules! both_lists {
     };
 }
 
-impl<H: ServerHandler> ServerHandler for Fixture<H> {
+impl<H: ServerHandler> ServerHandler for FixtureHandler<H> {
     fn get_info(&self) -> ServerConfig {
         let mut info = self.inner.get_info();
         info.capabilities = self.capabilities();
@@ -158,15 +158,15 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
         self.inner.ping(context).await
     }
 
-    both_lists!(list_tools, tools, ListToolsResult, |it| it
+    merge_lists!(list_tools, tools, ListToolsResult, |it| it
         .state
         .tools
         .clone());
-    both_lists!(list_prompts, prompts, ListPromptsResult, |_| prompts::all());
-    both_lists!(list_resources, resources, ListResourcesResult, |_| {
+    merge_lists!(list_prompts, prompts, ListPromptsResult, |_| prompts::all());
+    merge_lists!(list_resources, resources, ListResourcesResult, |_| {
         resources::all()
     });
-    both_lists!(
+    merge_lists!(
         list_resource_templates,
         resource_templates,
         ListResourceTemplatesResult,
@@ -192,7 +192,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
             return self.inner.call_tool(request, context).await;
         }
         let state = self.state.as_ref();
-        tools::call(Call {
+        tools::call_tool(FixtureCall {
             state,
             request,
             context,
@@ -231,7 +231,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
             return Ok(ours.into());
         }
         let uri = request.uri.clone();
-        or_else_ours(self.inner.read_resource(request, context).await, || {
+        or_else_fixture(self.inner.read_resource(request, context).await, || {
             Err(ErrorData::resource_not_found(
                 "there is no such resource",
                 Some(json!({ "uri": uri })),
@@ -244,7 +244,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if request.uri == resources::WATCHED {
+        if request.uri == resources::WATCHED_URI {
             return Ok(());
         }
         self.inner.subscribe(request, context).await
@@ -255,7 +255,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
         request: UnsubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if request.uri == resources::WATCHED {
+        if request.uri == resources::WATCHED_URI {
             return Ok(());
         }
         self.inner.unsubscribe(request, context).await
@@ -269,9 +269,9 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let number = self.state.listeners.add(context.sink().clone());
+        let number = self.state.subscribers.add(context.sink().clone());
         let result = self.inner.listen(context).await;
-        self.state.listeners.remove(number);
+        self.state.subscribers.remove(number);
         result
     }
 
@@ -280,7 +280,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
         request: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        or_nothing(self.inner.set_level(request, context).await)
+        or_empty(self.inner.set_level(request, context).await)
     }
 
     async fn get_task(
@@ -291,7 +291,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
         match self.state.tasks.get_task(&request.task_id) {
             Ok(task) => Ok(GetTaskResult::new(task)),
             Err(unknown) => {
-                or_else_ours(self.inner.get_task(request, context).await, || Err(unknown))
+                or_else_fixture(self.inner.get_task(request, context).await, || Err(unknown))
             }
         }
     }
@@ -304,7 +304,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
         let given = request.input_responses.clone();
         match self.state.tasks.update_task(&request.task_id, given) {
             Ok(()) => Ok(()),
-            Err(unknown) => or_else_ours(self.inner.update_task(request, context).await, || {
+            Err(unknown) => or_else_fixture(self.inner.update_task(request, context).await, || {
                 Err(unknown)
             }),
         }
@@ -317,7 +317,7 @@ impl<H: ServerHandler> ServerHandler for Fixture<H> {
     ) -> Result<(), ErrorData> {
         match self.state.tasks.cancel_task(&request.task_id) {
             Ok(()) => Ok(()),
-            Err(unknown) => or_else_ours(self.inner.cancel_task(request, context).await, || {
+            Err(unknown) => or_else_fixture(self.inner.cancel_task(request, context).await, || {
                 Err(unknown)
             }),
         }

@@ -14,38 +14,38 @@ use serde_json::{Value, json};
 
 use crate::{
     rounds,
-    tools::{Answer, Call, says, tool},
+    tools::{FixtureCall, FixtureResult, build_tool, text_result},
 };
 
 const POLL_MS: u64 = 100;
 
 /// What a failing job takes before it fails.
-const SOON: Duration = Duration::from_millis(200);
+const FAILURE_DELAY: Duration = Duration::from_millis(200);
 
 /// The longest a job may be asked to take.
-const LONGEST_SECONDS: f64 = 120.0;
+const MAX_SECONDS: f64 = 120.0;
 
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        tool(
+        build_tool(
             "greet",
             "Greets at once",
             &json!({ "name": { "type": "string" } }),
         ),
-        tool(
+        build_tool(
             "slow_compute",
             "Takes so many seconds",
             &json!({ "seconds": { "type": "number" }, "label": { "type": "string" } }),
         ),
-        tool("protocol_error_job", "Breaks", &json!({})),
-        tool("failing_job", "Goes wrong", &json!({})),
-        tool(
+        build_tool("protocol_error_job", "Breaks", &json!({})),
+        build_tool("failing_job", "Goes wrong", &json!({})),
+        build_tool(
             "confirm_delete",
             "Asks before it deletes",
             &json!({ "filename": { "type": "string" } }),
         ),
-        tool("multi_input", "Asks two things at once", &json!({})),
-        tool(
+        build_tool("multi_input", "Asks two things at once", &json!({})),
+        build_tool(
             "test_tool_with_task",
             "Asks first, then becomes a task",
             &json!({}),
@@ -53,91 +53,95 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
-pub(crate) fn has(name: &str) -> bool {
+pub(crate) fn has_tool(name: &str) -> bool {
     tools().iter().any(|tool| tool.name == name)
 }
 
-pub(crate) async fn call(call: &Call<'_>, name: &str) -> Answer {
+pub(crate) async fn call_tool(call: &FixtureCall<'_>, name: &str) -> FixtureResult {
     let knows_tasks = call
         .context
         .client_capabilities()
         .is_some_and(|declared| declared.supports_tasks());
     match name {
-        "greet" => says(format!("Hello, {}!", call.text("name"))),
+        "greet" => text_result(format!("Hello, {}!", call.text_argument("name"))),
         "slow_compute" if !knows_tasks => compute_now(call).await,
-        "protocol_error_job" if !knows_tasks => Err(broken()),
+        "protocol_error_job" if !knows_tasks => Err(internal_error()),
         _ if !knows_tasks => {
             let needed = ClientCapabilities::builder().enable_tasks().build();
             Err(ErrorData::missing_required_client_capability(needed))
         }
-        "test_tool_with_task" => asks_then_works(call),
+        "test_tool_with_task" => ask_then_start(call),
         _ => {
-            let job = job(call, name)?;
-            start(call, job)
+            let job = build_task(call, name)?;
+            start_task(call, job)
         }
     }
 }
 
-async fn compute_now(call: &Call<'_>) -> Answer {
+async fn compute_now(call: &FixtureCall<'_>) -> FixtureResult {
     tokio::select! {
-        () = tokio::time::sleep(seconds(call)) => says(computed(call)),
+        () = tokio::time::sleep(requested_duration(call)) => text_result(result_text(call)),
         () = call.context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
     }
 }
 
-fn asks_then_works(call: &Call<'_>) -> Answer {
+fn ask_then_start(call: &FixtureCall<'_>) -> FixtureResult {
     let given = call.request.input_responses.clone().unwrap_or_default();
-    let Some(name) = rounds::accepted(&given, rounds::NAME_KEY, "name") else {
-        let question = rounds::name_of("Whom is it for?")?;
-        return Ok(rounds::asking([(rounds::NAME_KEY, question)]).into());
+    let Some(name) = rounds::accepted_text(&given, rounds::NAME_KEY, "name") else {
+        let question = rounds::name_request("Whom is it for?")?;
+        return Ok(rounds::input_required([(rounds::NAME_KEY, question)]).into());
     };
     let text = format!("Done for {name}.");
-    start(call, Box::new(|_| Box::pin(async { Ok(told(text)) })))
+    start_task(
+        call,
+        Box::new(|_| Box::pin(async { Ok(text_tool_result(text)) })),
+    )
 }
 
-type Job = Box<dyn FnOnce(TaskContext) -> TaskFuture>;
+type TaskBody = Box<dyn FnOnce(TaskContext) -> TaskFuture>;
 
-fn job(call: &Call<'_>, name: &str) -> Result<Job, ErrorData> {
+fn build_task(call: &FixtureCall<'_>, name: &str) -> Result<TaskBody, ErrorData> {
     Ok(match name {
         "slow_compute" => {
-            let (time, text) = (seconds(call), computed(call));
+            let (time, text) = (requested_duration(call), result_text(call));
             Box::new(move |task| {
                 Box::pin(async move {
                     tokio::select! {
-                        () = tokio::time::sleep(time) => Ok(told(text)),
+                        () = tokio::time::sleep(time) => Ok(text_tool_result(text)),
                         () = task.cancelled() => Err(TaskExit::Cancelled),
                     }
                 })
             })
         }
-        "protocol_error_job" => Box::new(|_| Box::pin(async { Err(broken().into()) })),
+        "protocol_error_job" => Box::new(|_| Box::pin(async { Err(internal_error().into()) })),
         "failing_job" => Box::new(|_| {
             Box::pin(async {
-                tokio::time::sleep(SOON).await;
+                tokio::time::sleep(FAILURE_DELAY).await;
                 let text = ContentBlock::text("The job went wrong.");
                 Ok(CallToolResult::error(vec![text]))
             })
         }),
         "confirm_delete" => {
-            let question = confirmation(&format!("Delete {}?", call.text("filename")))?;
+            let question =
+                confirmation_request(&format!("Delete {}?", call.text_argument("filename")))?;
             Box::new(move |task| {
                 Box::pin(async move {
                     let reply = task.request_input("confirm", question).await?;
                     let sure = reply.pointer("/content/confirm") == Some(&Value::Bool(true));
-                    Ok(told(if sure { "Deleted." } else { "Kept." }))
+                    Ok(text_tool_result(if sure { "Deleted." } else { "Kept." }))
                 })
             })
         }
         _ => {
-            let first = confirmation("Is the first right?")?;
-            let second = confirmation("Is the second right?")?;
+            let first = confirmation_request("Is the first right?")?;
+            let second = confirmation_request("Is the second right?")?;
             Box::new(move |task| {
                 Box::pin(async move {
                     tokio::try_join!(
                         task.request_input("first", first),
                         task.request_input("second", second),
                     )?;
-                    Ok(told("Both were answered."))
+                    Ok(text_tool_result("Both were answered."))
                 })
             })
         }
@@ -145,33 +149,33 @@ fn job(call: &Call<'_>, name: &str) -> Result<Job, ErrorData> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
-fn start(call: &Call<'_>, job: Job) -> Answer {
+fn start_task(call: &FixtureCall<'_>, job: TaskBody) -> FixtureResult {
     let options = TaskOptions::new().with_poll_interval_ms(POLL_MS);
     let task = call.state.tasks.spawn(options, job);
     Ok(CreateTaskResult::new(task).into())
 }
 
-fn confirmation(question: &str) -> Result<InputRequest, ErrorData> {
-    rounds::elicitation(
+fn confirmation_request(question: &str) -> Result<InputRequest, ErrorData> {
+    rounds::elicitation_request(
         question,
         &json!({ "confirm": { "type": "boolean" } }),
         "confirm",
     )
 }
 
-fn seconds(call: &Call<'_>) -> Duration {
+fn requested_duration(call: &FixtureCall<'_>) -> Duration {
     let seconds = call.argument("seconds").and_then(Value::as_f64);
-    Duration::from_secs_f64(seconds.unwrap_or_default().clamp(0.0, LONGEST_SECONDS))
+    Duration::from_secs_f64(seconds.unwrap_or_default().clamp(0.0, MAX_SECONDS))
 }
 
-fn computed(call: &Call<'_>) -> String {
-    format!("Computed {}.", call.text("label"))
+fn result_text(call: &FixtureCall<'_>) -> String {
+    format!("Computed {}.", call.text_argument("label"))
 }
 
-fn told(text: impl Into<String>) -> CallToolResult {
+fn text_tool_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-fn broken() -> ErrorData {
+fn internal_error() -> ErrorData {
     ErrorData::internal_error("The job broke.", None)
 }

@@ -1,7 +1,7 @@
 //! The real server, with the fixtures that the official conformance suite asks for by name. For
 //! tests only: `conformance --port 0` prints `listening HOST:PORT` and serves until it is ended.
 //!
-//! What the suite asks for is answered by [`fixture::Fixture`], everything else by the face, the
+//! What the suite asks for is answered by [`fixture::FixtureHandler`], everything else by the face, the
 //! registry and the store of the product, so that these are what is tested.
 
 mod asking;
@@ -21,13 +21,13 @@ use std::{net::SocketAddr, sync::Arc};
 
 use clap::Parser;
 use deliberate_core::{SystemClock, SystemIds};
-use deliberate_server::{Face, FaceOptions, Subscriptions};
-use deliberate_store::sqlite::{Durability, SqliteOptions, SqliteStore};
-use deliberate_toolkit::{Bounds, OneMind, Parts, Registry};
+use deliberate_server::{McpHandler, McpOptions, Subscriptions};
+use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
+use deliberate_toolkit::{CallLimits, FixedModel, Registry, RegistryDeps};
 
 /// The server under the official conformance suite.
 #[derive(Parser)]
-struct Options {
+struct ConformanceServerOptions {
     /// The port on the loopback interface; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -35,29 +35,29 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let options = Options::parse();
+    let options = ConformanceServerOptions::parse();
     let folder = tempfile::tempdir()?;
     let subscriptions = Arc::new(Subscriptions::default());
-    let registry = deliberate_reasoning::register(Registry::new(Parts {
+    let registry = deliberate_reasoning::register(Registry::new(RegistryDeps {
         store: Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("conformance.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         })),
-        minds: Arc::new(OneMind(None)),
+        models: Arc::new(FixedModel(None)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        bounds: Bounds::default(),
+        limits: CallLimits::default(),
     }));
-    let registry = Arc::new(registry.heard_by(subscriptions.clone()));
-    let face = Face::new(
+    let registry = Arc::new(registry.with_listener(subscriptions.clone()));
+    let face = McpHandler::new(
         registry.clone(),
-        FaceOptions {
+        McpOptions {
             http_sessions: true,
-            ..FaceOptions::default()
+            ..McpOptions::default()
         },
     );
-    let handler = fixture::Fixture::around(face.with_subscriptions(subscriptions))?;
+    let handler = fixture::FixtureHandler::wrap(face.with_subscriptions(subscriptions))?;
     serve::serve(
         move || handler.clone(),
         registry,

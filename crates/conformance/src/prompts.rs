@@ -10,10 +10,10 @@ use rmcp::{
 };
 use serde_json::json;
 
-use crate::{content::IMAGE, rounds};
+use crate::{content::PNG_BASE64, rounds};
 
 /// What the first argument of a prompt may be completed to.
-const WORDS: [&str; 4] = ["paris", "park", "party", "test"];
+const COMPLETION_VALUES: [&str; 4] = ["paris", "park", "party", "test"];
 
 pub(crate) fn all() -> Vec<Prompt> {
     let argument = |name: &str| PromptArgument::new(name).with_required(true);
@@ -48,8 +48,8 @@ pub(crate) fn get(
         given.as_str()
     };
     let messages = match request.name.as_str() {
-        "test_simple_prompt" => vec![said("This is a simple prompt for testing.")],
-        "test_prompt_with_arguments" => vec![said(&format!(
+        "test_simple_prompt" => vec![user_message("This is a simple prompt for testing.")],
+        "test_prompt_with_arguments" => vec![user_message(&format!(
             "Prompt with arguments: arg1='{}', arg2='{}'",
             argument("arg1").unwrap_or_default(),
             argument("arg2").unwrap_or_default(),
@@ -59,31 +59,31 @@ pub(crate) fn get(
             let resource = ResourceContents::text("Embedded resource content for testing.", uri);
             vec![
                 PromptMessage::new(Role::User, ContentBlock::resource(resource)),
-                said("Please process the embedded resource above."),
+                user_message("Please process the embedded resource above."),
             ]
         }
         "test_prompt_with_image" => vec![
-            PromptMessage::new(Role::User, ContentBlock::image(IMAGE, "image/png")),
-            said("Please analyze the image above."),
+            PromptMessage::new(Role::User, ContentBlock::image(PNG_BASE64, "image/png")),
+            user_message("Please analyze the image above."),
         ],
-        "test_input_required_result_prompt" => return Some(asks_first(request)),
+        "test_input_required_result_prompt" => return Some(ask_first(request)),
         _ => return None,
     };
     Some(Ok(GetPromptResult::new(messages).into()))
 }
 
-fn asks_first(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
+fn ask_first(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
     let given = request.input_responses.clone().unwrap_or_default();
-    if let Some(context) = rounds::accepted(&given, "user_context", "context") {
+    if let Some(context) = rounds::accepted_text(&given, "user_context", "context") {
         let text = format!("Use this context: {context}");
-        return Ok(GetPromptResult::new(vec![said(&text)]).into());
+        return Ok(GetPromptResult::new(vec![user_message(&text)]).into());
     }
-    let question = rounds::elicitation(
+    let question = rounds::elicitation_request(
         "What context should the prompt use?",
         &json!({ "context": { "type": "string" } }),
         "context",
     )?;
-    Ok(rounds::asking([("user_context", question)]).into())
+    Ok(rounds::input_required([("user_context", question)]).into())
 }
 
 /// Completes an argument of a prompt or a template of the fixtures, if it is one.
@@ -94,11 +94,14 @@ pub(crate) fn complete(request: &CompleteRequestParams) -> Option<CompleteResult
         _ => false,
     };
     let fitting = |word: &&str| word.starts_with(&request.argument.value);
-    let words = WORDS.into_iter().filter(fitting).map(str::to_owned);
+    let words = COMPLETION_VALUES
+        .into_iter()
+        .filter(fitting)
+        .map(str::to_owned);
     let values = CompletionInfo::with_all_values(words.collect()).ok()?;
     ours.then(|| CompleteResult::new(values))
 }
 
-fn said(text: &str) -> PromptMessage {
+fn user_message(text: &str) -> PromptMessage {
     PromptMessage::new_text(Role::User, text)
 }

@@ -3,19 +3,19 @@
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
-use crate::content::IMAGE;
+use crate::content::PNG_BASE64;
 
 /// What clients of the handshake revisions subscribe to.
-pub(crate) const WATCHED: &str = "test://watched-resource";
+pub(crate) const WATCHED_URI: &str = "test://watched-resource";
 
-const TEXT: &str = "test://static-text";
-const BINARY: &str = "test://static-binary";
+const TEXT_URI: &str = "test://static-text";
+const BINARY_URI: &str = "test://static-binary";
 
 pub(crate) fn all() -> Vec<Resource> {
     [
-        (TEXT, "A text that stays", "text/plain"),
-        (BINARY, "An image that stays", "image/png"),
-        (WATCHED, "A text to subscribe to", "text/plain"),
+        (TEXT_URI, "A text that stays", "text/plain"),
+        (BINARY_URI, "An image that stays", "image/png"),
+        (WATCHED_URI, "A text to subscribe to", "text/plain"),
     ]
     .into_iter()
     .map(|(uri, about, kind)| {
@@ -38,9 +38,9 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 /// Reads a resource of the fixtures, if it is one.
 pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
     let contents = match uri {
-        TEXT => ResourceContents::text("This is the content of the static text resource.", uri),
-        WATCHED => ResourceContents::text("This is watched.", uri),
-        BINARY => ResourceContents::blob(IMAGE, uri).with_mime_type("image/png"),
+        TEXT_URI => ResourceContents::text("This is the content of the static text resource.", uri),
+        WATCHED_URI => ResourceContents::text("This is watched.", uri),
+        BINARY_URI => ResourceContents::blob(PNG_BASE64, uri).with_mime_type("image/png"),
         _ => {
             let id = uri
                 .strip_prefix("test://template/")?

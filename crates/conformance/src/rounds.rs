@@ -11,9 +11,9 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::tools::{Answer, Call, says, tool};
+use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
-const PREFIX: &str = "test_input_required_result_";
+const TOOL_PREFIX: &str = "test_input_required_result_";
 
 /// What a name is asked for with.
 pub(crate) const NAME_KEY: &str = "user_name";
@@ -49,104 +49,121 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
     ];
     all.into_iter()
-        .map(|(name, about)| tool(name, about, &json!({})))
+        .map(|(name, about)| build_tool(name, about, &json!({})))
         .collect()
 }
 
-pub(crate) fn has(name: &str) -> bool {
-    name.starts_with(PREFIX) || name == "test_streaming_elicitation"
+pub(crate) fn has_tool(name: &str) -> bool {
+    name.starts_with(TOOL_PREFIX) || name == "test_streaming_elicitation"
 }
 
-pub(crate) fn call(call: &Call<'_>, name: &str) -> Answer {
+pub(crate) fn call_tool(call: &FixtureCall<'_>, name: &str) -> FixtureResult {
     let given = call.request.input_responses.clone().unwrap_or_default();
-    match name.strip_prefix(PREFIX).unwrap_or_default() {
+    match name.strip_prefix(TOOL_PREFIX).unwrap_or_default() {
         "sampling" => match given.get("capital_question") {
-            Some(reply) => says(format!("The model says: {}", text_in(reply))),
-            None => ask([(
+            Some(reply) => text_result(format!("The model says: {}", reply_text(reply))),
+            None => require_input([(
                 "capital_question",
-                sampling("What is the capital of France?", 100)?,
+                sampling_request("What is the capital of France?", 100)?,
             )]),
         },
         "list_roots" => match given
             .get("client_roots")
             .and_then(|it| it["roots"].as_array())
         {
-            Some(roots) => says(format!("The client has {} roots.", roots.len())),
-            None => ask([("client_roots", roots()?)]),
+            Some(roots) => text_result(format!("The client has {} roots.", roots.len())),
+            None => require_input([("client_roots", roots_request()?)]),
         },
-        "request_state" | "tampered_state" => keeps_state(call, name, &given),
-        "multiple_inputs" => asks_three_things(call, name, &given),
-        "multi_round" => asks_twice(call, name, &given),
-        "capabilities" => asks_what_it_may(call, &given),
-        _ => match accepted(&given, NAME_KEY, "name") {
-            Some(name) => says(format!("Hello, {name}!")),
-            None => ask([(NAME_KEY, name_of("What is your name?")?)]),
+        "request_state" | "tampered_state" => ask_with_request_state(call, name, &given),
+        "multiple_inputs" => ask_three_inputs(call, name, &given),
+        "multi_round" => ask_twice(call, name, &given),
+        "capabilities" => ask_supported_inputs(call, &given),
+        _ => match accepted_text(&given, NAME_KEY, "name") {
+            Some(name) => text_result(format!("Hello, {name}!")),
+            None => require_input([(NAME_KEY, name_request("What is your name?")?)]),
         },
     }
 }
 
-fn keeps_state(call: &Call<'_>, name: &str, given: &InputResponses) -> Answer {
-    if opened(call, name)?.is_some() && given.get("confirm").is_some_and(Value::is_object) {
-        return says("state-ok: what the client kept is what it was given.");
+fn ask_with_request_state(
+    call: &FixtureCall<'_>,
+    name: &str,
+    given: &InputResponses,
+) -> FixtureResult {
+    if open_request_state(call, name)?.is_some()
+        && given.get("confirm").is_some_and(Value::is_object)
+    {
+        return text_result("state-ok: what the client kept is what it was given.");
     }
-    let confirm = elicitation(
+    let confirm = elicitation_request(
         "Please confirm",
         &json!({ "ok": { "type": "boolean" } }),
         "ok",
     )?;
-    ask_and_keep(call, name, "confirm", [("confirm", confirm)])
+    require_input_with_state(call, name, "confirm", [("confirm", confirm)])
 }
 
-fn asks_three_things(call: &Call<'_>, name: &str, given: &InputResponses) -> Answer {
+fn ask_three_inputs(call: &FixtureCall<'_>, name: &str, given: &InputResponses) -> FixtureResult {
     let all = [NAME_KEY, "greeting", "client_roots"];
-    if opened(call, name)?.is_some() && all.iter().all(|key| given.contains_key(*key)) {
-        return says("All three were answered.");
+    if open_request_state(call, name)?.is_some() && all.iter().all(|key| given.contains_key(*key)) {
+        return text_result("All three were answered.");
     }
     let asks = [
-        (NAME_KEY, name_of("What is your name?")?),
-        ("greeting", sampling("Generate a greeting", 50)?),
-        ("client_roots", roots()?),
+        (NAME_KEY, name_request("What is your name?")?),
+        ("greeting", sampling_request("Generate a greeting", 50)?),
+        ("client_roots", roots_request()?),
     ];
-    ask_and_keep(call, name, "three", asks)
+    require_input_with_state(call, name, "three", asks)
 }
 
-fn asks_twice(call: &Call<'_>, name: &str, given: &InputResponses) -> Answer {
-    let kept = opened(call, name)?;
-    let color = accepted(given, "step2", "color");
-    match (kept.as_deref(), accepted(given, "step1", "name"), color) {
-        (Some(who), _, Some(color)) if who != "nobody" => says(format!("{who} likes {color}.")),
+fn ask_twice(call: &FixtureCall<'_>, name: &str, given: &InputResponses) -> FixtureResult {
+    let kept = open_request_state(call, name)?;
+    let color = accepted_text(given, "step2", "color");
+    match (
+        kept.as_deref(),
+        accepted_text(given, "step1", "name"),
+        color,
+    ) {
+        (Some(who), _, Some(color)) if who != "nobody" => {
+            text_result(format!("{who} likes {color}."))
+        }
         (Some("nobody"), Some(who), _) => {
             let question = "Step 2: What is your favorite color?";
-            let color = elicitation(question, &json!({ "color": { "type": "string" } }), "color")?;
-            ask_and_keep(call, name, who, [("step2", color)])
+            let color =
+                elicitation_request(question, &json!({ "color": { "type": "string" } }), "color")?;
+            require_input_with_state(call, name, who, [("step2", color)])
         }
         _ => {
-            let who = name_of("Step 1: What is your name?")?;
-            ask_and_keep(call, name, "nobody", [("step1", who)])
+            let who = name_request("Step 1: What is your name?")?;
+            require_input_with_state(call, name, "nobody", [("step1", who)])
         }
     }
 }
 
-fn asks_what_it_may(call: &Call<'_>, given: &InputResponses) -> Answer {
+fn ask_supported_inputs(call: &FixtureCall<'_>, given: &InputResponses) -> FixtureResult {
     if !given.is_empty() {
-        return says("What was asked is answered.");
+        return text_result("What was asked is answered.");
     }
     let declared = call.context.client_capabilities().unwrap_or_default();
     let mut asks = Vec::new();
     if declared.sampling.is_some() {
-        asks.push(("model", sampling("Say something", 50)?));
+        asks.push(("model", sampling_request("Say something", 50)?));
     }
     if declared.elicitation.is_some() {
-        asks.push(("person", name_of("What is your name?")?));
+        asks.push(("person", name_request("What is your name?")?));
     }
     if asks.is_empty() {
-        return says("The client can't be asked anything.");
+        return text_result("The client can't be asked anything.");
     }
-    ask(asks)
+    require_input(asks)
 }
 
 /// What was given under a key, if it was accepted and has that text.
-pub(crate) fn accepted<'a>(given: &'a InputResponses, key: &str, field: &str) -> Option<&'a str> {
+pub(crate) fn accepted_text<'a>(
+    given: &'a InputResponses,
+    key: &str,
+    field: &str,
+) -> Option<&'a str> {
     let reply = given.get(key)?;
     if reply["action"] != "accept" {
         return None;
@@ -155,31 +172,31 @@ pub(crate) fn accepted<'a>(given: &'a InputResponses, key: &str, field: &str) ->
 }
 
 /// What the client's model said.
-fn text_in(reply: &Value) -> &str {
+fn reply_text(reply: &Value) -> &str {
     let text = reply.pointer("/content/text").and_then(Value::as_str);
     text.unwrap_or("nothing")
 }
 
 /// Asks for a name.
-pub(crate) fn name_of(question: &str) -> Result<InputRequest, ErrorData> {
-    elicitation(question, &json!({ "name": { "type": "string" } }), "name")
+pub(crate) fn name_request(question: &str) -> Result<InputRequest, ErrorData> {
+    elicitation_request(question, &json!({ "name": { "type": "string" } }), "name")
 }
 
 /// A question for the person in front of the client.
-pub(crate) fn elicitation(
+pub(crate) fn elicitation_request(
     message: &str,
     properties: &Value,
     required: &str,
 ) -> Result<InputRequest, ErrorData> {
     let schema = json!({ "type": "object", "properties": properties, "required": [required] });
-    request(
+    build_input_request(
         "elicitation/create",
         &json!({ "mode": "form", "message": message, "requestedSchema": schema }),
     )
 }
 
 /// The result that asks, and gives nothing to keep.
-pub(crate) fn asking<K: Into<String>>(
+pub(crate) fn input_required<K: Into<String>>(
     asks: impl IntoIterator<Item = (K, InputRequest)>,
 ) -> InputRequiredResult {
     let asks: BTreeMap<_, _> = asks
@@ -190,26 +207,28 @@ pub(crate) fn asking<K: Into<String>>(
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
-fn ask<K: Into<String>>(asks: impl IntoIterator<Item = (K, InputRequest)>) -> Answer {
-    Ok(asking(asks).into())
+fn require_input<K: Into<String>>(
+    asks: impl IntoIterator<Item = (K, InputRequest)>,
+) -> FixtureResult {
+    Ok(input_required(asks).into())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
-fn ask_and_keep<K: Into<String>>(
-    call: &Call<'_>,
+fn require_input_with_state<K: Into<String>>(
+    call: &FixtureCall<'_>,
     name: &str,
     kept: &str,
     asks: impl IntoIterator<Item = (K, InputRequest)>,
-) -> Answer {
+) -> FixtureResult {
     let options = SealOptions::new().associated_data(name.as_bytes());
-    let mut result = asking(asks);
-    result.request_state = Some(call.state.seal.seal_with(kept.as_bytes(), &options));
+    let mut result = input_required(asks);
+    result.request_state = Some(call.state.state_codec.seal_with(kept.as_bytes(), &options));
     Ok(result.into())
 }
 
 /// What the client kept, if it brought anything; changed, it is refused.
-fn opened(call: &Call<'_>, name: &str) -> Result<Option<String>, ErrorData> {
-    let codec: &RequestStateCodec = &call.state.seal;
+fn open_request_state(call: &FixtureCall<'_>, name: &str) -> Result<Option<String>, ErrorData> {
+    let codec: &RequestStateCodec = &call.state.state_codec;
     let Some(sealed) = &call.request.request_state else {
         return Ok(None);
     };
@@ -219,19 +238,19 @@ fn opened(call: &Call<'_>, name: &str) -> Result<Option<String>, ErrorData> {
     Ok(String::from_utf8(bytes).ok())
 }
 
-fn sampling(question: &str, tokens: u32) -> Result<InputRequest, ErrorData> {
+fn sampling_request(question: &str, tokens: u32) -> Result<InputRequest, ErrorData> {
     let content = json!({ "type": "text", "text": question });
-    request(
+    build_input_request(
         "sampling/createMessage",
         &json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": tokens }),
     )
 }
 
-fn roots() -> Result<InputRequest, ErrorData> {
-    request("roots/list", &json!({}))
+fn roots_request() -> Result<InputRequest, ErrorData> {
+    build_input_request("roots/list", &json!({}))
 }
 
-fn request(method: &str, params: &Value) -> Result<InputRequest, ErrorData> {
+fn build_input_request(method: &str, params: &Value) -> Result<InputRequest, ErrorData> {
     serde_json::from_value(json!({ "method": method, "params": params }))
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }

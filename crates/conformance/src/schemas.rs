@@ -4,11 +4,11 @@
 use rmcp::model::Tool;
 use serde_json::json;
 
-use crate::tools::{Answer, Call, says, with_schema};
+use crate::tools::{FixtureCall, FixtureResult, build_tool_with_schema, text_result};
 
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        with_schema(
+        build_tool_with_schema(
             "json_schema_2020_12_tool",
             "Tool with JSON Schema 2020-12 features",
             json!({
@@ -41,7 +41,7 @@ pub(crate) fn tools() -> Vec<Tool> {
                 "additionalProperties": false,
             }),
         ),
-        with_schema(
+        build_tool_with_schema(
             "test_custom_header",
             "Gives back a value that is also sent as a header",
             json!({
@@ -53,13 +53,13 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
-pub(crate) fn has(name: &str) -> bool {
+pub(crate) fn has_tool(name: &str) -> bool {
     tools().iter().any(|tool| tool.name == name)
 }
 
-pub(crate) fn call(call: &Call<'_>) -> Answer {
+pub(crate) fn call_tool(call: &FixtureCall<'_>) -> FixtureResult {
     match call.argument("value") {
-        Some(value) => says(value.as_str().unwrap_or_default()),
-        None => says("The arguments were taken."),
+        Some(value) => text_result(value.as_str().unwrap_or_default()),
+        None => text_result("The arguments were taken."),
     }
 }

@@ -5,20 +5,21 @@ use std::{io::Write, net::SocketAddr, sync::Arc, time::Duration};
 
 use deliberate_server::{
     http::{
-        Http, HttpOptions, HttpParts, McpOptions, ProgressHub, ProgressOptions, SessionOptions,
+        HttpOptions, HttpServer, HttpServerDeps, ProgressHub, ProgressOptions, SessionOptions,
+        StreamableHttpOptions,
         auth::Access,
         guard::GuardOptions,
-        health::{Health, HealthSource, Phase, ProviderHealth, ProviderState},
+        health::{Health, HealthSource, ProviderHealth, ProviderState, ServerPhase},
         listener::ListenerOptions,
     },
-    metrics::Metrics,
+    metrics::ServerMetrics,
 };
 use deliberate_toolkit::Registry;
 use rmcp::ServerHandler;
 use tokio_util::sync::CancellationToken;
 
 /// The longest message.
-const BODY_BYTES: usize = 4 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// Serves until the process is ended, after it has said where on standard output.
 pub(crate) async fn serve<H: ServerHandler + Send + Sync + 'static>(
@@ -29,23 +30,23 @@ pub(crate) async fn serve<H: ServerHandler + Send + Sync + 'static>(
     let options = HttpOptions {
         address,
         guard: GuardOptions {
-            body_bytes: BODY_BYTES,
+            body_bytes: MAX_BODY_BYTES,
             ..GuardOptions::default()
         },
         listener: ListenerOptions::default(),
-        mcp: McpOptions {
-            body_bytes: BODY_BYTES,
+        mcp: StreamableHttpOptions {
+            body_bytes: MAX_BODY_BYTES,
             sessions: Some(SessionOptions {
-                most: 1_000,
-                idle: Duration::from_mins(1),
+                max_sessions: 1_000,
+                idle_timeout: Duration::from_mins(1),
             }),
         },
         sse: None,
     };
-    let parts = HttpParts {
+    let parts = HttpServerDeps {
         health: Arc::new(Health::new(HealthSource {
             registry: registry.clone(),
-            phase: Box::new(|| Phase::Serving),
+            phase: Box::new(|| ServerPhase::Serving),
             transports: Box::new(Vec::new),
             provider: Box::new(|| {
                 Box::pin(async {
@@ -57,12 +58,12 @@ pub(crate) async fn serve<H: ServerHandler + Send + Sync + 'static>(
             }),
         })),
         registry,
-        metrics: Arc::new(Metrics::new()),
+        metrics: Arc::new(ServerMetrics::new()),
         progress: ProgressHub::new(ProgressOptions::default()),
     };
-    let http = Http::bind(make, parts, Access::open(), options).await?;
+    let http = HttpServer::bind(make, parts, Access::open(), options).await?;
     let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "listening {}", http.address())?;
+    writeln!(stdout, "listening {}", http.local_addr())?;
     stdout.flush()?;
     drop(stdout);
     http.serve(CancellationToken::new()).await;

@@ -7,55 +7,55 @@ use std::time::Duration;
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, Tool};
 use serde_json::json;
 
-use crate::tools::{Answer, Call, says, tool};
+use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
 /// Between two things told; the suite waits for them one by one.
-const PAUSE: Duration = Duration::from_millis(50);
+const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long the call lasts whose stream a client may lose.
-const MOMENT: Duration = Duration::from_millis(100);
+const CALL_DURATION: Duration = Duration::from_millis(100);
 
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        tool(
+        build_tool(
             "test_tool_with_logging",
             "Logs three times while it runs",
             &json!({}),
         ),
-        tool(
+        build_tool(
             "test_logging_tool",
             "Logs if the request asks for logs",
             &json!({}),
         ),
-        tool(
+        build_tool(
             "test_tool_with_progress",
             "Tells its progress three times",
             &json!({}),
         ),
-        tool("test_reconnection", "Takes a moment", &json!({})),
+        build_tool("test_reconnection", "Takes a moment", &json!({})),
     ]
 }
 
-pub(crate) async fn logs_three_times(call: &Call<'_>) -> Answer {
+pub(crate) async fn log_three_times(call: &FixtureCall<'_>) -> FixtureResult {
     for text in [
         "Tool execution started",
         "Tool processing data",
         "Tool execution completed",
     ] {
-        log(call, text).await;
-        tokio::time::sleep(PAUSE).await;
+        send_log(call, text).await;
+        tokio::time::sleep(NOTIFICATION_INTERVAL).await;
     }
-    says("Logged three times.")
+    text_result("Logged three times.")
 }
 
-pub(crate) async fn logs_if_asked_to(call: &Call<'_>) -> Answer {
+pub(crate) async fn log_if_requested(call: &FixtureCall<'_>) -> FixtureResult {
     if call.context.meta.log_level().is_some() {
-        log(call, "Logged, since the request asks for logs").await;
+        send_log(call, "Logged, since the request asks for logs").await;
     }
-    says("Done.")
+    text_result("Done.")
 }
 
-pub(crate) async fn progresses(call: &Call<'_>) -> Answer {
+pub(crate) async fn report_progress(call: &FixtureCall<'_>) -> FixtureResult {
     for done in [0.0, 50.0, 100.0] {
         if let Some(token) = call.context.meta.get_progress_token() {
             let told = ProgressNotificationParam::new(token, done)
@@ -64,17 +64,17 @@ pub(crate) async fn progresses(call: &Call<'_>) -> Answer {
             // A client that has gone is told nothing more.
             drop(call.context.peer.notify_progress(told).await);
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(NOTIFICATION_INTERVAL).await;
     }
-    says("All is done.")
+    text_result("All is done.")
 }
 
-pub(crate) async fn takes_a_moment() -> Answer {
-    tokio::time::sleep(MOMENT).await;
-    says("A moment has passed.")
+pub(crate) async fn wait_briefly() -> FixtureResult {
+    tokio::time::sleep(CALL_DURATION).await;
+    text_result("A moment has passed.")
 }
 
-async fn log(call: &Call<'_>, text: &str) {
+async fn send_log(call: &FixtureCall<'_>, text: &str) {
     let told = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(text))
         .with_logger("conformance");
     // A client that has gone is told nothing more.

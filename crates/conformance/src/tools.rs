@@ -12,21 +12,21 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::{asking, changes, content, fixture::State, job, rounds, schemas, telling};
+use crate::{asking, changes, content, fixture::FixtureState, job, rounds, schemas, telling};
 
 /// What a tool of the fixtures answers.
-pub(crate) type Answer = Result<CallToolResponse, ErrorData>;
+pub(crate) type FixtureResult = Result<CallToolResponse, ErrorData>;
 
 /// A call of a tool: what was asked, and the client's side of it.
-pub(crate) struct Call<'a> {
-    pub(crate) state: &'a State,
+pub(crate) struct FixtureCall<'a> {
+    pub(crate) state: &'a FixtureState,
     pub(crate) request: CallToolRequestParams,
     pub(crate) context: RequestContext<RoleServer>,
 }
 
-impl Call<'_> {
+impl FixtureCall<'_> {
     /// An argument that is a text, or nothing.
-    pub(crate) fn text(&self, name: &str) -> &str {
+    pub(crate) fn text_argument(&self, name: &str) -> &str {
         self.argument(name)
             .and_then(Value::as_str)
             .unwrap_or_default()
@@ -53,27 +53,27 @@ pub(crate) fn all() -> Vec<Tool> {
 }
 
 /// Answers the call of a tool of the fixtures.
-pub(crate) async fn call(call: Call<'_>) -> Answer {
+pub(crate) async fn call_tool(call: FixtureCall<'_>) -> FixtureResult {
     let name = call.request.name.clone();
     match name.as_ref() {
-        name if content::has(name) => content::call(name),
-        "test_tool_with_logging" => telling::logs_three_times(&call).await,
-        "test_logging_tool" => telling::logs_if_asked_to(&call).await,
-        "test_tool_with_progress" => telling::progresses(&call).await,
-        "test_reconnection" => telling::takes_a_moment().await,
+        name if content::has_tool(name) => content::call_tool(name),
+        "test_tool_with_logging" => telling::log_three_times(&call).await,
+        "test_logging_tool" => telling::log_if_requested(&call).await,
+        "test_tool_with_progress" => telling::report_progress(&call).await,
+        "test_reconnection" => telling::wait_briefly().await,
         "test_sampling" => asking::sample(&call).await,
-        "test_missing_capability" => asking::needs_sampling(&call),
-        name if asking::has(name) => asking::elicit(&call, name).await,
-        name if rounds::has(name) => rounds::call(&call, name),
-        name if job::has(name) => job::call(&call, name).await,
-        name if schemas::has(name) => schemas::call(&call),
-        name => changes::call(&call, name).await,
+        "test_missing_capability" => asking::require_sampling(&call),
+        name if asking::has_tool(name) => asking::elicit(&call, name).await,
+        name if rounds::has_tool(name) => rounds::call_tool(&call, name),
+        name if job::has_tool(name) => job::call_tool(&call, name).await,
+        name if schemas::has_tool(name) => schemas::call_tool(&call),
+        name => changes::call_tool(&call, name).await,
     }
 }
 
 /// A tool whose arguments are these properties.
-pub(crate) fn tool(name: &'static str, about: &'static str, properties: &Value) -> Tool {
-    with_schema(
+pub(crate) fn build_tool(name: &'static str, about: &'static str, properties: &Value) -> Tool {
+    build_tool_with_schema(
         name,
         about,
         json!({ "type": "object", "properties": properties }),
@@ -81,7 +81,11 @@ pub(crate) fn tool(name: &'static str, about: &'static str, properties: &Value) 
 }
 
 /// A tool with that schema, which must be an object.
-pub(crate) fn with_schema(name: &'static str, about: &'static str, schema: Value) -> Tool {
+pub(crate) fn build_tool_with_schema(
+    name: &'static str,
+    about: &'static str,
+    schema: Value,
+) -> Tool {
     let schema = match schema {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
@@ -91,12 +95,12 @@ pub(crate) fn with_schema(name: &'static str, about: &'static str, schema: Value
 
 /// The answer that is one text.
 #[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
-pub(crate) fn says(text: impl Into<String>) -> Answer {
+pub(crate) fn text_result(text: impl Into<String>) -> FixtureResult {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
 /// The answer that the tool went wrong, in one text.
 #[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
-pub(crate) fn fails(text: impl Into<String>) -> Answer {
+pub(crate) fn error_result(text: impl Into<String>) -> FixtureResult {
     Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into())
 }

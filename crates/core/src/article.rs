@@ -177,7 +177,7 @@ impl PartialDate {
             .ok()
             .filter(|it| (1000..=9999).contains(it))?;
         let month = month.filter(|it| (1..=12).contains(it));
-        let day = day.filter(|it| month.is_some_and(|month| is_day(year, month, *it)));
+        let day = day.filter(|it| month.is_some_and(|month| is_valid_day(year, month, *it)));
         Some(Self { year, month, day })
     }
 
@@ -192,7 +192,7 @@ impl PartialDate {
     }
 
     /// A date as somebody gives it: with a month or a day that can't be, it is none.
-    pub fn given(text: &str) -> Option<Self> {
+    pub fn parse_strict(text: &str) -> Option<Self> {
         let date = Self::parse(text)?;
         let parts = text.trim().split(['T', ' ']).next()?.split(['-', '/', '.']);
         let kept = 1 + usize::from(date.month.is_some()) + usize::from(date.day.is_some());
@@ -206,7 +206,7 @@ impl PartialDate {
     }
 }
 
-fn is_day(year: u16, month: u8, day: u8) -> bool {
+fn is_valid_day(year: u16, month: u8, day: u8) -> bool {
     let part = |it: u8| i8::try_from(it).ok();
     let known = i16::try_from(year).ok().zip(part(month)).zip(part(day));
     known.is_some_and(|((year, month), day)| jiff::civil::Date::new(year, month, day).is_ok())
@@ -232,7 +232,7 @@ impl TryFrom<String> for PartialDate {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::given(&text)
+        Self::parse_strict(&text)
             .ok_or_else(|| format!("{text:?} is no date; write 2024, 2024-05 or 2024-05-17"))
     }
 }
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_date_that_somebody_gives_can_be() {
         for good in ["2024", " 2024-5", "2024/02/29", "2024-05-17T10:00:00Z"] {
-            assert!(PartialDate::given(good).is_some(), "{good}");
+            assert!(PartialDate::parse_strict(good).is_some(), "{good}");
         }
         for bad in [
             "2023-02-29",
@@ -354,7 +354,7 @@ mod tests {
             "2024-",
             "May",
         ] {
-            assert_eq!(PartialDate::given(bad), None, "{bad}");
+            assert_eq!(PartialDate::parse_strict(bad), None, "{bad}");
         }
     }
 

@@ -60,7 +60,7 @@ pub struct CrossRef {
     /// The branch referred to.
     pub to_branch: BranchId,
     /// In which way.
-    pub ref_type: RefKind,
+    pub ref_type: CrossRefKind,
     /// Why.
     pub reason: Option<String>,
     /// How strongly.
@@ -74,7 +74,7 @@ pub struct CrossRef {
 #[serde(rename_all = "lowercase")]
 // The name of the field says it; a schema has no room to say it again.
 #[schemars(description = "")]
-pub enum RefKind {
+pub enum CrossRefKind {
     /// Speaks for it.
     Supports,
     /// Speaks against it.
@@ -88,7 +88,7 @@ pub enum RefKind {
 }
 
 /// Text to and from an enum whose variants are plain lower-case words, as the store keeps them.
-macro_rules! words {
+macro_rules! string_enum {
     ($($type:ident { $($variant:ident = $word:literal),* $(,)? })*) => {$(
         impl $type {
             /// The word for it, as stored and answered.
@@ -106,11 +106,11 @@ macro_rules! words {
         }
     )*};
 }
-pub(crate) use words;
+pub(crate) use string_enum;
 
-words! {
+string_enum! {
     BranchState { Active = "active", Completed = "completed", Abandoned = "abandoned" }
-    RefKind {
+    CrossRefKind {
         Supports = "supports", Contradicts = "contradicts", Extends = "extends",
         Alternative = "alternative", Depends = "depends",
     }

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{RunId, Timestamp, branch::words};
+use crate::{RunId, Timestamp, branch::string_enum};
 
 /// A run of a chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct ChainRun {
     /// Its id: `chain-<base>#<number>`.
     pub id: RunId,
     /// What was run; runs of one base are numbered.
@@ -25,7 +25,7 @@ pub struct Run {
     /// Whose run it is.
     pub owner: Option<String>,
     /// Whether it goes on.
-    pub state: RunState,
+    pub state: ChainState,
     /// How many steps it has.
     pub steps: u32,
     /// The step it has come to.
@@ -43,7 +43,7 @@ pub struct Run {
 #[serde(rename_all = "lowercase")]
 // The name of the field says it; a schema has no room to say it again.
 #[schemars(description = "")]
-pub enum RunState {
+pub enum ChainState {
     /// More can happen in it.
     Open,
     /// It came to its end.
@@ -54,7 +54,7 @@ pub enum RunState {
 
 /// Something that happened in a run; never changed afterwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunEvent {
+pub struct ChainEvent {
     /// The run.
     pub run_id: RunId,
     /// Its place among the run's events, from 1.
@@ -69,6 +69,6 @@ pub struct RunEvent {
     pub created_at: Timestamp,
 }
 
-words! {
-    RunState { Open = "open", Done = "done", Aborted = "aborted" }
+string_enum! {
+    ChainState { Open = "open", Done = "done", Aborted = "aborted" }
 }

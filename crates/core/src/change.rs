@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Branch, BranchId, BranchState, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, Item, NodeId, Run, RunEvent, RunId, RunState, Score, Session, SessionId,
-    StateSnapshot, Suspension, SuspensionId, Thought, Timestamp,
+    Branch, BranchId, BranchState, ChainEvent, ChainRun, ChainState, Checkpoint, CheckpointId,
+    CrossRef, Graph, GraphEdge, GraphId, GraphNode, Invocation, NodeId, RunId, Score, Session,
+    SessionId, StateSnapshot, StoredDocument, SuspendedCall, SuspensionId, Thought, Timestamp,
 };
 
 /// One change to what is remembered. Changes are made in the order given, so a session comes
@@ -83,7 +83,7 @@ pub enum Change {
         /// The node.
         id: NodeId,
         /// What changes.
-        marks: NodeMarks,
+        marks: NodeUpdate,
         /// When.
         at: Timestamp,
     },
@@ -99,9 +99,9 @@ pub enum Change {
     /// An edge is added. Refused if one of its ends was set aside meanwhile.
     AddEdge(GraphEdge),
     /// Nothing changes, but all the others are refused unless this still holds.
-    Require(Requirement),
+    Require(Precondition),
     /// A call is suspended, or suspended again with more replies in its journal.
-    Suspend(Suspension),
+    Suspend(SuspendedCall),
     /// A suspended call has ended. Refused if it had ended before, so that a call that is
     /// resumed twice at once takes effect once.
     EndSuspension {
@@ -124,15 +124,15 @@ pub enum Change {
     },
     /// A run of a chain begins, with no events yet whatever it says. Refused if one of its id or of
     /// its base and number was begun before.
-    BeginRun(Run),
+    BeginRun(ChainRun),
     /// Something happened in a run, which comes to this by it. Refused unless the run is open and
     /// the event is the one that follows its newest, so that of several who go on with a run at
     /// once one does.
     AddRunEvent {
         /// What happened.
-        event: RunEvent,
+        event: ChainEvent,
         /// Whether the run goes on.
-        state: RunState,
+        state: ChainState,
         /// The step it has come to.
         at_step: u32,
     },
@@ -162,7 +162,7 @@ pub enum Change {
     /// there (0 if there is none), or if another has what only one may have.
     PutItem {
         /// The item; its `version` is the one that was seen.
-        item: Item,
+        item: StoredDocument,
         /// Its long texts, in their order, in place of those before; `None` leaves them as they are.
         parts: Option<Vec<String>>,
     },
@@ -181,7 +181,7 @@ pub enum Change {
 
 /// What changes in a node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeMarks {
+pub struct NodeUpdate {
     /// Its quality.
     pub score: Option<Score>,
     /// Whether it may still be worked on.
@@ -194,7 +194,7 @@ pub struct NodeMarks {
 
 /// What a call saw and relies on. Models take their time, and others work meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Requirement {
+pub enum Precondition {
     /// The branch is open and not set aside.
     OpenBranch(BranchId),
     /// The node is neither pruned nor set aside.

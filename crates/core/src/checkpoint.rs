@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BranchId, CheckpointId, SessionId, SnapshotId, Timestamp, branch::words};
+use crate::{BranchId, CheckpointId, SessionId, SnapshotId, Timestamp, branch::string_enum};
 
 /// A place in a session that one can return to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub enum CheckpointKind {
     Undo,
 }
 
-words! {
+string_enum! {
     CheckpointKind { Asked = "asked", Undo = "undo" }
 }
 

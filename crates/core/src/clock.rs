@@ -15,7 +15,7 @@ pub trait Clock: Send + Sync {
 /// Makes ids that were never used before.
 pub trait IdSource: Send + Sync {
     /// A new id.
-    fn fresh(&self) -> Uuid;
+    fn new_id(&self) -> Uuid;
 }
 
 /// The machine's clock.
@@ -36,7 +36,7 @@ impl Clock for SystemClock {
 pub struct SystemIds;
 
 impl IdSource for SystemIds {
-    fn fresh(&self) -> Uuid {
+    fn new_id(&self) -> Uuid {
         Uuid::now_v7()
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EdgeId, GraphId, NodeId, Score, SessionId, Timestamp, branch::words};
+use crate::{EdgeId, GraphId, NodeId, Score, SessionId, Timestamp, branch::string_enum};
 
 /// A graph of thoughts. A session may hold several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ pub enum EdgeKind {
     Contradicts,
 }
 
-words! {
+string_enum! {
     NodeKind {
         Root = "root", Thought = "thought", Hypothesis = "hypothesis", Conclusion = "conclusion",
         Aggregation = "aggregation", Refinement = "refinement", Terminal = "terminal",

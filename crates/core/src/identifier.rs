@@ -22,14 +22,14 @@ pub struct Doi(String);
 pub struct ArxivId(String);
 
 /// Longer than any DOI in use.
-const LONGEST_DOI: usize = 300;
+const MAX_DOI_LEN: usize = 300;
 
 impl Doi {
     /// Reads a DOI, with or without `doi:` or the address of a resolver in front of it.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let lower = text.to_lowercase();
-        let bare = resolved(&lower)?;
+        let bare = strip_resolver(&lower)?;
         let bare = bare.strip_prefix("doi:").unwrap_or(bare).trim();
         let (prefix, suffix) = bare.split_once('/')?;
         let registrant = prefix.strip_prefix("10.")?;
@@ -39,7 +39,7 @@ impl Doi {
             && digits(part)
             && (4..=9).contains(&number.len())
             && !suffix.is_empty()
-            && bare.len() <= LONGEST_DOI
+            && bare.len() <= MAX_DOI_LEN
             && !bare.chars().any(|it| it.is_whitespace() || it.is_control());
         fine.then(|| Self(bare.to_owned()))
     }
@@ -64,16 +64,16 @@ impl ArxivId {
     /// Reads an id, with or without `arXiv:`, an address in front of it, or a version.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.trim().to_lowercase();
-        let bare = strip_any(
+        let bare = strip_prefixes(
             &lower,
             &["https://", "http://"],
             &["www.arxiv.org/", "export.arxiv.org/", "arxiv.org/"],
         );
-        let bare = strip_any(bare, &["arxiv:", "arxiv."], &[]);
-        let bare = strip_any(bare, &["abs/", "pdf/", "html/"], &[]);
+        let bare = strip_prefixes(bare, &["arxiv:", "arxiv."], &[]);
+        let bare = strip_prefixes(bare, &["abs/", "pdf/", "html/"], &[]);
         let bare = bare.strip_suffix(".pdf").unwrap_or(bare).trim();
-        let bare = without_version(bare);
-        (is_new(bare) || is_old(bare)).then(|| Self(bare.to_owned()))
+        let bare = strip_version(bare);
+        (is_new_style_id(bare) || is_old_style_id(bare)).then(|| Self(bare.to_owned()))
     }
 
     /// As text.
@@ -98,7 +98,7 @@ impl ArxivId {
 }
 
 /// What follows the address of a resolver; nothing of any other address.
-fn resolved(text: &str) -> Option<&str> {
+fn strip_resolver(text: &str) -> Option<&str> {
     let address = ["https://", "http://"]
         .iter()
         .find_map(|it| text.strip_prefix(it));
@@ -119,7 +119,7 @@ fn resolved(text: &str) -> Option<&str> {
 }
 
 /// The text without one of the first, and then without one of the second.
-fn strip_any<'a>(text: &'a str, first: &[&str], then: &[&str]) -> &'a str {
+fn strip_prefixes<'a>(text: &'a str, first: &[&str], then: &[&str]) -> &'a str {
     let without = |text: &'a str, any: &[&str]| {
         let found = any.iter().find_map(|it| text.strip_prefix(it));
         found.unwrap_or(text)
@@ -128,7 +128,7 @@ fn strip_any<'a>(text: &'a str, first: &[&str], then: &[&str]) -> &'a str {
 }
 
 /// A version is a `v` and digits at the end; a `v` elsewhere is part of an archive's name.
-fn without_version(text: &str) -> &str {
+fn strip_version(text: &str) -> &str {
     match text.rsplit_once('v') {
         Some((id, version)) if !version.is_empty() && all_digits(version) && !id.is_empty() => id,
         _ => text,
@@ -136,7 +136,7 @@ fn without_version(text: &str) -> &str {
 }
 
 /// `2301.00001`: year, month, four or five digits.
-fn is_new(text: &str) -> bool {
+fn is_new_style_id(text: &str) -> bool {
     let Some((date, number)) = text.split_once('.') else {
         return false;
     };
@@ -144,7 +144,7 @@ fn is_new(text: &str) -> bool {
 }
 
 /// `hep-th/9901001`, `math.gt/0309136`.
-fn is_old(text: &str) -> bool {
+fn is_old_style_id(text: &str) -> bool {
     let Some((archive, number)) = text.split_once('/') else {
         return false;
     };
@@ -160,7 +160,7 @@ fn all_digits(text: &str) -> bool {
     text.chars().all(|it| it.is_ascii_digit())
 }
 
-macro_rules! as_text {
+macro_rules! string_id {
     ($name:ident, $what:literal) => {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -184,8 +184,8 @@ macro_rules! as_text {
     };
 }
 
-as_text!(Doi, "DOI");
-as_text!(ArxivId, "arXiv id");
+string_id!(Doi, "DOI");
+string_id!(ArxivId, "arXiv id");
 
 #[cfg(test)]
 mod tests {

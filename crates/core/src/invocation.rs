@@ -30,14 +30,14 @@ pub struct Invocation {
     /// The stable code of what went wrong.
     pub error_code: Option<String>,
     /// What the model calls cost.
-    pub spent: Spent,
+    pub spent: ModelUsage,
     /// When it began.
     pub created_at: Timestamp,
 }
 
 /// What asking models cost in one call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct ModelUsage {
     /// The model that answered last.
     pub model: Option<String>,
     /// How many times a model was asked.

@@ -8,7 +8,7 @@ use crate::Timestamp;
 
 /// Something kept whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Item {
+pub struct StoredDocument {
     /// What it is: `article`, `question`.
     pub kind: String,
     /// Its id among those of its kind.
@@ -21,7 +21,7 @@ pub struct Item {
     /// What it holds.
     pub body: Value,
     /// What it is found by.
-    pub keys: Vec<ItemKey>,
+    pub keys: Vec<IndexKey>,
     /// When it was first written.
     pub created_at: Timestamp,
     /// When it was last written.
@@ -30,7 +30,7 @@ pub struct Item {
 
 /// A value an item is found by, or put in order by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ItemKey {
+pub struct IndexKey {
     /// What kind of value: `doi`, `year`.
     pub name: String,
     /// The value, in the one form it is compared in.
@@ -39,7 +39,7 @@ pub struct ItemKey {
     pub only: bool,
 }
 
-impl ItemKey {
+impl IndexKey {
     /// A value that several items may have.
     pub fn shared(name: &str, value: impl Into<String>) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl ItemKey {
     }
 
     /// A value that one item has.
-    pub fn only(name: &str, value: impl Into<String>) -> Self {
+    pub fn unique(name: &str, value: impl Into<String>) -> Self {
         Self {
             only: true,
             ..Self::shared(name, value)

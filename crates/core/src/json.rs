@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use crate::cut_to_chars;
+use crate::truncate_chars;
 
 /// A string inside a recorded value keeps at least this much.
-const SHORTEST_STRING: usize = 64;
+const MIN_STRING_BYTES: usize = 64;
 
 /// `value`, with its strings shortened until it takes about `limit` bytes; if that is not
 /// enough it is replaced by a note of its size. Records are for finding out what happened,
 /// and must not double what is stored.
-pub fn cap_json(value: Value, limit: usize) -> Value {
+pub fn truncate_json(value: Value, limit: usize) -> Value {
     let mut longest = limit;
     let mut capped = value;
-    let mut bytes = size(&capped);
+    let mut bytes = json_size(&capped);
     let original = bytes;
-    while bytes > limit && longest > SHORTEST_STRING {
-        longest = (longest / 2).max(SHORTEST_STRING);
-        shorten(&mut capped, longest);
-        bytes = size(&capped);
+    while bytes > limit && longest > MIN_STRING_BYTES {
+        longest = (longest / 2).max(MIN_STRING_BYTES);
+        truncate_strings(&mut capped, longest);
+        bytes = json_size(&capped);
     }
     if bytes > limit {
         return serde_json::json!({ "omitted_bytes": original });
@@ -26,29 +26,31 @@ pub fn cap_json(value: Value, limit: usize) -> Value {
     capped
 }
 
-fn size(value: &Value) -> usize {
+fn json_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 4,
         Value::Number(_) => 8,
         Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Array(items) => items.iter().map(|item| json_size(item) + 1).sum::<usize>() + 2,
         Value::Object(fields) => {
             fields
                 .iter()
-                .map(|(key, item)| key.len() + size(item) + 4)
+                .map(|(key, item)| key.len() + json_size(item) + 4)
                 .sum::<usize>()
                 + 2
         }
     }
 }
 
-fn shorten(value: &mut Value, longest: usize) {
+fn truncate_strings(value: &mut Value, longest: usize) {
     match value {
-        Value::String(text) if text.len() > longest => *text = cut_to_chars(text, longest),
-        Value::Array(items) => items.iter_mut().for_each(|item| shorten(item, longest)),
+        Value::String(text) if text.len() > longest => *text = truncate_chars(text, longest),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| truncate_strings(item, longest)),
         Value::Object(fields) => fields
             .iter_mut()
-            .for_each(|(_, item)| shorten(item, longest)),
+            .for_each(|(_, item)| truncate_strings(item, longest)),
         _ => {}
     }
 }
@@ -62,13 +64,13 @@ mod tests {
     #[test]
     fn long_strings_are_shortened_and_hopeless_values_noted() {
         let small = json!({ "a": 1 });
-        assert_eq!(cap_json(small.clone(), 100), small);
+        assert_eq!(truncate_json(small.clone(), 100), small);
 
-        let long = cap_json(json!({ "content": "x".repeat(10_000), "k": 3 }), 1_000);
+        let long = truncate_json(json!({ "content": "x".repeat(10_000), "k": 3 }), 1_000);
         assert_eq!(long["k"], 3);
-        assert!(size(&long) <= 1_000);
+        assert!(json_size(&long) <= 1_000);
 
-        let many = cap_json(json!(vec![1; 10_000]), 1_000);
+        let many = truncate_json(json!(vec![1; 10_000]), 1_000);
         assert!(many["omitted_bytes"].as_u64().unwrap() > 1_000);
     }
 }

@@ -25,9 +25,9 @@ mod thought;
 mod time;
 
 pub use article::{Article, Author, PartialDate, WorkKind};
-pub use branch::{Branch, BranchState, CrossRef, RefKind};
-pub use chain::{Run, RunEvent, RunState};
-pub use change::{Change, NodeMarks, Requirement};
+pub use branch::{Branch, BranchState, CrossRef, CrossRefKind};
+pub use chain::{ChainEvent, ChainRun, ChainState};
+pub use change::{Change, NodeUpdate, Precondition};
 pub use checkpoint::{Checkpoint, CheckpointKind, StateSnapshot};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind};
@@ -36,15 +36,15 @@ pub use ids::{
     BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, RunId, SessionId,
     SnapshotId, SuspensionId, ThoughtId,
 };
-pub use invocation::{Invocation, Spent};
-pub use item::{Item, ItemKey};
-pub use json::cap_json;
-pub use likeness::nearest;
+pub use invocation::{Invocation, ModelUsage};
+pub use item::{IndexKey, StoredDocument};
+pub use json::truncate_json;
+pub use likeness::did_you_mean;
 pub use mode::{Mode, UnknownMode};
-pub use names::names_in;
+pub use names::split_person_names;
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;
-pub use suspension::Suspension;
-pub use text::{approximate_tokens, cut_to_chars, cut_to_tokens};
+pub use suspension::SuspendedCall;
+pub use text::{approximate_tokens, truncate_chars, truncate_tokens};
 pub use thought::Thought;
 pub use time::Timestamp;

@@ -2,10 +2,13 @@
 
 /// The candidate most like `given`, whatever its case, if it is like it at all: at most two fifths
 /// of it changed, which lets `durable` find `durability` but `weather` nothing.
-pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn did_you_mean<'a>(
+    given: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
     // No name is that long, and comparing takes time by the length.
-    const LONGEST: usize = 100;
-    if given.len() > LONGEST {
+    const MAX_CHARS: usize = 100;
+    if given.len() > MAX_CHARS {
         return None;
     }
     let given = given.to_lowercase();
@@ -29,13 +32,19 @@ mod tests {
     #[test]
     fn a_slip_finds_its_word_and_another_word_finds_none() {
         let known = ["durability", "session_id", "max_depth"];
-        assert_eq!(nearest("Sesion_id", known).as_deref(), Some("session_id"));
-        assert_eq!(nearest("maxDepth", known).as_deref(), Some("max_depth"));
         assert_eq!(
-            nearest("reply", ["id", "replies"]).as_deref(),
+            did_you_mean("Sesion_id", known).as_deref(),
+            Some("session_id")
+        );
+        assert_eq!(
+            did_you_mean("maxDepth", known).as_deref(),
+            Some("max_depth")
+        );
+        assert_eq!(
+            did_you_mean("reply", ["id", "replies"]).as_deref(),
             Some("replies")
         );
-        assert_eq!(nearest("weather", known), None);
-        assert_eq!(nearest(&"session_id".repeat(50), known), None);
+        assert_eq!(did_you_mean("weather", known), None);
+        assert_eq!(did_you_mean(&"session_id".repeat(50), known), None);
     }
 }

@@ -3,13 +3,15 @@
 /// The names in a text. They are set apart by semicolons, lines, `&` or `and`; by commas where each
 /// part is a whole name, or where initials follow each family name. Single words are names by
 /// themselves if there are as many as `alone`; fewer are `Family, Given`.
-pub fn names_in(text: &str, alone: usize) -> Vec<String> {
+pub fn split_person_names(text: &str, alone: usize) -> Vec<String> {
     let text = text.replace(" and ", ";").replace(['&', '\n'], ";");
-    let names = text.split(';').flat_map(|part| of_commas(part, alone));
+    let names = text
+        .split(';')
+        .flat_map(|part| split_by_commas(part, alone));
     names.filter(|it| !it.is_empty()).collect()
 }
 
-fn of_commas(part: &str, alone: usize) -> Vec<String> {
+fn split_by_commas(part: &str, alone: usize) -> Vec<String> {
     let parts: Vec<&str> = part
         .split(',')
         .map(str::trim)
@@ -73,14 +75,17 @@ mod tests {
             ("King, Martin Luther, Jr.", &["King, Martin Luther, Jr."]),
             (" ; ,", &[]),
         ] {
-            assert_eq!(names_in(text, 3), names, "{text}");
+            assert_eq!(split_person_names(text, 3), names, "{text}");
         }
     }
 
     #[test]
     fn family_names_alone_are_names_where_people_are_looked_for() {
-        assert_eq!(names_in("Brennan, Okafor", 2), ["Brennan", "Okafor"]);
-        assert_eq!(names_in("Brennan, A.", 2), ["Brennan, A."]);
-        assert_eq!(names_in("Brennan", 2), ["Brennan"]);
+        assert_eq!(
+            split_person_names("Brennan, Okafor", 2),
+            ["Brennan", "Okafor"]
+        );
+        assert_eq!(split_person_names("Brennan, A.", 2), ["Brennan, A."]);
+        assert_eq!(split_person_names("Brennan", 2), ["Brennan"]);
     }
 }

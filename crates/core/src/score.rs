@@ -77,7 +77,9 @@ pub struct ModelScore(pub Score);
 impl ModelScore {
     /// For a field that may be missing: a score that can't be understood ("very") is none, rather
     /// than the loss of all the rest that a model said.
-    pub fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+    pub fn lenient_option<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Self>, D::Error> {
         let written = serde_json::Value::deserialize(deserializer)?;
         Ok(serde_json::from_value(written).ok())
     }
@@ -87,13 +89,13 @@ impl<'de> Deserialize<'de> for ModelScore {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum ScoreValue {
             Number(f64),
             Text(String),
         }
-        let value = match Written::deserialize(deserializer)? {
-            Written::Number(value) => Some(value),
-            Written::Text(text) => text.trim().trim_end_matches('%').trim().parse().ok(),
+        let value = match ScoreValue::deserialize(deserializer)? {
+            ScoreValue::Number(value) => Some(value),
+            ScoreValue::Text(text) => text.trim().trim_end_matches('%').trim().parse().ok(),
         };
         value
             .map(|value| Self(Score::from_model(value)))
@@ -106,8 +108,10 @@ impl<'de> Deserialize<'de> for ModelScore {
 pub struct Percent(pub Score);
 
 impl Percent {
-    /// For a field that may be missing, as [`ModelScore::or_none`].
-    pub fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+    /// For a field that may be missing, as [`ModelScore::lenient_option`].
+    pub fn lenient_option<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Self>, D::Error> {
         let written = serde_json::Value::deserialize(deserializer)?;
         Ok(serde_json::from_value(written).ok())
     }

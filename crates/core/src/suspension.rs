@@ -9,7 +9,7 @@ use crate::{SuspensionId, Timestamp};
 /// A call that can be picked up again. It holds everything needed to run the call again from its start, in this
 /// process or another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Suspension {
+pub struct SuspendedCall {
     /// Its id, given back with the replies.
     pub id: SuspensionId,
     /// The tool that was called.

@@ -1,7 +1,7 @@
 //! Measuring and cutting text. Nothing here ever splits a character.
 
 /// What is put where text was cut away.
-const CUT_MARK: &str = " […]";
+const TRUNCATION_MARK: &str = " […]";
 
 /// Characters per token. Four is what English needs; providers' own counts are the truth
 /// wherever they are given.
@@ -22,18 +22,18 @@ pub fn approximate_tokens(text: &str) -> usize {
 
 /// `text`, or its beginning with a mark if it has more than `limit` characters. The mark
 /// counts, so the result never exceeds the limit.
-pub fn cut_to_chars(text: &str, limit: usize) -> String {
+pub fn truncate_chars(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
     }
-    let keep = limit.saturating_sub(CUT_MARK.chars().count());
+    let keep = limit.saturating_sub(TRUNCATION_MARK.chars().count());
     let mut cut: String = text.chars().take(keep).collect();
-    cut.extend(CUT_MARK.chars().take(limit));
+    cut.extend(TRUNCATION_MARK.chars().take(limit));
     cut
 }
 
 /// `text`, or its beginning with a mark if it would take more than about `limit` tokens.
-pub fn cut_to_tokens(text: &str, limit: usize) -> String {
+pub fn truncate_tokens(text: &str, limit: usize) -> String {
     if approximate_tokens(text) <= limit {
         return text.to_owned();
     }
@@ -44,13 +44,13 @@ pub fn cut_to_tokens(text: &str, limit: usize) -> String {
     };
     let budget = limit
         .saturating_mul(per_token)
-        .saturating_sub(CUT_MARK.len());
+        .saturating_sub(TRUNCATION_MARK.len());
     let mut end = budget.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let mut cut = text.get(..end).unwrap_or_default().to_owned();
-    cut.push_str(CUT_MARK);
+    cut.push_str(TRUNCATION_MARK);
     cut
 }
 
@@ -62,16 +62,16 @@ mod tests {
 
     #[test]
     fn short_text_is_left_alone() {
-        assert_eq!(cut_to_chars("Привет", 6), "Привет");
-        assert_eq!(cut_to_tokens("four", 1), "four");
+        assert_eq!(truncate_chars("Привет", 6), "Привет");
+        assert_eq!(truncate_tokens("four", 1), "four");
     }
 
     proptest! {
         #[test]
         fn cutting_keeps_to_the_limit(text in "\\PC{0,200}", limit in 0usize..60) {
-            prop_assert!(cut_to_chars(&text, limit).chars().count() <= limit.max(text.chars().count().min(limit)));
+            prop_assert!(truncate_chars(&text, limit).chars().count() <= limit.max(text.chars().count().min(limit)));
             // The mark alone is not ASCII and may weigh more than a tiny limit.
-            prop_assert!(approximate_tokens(&cut_to_tokens(&text, limit)) <= limit.max(2) + limit / 3 + 1);
+            prop_assert!(approximate_tokens(&truncate_tokens(&text, limit)) <= limit.max(2) + limit / 3 + 1);
         }
     }
 }

@@ -15,50 +15,50 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::config::{LogFormat, LogLevel};
+use crate::config::{LogFormat, LogLevelSetting};
 use crate::telemetry::SpanLayer;
 
 /// The target of what our own code says of the contents of messages.
-const CONTENT: &str = "deliberate::content";
+const CONTENT_TARGET: &str = "deliberate::content";
 
 /// The target of those who log in to other servers.
-const LOGGING_IN: &str = "rmcp::transport::auth";
+const OAUTH_TARGET: &str = "rmcp::transport::auth";
 
 /// Whether logs may hold what was said and thought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum ContentLogging {
     /// They may not.
     Hidden,
     /// Someone looks for a fault and wants to see everything.
-    Shown,
+    Logged,
 }
 
 /// Starts logging, and telling traces if there is someone to tell. Has no effect if a subscriber
 /// is already in place.
 pub(crate) fn start(
-    level: LogLevel,
+    level: LogLevelSetting,
     format: LogFormat,
-    content: Content,
+    content: ContentLogging,
     spans: Option<SpanLayer>,
 ) {
     let ansi = std::io::stderr().is_terminal();
-    let lines = Lines {
+    let lines = LogOutput {
         format,
         ansi,
         writer: std::io::stderr,
     };
     // An error here means that someone else logs already, and then there is nothing to do.
-    let _ = subscriber(targets(level, content), lines, spans).try_init();
+    let _ = build_subscriber(targets(level, content), lines, spans).try_init();
 }
 
 /// How lines are written, and where to.
-struct Lines<W> {
+struct LogOutput<W> {
     format: LogFormat,
     ansi: bool,
     writer: W,
 }
 
-impl<W> Lines<W>
+impl<W> LogOutput<W>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -74,9 +74,9 @@ where
     }
 }
 
-fn subscriber<W>(
+fn build_subscriber<W>(
     targets: Targets,
-    lines: Lines<W>,
+    lines: LogOutput<W>,
     spans: Option<SpanLayer>,
 ) -> Box<dyn Subscriber + Send + Sync>
 where
@@ -96,28 +96,28 @@ where
 
 /// What is let through. [`Targets`] rather than `EnvFilter`: it needs no regular expressions, which
 /// would cost start-up time.
-fn targets(level: LogLevel, content: Content) -> Targets {
+fn targets(level: LogLevelSetting, content: ContentLogging) -> Targets {
     let level = match level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Trace => LevelFilter::TRACE,
+        LogLevelSetting::Error => LevelFilter::ERROR,
+        LogLevelSetting::Warn => LevelFilter::WARN,
+        LogLevelSetting::Info => LevelFilter::INFO,
+        LogLevelSetting::Debug => LevelFilter::DEBUG,
+        LogLevelSetting::Trace => LevelFilter::TRACE,
     };
     let shown = |most: LevelFilter| match content {
-        Content::Shown => level,
-        Content::Hidden => level.min(most),
+        ContentLogging::Logged => level,
+        ContentLogging::Hidden => level.min(most),
     };
     Targets::new()
         // What others write when they are looked at closely is not ours to promise for.
         .with_default(shown(LevelFilter::INFO))
         .with_target("deliberate", level)
-        .with_target(CONTENT, shown(LevelFilter::OFF))
+        .with_target(CONTENT_TARGET, shown(LevelFilter::OFF))
         // rmcp writes whole messages, thoughts included, at info and debug, the errors of calls at
         // warn, and at error that a client has gone, which is no error.
         .with_target("rmcp", shown(LevelFilter::OFF))
         // It writes codes and tokens, which nobody may ask to see.
-        .with_target(LOGGING_IN, LevelFilter::OFF)
+        .with_target(OAUTH_TARGET, LevelFilter::OFF)
         // For traces, not for lines.
         .with_target(CALL_SPAN, LevelFilter::OFF)
         .with_target(ASK_SPAN, LevelFilter::OFF)
@@ -143,15 +143,15 @@ mod tests {
         }
     }
 
-    fn logged(level: LogLevel, format: LogFormat, content: Content) -> String {
+    fn capture_log(level: LogLevelSetting, format: LogFormat, content: ContentLogging) -> String {
         let captured = Captured::default();
         let writer = captured.clone();
-        let lines = Lines {
+        let lines = LogOutput {
             format,
             ansi: false,
             writer: move || writer.clone(),
         };
-        let subscriber = subscriber(targets(level, content), lines, None);
+        let subscriber = build_subscriber(targets(level, content), lines, None);
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(target: "deliberate", thoughts = 3, "session answered");
             tracing::debug!(target: "deliberate_store::sqlite", "row written");
@@ -172,8 +172,12 @@ mod tests {
 
     #[test]
     fn contents_of_messages_are_left_out_at_every_level() {
-        for level in [LogLevel::Info, LogLevel::Debug, LogLevel::Trace] {
-            let log = logged(level, LogFormat::Pretty, Content::Hidden);
+        for level in [
+            LogLevelSetting::Info,
+            LogLevelSetting::Debug,
+            LogLevelSetting::Trace,
+        ] {
+            let log = capture_log(level, LogFormat::Pretty, ContentLogging::Hidden);
             assert!(
                 log.contains("session answered") && log.contains("thoughts=3"),
                 "{log}"
@@ -187,26 +191,30 @@ mod tests {
 
     #[test]
     fn the_level_holds_for_our_own_words() {
-        let log = |level| logged(level, LogFormat::Pretty, Content::Hidden);
-        assert!(log(LogLevel::Debug).contains("row written"));
-        assert!(!log(LogLevel::Info).contains("row written"));
-        assert!(!log(LogLevel::Warn).contains("session answered"));
+        let log = |level| capture_log(level, LogFormat::Pretty, ContentLogging::Hidden);
+        assert!(log(LogLevelSetting::Debug).contains("row written"));
+        assert!(!log(LogLevelSetting::Info).contains("row written"));
+        assert!(!log(LogLevelSetting::Warn).contains("session answered"));
     }
 
     #[test]
     fn who_asks_for_contents_gets_them_as_far_as_the_level_goes() {
-        let log = |level| logged(level, LogFormat::Pretty, Content::Shown);
-        assert!(log(LogLevel::Trace).contains("bytes"));
-        assert!(log(LogLevel::Debug).contains("what was answered"));
-        assert!(log(LogLevel::Info).contains("request with content"));
-        assert!(!log(LogLevel::Error).contains("with content"));
+        let log = |level| capture_log(level, LogFormat::Pretty, ContentLogging::Logged);
+        assert!(log(LogLevelSetting::Trace).contains("bytes"));
+        assert!(log(LogLevelSetting::Debug).contains("what was answered"));
+        assert!(log(LogLevelSetting::Info).contains("request with content"));
+        assert!(!log(LogLevelSetting::Error).contains("with content"));
     }
 
     #[test]
     fn codes_and_tokens_are_shown_to_nobody() {
-        for content in [Content::Hidden, Content::Shown] {
-            for level in [LogLevel::Error, LogLevel::Info, LogLevel::Trace] {
-                let log = logged(level, LogFormat::Pretty, content);
+        for content in [ContentLogging::Hidden, ContentLogging::Logged] {
+            for level in [
+                LogLevelSetting::Error,
+                LogLevelSetting::Info,
+                LogLevelSetting::Trace,
+            ] {
+                let log = capture_log(level, LogFormat::Pretty, content);
                 assert!(!log.contains("hush"), "{level:?} {content:?}: {log}");
             }
         }
@@ -214,7 +222,11 @@ mod tests {
 
     #[test]
     fn json_is_one_object_per_line() {
-        let log = logged(LogLevel::Info, LogFormat::Json, Content::Hidden);
+        let log = capture_log(
+            LogLevelSetting::Info,
+            LogFormat::Json,
+            ContentLogging::Hidden,
+        );
         let lines: Vec<serde_json::Value> = log
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())

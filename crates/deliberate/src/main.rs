@@ -16,10 +16,10 @@ use std::{io, process::ExitCode};
 
 use clap::Parser;
 
-use commands::Program;
+use commands::CliArgs;
 
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let program = CliArgs::parse();
     match commands::run(program) {
         Ok(code) => code,
         // `deliberate tools | head` is no failure.

@@ -1,21 +1,24 @@
 //! Settings to what the prompt engine is told, and its changes to what clients are told.
 
 use anyhow::Context as _;
-use deliberate_prompts::{Judge, Limits, Options, Places, changed_addresses, library::Changed};
+use deliberate_prompts::{
+    EngineLimits, EngineOptions, GateJudgeKind, LibraryPaths, library::LibraryDiff,
+    library_resource_changes,
+};
 use deliberate_server::Subscriptions;
-use deliberate_toolkit::{Event, Listener as _};
+use deliberate_toolkit::{CallEvent, CallListener as _};
 
 use crate::config;
 
 /// What the engine is told.
-pub(crate) fn options(settings: &config::Prompts) -> anyhow::Result<Options> {
+pub(crate) fn options(settings: &config::PromptSettings) -> anyhow::Result<EngineOptions> {
     let workspace = settings.workspace.clone().context(
         "this user has no data directory to keep prompts in; set `prompts.workspace`, or leave \
          `prompts` out of `tools.sets`",
     )?;
     let folders = settings.folders.clone();
-    Ok(Options {
-        places: Places {
+    Ok(EngineOptions {
+        paths: LibraryPaths {
             workspace,
             prompts: folders.prompts,
             gates: folders.gates,
@@ -23,30 +26,30 @@ pub(crate) fn options(settings: &config::Prompts) -> anyhow::Result<Options> {
             styles: folders.styles,
             scripts: folders.scripts,
         },
-        limits: Limits {
+        limits: EngineLimits {
             steps: settings.steps,
             repetitions: settings.repetitions,
-            runs_kept: settings.runs_kept,
-            ..Limits::default()
+            max_runs: settings.runs_kept,
+            ..EngineLimits::default()
         },
         commands: settings.commands.clone(),
         scripts: settings.scripts.clone(),
         judge: match settings.judge {
-            config::Judge::Client => Judge::Client,
-            config::Judge::Model => Judge::Model,
+            config::JudgeSetting::Client => GateJudgeKind::Client,
+            config::JudgeSetting::Model => GateJudgeKind::Model,
         },
         methodology: settings.methodology.clone(),
-        in_menu: settings.in_menu,
+        list_prompts: settings.in_menu,
     })
 }
 
 /// Tells clients what is different for them.
-pub(crate) fn tell(changed: &Changed, subscriptions: &Subscriptions) {
-    if changed.menu {
+pub(crate) fn notify_clients(changed: &LibraryDiff, subscriptions: &Subscriptions) {
+    if changed.prompt_list {
         subscriptions.prompts_changed();
     }
-    let touched = changed_addresses(changed);
+    let touched = library_resource_changes(changed);
     if !touched.is_empty() {
-        subscriptions.hear(Event::Touched(&touched));
+        subscriptions.on_event(CallEvent::ResourcesChanged(&touched));
     }
 }

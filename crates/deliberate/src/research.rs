@@ -7,17 +7,18 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use deliberate_research::{
-    AnswerOptions, Embeddings, Options, Rerank, RetrievalOptions, sources::SourceSettings,
+    AnswerOptions, EmbeddingOptions, RerankOptions, ResearchOptions, RetrievalOptions,
+    sources::SourceSettings,
 };
 use url::Url;
 
 use crate::{
     commands::READ_FILE,
-    config::{Loaded, Maker, Research},
+    config::{LoadedConfig, ResearchSettings, RetrievalModelSettings},
 };
 
 /// What research is told.
-pub(crate) fn options(loaded: &Loaded) -> anyhow::Result<Options> {
+pub(crate) fn options(loaded: &LoadedConfig) -> anyhow::Result<ResearchOptions> {
     let (settings, environment) = (&loaded.settings.research, &loaded.environment);
     let folder = settings.folder.clone();
     let place = |name: &str| {
@@ -26,46 +27,46 @@ pub(crate) fn options(loaded: &Loaded) -> anyhow::Result<Options> {
             .join(name)
     };
     let readable = settings.readable.clone();
-    Ok(Options {
-        papers: settings.papers.clone().unwrap_or_else(|| place("papers")),
-        exports: settings.exports.clone().unwrap_or_else(|| place("exports")),
-        readable: readable.unwrap_or_else(|| environment.readable.clone()),
-        watched: settings.watch.clone(),
-        reader: reader(),
-        retrieval: retrieval(settings)?,
+    Ok(ResearchOptions {
+        papers_folder: settings.papers.clone().unwrap_or_else(|| place("papers")),
+        exports_folder: settings.exports.clone().unwrap_or_else(|| place("exports")),
+        readable_folders: readable.unwrap_or_else(|| environment.readable.clone()),
+        watched_folders: settings.watch.clone(),
+        extractor_command: reader_command(),
+        retrieval: retrieval_options(settings)?,
         answers: AnswerOptions {
-            support: settings.support,
-            model_calls: settings.answer_model_calls,
-            tokens: settings.answer_tokens,
-            time: settings.answer_time,
+            min_support: settings.support,
+            max_model_calls: settings.answer_model_calls,
+            max_tokens: settings.answer_tokens,
+            timeout: settings.answer_time,
         },
-        sources: sources(loaded)?,
-        unpaywall: set(
+        sources: source_settings(loaded)?,
+        unpaywall: explicit_url(
             loaded,
             settings.unpaywall_url.as_deref(),
             "research.unpaywall_url",
             "unpaywall",
         )?,
         contact: settings.contact.clone(),
-        file_bytes: settings.file_bytes,
-        schedule_every: settings.schedule_every,
+        max_file_bytes: settings.file_bytes,
+        schedule_interval: settings.schedule_every,
         folder,
     })
 }
 
 /// Folders that the settings name and that are not there, each in a sentence. Nothing is read from
 /// them, which looks like an empty folder.
-pub(crate) fn folders_not_there(settings: &Research) -> Vec<String> {
+pub(crate) fn missing_folders(settings: &ResearchSettings) -> Vec<String> {
     let readable = settings.readable.iter().flatten();
     let all = readable.map(|it| ("research.readable", it));
     let watched = settings.watch.iter().map(|it| ("research.watch", it));
     let missing = all.chain(watched).filter(|(_, folder)| !folder.is_dir());
     missing
-        .map(|(key, folder)| not_there(key, folder))
+        .map(|(key, folder)| missing_folder_message(key, folder))
         .collect()
 }
 
-fn not_there(key: &str, folder: &Path) -> String {
+fn missing_folder_message(key: &str, folder: &Path) -> String {
     let shown = folder.display().to_string();
     // A list of paths is often written so elsewhere.
     let hint = if shown.contains([':', ';']) {
@@ -78,12 +79,12 @@ fn not_there(key: &str, folder: &Path) -> String {
 
 /// This very program, as it reads one file. A program that was replaced while it runs reads files
 /// itself.
-fn reader() -> Option<(PathBuf, Vec<String>)> {
+fn reader_command() -> Option<(PathBuf, Vec<String>)> {
     let program = std::env::current_exe().ok()?;
     Some((program, vec![READ_FILE.to_owned()]))
 }
 
-fn retrieval(settings: &Research) -> anyhow::Result<RetrievalOptions> {
+fn retrieval_options(settings: &ResearchSettings) -> anyhow::Result<RetrievalOptions> {
     // Vectors of a model are worth more than those of the table in the program.
     let (vector, text) = match settings.embeddings.which {
         "endpoint" => (0.7, 0.3),
@@ -104,18 +105,18 @@ fn retrieval(settings: &Research) -> anyhow::Result<RetrievalOptions> {
         vector_weight,
         text_weight,
         adaptive: settings.adaptive,
-        embeddings: embeddings(&settings.embeddings)?,
-        rerank: rerank(&settings.rerank)?,
+        embeddings: embedding_options(&settings.embeddings)?,
+        rerank: rerank_options(&settings.rerank)?,
         ..RetrievalOptions::default()
     })
 }
 
-fn embeddings(maker: &Maker) -> anyhow::Result<Embeddings> {
+fn embedding_options(maker: &RetrievalModelSettings) -> anyhow::Result<EmbeddingOptions> {
     Ok(match maker.which {
-        "off" => Embeddings::Off,
-        "endpoint" => Embeddings::Endpoint {
-            base_url: url(maker.url.as_deref(), "research.embeddings_url")?
-                .map(|it| with_path(it, "embeddings"))
+        "off" => EmbeddingOptions::Off,
+        "endpoint" => EmbeddingOptions::Endpoint {
+            base_url: parse_url(maker.url.as_deref(), "research.embeddings_url")?
+                .map(|it| with_default_path(it, "embeddings"))
                 .context(
                     "`research.embeddings` is `endpoint`; set `research.embeddings_url`, too",
                 )?,
@@ -124,35 +125,35 @@ fn embeddings(maker: &Maker) -> anyhow::Result<Embeddings> {
             )?,
             key: maker.key.clone(),
         },
-        _ => Embeddings::Embedded,
+        _ => EmbeddingOptions::BuiltIn,
     })
 }
 
-fn rerank(maker: &Maker) -> anyhow::Result<Rerank> {
+fn rerank_options(maker: &RetrievalModelSettings) -> anyhow::Result<RerankOptions> {
     Ok(match maker.which {
-        "model" => Rerank::Model,
-        "endpoint" => Rerank::Endpoint {
-            base_url: url(maker.url.as_deref(), "research.rerank_url")?
-                .map(|it| with_path(it, "rerank"))
+        "model" => RerankOptions::Model,
+        "endpoint" => RerankOptions::Endpoint {
+            base_url: parse_url(maker.url.as_deref(), "research.rerank_url")?
+                .map(|it| with_default_path(it, "rerank"))
                 .context("`research.rerank` is `endpoint`; set `research.rerank_url`, too")?,
             model: maker.model.clone().unwrap_or_default(),
             key: maker.key.clone(),
         },
-        _ => Rerank::Off,
+        _ => RerankOptions::Off,
     })
 }
 
 /// Only an address that somebody set is passed on: it is trusted to be where they say, on this
 /// machine or in a private net.
-fn sources(loaded: &Loaded) -> anyhow::Result<BTreeMap<String, SourceSettings>> {
+fn source_settings(loaded: &LoadedConfig) -> anyhow::Result<BTreeMap<String, SourceSettings>> {
     let settings = &loaded.settings.research;
     let all = settings.sources.iter().map(|source| {
         let key = format!("research.{}_url", source.name);
         let reached = SourceSettings {
-            base_url: set(loaded, source.url.as_deref(), &key, source.name)?,
+            base_url: explicit_url(loaded, source.url.as_deref(), &key, source.name)?,
             key: source.key.clone(),
             contact: settings.contact.clone(),
-            keep: settings.cache,
+            cache_ttl: settings.cache,
         };
         Ok((source.name.to_owned(), reached))
     });
@@ -160,8 +161,8 @@ fn sources(loaded: &Loaded) -> anyhow::Result<BTreeMap<String, SourceSettings>> 
 }
 
 /// An address, unless it is the usual one.
-fn set(
-    loaded: &Loaded,
+fn explicit_url(
+    loaded: &LoadedConfig,
     text: Option<&str>,
     key: &str,
     source: &str,
@@ -169,11 +170,11 @@ fn set(
     if loaded.is_default(key) {
         return Ok(None);
     }
-    Ok(url(text, key)?.map(|it| with_path(it, source)))
+    Ok(parse_url(text, key)?.map(|it| with_default_path(it, source)))
 }
 
 /// An address that is only a host has the API at its usual path.
-fn with_path(mut address: Url, source: &str) -> Url {
+fn with_default_path(mut address: Url, source: &str) -> Url {
     if address.path() == "/" {
         address.set_path(match source {
             "arxiv" => "/api",
@@ -188,7 +189,7 @@ fn with_path(mut address: Url, source: &str) -> Url {
     address
 }
 
-fn url(text: Option<&str>, key: &str) -> anyhow::Result<Option<Url>> {
+fn parse_url(text: Option<&str>, key: &str) -> anyhow::Result<Option<Url>> {
     let read = |text: &str| Url::parse(text).with_context(|| format!("`{key}` is no address"));
     text.map(read).transpose()
 }

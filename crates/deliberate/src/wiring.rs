@@ -5,46 +5,46 @@ use std::sync::Arc;
 use anyhow::Context;
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::Gateway;
-use deliberate_prompts::{Engine, library::Shelf};
-use deliberate_research::Lab;
+use deliberate_prompts::{Engine, library::LiveLibrary};
+use deliberate_research::ResearchServices;
 use deliberate_server::{
     FileLimits, FileRoots, Subscriptions,
     http::{ProgressHub, ProgressOptions},
-    metrics::Metrics,
+    metrics::ServerMetrics,
 };
 use deliberate_store::{
     Store,
     sqlite::{self, SqliteOptions, SqliteStore},
 };
-use deliberate_toolkit::{Bounds, Parts, Registry};
+use deliberate_toolkit::{CallLimits, Registry, RegistryDeps};
 
 use crate::{
-    config::{Durability, Loaded, Settings},
+    config::{AppSettings, DatabaseDurability, LoadedConfig},
     gateway,
-    minds::Chooser,
+    minds::ProviderSelector,
     prompts, research,
-    servers::{Catalogue, Problem},
+    servers::{ServerCatalog, ServerProblem},
     telemetry,
 };
 
 /// The registry, who thinks in it, and who hears what happens.
-pub(crate) struct Wired {
+pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) minds: Arc<Chooser>,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) providers: Arc<ProviderSelector>,
+    pub(crate) metrics: Arc<ServerMetrics>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) progress: Arc<ProgressHub>,
     /// The library of prompts, if there are tools for it. Nothing is read before it is needed.
-    pub(crate) shelf: Option<Arc<Shelf>>,
+    pub(crate) prompt_library: Option<Arc<LiveLibrary>>,
     /// Research, if there are tools for it. Nothing is opened before it is needed.
-    pub(crate) lab: Option<Arc<Lab>>,
+    pub(crate) research: Option<Arc<ResearchServices>>,
     /// Other servers, if there are any. Nothing is connected before it is needed.
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// Those that can't be used.
-    pub(crate) left_out: Vec<Problem>,
+    pub(crate) problems: Vec<ServerProblem>,
 }
 
-impl Wired {
+impl App {
     /// Lets go of everything, for a command that is done.
     pub(crate) async fn close(&self) {
         if let Some(gateway) = &self.gateway {
@@ -55,26 +55,26 @@ impl Wired {
 }
 
 /// Puts everything together. Opens and connects nothing.
-pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
-    let minds = Arc::new(Chooser::new(loaded).context("the provider can't be used")?);
-    let store = store(&loaded.settings);
-    let parts = Parts {
+pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
+    let minds = Arc::new(ProviderSelector::new(loaded).context("the provider can't be used")?);
+    let store = build_store(&loaded.settings);
+    let parts = RegistryDeps {
         store: store.clone(),
-        minds: minds.clone(),
+        models: minds.clone(),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        bounds: bounds(&loaded.settings),
+        limits: call_limits(&loaded.settings),
     };
-    let metrics = Arc::new(Metrics::new());
+    let metrics = Arc::new(ServerMetrics::new());
     let subscriptions = Arc::new(Subscriptions::default());
     let progress = ProgressHub::new(ProgressOptions::default());
     let sets = loaded.settings.tools;
-    let mut registry = Registry::new(parts).traced_by(telemetry::place_of);
+    let mut registry = Registry::new(parts).with_span_reader(telemetry::trace_context_of);
     if sets.reasoning {
         registry = deliberate_reasoning::register(registry);
     }
     let shelf = if sets.prompts {
-        Some(shelf(&loaded.settings, &subscriptions)?)
+        Some(build_prompt_engine(&loaded.settings, &subscriptions)?)
     } else {
         None
     };
@@ -82,25 +82,25 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
         registry = deliberate_prompts::register(registry, engine);
     }
     let lab = match sets.research {
-        Some(_) => Some(lab(loaded, &store)?),
+        Some(_) => Some(build_research(loaded, &store)?),
         None => None,
     };
     if let (Some(lab), Some(face)) = (&lab, sets.research) {
         registry = deliberate_research::register(registry, lab, face);
     }
     let catalogue = if sets.gateway {
-        Catalogue::read(loaded)
+        ServerCatalog::read(loaded)
     } else {
-        Catalogue::default()
+        ServerCatalog::default()
     };
-    let gateway = gateway::for_clients(&catalogue, &store, &subscriptions);
+    let gateway = gateway::build_client_gateway(&catalogue, &store, &subscriptions);
     if let Some(gateway) = &gateway {
         registry = deliberate_gateway::register(registry, gateway);
     }
     registry = registry
-        .heard_by(metrics.clone())
-        .heard_by(subscriptions.clone())
-        .heard_by(progress.clone());
+        .with_listener(metrics.clone())
+        .with_listener(subscriptions.clone())
+        .with_listener(progress.clone());
     let files = &loaded.settings.resources;
     if !files.roots.is_empty() {
         let limits = FileLimits {
@@ -109,66 +109,71 @@ pub(crate) fn wire(loaded: &Loaded) -> anyhow::Result<Wired> {
         };
         registry = registry.with_resources(FileRoots::new(files.roots.clone(), limits));
     }
-    Ok(Wired {
+    Ok(App {
         registry: Arc::new(registry),
-        minds,
+        providers: minds,
         metrics,
         subscriptions,
         progress,
-        shelf: shelf.map(|(_, shelf)| shelf),
-        lab,
+        prompt_library: shelf.map(|(_, shelf)| shelf),
+        research: lab,
         gateway,
-        left_out: catalogue.problems,
+        problems: catalogue.problems,
     })
 }
 
 /// The prompt engine and its library. Clients are told when what they see of it changes.
-fn shelf(
-    settings: &Settings,
+fn build_prompt_engine(
+    settings: &AppSettings,
     subscriptions: &Arc<Subscriptions>,
-) -> anyhow::Result<(Arc<Engine>, Arc<Shelf>)> {
+) -> anyhow::Result<(Arc<Engine>, Arc<LiveLibrary>)> {
     let options = prompts::options(&settings.prompts)?;
-    let shelf = Shelf::new(&options);
+    let shelf = LiveLibrary::new(&options);
     let told = subscriptions.clone();
-    shelf.on_change(Box::new(move |changed| prompts::tell(changed, &told)));
+    shelf.on_change(Box::new(move |changed| {
+        prompts::notify_clients(changed, &told)
+    }));
     let engine = Arc::new(Engine::new(options, shelf.clone()));
     Ok((engine, shelf))
 }
 
 /// What research works with.
-fn lab(loaded: &Loaded, store: &Arc<dyn Store>) -> anyhow::Result<Arc<Lab>> {
+fn build_research(
+    loaded: &LoadedConfig,
+    store: &Arc<dyn Store>,
+) -> anyhow::Result<Arc<ResearchServices>> {
     let options = research::options(loaded)?;
-    let lab = Lab::new(options, store.clone(), Arc::new(SystemClock));
+    let lab = ResearchServices::new(options, store.clone(), Arc::new(SystemClock));
     lab.context(
         "research can't be set up; leave `research_compact` out of `tools.sets` to do without",
     )
 }
 
 /// The store of the settings.
-pub(crate) fn store(settings: &Settings) -> Arc<dyn Store> {
-    Arc::new(database(settings))
+pub(crate) fn build_store(settings: &AppSettings) -> Arc<dyn Store> {
+    Arc::new(build_sqlite_store(settings))
 }
 
 /// The same as the file that it is.
-pub(crate) fn database(settings: &Settings) -> SqliteStore {
+pub(crate) fn build_sqlite_store(settings: &AppSettings) -> SqliteStore {
     SqliteStore::new(SqliteOptions {
         path: settings.database.path.clone(),
         readers: settings.database.max_connections,
         durability: match settings.database.durability {
-            Durability::Full => sqlite::Durability::Full,
-            Durability::Relaxed => sqlite::Durability::Relaxed,
+            DatabaseDurability::Full => sqlite::SqliteDurability::Full,
+            DatabaseDurability::Relaxed => sqlite::SqliteDurability::Relaxed,
         },
     })
 }
 
-fn bounds(settings: &Settings) -> Bounds {
+fn call_limits(settings: &AppSettings) -> CallLimits {
     let limits = &settings.limits;
-    Bounds {
+    CallLimits {
         call_time: limits.call_timeout,
         running_calls: limits.concurrent_calls,
         content_chars: limits.content_chars,
         context_tokens: limits.context_tokens,
         suspension_time: settings.suspend_ttl,
-        ..Bounds::default()
+        ..CallLimits::default()
     }
 }

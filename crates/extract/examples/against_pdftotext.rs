@@ -25,17 +25,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use deliberate_extract::{Limits, Workshop, child_main};
+use deliberate_extract::{ExtractLimits, ExtractorPool, child_main};
 use unicode_normalization::UnicodeNormalization;
 
-struct Score {
+struct PdfComparison {
     name: String,
     pages: usize,
     words: usize,
     f1: f64,
     order: f64,
-    ours: Duration,
-    theirs: Duration,
+    our_time: Duration,
+    pdftotext_time: Duration,
     note: String,
 }
 
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         return child_main(&arguments);
     }
     let Some(folder) = arguments.first() else {
-        say("usage: against_pdftotext FOLDER [--json]");
+        print_line("usage: against_pdftotext FOLDER [--json]");
         return ExitCode::from(2);
     };
     let json = arguments.iter().any(|argument| argument == "--json");
@@ -58,26 +58,26 @@ fn main() -> ExitCode {
     let Ok(program) = std::env::current_exe() else {
         return ExitCode::FAILURE;
     };
-    let workshop = Workshop::new(program, vec!["child".into()], Limits::default(), 1);
+    let workshop = ExtractorPool::new(program, vec!["child".into()], ExtractLimits::default(), 1);
     let mut scores = Vec::new();
-    for file in pdfs(Path::new(folder)) {
-        let score = runtime.block_on(measure(&workshop, &file));
+    for file in list_pdfs(Path::new(folder)) {
+        let score = runtime.block_on(compare_file(&workshop, &file));
         if let Some(score) = score {
             if !json {
-                say(&line(&score));
+                print_line(&format_row(&score));
             }
             scores.push(score);
         }
     }
-    report(&scores, json);
+    print_report(&scores, json);
     ExitCode::SUCCESS
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-fn pdfs(folder: &Path) -> Vec<PathBuf> {
+fn list_pdfs(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -93,7 +93,7 @@ fn pdfs(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Each side runs twice and its faster time counts: the first reads the file from disk.
-async fn measure(workshop: &Workshop, file: &Path) -> Option<Score> {
+async fn compare_file(workshop: &ExtractorPool, file: &Path) -> Option<PdfComparison> {
     let (mut theirs, mut reference) = (Duration::MAX, String::new());
     for _ in 0..2 {
         let start = Instant::now();
@@ -114,26 +114,26 @@ async fn measure(workshop: &Workshop, file: &Path) -> Option<Score> {
         read = Some(workshop.extract(file, None).await);
         ours = ours.min(start.elapsed());
     }
-    let expected = words(&reference);
+    let expected = split_words(&reference);
     let (text, pages, note) = match read? {
         Ok(document) => (document.text(), document.pages.len(), document.extractor),
         Err(error) => (String::new(), 0, error.to_string()),
     };
-    let found = words(&text);
-    Some(Score {
+    let found = split_words(&text);
+    Some(PdfComparison {
         name: file.file_name()?.to_string_lossy().into_owned(),
         pages,
         words: expected.len(),
         f1: f1(&expected, &found),
-        order: order(&expected, &found),
-        ours,
-        theirs,
+        order: order_score(&expected, &found),
+        our_time: ours,
+        pdftotext_time: theirs,
         note,
     })
 }
 
 /// The words of a text: broken ones made whole, in lower case, without the marks around them.
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut whole = String::with_capacity(text.len());
     for line in text.replace('\u{c}', "\n").lines() {
         let line = line.trim();
@@ -187,7 +187,7 @@ fn f1(expected: &[String], found: &[String]) -> f64 {
     }
 }
 
-fn order(expected: &[String], found: &[String]) -> f64 {
+fn order_score(expected: &[String], found: &[String]) -> f64 {
     let mut counts: HashMap<&[String], i64> = HashMap::new();
     for three in found.windows(3) {
         *counts.entry(three).or_default() += 1;
@@ -209,7 +209,7 @@ fn order(expected: &[String], found: &[String]) -> f64 {
     }
 }
 
-fn line(score: &Score) -> String {
+fn format_row(score: &PdfComparison) -> String {
     format!(
         "{:40} {:4} pages {:6} words  F1 {:.4}  order {:.4}  ours {:7.1} ms  pdftotext {:7.1} ms  ratio {:.2}  {}",
         score.name,
@@ -217,14 +217,14 @@ fn line(score: &Score) -> String {
         score.words,
         score.f1,
         score.order,
-        score.ours.as_secs_f64() * 1e3,
-        score.theirs.as_secs_f64() * 1e3,
-        score.ours.as_secs_f64() / score.theirs.as_secs_f64().max(1e-9),
+        score.our_time.as_secs_f64() * 1e3,
+        score.pdftotext_time.as_secs_f64() * 1e3,
+        score.our_time.as_secs_f64() / score.pdftotext_time.as_secs_f64().max(1e-9),
         score.note,
     )
 }
 
-fn report(scores: &[Score], json: bool) {
+fn print_report(scores: &[PdfComparison], json: bool) {
     let middle = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         let worst = values.first().copied().unwrap_or(0.0);
@@ -232,18 +232,24 @@ fn report(scores: &[Score], json: bool) {
     };
     let (f1, f1_worst) = middle(scores.iter().map(|score| score.f1).collect());
     let (order, order_worst) = middle(scores.iter().map(|score| score.order).collect());
-    let ours: f64 = scores.iter().map(|score| score.ours.as_secs_f64()).sum();
-    let theirs: f64 = scores.iter().map(|score| score.theirs.as_secs_f64()).sum();
+    let ours: f64 = scores
+        .iter()
+        .map(|score| score.our_time.as_secs_f64())
+        .sum();
+    let theirs: f64 = scores
+        .iter()
+        .map(|score| score.pdftotext_time.as_secs_f64())
+        .sum();
     let ratio = ours / theirs.max(1e-9);
     let good = scores.iter().filter(|score| score.f1 >= 0.95).count();
     if json {
         let files: Vec<_> = scores
             .iter()
-            .map(|score| serde_json::json!({ "file": score.name, "pages": score.pages, "f1": score.f1, "order": score.order, "ours_ms": score.ours.as_secs_f64() * 1e3, "pdftotext_ms": score.theirs.as_secs_f64() * 1e3 }))
+            .map(|score| serde_json::json!({ "file": score.name, "pages": score.pages, "f1": score.f1, "order": score.order, "ours_ms": score.our_time.as_secs_f64() * 1e3, "pdftotext_ms": score.pdftotext_time.as_secs_f64() * 1e3 }))
             .collect();
-        say(&serde_json::json!({ "files": files, "f1_median": f1, "f1_worst": f1_worst, "order_median": order, "order_worst": order_worst, "ours_s": ours, "pdftotext_s": theirs, "ratio": ratio }).to_string());
+        print_line(&serde_json::json!({ "files": files, "f1_median": f1, "f1_worst": f1_worst, "order_median": order, "order_worst": order_worst, "ours_s": ours, "pdftotext_s": theirs, "ratio": ratio }).to_string());
     } else {
-        say(&format!(
+        print_line(&format!(
             "{} files, {good} with F1 >= 0.95; F1 median {f1:.4} worst {f1_worst:.4}; order median {order:.4} worst {order_worst:.4}; time {ours:.2} s against {theirs:.2} s, ratio {ratio:.2}",
             scores.len()
         ));

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use deliberate_extract::{Format, Limits, extract};
+use deliberate_extract::{DocumentFormat, ExtractLimits, extract};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -22,8 +22,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let name = Path::new(&file).to_string_lossy();
-    let format = Format::detect(&bytes, &name).unwrap_or(Format::Text);
-    let said = match extract(&bytes, format, &Limits::default()) {
+    let format = DocumentFormat::detect(&bytes, &name).unwrap_or(DocumentFormat::Text);
+    let said = match extract(&bytes, format, &ExtractLimits::default()) {
         Ok(document) if json => serde_json::to_string_pretty(&document).unwrap_or_default(),
         Ok(document) => document.text(),
         Err(error) => format!("{error}. {}", error.hint()),

@@ -11,41 +11,41 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use crate::open_file::read_content;
-use crate::{Document, ExtractError, Format, Limits};
+use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// Begins the answer; it cannot stand inside JSON.
-pub(crate) const MARK: u8 = 0x1e;
+pub(crate) const RESPONSE_MARK: u8 = 0x1e;
 /// Parsers recurse; a page of nested forms must not run into the end of the stack.
-const STACK: usize = 64 << 20;
+const STACK_BYTES: usize = 64 << 20;
 /// What listens for the end needs next to nothing.
-const LISTENER_STACK: usize = 128 << 10;
+const LISTENER_STACK_BYTES: usize = 128 << 10;
 
 /// What the child answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Answer {
-    Read(Box<Document>),
+pub(crate) enum ChildResponse {
+    Read(Box<ExtractedDocument>),
     Failed(ExtractError),
 }
 
 /// What the child is to do, as its last four arguments.
 #[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) limits: Limits,
-    pub(crate) format: Option<Format>,
+pub(crate) struct ChildRequest {
+    pub(crate) limits: ExtractLimits,
+    pub(crate) format: Option<DocumentFormat>,
     /// How many bytes of content come through standard input.
     pub(crate) bytes: u64,
     /// The name of the file, which may tell its format.
     pub(crate) name: String,
 }
 
-impl Job {
+impl ChildRequest {
     /// The arguments that say this job.
     pub(crate) fn arguments(&self) -> Result<[OsString; 4], ExtractError> {
         let limits = serde_json::to_string(&self.limits).map_err(|error| ExtractError::Io {
             reason: error.to_string(),
         })?;
-        let format = self.format.map_or("-", Format::name);
+        let format = self.format.map_or("-", DocumentFormat::name);
         Ok([
             limits.into(),
             format.into(),
@@ -60,14 +60,14 @@ impl Job {
         };
         Some(Self {
             limits: serde_json::from_str(limits.to_str()?).ok()?,
-            format: Format::named(format.to_str()?),
+            format: DocumentFormat::from_name(format.to_str()?),
             bytes: bytes.to_str()?.parse().ok()?,
             name: name.to_string_lossy().into_owned(),
         })
     }
 
     /// Reads the content and extracts it.
-    fn run(&self) -> Result<Document, ExtractError> {
+    fn run(&self) -> Result<ExtractedDocument, ExtractError> {
         self.limits.check_size(self.bytes)?;
         let mut content = Vec::with_capacity(usize::try_from(self.bytes).unwrap_or(0));
         io::stdin()
@@ -81,35 +81,35 @@ impl Job {
         }
         // Without a listener there is still the limit of time.
         let _ = thread::Builder::new()
-            .stack_size(LISTENER_STACK)
-            .spawn(end_with_input);
+            .stack_size(LISTENER_STACK_BYTES)
+            .spawn(exit_when_stdin_closes);
         read_content(&content, &self.name, self.format, &self.limits)
     }
 }
 
 /// What the hidden subcommand runs, given its arguments; the last four say the job.
 pub fn child_main(arguments: &[OsString]) -> ExitCode {
-    let Some(job) = Job::parse(arguments) else {
+    let Some(job) = ChildRequest::parse(arguments) else {
         return ExitCode::from(2);
     };
-    bind(&job.limits);
+    apply_process_limits(&job.limits);
     let work = thread::Builder::new()
-        .stack_size(STACK)
+        .stack_size(STACK_BYTES)
         .spawn(move || job.run());
     let read = work.map_err(ExtractError::from).and_then(|work| {
         work.join()
             .unwrap_or_else(|_| Err(ExtractError::broken("the reader stopped on it")))
     });
     let answer = match read {
-        Ok(document) => Answer::Read(Box::new(document)),
-        Err(error) => Answer::Failed(error),
+        Ok(document) => ChildResponse::Read(Box::new(document)),
+        Err(error) => ChildResponse::Failed(error),
     };
     let Ok(json) = serde_json::to_vec(&answer) else {
         return ExitCode::FAILURE;
     };
     let mut out = io::stdout().lock();
     let written = out
-        .write_all(&[b'\n', MARK])
+        .write_all(&[b'\n', RESPONSE_MARK])
         .and_then(|()| out.write_all(&json))
         .and_then(|()| out.write_all(b"\n"))
         .and_then(|()| out.flush());
@@ -125,7 +125,7 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
     clippy::exit,
     reason = "nobody is left to answer to, and the work can't be asked to stop"
 )]
-fn end_with_input() {
+fn exit_when_stdin_closes() {
     let mut input = io::stdin().lock();
     let mut room = [0; 64];
     loop {
@@ -148,7 +148,7 @@ fn end_with_input() {
 
 /// Binds this process to its memory and time, and lets it leave no core behind.
 #[cfg(unix)]
-fn bind(limits: &Limits) {
+fn apply_process_limits(limits: &ExtractLimits) {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let most = |value: u64| Rlimit {
         current: Some(value),
@@ -161,4 +161,4 @@ fn bind(limits: &Limits) {
 }
 
 #[cfg(not(unix))]
-fn bind(_: &Limits) {}
+fn apply_process_limits(_: &ExtractLimits) {}

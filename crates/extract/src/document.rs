@@ -4,26 +4,26 @@ use serde::{Deserialize, Serialize};
 
 /// A document as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Document {
+pub struct ExtractedDocument {
     /// The pages in order; a format without pages has one.
-    pub pages: Vec<Page>,
+    pub pages: Vec<DocumentPage>,
     /// The headings in order.
     pub headings: Vec<Heading>,
     /// The captions of figures and tables in order.
     pub captions: Vec<Caption>,
     /// The bibliography, split into entries.
-    pub references: Vec<Reference>,
+    pub references: Vec<DocumentReference>,
     /// What the document says of itself.
-    pub meta: Meta,
+    pub meta: DocumentMetadata,
     /// Which extractor read it.
     pub extractor: String,
     /// What the reader should know before trusting the text.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DocumentWarning>,
 }
 
 /// One page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
+pub struct DocumentPage {
     /// The page's place in the file, from 1.
     pub number: u32,
     /// Its text in reading order: paragraphs parted by blank lines.
@@ -72,7 +72,7 @@ pub struct Caption {
 
 /// One entry of the bibliography. What could not be told for sure is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
+pub struct DocumentReference {
     /// Its place in the list, from 1.
     pub number: u32,
     /// The label it is cited by, for example `[12]`.
@@ -99,7 +99,7 @@ pub struct Reference {
 
 /// What a document says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct DocumentMetadata {
     /// The title: the file's own record of it, or the largest print on the first page.
     pub title: Option<String>,
     /// The authors, as the file's own record gives them.
@@ -131,14 +131,14 @@ pub struct Meta {
 
 /// Something the reader should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
+pub struct DocumentWarning {
     /// The page it is about, from 1; none if it is about the whole.
     pub page: Option<u32>,
     /// One sentence.
     pub message: String,
 }
 
-impl Document {
+impl ExtractedDocument {
     /// All the text, pages parted by form feeds.
     pub fn text(&self) -> String {
         let mut all = String::new();
@@ -151,11 +151,11 @@ impl Document {
         all
     }
 
-    pub(crate) fn warn(&mut self, page: Option<u32>, message: impl Into<String>) {
+    pub(crate) fn add_warning(&mut self, page: Option<u32>, message: impl Into<String>) {
         /// More than this says nothing new.
-        const MOST: usize = 200;
-        if self.warnings.len() < MOST {
-            self.warnings.push(Warning {
+        const MAX_WARNINGS: usize = 200;
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(DocumentWarning {
                 page,
                 message: message.into(),
             });

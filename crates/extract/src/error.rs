@@ -32,7 +32,7 @@ pub enum ExtractError {
         reason: String,
     },
     /// It has no text.
-    #[error("{}", without_text(*pages))]
+    #[error("{}", no_text_message(*pages))]
     NoText {
         /// How many pages it has; none if it is of a format without pages.
         pages: u32,
@@ -86,7 +86,7 @@ impl ExtractError {
     }
 }
 
-fn without_text(pages: u32) -> String {
+fn no_text_message(pages: u32) -> String {
     match pages {
         0 => "the document holds no text".to_owned(),
         1 => "the document's one page holds no text: it is probably a scan".to_owned(),

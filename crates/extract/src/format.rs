@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum DocumentFormat {
     /// Portable Document Format.
     Pdf,
     /// A web page.
@@ -21,21 +21,21 @@ pub enum Format {
 }
 
 /// How far into a file its kind must show.
-const HEAD: usize = 4096;
+const HEAD_BYTES: usize = 4096;
 
-impl Format {
+impl DocumentFormat {
     /// The format of these bytes under this name; none if neither tells.
     pub fn detect(bytes: &[u8], name: &str) -> Option<Self> {
-        let head = bytes.get(..HEAD.min(bytes.len())).unwrap_or_default();
-        let named = Self::of_name(name);
+        let head = bytes.get(..HEAD_BYTES.min(bytes.len())).unwrap_or_default();
+        let named = Self::from_file_name(name);
         // Junk may stand before it, but a text that speaks of PDFs is still a text.
         let texts = matches!(named, Some(Self::Html | Self::Markdown | Self::Text));
         let furthest = if texts { 3 } else { 1024 };
-        if find(head, b"%PDF-").is_some_and(|at| at <= furthest) {
+        if find_bytes(head, b"%PDF-").is_some_and(|at| at <= furthest) {
             return Some(Self::Pdf);
         }
         if head.starts_with(b"PK\x03\x04") {
-            return Self::of_archive(bytes, head, name);
+            return Self::from_archive(bytes, head, name);
         }
         if named == Some(Self::Pdf) {
             // A damaged head is mended by the reader; it says so if it cannot.
@@ -52,19 +52,19 @@ impl Format {
         }
     }
 
-    fn of_archive(bytes: &[u8], head: &[u8], name: &str) -> Option<Self> {
-        if find(head, b"application/epub+zip").is_some() {
+    fn from_archive(bytes: &[u8], head: &[u8], name: &str) -> Option<Self> {
+        if find_bytes(head, b"application/epub+zip").is_some() {
             return Some(Self::Epub);
         }
-        match Self::of_name(name) {
+        match Self::from_file_name(name) {
             Some(format @ (Self::Docx | Self::Epub)) => Some(format),
-            _ if find(bytes, b"word/document.xml").is_some() => Some(Self::Docx),
-            _ if find(bytes, b"META-INF/container.xml").is_some() => Some(Self::Epub),
+            _ if find_bytes(bytes, b"word/document.xml").is_some() => Some(Self::Docx),
+            _ if find_bytes(bytes, b"META-INF/container.xml").is_some() => Some(Self::Epub),
             _ => None,
         }
     }
 
-    fn of_name(name: &str) -> Option<Self> {
+    fn from_file_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
         match ending.to_ascii_lowercase().as_str() {
             "pdf" => Some(Self::Pdf),
@@ -90,7 +90,7 @@ impl Format {
     }
 
     /// The format of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [
             Self::Pdf,
             Self::Html,
@@ -112,6 +112,6 @@ fn looks_like_html(head: &[u8]) -> bool {
 }
 
 /// Where `needle` begins in `hay`.
-pub(crate) fn find(hay: &[u8], needle: &[u8]) -> Option<usize> {
+pub(crate) fn find_bytes(hay: &[u8], needle: &[u8]) -> Option<usize> {
     memchr::memmem::find(hay, needle)
 }

@@ -1,10 +1,10 @@
 //! Documents to text.
 //!
-//! A PDF, a web page, a Markdown or plain file, a DOCX or an EPUB goes in; a [`Document`] comes
+//! A PDF, a web page, a Markdown or plain file, a DOCX or an EPUB goes in; a [`ExtractedDocument`] comes
 //! out: its pages in reading order, its headings and captions with the place where each stands,
 //! its bibliography in entries, and what it says of itself. Every file is hostile until read:
-//! size, pages, text, time and memory have bounds ([`Limits`]), a panic of a parser is an error,
-//! and the [`Workshop`] does the work in a child process that can be stopped.
+//! size, pages, text, time and memory have bounds ([`ExtractLimits`]), a panic of a parser is an error,
+//! and the [`ExtractorPool`] does the work in a child process that can be stopped.
 //!
 //! The crate knows nothing of articles, stores, tools or networks.
 
@@ -37,11 +37,14 @@ mod structure;
 mod workshop;
 
 pub use child::child_main;
-pub use document::{Caption, CaptionKind, Document, Heading, Meta, Page, Reference, Warning};
+pub use document::{
+    Caption, CaptionKind, DocumentMetadata, DocumentPage, DocumentReference, DocumentWarning,
+    ExtractedDocument, Heading,
+};
 pub use error::ExtractError;
 pub use extract::extract;
-pub use format::Format;
-pub use limits::Limits;
-pub use open_file::OpenFile;
+pub use format::DocumentFormat;
+pub use limits::ExtractLimits;
+pub use open_file::DocumentFile;
 pub use structure::{parse_reference, split_references};
-pub use workshop::Workshop;
+pub use workshop::ExtractorPool;

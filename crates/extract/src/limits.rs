@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Document, ExtractError};
+use crate::{ExtractError, ExtractedDocument};
 
 /// How much one document may cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ExtractLimits {
     /// The largest file, in bytes.
     pub bytes: u64,
     /// The most pages.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub memory: u64,
 }
 
-impl Default for Limits {
+impl Default for ExtractLimits {
     fn default() -> Self {
         Self {
             bytes: 100_000_000,
@@ -33,19 +33,19 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ExtractLimits {
     /// The most that any one packed part may unpack to.
-    pub(crate) fn unpacked(&self) -> u64 {
+    pub(crate) fn max_unpacked_bytes(&self) -> u64 {
         (self.memory / 6).clamp(16_000_000, 256_000_000)
     }
 
     pub(crate) fn check_size(&self, size: u64) -> Result<(), ExtractError> {
-        over("size in bytes", size, self.bytes)
+        check_limit("size in bytes", size, self.bytes)
     }
 }
 
 /// An error if `size` is over `limit`.
-pub(crate) fn over(what: &str, size: u64, limit: u64) -> Result<(), ExtractError> {
+pub(crate) fn check_limit(what: &str, size: u64, limit: u64) -> Result<(), ExtractError> {
     if size > limit {
         return Err(ExtractError::TooLarge {
             what: what.to_owned(),
@@ -64,25 +64,25 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    pub(crate) fn of(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &ExtractLimits) -> Self {
         Self {
             started: Instant::now(),
             time: limits.time,
         }
     }
 
-    pub(crate) fn left(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.time.saturating_sub(self.started.elapsed())
     }
 
     pub(crate) fn check(&self) -> Result<(), ExtractError> {
-        if self.left().is_zero() {
-            return Err(self.missed());
+        if self.remaining().is_zero() {
+            return Err(self.timeout_error());
         }
         Ok(())
     }
 
-    pub(crate) fn missed(&self) -> ExtractError {
+    pub(crate) fn timeout_error(&self) -> ExtractError {
         ExtractError::TookTooLong {
             seconds: self.time.as_secs(),
         }
@@ -90,7 +90,7 @@ impl Deadline {
 }
 
 /// Cuts the text at the limit, and drops headings and captions that stood in what was cut.
-pub(crate) fn cut_to(document: &mut Document, text_bytes: usize) {
+pub(crate) fn truncate_document(document: &mut ExtractedDocument, text_bytes: usize) {
     let mut left = text_bytes;
     let mut cut = None;
     for page in &mut document.pages {
@@ -117,7 +117,7 @@ pub(crate) fn cut_to(document: &mut Document, text_bytes: usize) {
         .captions
         .retain(|caption| kept(caption.page, caption.offset, caption.text.chars().count()));
     document.references.retain(|entry| entry.page <= page);
-    document.warn(
+    document.add_warning(
         Some(page),
         format!("the text was cut here: it is over the limit of {text_bytes} bytes"),
     );

@@ -5,20 +5,20 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::path::Path;
 
-use crate::{Document, ExtractError, Format, Limits, extract};
+use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument, extract};
 
 /// A plain file, open from its start.
 #[derive(Debug)]
-pub struct OpenFile {
+pub struct DocumentFile {
     file: File,
     name: String,
     bytes: u64,
 }
 
-impl OpenFile {
+impl DocumentFile {
     /// Opens the file at a path; anything but a plain file is refused, since reading it might
     /// never end.
-    pub fn at(path: &Path) -> Result<Self, ExtractError> {
+    pub fn open(path: &Path) -> Result<Self, ExtractError> {
         // Looked at first: opening a pipe waits for whoever writes to it.
         check(&std::fs::metadata(path)?)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -52,9 +52,9 @@ impl OpenFile {
     /// Reads and extracts it, in this thread.
     pub(crate) fn read(
         self,
-        format: Option<Format>,
-        limits: &Limits,
-    ) -> Result<Document, ExtractError> {
+        format: Option<DocumentFormat>,
+        limits: &ExtractLimits,
+    ) -> Result<ExtractedDocument, ExtractError> {
         limits.check_size(self.bytes)?;
         let mut content = Vec::with_capacity(usize::try_from(self.bytes).unwrap_or(0));
         // A file that grows while it is read is stopped one byte past the limit.
@@ -69,11 +69,11 @@ impl OpenFile {
 pub(crate) fn read_content(
     content: &[u8],
     name: &str,
-    format: Option<Format>,
-    limits: &Limits,
-) -> Result<Document, ExtractError> {
+    format: Option<DocumentFormat>,
+    limits: &ExtractLimits,
+) -> Result<ExtractedDocument, ExtractError> {
     let format = format
-        .or_else(|| Format::detect(content, name))
+        .or_else(|| DocumentFormat::detect(content, name))
         .ok_or(ExtractError::UnknownFormat)?;
     extract(content, format, limits)
 }

@@ -12,53 +12,58 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::Semaphore;
 
-use crate::child::{Answer, Job, MARK};
-use crate::{Document, ExtractError, Format, Limits, OpenFile};
+use crate::child::{ChildRequest, ChildResponse, RESPONSE_MARK};
+use crate::{DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// What the child may take to start and to write its answer, beyond its time.
-const GRACE: Duration = Duration::from_secs(5);
+const CHILD_GRACE: Duration = Duration::from_secs(5);
 /// How much of the child's last words is kept.
-const LAST_WORDS: u64 = 4_096;
+const MAX_STDERR_BYTES: u64 = 4_096;
 /// How much of a file is handed on at once.
-const PIECE: usize = 256 << 10;
+const COPY_BUFFER_BYTES: usize = 256 << 10;
 
 /// Runs extractions, a few at a time.
 #[derive(Debug, Clone)]
-pub struct Workshop {
-    child: Option<Arc<Child>>,
-    limits: Limits,
-    benches: Arc<Semaphore>,
+pub struct ExtractorPool {
+    child: Option<Arc<ChildCommand>>,
+    limits: ExtractLimits,
+    permits: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
-struct Child {
+struct ChildCommand {
     program: PathBuf,
     arguments: Vec<OsString>,
 }
 
-impl Workshop {
+impl ExtractorPool {
     /// A workshop whose children are `program` with `arguments` before the job; that command
     /// must call [`crate::child_main`] with all its arguments.
-    pub fn new(program: PathBuf, arguments: Vec<OsString>, limits: Limits, at_once: usize) -> Self {
+    pub fn new(
+        program: PathBuf,
+        arguments: Vec<OsString>,
+        limits: ExtractLimits,
+        at_once: usize,
+    ) -> Self {
         Self {
-            child: Some(Arc::new(Child { program, arguments })),
+            child: Some(Arc::new(ChildCommand { program, arguments })),
             limits,
-            benches: Arc::new(Semaphore::new(at_once.max(1))),
+            permits: Arc::new(Semaphore::new(at_once.max(1))),
         }
     }
 
     /// A workshop in this process, for tests and for use as a library: a document that hangs its
     /// parser holds a thread until it ends.
-    pub fn in_process(limits: Limits) -> Self {
+    pub fn in_process(limits: ExtractLimits) -> Self {
         Self {
             child: None,
             limits,
-            benches: Arc::new(Semaphore::new(2)),
+            permits: Arc::new(Semaphore::new(2)),
         }
     }
 
     /// The limits of each document.
-    pub const fn limits(&self) -> &Limits {
+    pub const fn limits(&self) -> &ExtractLimits {
         &self.limits
     }
 
@@ -66,10 +71,10 @@ impl Workshop {
     pub async fn extract(
         &self,
         file: &Path,
-        format: Option<Format>,
-    ) -> Result<Document, ExtractError> {
+        format: Option<DocumentFormat>,
+    ) -> Result<ExtractedDocument, ExtractError> {
         let path = file.to_path_buf();
-        let open = tokio::task::spawn_blocking(move || OpenFile::at(&path)).await;
+        let open = tokio::task::spawn_blocking(move || DocumentFile::open(&path)).await;
         let open = open.map_err(|error| ExtractError::Io {
             reason: error.to_string(),
         })??;
@@ -79,27 +84,27 @@ impl Workshop {
     /// Reads a file that is open. Dropping the future stops the child.
     pub async fn read(
         &self,
-        file: OpenFile,
-        format: Option<Format>,
-    ) -> Result<Document, ExtractError> {
+        file: DocumentFile,
+        format: Option<DocumentFormat>,
+    ) -> Result<ExtractedDocument, ExtractError> {
         self.limits.check_size(file.bytes())?;
-        let _bench = self.benches.acquire().await.map_err(|_| ExtractError::Io {
+        let _bench = self.permits.acquire().await.map_err(|_| ExtractError::Io {
             reason: "the workshop is closed".to_owned(),
         })?;
         match &self.child {
-            Some(child) => in_child(child, &self.limits, file, format).await,
-            None => here(self.limits.clone(), file, format).await,
+            Some(child) => extract_in_child(child, &self.limits, file, format).await,
+            None => extract_in_process(self.limits.clone(), file, format).await,
         }
     }
 }
 
-async fn here(
-    limits: Limits,
-    file: OpenFile,
-    format: Option<Format>,
-) -> Result<Document, ExtractError> {
+async fn extract_in_process(
+    limits: ExtractLimits,
+    file: DocumentFile,
+    format: Option<DocumentFormat>,
+) -> Result<ExtractedDocument, ExtractError> {
     let seconds = limits.time.as_secs();
-    let time = limits.time + GRACE;
+    let time = limits.time + CHILD_GRACE;
     let work = tokio::task::spawn_blocking(move || file.read(format, &limits));
     match tokio::time::timeout(time, work).await {
         Ok(Ok(read)) => read,
@@ -109,10 +114,10 @@ async fn here(
 }
 
 /// A child that is running. Dropped, it is ended, and whatever it started with it.
-struct Running(tokio::process::Child);
+struct RunningExtractor(tokio::process::Child);
 
-impl Running {
-    fn start(child: &Child, job: &Job) -> Result<Self, ExtractError> {
+impl RunningExtractor {
+    fn start(child: &ChildCommand, job: &ChildRequest) -> Result<Self, ExtractError> {
         let mut command = Command::new(&child.program);
         command
             .args(&child.arguments)
@@ -135,7 +140,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningExtractor {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(id) = self.0.id()
@@ -148,34 +153,34 @@ impl Drop for Running {
     }
 }
 
-async fn in_child(
-    child: &Child,
-    limits: &Limits,
-    file: OpenFile,
-    format: Option<Format>,
-) -> Result<Document, ExtractError> {
-    let job = Job {
+async fn extract_in_child(
+    child: &ChildCommand,
+    limits: &ExtractLimits,
+    file: DocumentFile,
+    format: Option<DocumentFormat>,
+) -> Result<ExtractedDocument, ExtractError> {
+    let job = ChildRequest {
         limits: limits.clone(),
         format,
         bytes: file.bytes(),
         name: file.name().to_owned(),
     };
-    let mut running = Running::start(child, &job)?;
+    let mut running = RunningExtractor::start(child, &job)?;
     let most = (limits.text_bytes as u64).saturating_mul(3) + 16_000_000;
     let stdin = running.0.stdin.take();
     let (out, err) = (running.0.stdout.take(), running.0.stderr.take());
     let talk = async {
         // Held until the end: a child whose input ends stops.
         let (_held, out, err) = tokio::join!(
-            sent(stdin, file.into_file(), job.bytes),
-            heard(out, most),
-            heard(err, LAST_WORDS)
+            send_file(stdin, file.into_file(), job.bytes),
+            read_bounded(out, most),
+            read_bounded(err, MAX_STDERR_BYTES)
         );
         let _ = running.0.wait().await;
         (out, err)
     };
-    match tokio::time::timeout(limits.time + GRACE, talk).await {
-        Ok((out, err)) => answer(&out, &err, most),
+    match tokio::time::timeout(limits.time + CHILD_GRACE, talk).await {
+        Ok((out, err)) => parse_response(&out, &err, most),
         Err(_) => Err(ExtractError::TookTooLong {
             seconds: limits.time.as_secs(),
         }),
@@ -184,17 +189,17 @@ async fn in_child(
 
 /// Hands the file's content to the child. The pipe is kept open if all of it went through; closed,
 /// it tells the child that the file is shorter than it was.
-async fn sent(pipe: Option<ChildStdin>, file: File, bytes: u64) -> Option<ChildStdin> {
+async fn send_file(pipe: Option<ChildStdin>, file: File, bytes: u64) -> Option<ChildStdin> {
     let mut pipe = pipe?;
     let file = tokio::fs::File::from_std(file).take(bytes);
-    let mut file = BufReader::with_capacity(PIECE, file);
+    let mut file = BufReader::with_capacity(COPY_BUFFER_BYTES, file);
     let sent = tokio::io::copy_buf(&mut file, &mut pipe).await.ok()?;
     pipe.flush().await.ok()?;
     (sent == bytes).then_some(pipe)
 }
 
 /// What came through a pipe, up to a bound; the rest is drained, so that the child is not held.
-async fn heard(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
+async fn read_bounded(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
         let _ = (&mut pipe).take(most).read_to_end(&mut bytes).await;
@@ -204,14 +209,14 @@ async fn heard(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
 }
 
 /// The child's answer, or why there is none.
-fn answer(out: &[u8], err: &[u8], most: u64) -> Result<Document, ExtractError> {
-    let start = out.iter().rposition(|byte| *byte == MARK);
+fn parse_response(out: &[u8], err: &[u8], most: u64) -> Result<ExtractedDocument, ExtractError> {
+    let start = out.iter().rposition(|byte| *byte == RESPONSE_MARK);
     let line = start
         .and_then(|start| out.get(start + 1..))
         .and_then(|rest| rest.split(|byte| *byte == b'\n').next());
-    match line.map(serde_json::from_slice::<Answer>) {
-        Some(Ok(Answer::Read(document))) => Ok(*document),
-        Some(Ok(Answer::Failed(error))) => Err(error),
+    match line.map(serde_json::from_slice::<ChildResponse>) {
+        Some(Ok(ChildResponse::Read(document))) => Ok(*document),
+        Some(Ok(ChildResponse::Failed(error))) => Err(error),
         _ if out.len() as u64 >= most => Err(ExtractError::TooLarge {
             what: "text in bytes".to_owned(),
             size: out.len() as u64,

@@ -1,20 +1,20 @@
 //! What can go wrong at the gateway: with the other server, or before it is asked.
 
-use deliberate_adapter::{ErrorKind, transport::TransportError};
-use deliberate_core::cut_to_chars;
+use deliberate_adapter::{ClientErrorKind, transport::TransportError};
+use deliberate_core::truncate_chars;
 use deliberate_store::StoreError;
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Value, json};
 
-use crate::far::far;
+use crate::far::to_upstream_error;
 
 /// Why there is nothing to give.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum GatewayError {
     /// The other server, or the way to it.
     #[error(transparent)]
-    Server(Box<deliberate_adapter::Error>),
+    Server(Box<deliberate_adapter::ClientError>),
     /// There is no such server.
     #[error("there is no server named {name:?}")]
     UnknownServer {
@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// The server is written down, but can't be used.
     #[error("server {server:?} is left out: {why}")]
-    LeftOut {
+    ExcludedServer {
         /// The server.
         server: String,
         /// Why.
@@ -43,7 +43,7 @@ pub enum Error {
     },
     /// The tool is kept back.
     #[error("the tool {tool:?} of server {server:?} is kept back: {why}")]
-    KeptBack {
+    Quarantined {
         /// The server.
         server: String,
         /// The tool.
@@ -61,22 +61,22 @@ pub enum Error {
     },
     /// What is sent again does not belong to a call that waits.
     #[error("no such call waits for input: it was answered, it expired, or it is another's")]
-    NotWaiting,
+    NotSuspended,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl From<deliberate_adapter::Error> for Error {
-    fn from(error: deliberate_adapter::Error) -> Self {
+impl From<deliberate_adapter::ClientError> for GatewayError {
+    fn from(error: deliberate_adapter::ClientError) -> Self {
         Self::Server(Box::new(error))
     }
 }
 
-impl Error {
+impl GatewayError {
     pub(crate) fn unknown_tool(name: &str, near: Vec<String>) -> Self {
         Self::UnknownTool {
-            name: cut_to_chars(name, 80),
+            name: truncate_chars(name, 80),
             near,
         }
     }
@@ -86,11 +86,11 @@ impl Error {
         match self {
             Self::Server(error) => error.code(),
             Self::UnknownServer { .. } => "UnknownServer",
-            Self::LeftOut { .. } => "LeftOut",
+            Self::ExcludedServer { .. } => "LeftOut",
             Self::UnknownTool { .. } => "UnknownTool",
-            Self::KeptBack { .. } => "Quarantined",
+            Self::Quarantined { .. } => "Quarantined",
             Self::ChangedAgain { .. } => "ChangedAgain",
-            Self::NotWaiting => "NotWaiting",
+            Self::NotSuspended => "NotWaiting",
             Self::Store(error) => error.code(),
         }
     }
@@ -98,29 +98,29 @@ impl Error {
     /// What to do next, where there is something.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Server(error) => return hint_of(error),
+            Self::Server(error) => return server_error_hint(error),
             Self::UnknownServer { nearest, all, .. } => {
                 let meant = nearest
                     .as_ref()
                     .map_or_else(String::new, |name| format!("Did you mean {name}? "));
-                format!("{meant}{}", listed(all))
+                format!("{meant}{}", join_names(all))
             }
-            Self::LeftOut { server, .. } => {
+            Self::ExcludedServer { server, .. } => {
                 format!("Whoever runs this server can mend it: `deliberate servers test {server}`.")
             }
             Self::UnknownTool { near, .. } if near.is_empty() => {
                 "gateway_search finds tools by words.".to_owned()
             }
             Self::UnknownTool { near, .. } => format!("Did you mean {}?", near.join(" or ")),
-            Self::KeptBack { server, tool, .. } => format!(
+            Self::Quarantined { server, tool, .. } => format!(
                 "Whoever runs this server can look at it (`deliberate servers tools {server}`) \
                  and let it through (`deliberate servers approve {server} {}`).",
-                for_the_shell(server, tool)
+                shell_tool_name(server, tool)
             ),
             Self::ChangedAgain { server, .. } => {
                 format!("Look at it again (`deliberate servers tools {server}`), then approve it.")
             }
-            Self::NotWaiting => "Make the call again from its start.".to_owned(),
+            Self::NotSuspended => "Make the call again from its start.".to_owned(),
             Self::Store(error) => return error.hint(),
         })
     }
@@ -129,7 +129,9 @@ impl Error {
     pub fn to_json(&self) -> Value {
         if let Self::Server(error) = self {
             let mut error_json = error.to_json();
-            if let (Some(fields), Some(hint)) = (error_json.as_object_mut(), hint_of(error)) {
+            if let (Some(fields), Some(hint)) =
+                (error_json.as_object_mut(), server_error_hint(error))
+            {
                 fields.insert("hint".to_owned(), hint.into());
             }
             return error_json;
@@ -143,9 +145,9 @@ impl Error {
 }
 
 /// What to do about a server that failed. Here there is a command to log in with.
-pub(crate) fn hint_of(error: &deliberate_adapter::Error) -> Option<String> {
+pub(crate) fn server_error_hint(error: &deliberate_adapter::ClientError) -> Option<String> {
     match &error.kind {
-        ErrorKind::Transport(TransportError::Unauthorized { .. }) => Some(format!(
+        ClientErrorKind::Transport(TransportError::Unauthorized { .. }) => Some(format!(
             "Log in with `deliberate servers login {}`, or check the key in its `headers`.",
             error.server
         )),
@@ -154,42 +156,42 @@ pub(crate) fn hint_of(error: &deliberate_adapter::Error) -> Option<String> {
 }
 
 /// Which servers there are.
-fn listed(all: &[String]) -> String {
-    const MOST: usize = 20;
+fn join_names(all: &[String]) -> String {
+    const MAX_NAMES: usize = 20;
     if all.is_empty() {
         return "There are none.".to_owned();
     }
-    let names: Vec<&str> = all.iter().take(MOST).map(String::as_str).collect();
-    let more = if all.len() > MOST { ", …" } else { "" };
+    let names: Vec<&str> = all.iter().take(MAX_NAMES).map(String::as_str).collect();
+    let more = if all.len() > MAX_NAMES { ", …" } else { "" };
     format!("The servers are: {}{more}.", names.join(", "))
 }
 
 /// The name of a tool as it can be put into a command: its own, if it holds nothing that a shell
 /// would understand.
-fn for_the_shell(server: &str, tool: &str) -> String {
+fn shell_tool_name(server: &str, tool: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     if !tool.starts_with('-') && tool.chars().all(fine) {
         return tool.to_owned();
     }
-    deliberate_adapter::adapter::joined(server, tool)
+    deliberate_adapter::adapter::qualified_tool_name(server, tool)
 }
 
-impl From<Error> for ToolError {
-    fn from(error: Error) -> Self {
+impl From<GatewayError> for ToolError {
+    fn from(error: GatewayError) -> Self {
         match error {
-            Error::Store(error) => Self::Store(error),
-            Error::Server(error) => match &error.kind {
-                ErrorKind::Cancelled => Self::Cancelled,
-                ErrorKind::Invalid(faults) => {
-                    let issue = |fault: &deliberate_adapter::schema::Fault| {
+            GatewayError::Store(error) => Self::Store(error),
+            GatewayError::Server(error) => match &error.kind {
+                ClientErrorKind::Cancelled => Self::Cancelled,
+                ClientErrorKind::InvalidArguments(faults) => {
+                    let issue = |fault: &deliberate_adapter::schema::SchemaViolation| {
                         let place = format!("arguments{}", fault.path.replace('/', "."));
-                        Issue::new(place, format!("{}, got {}", fault.rule, fault.value))
+                        ArgumentIssue::new(place, format!("{}, got {}", fault.rule, fault.value))
                     };
                     Self::Invalid(faults.iter().map(issue).collect())
                 }
-                _ => Self::Far(Box::new(far(&error))),
+                _ => Self::Upstream(Box::new(to_upstream_error(&error))),
             },
-            error => Self::Told {
+            error => Self::Custom {
                 code: error.code().to_owned(),
                 message: error.to_string(),
                 hint: error.hint(),

@@ -2,55 +2,61 @@
 //! without what is only for whoever runs this program.
 
 use deliberate_adapter::{
-    Error, ErrorKind,
-    transport::{Sent, TransportError},
+    ClientError, ClientErrorKind,
+    transport::{DeliveryStatus, TransportError},
     wire::{RpcError, code::URL_ELICITATION},
 };
-use deliberate_core::cap_json;
-use deliberate_toolkit::Far;
+use deliberate_core::truncate_json;
+use deliberate_toolkit::UpstreamError;
 use serde_json::{Map, Value};
 
-use crate::{error::hint_of, scan};
+use crate::{error::server_error_hint, scan};
 
 /// What is handed on of the data of a server's error.
 const MAX_DATA_BYTES: usize = 16 * 1024;
 /// What is told of a failure in words.
 const MAX_CHARS: usize = 1_000;
 
-pub(crate) fn far(error: &Error) -> Far {
+pub(crate) fn to_upstream_error(error: &ClientError) -> UpstreamError {
     let (hint, more) = match &error.kind {
-        ErrorKind::Rpc(rpc) => (opens(rpc).or_else(|| hint_of(error)), said(rpc)),
-        _ => (hint_of(error), Map::new()),
+        ClientErrorKind::Rpc(rpc) => (
+            url_elicitation_hint(rpc).or_else(|| server_error_hint(error)),
+            rpc_error_fields(rpc),
+        ),
+        _ => (server_error_hint(error), Map::new()),
     };
-    Far {
+    UpstreamError {
         code: error.code().to_owned(),
-        message: scan::one_line(&error.to_string(), MAX_CHARS),
+        message: scan::to_one_line(&error.to_string(), MAX_CHARS),
         hint,
         more,
-        outward: outward(error),
+        outward: redacted_message(error),
     }
 }
 
 /// What the server said, as data.
-fn said(rpc: &RpcError) -> Map<String, Value> {
+fn rpc_error_fields(rpc: &RpcError) -> Map<String, Value> {
     let mut more = Map::new();
     more.insert("rpc_code".to_owned(), rpc.code.into());
     if let Some(data) = &rpc.data {
-        more.insert("data".to_owned(), cap_json(data.clone(), MAX_DATA_BYTES));
+        more.insert(
+            "data".to_owned(),
+            truncate_json(data.clone(), MAX_DATA_BYTES),
+        );
     }
     more
 }
 
 /// What a person has to open before the call can be made, in words.
-fn opens(rpc: &RpcError) -> Option<String> {
-    const MOST: usize = 5;
+fn url_elicitation_hint(rpc: &RpcError) -> Option<String> {
+    const MAX_URLS: usize = 5;
     let data = rpc.data.as_ref().filter(|_| rpc.code == URL_ELICITATION)?;
     let wanted = data.get("elicitations").and_then(Value::as_array)?;
     let urls: Vec<String> = wanted
         .iter()
         .filter_map(|it| it.get("url")?.as_str())
-        .take(MOST)
-        .map(|url| scan::one_line(url, 500))
+        .take(MAX_URLS)
+        .map(|url| scan::to_one_line(url, 500))
         .collect();
     (!urls.is_empty()).then(|| {
         format!(
@@ -62,26 +68,26 @@ fn opens(rpc: &RpcError) -> Option<String> {
 
 /// The failure as those beyond this machine are told of it, where it names commands, folders or
 /// addresses: those are the operator's.
-fn outward(error: &Error) -> Option<(String, String)> {
+fn redacted_message(error: &ClientError) -> Option<(String, String)> {
     let server = &error.server;
     let what = match &error.kind {
-        ErrorKind::Transport(transport) => match transport {
+        ClientErrorKind::Transport(transport) => match transport {
             TransportError::NotStarted { .. } => "can't be started",
             TransportError::Unauthorized { .. } => "refuses us",
             TransportError::Closed { .. } => "ended the connection",
             TransportError::TooLarge { .. } => return None,
             _ => "can't be reached",
         },
-        ErrorKind::Resting { .. } => "can't be reached at the moment",
-        ErrorKind::Config(_) => "is set up wrongly",
+        ClientErrorKind::Backoff { .. } => "can't be reached at the moment",
+        ClientErrorKind::Config(_) => "is set up wrongly",
         _ => return None,
     };
     let why = format!("`deliberate servers test {server}` says why.");
-    let hint = match (&error.kind, error.sent) {
-        (ErrorKind::Resting { wait, .. }, _) => {
+    let hint = match (&error.kind, error.delivery) {
+        (ClientErrorKind::Backoff { wait, .. }, _) => {
             format!("Try again in {} ms; {why}", wait.as_millis())
         }
-        (_, Sent::No) => why,
+        (_, DeliveryStatus::No) => why,
         _ => format!("It may have happened all the same: look before trying again; {why}"),
     };
     Some((format!("server {server:?} {what}"), hint))
@@ -94,8 +100,8 @@ mod tests {
 
     use super::*;
 
-    fn told(kind: ErrorKind) -> ToolError {
-        crate::Error::from(Error::new("files", kind)).into()
+    fn to_tool_error(kind: ClientErrorKind) -> ToolError {
+        crate::GatewayError::from(ClientError::new("files", kind)).into()
     }
 
     #[test]
@@ -105,18 +111,18 @@ mod tests {
             reason: "no such file".to_owned(),
         };
         for kind in [
-            ErrorKind::Transport(started()),
-            ErrorKind::Transport(TransportError::Unreachable {
+            ClientErrorKind::Transport(started()),
+            ClientErrorKind::Transport(TransportError::Unreachable {
                 reason: "http://10.0.0.1/home/ann".to_owned(),
             }),
-            ErrorKind::Resting {
+            ClientErrorKind::Backoff {
                 wait: std::time::Duration::from_secs(1),
-                because: started().to_string(),
+                reason: started().to_string(),
             },
         ] {
-            let error = told(kind);
+            let error = to_tool_error(kind);
             assert!(error.to_string().contains("/home/ann"), "{error}");
-            let error = error.outward();
+            let error = error.redacted();
             let all = format!("{error} {:?} {}", error.hint(), error.to_json());
             assert!(!all.contains("/home/ann"), "{all}");
             assert!(all.contains("deliberate servers test files"), "{all}");
@@ -133,7 +139,7 @@ mod tests {
                 "elicitationId": "e", "message": "Log in" }] }),
             ),
         };
-        let error = told(ErrorKind::Rpc(rpc.clone().into())).outward();
+        let error = to_tool_error(ClientErrorKind::Rpc(rpc.clone().into())).redacted();
         assert_eq!(error.to_json()["rpc_code"], URL_ELICITATION);
         assert_eq!(error.to_json()["data"], rpc.data.unwrap());
         assert!(error.hint().unwrap().contains("https://a.example/in"));
@@ -142,7 +148,7 @@ mod tests {
             message: String::new(),
             data: Some(json!("x".repeat(1_000_000))),
         };
-        let error = told(ErrorKind::Rpc(huge.into()));
+        let error = to_tool_error(ClientErrorKind::Rpc(huge.into()));
         assert!(error.to_json().to_string().len() < 20_000);
     }
 }

@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use deliberate_toolkit::Registry;
 
-pub use error::Error;
-pub use gateway::{Gateway, ServerLook, Standing, ToolLook};
-pub use options::{Expose, GatewayOptions, GatewayServer};
-pub use resources::ServerPages;
-pub use tools::{GatewayCall, GatewayGuests, GatewaySearch};
+pub use error::GatewayError;
+pub use gateway::{Gateway, ServerReport, ToolReport, ToolStatus};
+pub use options::{Exposure, GatewayOptions, GatewayServer};
+pub use resources::ServerResources;
+pub use tools::{ExposedTools, GatewayCall, GatewaySearch};
 
 /// The registry with the gateway's tools, the tools of other servers that are shown beside ours,
 /// and what stands at its addresses.
@@ -36,6 +36,6 @@ pub fn register(registry: Registry, gateway: &Arc<Gateway>) -> Registry {
     registry
         .with(GatewaySearch(gateway.clone()))
         .with(GatewayCall(gateway.clone()))
-        .with_guests(Arc::new(GatewayGuests(gateway.clone())))
-        .with_resources(ServerPages(gateway.clone()))
+        .with_external_tools(Arc::new(ExposedTools(gateway.clone())))
+        .with_resources(ServerResources(gateway.clone()))
 }

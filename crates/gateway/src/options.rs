@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use deliberate_adapter::config::{ConfigError, Listed, Mistake, ServerConfig};
+use deliberate_adapter::config::{
+    ConfigProblem, ConfiguredServer, ServerConfig, ServerConfigError,
+};
 use deliberate_core::{Clock, SystemClock};
 use deliberate_store::Store;
-use deliberate_toolkit::fits;
+use deliberate_toolkit::matches_pattern;
 use serde_json::{Map, Value};
 
 /// What a gateway is made of.
@@ -20,7 +22,7 @@ pub struct GatewayOptions {
     /// How long a search waits for servers whose tools are not known yet.
     pub search_wait: Duration,
     /// Servers that are left out already, and why, for who asks for one of them.
-    pub left_out: BTreeMap<String, String>,
+    pub excluded: BTreeMap<String, String>,
     /// That whoever uses it shows what is kept back, so that it need not be logged.
     pub quiet: bool,
 }
@@ -33,7 +35,7 @@ impl GatewayOptions {
             store,
             clock: Arc::new(SystemClock),
             search_wait: Duration::from_secs(2),
-            left_out: BTreeMap::new(),
+            excluded: BTreeMap::new(),
             quiet: false,
         }
     }
@@ -46,7 +48,7 @@ pub struct GatewayServer {
     /// The server.
     pub config: ServerConfig,
     /// Which of its tools clients see beside ours.
-    pub expose: Expose,
+    pub expose: Exposure,
     /// Only these tools are used; all if there are none.
     pub only: Vec<String>,
     /// These are not.
@@ -65,7 +67,7 @@ pub struct GatewayServer {
 
 /// Which tools clients see beside ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Expose {
+pub enum Exposure {
     /// None: they are found by searching.
     #[default]
     None,
@@ -75,27 +77,29 @@ pub enum Expose {
     Only(Vec<String>),
 }
 
-impl Expose {
+impl Exposure {
     /// Whether any tool may be seen.
-    pub fn any(&self) -> bool {
+    pub fn exposes_any(&self) -> bool {
         *self != Self::None
     }
 
-    pub(crate) fn lets_through(&self, tool: &str) -> bool {
+    pub(crate) fn allows(&self, tool: &str) -> bool {
         match self {
             Self::None => false,
             Self::All => true,
-            Self::Only(patterns) => patterns.iter().any(|pattern| fits(pattern, tool)),
+            Self::Only(patterns) => patterns
+                .iter()
+                .any(|pattern| matches_pattern(pattern, tool)),
         }
     }
 }
 
 impl GatewayServer {
     /// The server with nothing said about it.
-    pub fn of(config: ServerConfig) -> Self {
+    pub fn new(config: ServerConfig) -> Self {
         Self {
             config,
-            expose: Expose::None,
+            expose: Exposure::None,
             only: Vec::new(),
             except: Vec::new(),
             fallback: None,
@@ -107,12 +111,12 @@ impl GatewayServer {
     }
 
     /// The server as it was written down. Fields of other programs are ignored, by name.
-    pub fn from_listed(listed: Listed) -> Result<Self, ConfigError> {
-        let mut server = Self::of(listed.config);
-        let mut fields = Fields {
+    pub fn from_configured(listed: ConfiguredServer) -> Result<Self, ServerConfigError> {
+        let mut server = Self::new(listed.config);
+        let mut fields = ServerFields {
             server: server.config.name.clone(),
-            more: listed.more,
-            mistakes: Vec::new(),
+            remaining: listed.extra_fields,
+            problems: Vec::new(),
         };
         server.expose = fields.expose();
         server.only = fields.patterns("only");
@@ -121,64 +125,68 @@ impl GatewayServer {
         server.trust = fields.flag("trust");
         server.sampling = fields.flag("sampling");
         server.description = fields.text("description");
-        server.ignored = fields.more.keys().cloned().collect();
-        if fields.mistakes.is_empty() {
+        server.ignored = fields.remaining.keys().cloned().collect();
+        if fields.problems.is_empty() {
             Ok(server)
         } else {
-            Err(fields.mistakes.into())
+            Err(fields.problems.into())
         }
     }
 
     /// Whether the tool may be used at all.
-    pub(crate) fn lets_through(&self, tool: &str) -> bool {
-        let named = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
+    pub(crate) fn allows(&self, tool: &str) -> bool {
+        let named = |patterns: &[String]| {
+            patterns
+                .iter()
+                .any(|pattern| matches_pattern(pattern, tool))
+        };
         (self.only.is_empty() || named(&self.only)) && !named(&self.except)
     }
 }
 
 /// The fields that are left of a server, taken out one by one.
-struct Fields {
+struct ServerFields {
     server: String,
-    more: Map<String, Value>,
-    mistakes: Vec<Mistake>,
+    remaining: Map<String, Value>,
+    problems: Vec<ConfigProblem>,
 }
 
-impl Fields {
-    fn wrong(&mut self, field: &str, rule: &str) {
+impl ServerFields {
+    fn report_problem(&mut self, field: &str, rule: &str) {
         let place = format!("servers.{}.{field}", self.server);
-        self.mistakes.push(Mistake::new(place, rule));
+        self.problems.push(ConfigProblem::new(place, rule));
     }
 
     fn flag(&mut self, field: &str) -> bool {
-        match self.more.shift_remove(field) {
+        match self.remaining.shift_remove(field) {
             None | Some(Value::Null) => false,
             Some(Value::Bool(flag)) => flag,
             Some(_) => {
-                self.wrong(field, "must be true or false");
+                self.report_problem(field, "must be true or false");
                 false
             }
         }
     }
 
     fn text(&mut self, field: &str) -> Option<String> {
-        match self.more.shift_remove(field) {
+        match self.remaining.shift_remove(field) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text),
             Some(_) => {
-                self.wrong(field, "must be a text");
+                self.report_problem(field, "must be a text");
                 None
             }
         }
     }
 
     fn patterns(&mut self, field: &str) -> Vec<String> {
-        match self.more.shift_remove(field) {
+        match self.remaining.shift_remove(field) {
             None | Some(Value::Null) => Vec::new(),
-            Some(value) => self.listed(field, &value),
+            Some(value) => self.parse_pattern_list(field, &value),
         }
     }
 
-    fn listed(&mut self, field: &str, value: &Value) -> Vec<String> {
+    fn parse_pattern_list(&mut self, field: &str, value: &Value) -> Vec<String> {
         let items = match value {
             Value::Array(items) => items.as_slice(),
             one => std::slice::from_ref(one),
@@ -188,31 +196,31 @@ impl Fields {
             .map(|item| item.as_str().map(str::to_owned))
             .collect();
         let Some(texts) = texts else {
-            self.wrong(field, "must be a list of names of tools");
+            self.report_problem(field, "must be a list of names of tools");
             return Vec::new();
         };
         let inside = |text: &String| text.strip_suffix('*').unwrap_or(text).contains('*');
         if texts.iter().any(inside) {
-            self.wrong(field, "a `*` can stand only at the end of a name");
+            self.report_problem(field, "a `*` can stand only at the end of a name");
         }
         texts
     }
 
-    fn expose(&mut self) -> Expose {
-        match self.more.shift_remove("expose") {
-            None | Some(Value::Null | Value::Bool(false)) => Expose::None,
-            Some(Value::Bool(true)) => Expose::All,
-            Some(Value::String(word)) if word == "none" => Expose::None,
-            Some(Value::String(word)) if word == "all" => Expose::All,
+    fn expose(&mut self) -> Exposure {
+        match self.remaining.shift_remove("expose") {
+            None | Some(Value::Null | Value::Bool(false)) => Exposure::None,
+            Some(Value::Bool(true)) => Exposure::All,
+            Some(Value::String(word)) if word == "none" => Exposure::None,
+            Some(Value::String(word)) if word == "all" => Exposure::All,
             Some(value @ (Value::Array(_) | Value::String(_))) => {
-                match self.listed("expose", &value) {
-                    names if names.is_empty() => Expose::None,
-                    names => Expose::Only(names),
+                match self.parse_pattern_list("expose", &value) {
+                    names if names.is_empty() => Exposure::None,
+                    names => Exposure::Only(names),
                 }
             }
             Some(_) => {
-                self.wrong("expose", "must be true, false or a list of names of tools");
-                Expose::None
+                self.report_problem("expose", "must be true, false or a list of names of tools");
+                Exposure::None
             }
         }
     }

@@ -4,47 +4,47 @@ use std::sync::Arc;
 
 use deliberate_core::{Change, SessionId};
 use deliberate_toolkit::{
-    Body, Choices, Contents, Desk, Kind, Listed, Resource, Resources, Template, ToolError, Touched,
-    Typed,
+    CompletionRequest, CompletionValues, EntityKind, ResourceBody, ResourceChange, ResourceContext,
+    ResourceData, ResourceInfo, ResourcePage, ResourceProvider, ToolError, UriTemplate,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::{
     Gateway,
-    gateway::{KnownTool, Served},
-    tools::SEARCH,
+    gateway::{CatalogTool, Upstream},
+    tools::SEARCH_TOOL,
 };
 
-const ALL: &str = "deliberate://servers";
-const ONE: &str = "deliberate://servers/{name}";
+const SERVERS_URI: &str = "deliberate://servers";
+const SERVER_URI_TEMPLATE: &str = "deliberate://servers/{name}";
 const JSON: &str = "application/json";
 
 /// `deliberate://servers`, and each server below it.
-pub struct ServerPages(pub Arc<Gateway>);
+pub struct ServerResources(pub Arc<Gateway>);
 
-impl ServerPages {
+impl ServerResources {
     /// What reads differently when a server has other tools.
-    pub fn touched() -> [Touched; 2] {
+    pub fn resource_changes() -> [ResourceChange; 2] {
         [
-            Touched::Resource(ALL.to_owned()),
-            Touched::Under(format!("{ALL}/")),
+            ResourceChange::Resource(SERVERS_URI.to_owned()),
+            ResourceChange::Prefix(format!("{SERVERS_URI}/")),
         ]
     }
 }
 
-impl Resources for ServerPages {
-    fn needs(&self) -> Option<&'static str> {
-        Some(SEARCH)
+impl ResourceProvider for ServerResources {
+    fn required_scope(&self) -> Option<&'static str> {
+        Some(SEARCH_TOOL)
     }
 
-    fn knows(&self, uri: &str) -> bool {
-        uri == ALL || name_in(uri).is_some()
+    fn matches(&self, uri: &str) -> bool {
+        uri == SERVERS_URI || server_name(uri).is_some()
     }
 
-    fn templates(&self) -> Vec<Template> {
-        vec![Template {
-            uri: ONE.to_owned(),
+    fn templates(&self) -> Vec<UriTemplate> {
+        vec![UriTemplate {
+            uri: SERVER_URI_TEMPLATE.to_owned(),
             name: "server".to_owned(),
             title: "A connected server".to_owned(),
             description: "How it does, and its tools.".to_owned(),
@@ -56,13 +56,13 @@ impl Resources for ServerPages {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Result<Listed, ToolError>> {
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
         let names = self.0.names();
-        let addresses = std::iter::once((ALL.to_owned(), "servers".to_owned())).chain(
+        let addresses = std::iter::once((SERVERS_URI.to_owned(), "servers".to_owned())).chain(
             names
                 .iter()
-                .map(|name| (format!("{ALL}/{name}"), (*name).to_owned())),
+                .map(|name| (format!("{SERVERS_URI}/{name}"), (*name).to_owned())),
         );
         // The first sorts before those below it.
         let mut left: Vec<_> = addresses
@@ -71,15 +71,15 @@ impl Resources for ServerPages {
         let more = left.len() > limit;
         left.truncate(limit);
         let next = left.last().filter(|_| more).map(|(uri, _)| uri.clone());
-        let resources = left.into_iter().map(|(uri, name)| Resource {
-            title: (uri == ALL).then(|| "Connected servers".to_owned()),
+        let resources = left.into_iter().map(|(uri, name)| ResourceInfo {
+            title: (uri == SERVERS_URI).then(|| "Connected servers".to_owned()),
             uri,
             name,
             description: None,
             mime_type: Some(JSON.to_owned()),
             size: None,
         });
-        let listed = Listed {
+        let listed = ResourcePage {
             resources: resources.collect(),
             next,
         };
@@ -89,29 +89,29 @@ impl Resources for ServerPages {
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>> {
-        let page = if uri == ALL {
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
+        let page = if uri == SERVERS_URI {
             let servers: Vec<Value> = self
                 .0
-                .served()
-                .map(|served| self.page(served, false))
+                .upstreams()
+                .map(|served| self.render_server(served, false))
                 .collect();
             Some(Ok(json!({ "servers": servers })))
         } else {
-            name_in(uri).map(|name| {
-                let served = self.0.server(name).map_err(|_| ToolError::NotFound {
-                    what: Kind::Resource,
-                    id: deliberate_core::cut_to_chars(uri, 80),
+            server_name(uri).map(|name| {
+                let served = self.0.upstream(name).map_err(|_| ToolError::NotFound {
+                    what: EntityKind::Resource,
+                    id: deliberate_core::truncate_chars(uri, 80),
                 })?;
-                Ok(self.page(served, true))
+                Ok(self.render_server(served, true))
             })
         };
         let contents = |page: Value| {
-            vec![Contents {
+            vec![ResourceData {
                 uri: uri.to_owned(),
                 mime_type: Some(JSON.to_owned()),
-                body: Body::Text(format!("{page:#}")),
+                body: ResourceBody::Text(format!("{page:#}")),
             }]
         };
         let read = page.map(|page: Result<Value, ToolError>| page.map(contents));
@@ -121,43 +121,43 @@ impl Resources for ServerPages {
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        typed: Typed<'a>,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
-        const MOST: usize = 100;
-        let choices = (template == ONE).then(|| {
+        typed: CompletionRequest<'a>,
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
+        const MAX_COMPLETIONS: usize = 100;
+        let choices = (template == SERVER_URI_TEMPLATE).then(|| {
             let names = self
                 .0
                 .names()
                 .into_iter()
                 .filter(|name| name.starts_with(typed.text));
-            let values: Vec<String> = names.take(MOST).map(str::to_owned).collect();
-            Ok(Choices {
+            let values: Vec<String> = names.take(MAX_COMPLETIONS).map(str::to_owned).collect();
+            Ok(CompletionValues {
                 values,
-                more: false,
+                has_more: false,
             })
         });
         Box::pin(async move { choices })
     }
 
-    fn touched(&self, _: &Change, _: Option<&SessionId>) -> Vec<Touched> {
+    fn changes_for(&self, _: &Change, _: Option<&SessionId>) -> Vec<ResourceChange> {
         Vec::new()
     }
 }
 
-impl ServerPages {
-    fn page(&self, served: &Served, whole: bool) -> Value {
+impl ServerResources {
+    fn render_server(&self, served: &Upstream, whole: bool) -> Value {
         let status = self
             .0
             .status()
             .into_iter()
             .find(|it| it.server == served.name());
-        let known = served.known();
+        let known = served.catalog();
         let mut page = json!({
             "server": served.name(),
             "state": status.as_ref().map(|status| status.state),
             "version": status.as_ref().and_then(|status| status.version.clone()),
-            "description": served.about.description,
+            "description": served.settings.description,
             "tools": known.as_ref().map(|known| known.tools.len()),
         });
         if let (true, Some(fields)) = (whole, page.as_object_mut()) {
@@ -169,25 +169,25 @@ impl ServerPages {
                 "failures".to_owned(),
                 json!(status.as_ref().map(|it| it.failures)),
             );
-            let tools = known.iter().flat_map(|known| &known.tools).map(line);
+            let tools = known.iter().flat_map(|known| &known.tools).map(render_tool);
             fields.insert("tools".to_owned(), Value::Array(tools.collect()));
         }
         page
     }
 }
 
-fn line(tool: &Arc<KnownTool>) -> Value {
-    match tool.kept_back {
+fn render_tool(tool: &Arc<CatalogTool>) -> Value {
+    match tool.quarantine {
         // What is kept back is not read out.
-        Some(why) => json!({ "tool": &*tool.full, "quarantined": why.why() }),
+        Some(why) => json!({ "tool": &*tool.qualified_name, "quarantined": why.message() }),
         None => {
-            json!({ "tool": &*tool.full, "description": tool.said(300), "exposed": tool.exposed })
+            json!({ "tool": &*tool.qualified_name, "description": tool.summary(300), "exposed": tool.exposed })
         }
     }
 }
 
-fn name_in(uri: &str) -> Option<&str> {
-    let name = uri.strip_prefix(ALL)?.strip_prefix('/')?;
+fn server_name(uri: &str) -> Option<&str> {
+    let name = uri.strip_prefix(SERVERS_URI)?.strip_prefix('/')?;
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (!name.is_empty() && name.chars().all(fine)).then_some(name)
 }

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deliberate_index::{
-    Analysis, EmbedError, Embedder, Embedding, Facets, Filter, Index, IndexOptions,
-    IndexedDocument, Passage, Query, SearchMode,
+    AnalyzerOptions, EmbedError, Embedder, EmbeddingPurpose, Facets, Index, IndexFilter,
+    IndexOptions, IndexedDocument, Passage, Query, SearchMode,
 };
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
@@ -34,9 +34,9 @@ const PASSAGES_A_DOCUMENT: u64 = 40;
 const QUERIES: u64 = 200;
 
 /// A small generator of numbers that look random and come out the same each time.
-struct Dice(u64);
+struct RandomSource(u64);
 
-impl Dice {
+impl RandomSource {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -88,7 +88,7 @@ fn word(rank: u64) -> String {
 }
 
 fn passage_text(number: u64) -> String {
-    let mut dice = Dice(number.wrapping_mul(0x1234_5678_9abc_def1));
+    let mut dice = RandomSource(number.wrapping_mul(0x1234_5678_9abc_def1));
     let words = 80 + dice.next() % 121;
     let mut text = String::new();
     for place in 0..words {
@@ -104,24 +104,24 @@ fn passage_text(number: u64) -> String {
 }
 
 /// Vectors in clusters, taken from a digest of the text.
-struct Clustered;
+struct ClusteredEmbedder;
 
-impl Clustered {
+impl ClusteredEmbedder {
     fn vector(text: &str) -> Vec<f32> {
         let digest = text
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
                 (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             });
-        let mut own = Dice(digest);
-        let mut cluster = Dice(own.next() % CLUSTERS * 7_919);
+        let mut own = RandomSource(digest);
+        let mut cluster = RandomSource(own.next() % CLUSTERS * 7_919);
         (0..DIMENSIONS)
             .map(|_| cluster.bell() + 0.8 * own.bell())
             .collect()
     }
 }
 
-impl Embedder for Clustered {
+impl Embedder for ClusteredEmbedder {
     fn id(&self) -> String {
         "clustered-1".to_owned()
     }
@@ -133,7 +133,7 @@ impl Embedder for Clustered {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        _: Embedding,
+        _: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         ready(Ok(texts.iter().map(|text| Self::vector(text)).collect())).boxed()
     }
@@ -144,14 +144,14 @@ impl Embedder for Clustered {
 }
 
 fn open(folder: &Path, exact_up_to: Option<u64>) -> Result<Index, Box<dyn Error>> {
-    let mut analysis = Analysis::default();
+    let mut analysis = AnalyzerOptions::default();
     if let Some(exact_up_to) = exact_up_to {
         analysis.exact_up_to = exact_up_to;
     }
     Ok(Index::open(IndexOptions {
         folder: Some(folder.to_owned()),
-        embedder: Some(Arc::new(Clustered)),
-        analysis,
+        embedder: Some(Arc::new(ClusteredEmbedder)),
+        analyzer: analysis,
         ..IndexOptions::default()
     })?)
 }
@@ -206,7 +206,7 @@ async fn build(folder: &Path, passages: u64) -> Result<(), Box<dyn Error>> {
 }
 
 fn question(number: u64) -> String {
-    let mut dice = Dice(number + 99);
+    let mut dice = RandomSource(number + 99);
     let words = 4 + dice.next() % 5;
     let mut text = String::from("what is the");
     for _ in 0..words {
@@ -233,14 +233,14 @@ async fn ask(folder: &Path) -> Result<(), Box<dyn Error>> {
     };
     index.search(&first).await?;
     println!("first hybrid query: {:.1} ms", millis(began.elapsed()));
-    let category = Filter::Word {
+    let category = IndexFilter::Word {
         name: "category".to_owned(),
         any_of: vec!["category 3".to_owned()],
     };
     for (name, mode, filter) in [
-        ("hybrid", SearchMode::Hybrid, Filter::All),
-        ("text", SearchMode::Text, Filter::All),
-        ("vector", SearchMode::Vector, Filter::All),
+        ("hybrid", SearchMode::Hybrid, IndexFilter::All),
+        ("text", SearchMode::Text, IndexFilter::All),
+        ("vector", SearchMode::Vector, IndexFilter::All),
         ("hybrid, a tenth let through", SearchMode::Hybrid, category),
     ] {
         let mut times = Vec::new();
@@ -296,9 +296,9 @@ async fn recall(folder: &Path, quick: &Index) -> Result<(), Box<dyn Error>> {
         let began = Instant::now();
         let truth = full.search(&query).await?.hits;
         times.push(began.elapsed());
-        let name = |hit: &deliberate_index::Hit| (hit.document.clone(), hit.passage.number);
+        let name = |hit: &deliberate_index::PassageHit| (hit.document.clone(), hit.passage.number);
         let truth: Vec<_> = truth.iter().map(name).collect();
-        let of = |hits: Vec<deliberate_index::Hit>| {
+        let of = |hits: Vec<deliberate_index::PassageHit>| {
             hits.iter().filter(|hit| truth.contains(&name(hit))).count()
         };
         found += of(quick.search(&query).await?.hits);

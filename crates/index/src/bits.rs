@@ -2,13 +2,13 @@
 
 /// Which of the numbers below a length are in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bits {
+pub(crate) struct BitSet {
     words: Vec<u64>,
     len: u32,
 }
 
-impl Bits {
-    pub(crate) fn none(len: u32) -> Self {
+impl BitSet {
+    pub(crate) fn empty(len: u32) -> Self {
         Self {
             words: vec![0; (len as usize).div_ceil(64)],
             len,
@@ -72,7 +72,7 @@ impl Bits {
     }
 
     /// The numbers of the set from `from` on and below `to`, in order.
-    pub(crate) fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn iter_range(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
         let to = to.min(self.len);
         let first = (from / 64) as usize;
         let words = self.words.get(first..).unwrap_or_default();
@@ -112,7 +112,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::Bits;
+    use super::BitSet;
 
     proptest! {
         #[test]
@@ -121,19 +121,19 @@ mod tests {
             from in 0_u32..310,
             length in 0_u32..310,
         ) {
-            let mut bits = Bits::none(290);
+            let mut bits = BitSet::empty(290);
             for number in &numbers {
                 bits.insert(*number);
             }
             let numbers: BTreeSet<u32> = numbers.into_iter().filter(|n| *n < 290).collect();
             let expected: Vec<u32> = numbers.range(from..from + length).copied().collect();
-            let found: Vec<u32> = bits.between(from, from + length).collect();
+            let found: Vec<u32> = bits.iter_range(from, from + length).collect();
             prop_assert_eq!(found, expected);
             prop_assert_eq!(bits.count(), numbers.len() as u64);
             bits.invert();
             prop_assert_eq!(bits.count(), 290 - numbers.len() as u64);
-            bits.or(&Bits::all(290));
-            prop_assert_eq!(bits, Bits::all(290));
+            bits.or(&BitSet::all(290));
+            prop_assert_eq!(bits, BitSet::all(290));
         }
     }
 }

@@ -47,7 +47,7 @@ pub struct Facets {
 
 /// Which documents a search may find.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Filter {
+pub enum IndexFilter {
     /// Every document.
     #[default]
     All,

@@ -12,7 +12,7 @@ pub enum IndexError {
     Busy,
     /// The files can't be read. They are derived: wipe them and index again.
     #[error("the search index can't be used and must be made again: {reason}")]
-    Damaged {
+    Corrupt {
         /// What is wrong.
         reason: String,
     },
@@ -43,8 +43,8 @@ impl IndexError {
         }
     }
 
-    pub(crate) fn damaged(reason: impl Into<String>) -> Self {
-        Self::Damaged {
+    pub(crate) fn corrupt(reason: impl Into<String>) -> Self {
+        Self::Corrupt {
             reason: reason.into(),
         }
     }
@@ -65,7 +65,7 @@ impl From<std::io::Error> for IndexError {
 impl From<tokio::task::JoinError> for IndexError {
     fn from(error: tokio::task::JoinError) -> Self {
         if error.is_panic() {
-            return Self::damaged("reading it stopped half-way, which good files never cause");
+            return Self::corrupt("reading it stopped half-way, which good files never cause");
         }
         Self::failed("the work was stopped")
     }
@@ -78,8 +78,8 @@ impl From<TantivyError> for IndexError {
             TantivyError::DataCorruption(_)
             | TantivyError::IncompatibleIndex(_)
             | TantivyError::OpenReadError(_)
-            | TantivyError::DeserializeError(_) => Self::damaged(error.to_string()),
-            TantivyError::SchemaError(_) => Self::damaged("it was made by another version"),
+            | TantivyError::DeserializeError(_) => Self::corrupt(error.to_string()),
+            TantivyError::SchemaError(_) => Self::corrupt("it was made by another version"),
             other => Self::failed(other),
         }
     }

@@ -3,17 +3,17 @@
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
-use crate::bits::Bits;
-use crate::layout::{Layout, NUMBERS};
-use crate::{Filter, IndexError};
+use crate::bits::BitSet;
+use crate::layout::{NUMBERS, PassageSchema};
+use crate::{IndexError, IndexFilter};
 
 /// Which living passages of each segment are let through, by segment; `None` when all are.
-pub(crate) fn allowed(
-    filter: &Filter,
+pub(crate) fn allowed_passages(
+    filter: &IndexFilter,
     searcher: &Searcher,
-    layout: &Layout,
-) -> Result<Option<Vec<Bits>>, IndexError> {
-    if matches!(filter, Filter::All) {
+    layout: &PassageSchema,
+) -> Result<Option<Vec<BitSet>>, IndexError> {
+    if matches!(filter, IndexFilter::All) {
         return Ok(None);
     }
     let segments = searcher.segment_readers().iter();
@@ -29,34 +29,40 @@ pub(crate) fn allowed(
     bits.collect::<Result<_, IndexError>>().map(Some)
 }
 
-fn evaluate(filter: &Filter, segment: &SegmentReader, layout: &Layout) -> Result<Bits, IndexError> {
+fn evaluate(
+    filter: &IndexFilter,
+    segment: &SegmentReader,
+    layout: &PassageSchema,
+) -> Result<BitSet, IndexError> {
     let len = segment.max_doc();
-    let mut bits = Bits::none(len);
+    let mut bits = BitSet::empty(len);
     match filter {
-        Filter::All => bits = Bits::all(len),
-        Filter::Documents(ids) => {
+        IndexFilter::All => bits = BitSet::all(len),
+        IndexFilter::Documents(ids) => {
             for id in ids {
-                add_term(&mut bits, segment, &layout.of_document(id))?;
+                add_term(&mut bits, segment, &layout.document_term(id))?;
             }
         }
-        Filter::Word { name, any_of } => {
+        IndexFilter::Word { name, any_of } => {
             for word in any_of {
-                add_term(&mut bits, segment, &layout.of_word(name, word))?;
+                add_term(&mut bits, segment, &layout.facet_term(name, word))?;
             }
         }
-        Filter::Number { name, from, to } => add_range(&mut bits, segment, name, (*from, *to))?,
-        Filter::And(filters) => {
-            bits = Bits::all(len);
+        IndexFilter::Number { name, from, to } => {
+            add_range(&mut bits, segment, name, (*from, *to))?
+        }
+        IndexFilter::And(filters) => {
+            bits = BitSet::all(len);
             for filter in filters {
                 bits.and(&evaluate(filter, segment, layout)?);
             }
         }
-        Filter::Or(filters) => {
+        IndexFilter::Or(filters) => {
             for filter in filters {
                 bits.or(&evaluate(filter, segment, layout)?);
             }
         }
-        Filter::Not(filter) => {
+        IndexFilter::Not(filter) => {
             bits = evaluate(filter, segment, layout)?;
             bits.invert();
         }
@@ -64,7 +70,7 @@ fn evaluate(filter: &Filter, segment: &SegmentReader, layout: &Layout) -> Result
     Ok(bits)
 }
 
-fn add_term(bits: &mut Bits, segment: &SegmentReader, term: &Term) -> Result<(), IndexError> {
+fn add_term(bits: &mut BitSet, segment: &SegmentReader, term: &Term) -> Result<(), IndexError> {
     let index = segment.inverted_index(term.field())?;
     let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else {
         return Ok(());
@@ -78,7 +84,7 @@ fn add_term(bits: &mut Bits, segment: &SegmentReader, term: &Term) -> Result<(),
 }
 
 fn add_range(
-    bits: &mut Bits,
+    bits: &mut BitSet,
     segment: &SegmentReader,
     name: &str,
     (from, to): (Option<i64>, Option<i64>),

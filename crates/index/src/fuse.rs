@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The least share of a place that a score leaves it: so that places still order what scores
 /// next to nothing.
-const LEAST: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 
 /// One ranking and how much it counts.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct ScoredRanking<'a, T> {
 
 /// An item of the fused ranking.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fused<T> {
+pub struct FusedItem<T> {
     /// The item.
     pub item: T,
     /// The sum of its shares of the rankings it is in. A share is weight ÷ (constant + rank),
@@ -38,13 +38,13 @@ pub struct Fused<T> {
 /// One ranking from several: each item scores weight ÷ (`rank_constant` + rank) in each ranking it
 /// is in. Equal scores are ordered by the items themselves, so the answer depends on nothing but
 /// the rankings.
-pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<'_, T>], rank_constant: f32) -> Vec<Fused<T>> {
-    let mut shares = Shares::new(rank_constant);
+pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<'_, T>], rank_constant: f32) -> Vec<FusedItem<T>> {
+    let mut shares = RankShares::new(rank_constant);
     for ranking in rankings {
         let items = ranking.items.iter().map(|item| (item, 1.0));
         shares.add(f64::from(ranking.weight), items);
     }
-    shares.ranked()
+    shares.into_ranking()
 }
 
 /// One ranking from what words and vectors found for one question, where a side that has little to
@@ -65,16 +65,16 @@ pub fn fuse_adaptive<T: Ord + Clone>(
     vectors: &ScoredRanking<'_, T>,
     covered: f32,
     rank_constant: f32,
-) -> Vec<Fused<T>> {
+) -> Vec<FusedItem<T>> {
     let covered = f64::from(if covered.is_nan() { 0.0 } else { covered });
-    let open = (1.0 - covered).clamp(LEAST, 1.0).powi(2);
-    let mut shares = Shares::new(rank_constant);
+    let open = (1.0 - covered).clamp(MIN_SHARE, 1.0).powi(2);
+    let mut shares = RankShares::new(rank_constant);
     shares.add(f64::from(words.weight), by_closeness(words.items));
     shares.add(
         f64::from(vectors.weight) * open,
         by_closeness(vectors.items),
     );
-    shares.ranked()
+    shares.into_ranking()
 }
 
 /// Each item with the square of how near its score comes to the best.
@@ -84,7 +84,7 @@ fn by_closeness<T>(items: &[(T, f32)]) -> impl Iterator<Item = (&T, f64)> {
     items.iter().map(move |(item, score)| {
         // A best score of nothing or less is no measure: then the places alone count.
         if best > 0.0 {
-            let close = (f64::from(*score) / best).clamp(LEAST, 1.0);
+            let close = (f64::from(*score) / best).clamp(MIN_SHARE, 1.0);
             // Never nearer than the one before (nor not a number): places come first.
             before = before.min(close);
         }
@@ -93,16 +93,16 @@ fn by_closeness<T>(items: &[(T, f32)]) -> impl Iterator<Item = (&T, f64)> {
 }
 
 /// What each item has from each ranking.
-struct Shares<'a, T> {
+struct RankShares<'a, T> {
     constant: f64,
-    of: BTreeMap<&'a T, Vec<f64>>,
+    by_item: BTreeMap<&'a T, Vec<f64>>,
 }
 
-impl<'a, T: Ord + Clone> Shares<'a, T> {
+impl<'a, T: Ord + Clone> RankShares<'a, T> {
     fn new(rank_constant: f32) -> Self {
         Self {
             constant: f64::from(rank_constant.max(0.0)),
-            of: BTreeMap::new(),
+            by_item: BTreeMap::new(),
         }
     }
 
@@ -116,13 +116,13 @@ impl<'a, T: Ord + Clone> Shares<'a, T> {
             if seen.insert(item) {
                 let rank = place as f64 + 1.0;
                 let share = weight * part / (self.constant + rank);
-                self.of.entry(item).or_default().push(share);
+                self.by_item.entry(item).or_default().push(share);
             }
         }
     }
 
-    fn ranked(self) -> Vec<Fused<T>> {
-        let shares = self.of.into_iter();
+    fn into_ranking(self) -> Vec<FusedItem<T>> {
+        let shares = self.by_item.into_iter();
         let mut fused: Vec<(f64, &T)> = shares
             .map(|(item, mut shares)| {
                 // Added from the smallest up, so that the order of the rankings can't show.
@@ -133,7 +133,7 @@ impl<'a, T: Ord + Clone> Shares<'a, T> {
         fused.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
         fused
             .into_iter()
-            .map(|(score, item)| Fused {
+            .map(|(score, item)| FusedItem {
                 item: item.clone(),
                 score: narrow(score),
             })
@@ -153,7 +153,7 @@ fn narrow(score: f64) -> f32 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Fused, Ranking, ScoredRanking, fuse, fuse_adaptive};
+    use super::{FusedItem, Ranking, ScoredRanking, fuse, fuse_adaptive};
 
     type Scored = Vec<(u8, f32)>;
 
@@ -165,7 +165,11 @@ mod tests {
             .prop_map(|(items, scores)| items.into_iter().zip(scores).collect())
     }
 
-    fn adaptive(words: (f32, &Scored), vectors: (f32, &Scored), covered: f32) -> Vec<Fused<u8>> {
+    fn adaptive(
+        words: (f32, &Scored),
+        vectors: (f32, &Scored),
+        covered: f32,
+    ) -> Vec<FusedItem<u8>> {
         let of = |weight, items| ScoredRanking { weight, items };
         fuse_adaptive(
             &of(words.0, words.1),
@@ -175,11 +179,11 @@ mod tests {
         )
     }
 
-    fn items(fused: &[Fused<u8>]) -> Vec<u8> {
+    fn items(fused: &[FusedItem<u8>]) -> Vec<u8> {
         fused.iter().map(|one| one.item).collect()
     }
 
-    fn place(ranking: &[u8], item: u8) -> Option<usize> {
+    fn rank_of(ranking: &[u8], item: u8) -> Option<usize> {
         ranking.iter().position(|other| *other == item)
     }
 
@@ -240,7 +244,7 @@ mod tests {
             for a in &fused {
                 for b in fused.iter().filter(|b| *b != a) {
                     if ahead(&words, *a, *b) && ahead(&vectors, *a, *b) {
-                        prop_assert!(place(&fused, *a) < place(&fused, *b), "{} {}", a, b);
+                        prop_assert!(rank_of(&fused, *a) < rank_of(&fused, *b), "{} {}", a, b);
                     }
                 }
             }

@@ -13,43 +13,43 @@ use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
-use crate::join::Joiner;
-use crate::layout::Layout;
-use crate::lock::{Slot, is_busy};
-use crate::rest::Rest;
-use crate::vectors::{Identity, Vectors, is_vectors};
-use crate::view::Seen;
+use crate::join::VectorJoiner;
+use crate::layout::PassageSchema;
+use crate::lock::{WriterSlot, is_busy};
+use crate::rest::Cooldown;
+use crate::vectors::{EmbedderIdentity, VectorStore, is_vectors};
+use crate::view::CachedSnapshot;
 use crate::{IndexError, IndexOptions, Passage, Stats, words};
 
 /// A search index over passages. Copies are handles on the same one.
 #[derive(Clone)]
 pub struct Index {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<IndexInner>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct IndexInner {
     pub options: IndexOptions,
-    pub layout: Layout,
+    pub schema: PassageSchema,
     pub index: tantivy::Index,
     pub reader: IndexReader,
-    pub vectors: Option<Vectors>,
-    pub joiner: Joiner,
-    seen: Mutex<Option<Seen>>,
-    slot: Mutex<Slot>,
+    pub vectors: Option<VectorStore>,
+    pub vector_joiner: VectorJoiner,
+    cached_snapshot: Mutex<Option<CachedSnapshot>>,
+    slot: Mutex<WriterSlot>,
     /// How often the writer was used.
-    pub turns: AtomicU64,
+    pub writer_uses: AtomicU64,
     /// Of the embedder.
-    pub rest: Rest,
+    pub cooldown: Cooldown,
 }
 
 impl Index {
     /// Opens the index, making it if there is none. Cheap whatever its size: files are mapped, not
-    /// read. Files that can't be used give [`IndexError::Damaged`], which [`Self::wipe`] answers.
+    /// read. Files that can't be used give [`IndexError::Corrupt`], which [`Self::wipe`] answers.
     pub fn open(options: IndexOptions) -> Result<Self, IndexError> {
         // The text index is known to panic on some damaged files.
         let opened = catch_unwind(AssertUnwindSafe(|| open(options)));
         let inner = opened.unwrap_or_else(|_| {
-            Err(IndexError::damaged(
+            Err(IndexError::corrupt(
                 "reading it stopped half-way, which good files never cause",
             ))
         })?;
@@ -71,7 +71,7 @@ impl Index {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
-            if name.to_str().is_some_and(is_ours) && entry.file_type()?.is_file() {
+            if name.to_str().is_some_and(is_index_file) && entry.file_type()?.is_file() {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -79,7 +79,7 @@ impl Index {
     }
 
     /// The caller's mark at the last commit, whoever made it; 0 before the first. Files that are
-    /// gone give [`IndexError::Damaged`].
+    /// gone give [`IndexError::Corrupt`].
     pub fn mark(&self) -> Result<u64, IndexError> {
         let metas = self.inner.index.load_metas()?;
         let payload = metas.payload.unwrap_or_default();
@@ -87,16 +87,16 @@ impl Index {
     }
 
     /// The passages of a document in order; none if it is not there.
-    pub async fn passages_of(&self, document: &str) -> Result<Vec<Passage>, IndexError> {
-        let term = self.inner.layout.of_document(document);
+    pub async fn document_passages(&self, document: &str) -> Result<Vec<Passage>, IndexError> {
+        let term = self.inner.schema.document_term(document);
         self.blocking(move |inner| {
-            let view = inner.view()?;
+            let view = inner.snapshot()?;
             let query = TermQuery::new(term, IndexRecordOption::Basic);
             let collector = tantivy::collector::DocSetCollector;
             let mut passages = Vec::new();
             for address in view.searcher.search(&query, &collector)? {
                 let row = view.searcher.doc(address)?;
-                passages.push(inner.layout.read(&row)?.passage);
+                passages.push(inner.schema.read(&row)?.passage);
             }
             passages.sort_by_key(|passage| passage.number);
             Ok(passages)
@@ -108,14 +108,14 @@ impl Index {
     /// a moment when there are hundreds of thousands.
     pub fn stats(&self) -> Stats {
         let inner = &self.inner;
-        let counted = inner.view().and_then(|view| {
-            let first = TermQuery::new(inner.layout.of_first(), IndexRecordOption::Basic);
+        let counted = inner.snapshot().and_then(|view| {
+            let first = TermQuery::new(inner.schema.first_passage_term(), IndexRecordOption::Basic);
             let documents = view.searcher.search(&first, &Count)?;
             let rows = view.rows(inner)?;
             Ok(Stats {
                 documents: documents as u64,
                 passages: view.searcher.num_docs(),
-                vectors: rows.as_ref().map_or(0, |rows| rows.with),
+                vectors: rows.as_ref().map_or(0, |rows| rows.joined),
                 missing_vectors: rows.as_ref().map_or(0, |rows| rows.missing),
                 embedder: None,
                 dimensions: None,
@@ -128,7 +128,7 @@ impl Index {
         });
         Stats {
             embedder: inner.options.embedder.as_ref().map(|maker| maker.id()),
-            dimensions: inner.vectors.as_ref().and_then(Vectors::dimensions),
+            dimensions: inner.vectors.as_ref().and_then(VectorStore::dimensions),
             ..counted
         }
     }
@@ -136,25 +136,27 @@ impl Index {
     /// Runs something slow where it blocks nobody.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
-        act: impl FnOnce(&Arc<Inner>) -> Result<T, IndexError> + Send + 'static,
+        act: impl FnOnce(&Arc<IndexInner>) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, IndexError> {
         let inner = Arc::clone(&self.inner);
         tokio::task::spawn_blocking(move || act(&inner)).await?
     }
 }
 
-impl Inner {
-    pub(crate) fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+impl IndexInner {
+    pub(crate) fn cached_snapshot(&self) -> MutexGuard<'_, Option<CachedSnapshot>> {
+        self.cached_snapshot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn slot(&self) -> MutexGuard<'_, Slot> {
+    pub(crate) fn slot(&self) -> MutexGuard<'_, WriterSlot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn bytes(&self) -> u64 {
         let Some(folder) = &self.options.folder else {
-            return self.vectors.as_ref().map_or(0, Vectors::bytes);
+            return self.vectors.as_ref().map_or(0, VectorStore::bytes);
         };
         let files = fs::read_dir(folder).into_iter().flatten().flatten();
         files
@@ -164,8 +166,8 @@ impl Inner {
     }
 }
 
-fn open(options: IndexOptions) -> Result<Inner, IndexError> {
-    let layout = Layout::new();
+fn open(options: IndexOptions) -> Result<IndexInner, IndexError> {
+    let layout = PassageSchema::new();
     let builder = tantivy::Index::builder()
         .schema(layout.schema.clone())
         .tokenizers(words::tokenizers());
@@ -177,39 +179,39 @@ fn open(options: IndexOptions) -> Result<Inner, IndexError> {
             let lock = fs::File::create(folder.join(CREATE_LOCK))?;
             lock.lock()?;
             let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
-            builder.open_or_create(directory).map_err(at_opening)?
+            builder.open_or_create(directory).map_err(opening_error)?
         }
     };
     let reader = index
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
         .try_into()
-        .map_err(at_opening)?;
+        .map_err(opening_error)?;
     let vectors = match &options.embedder {
         Some(embedder) => {
-            let identity = identity(&embedder.id(), options.analysis.embed_headings);
-            Some(Vectors::open(options.folder.clone(), identity)?)
+            let identity = embedder_identity(&embedder.id(), options.analyzer.embed_headings);
+            Some(VectorStore::open(options.folder.clone(), identity)?)
         }
         None => None,
     };
-    Ok(Inner {
+    Ok(IndexInner {
         options,
-        layout,
+        schema: layout,
         index,
         reader,
         vectors,
-        joiner: Joiner::default(),
-        seen: Mutex::default(),
+        vector_joiner: VectorJoiner::default(),
+        cached_snapshot: Mutex::default(),
         slot: Mutex::default(),
-        turns: AtomicU64::new(0),
-        rest: Rest::default(),
+        writer_uses: AtomicU64::new(0),
+        cooldown: Cooldown::default(),
     })
 }
 
 const CREATE_LOCK: &str = "create.lock";
 
 /// Vectors are comparable when the same model made them from texts put together the same way.
-fn identity(embedder: &str, headings: bool) -> Identity {
+fn embedder_identity(embedder: &str, headings: bool) -> EmbedderIdentity {
     Sha256::new()
         .chain_update([u8::from(headings)])
         .chain_update(embedder)
@@ -218,7 +220,7 @@ fn identity(embedder: &str, headings: bool) -> Identity {
 }
 
 /// When opening, what can't be parsed is damage too, not a failing disk.
-fn at_opening(error: TantivyError) -> IndexError {
+fn opening_error(error: TantivyError) -> IndexError {
     match &error {
         TantivyError::IoError(io)
             if !matches!(
@@ -229,12 +231,12 @@ fn at_opening(error: TantivyError) -> IndexError {
             IndexError::failed(error)
         }
         TantivyError::LockFailure(..) | TantivyError::OpenDirectoryError(_) => error.into(),
-        _ => IndexError::damaged(error.to_string()),
+        _ => IndexError::corrupt(error.to_string()),
     }
 }
 
 /// Whether a file of that name is part of an index.
-fn is_ours(name: &str) -> bool {
+fn is_index_file(name: &str) -> bool {
     const NAMES: [&str; 5] = [
         "meta.json",
         ".managed.json",

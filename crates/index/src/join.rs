@@ -7,28 +7,28 @@ use tantivy::index::SegmentId;
 use tantivy::{DocAddress, Searcher, SegmentReader};
 
 use crate::IndexError;
-use crate::bits::Bits;
+use crate::bits::BitSet;
 use crate::layout::KEY;
 use crate::text::{pack, unpack};
-use crate::vectors::{NO_ROW, Snapshot, VectorSet, Vectors};
+use crate::vectors::{NO_ROW, VectorSet, VectorSnapshot, VectorStore};
 
 /// Passages and vectors, joined.
-pub(crate) struct Rows {
+pub(crate) struct PassageVectors {
     pub generation: u32,
     pub set: Arc<VectorSet>,
     /// The rows that belong to a living passage.
-    pub live: Bits,
+    pub live: BitSet,
     /// How many these are.
-    pub with: u64,
+    pub joined: u64,
     /// Living passages without a row.
     pub missing: u64,
     /// The passage of each row.
     addresses: Vec<u64>,
     /// The row of each passage, by segment.
-    of_segment: Vec<Arc<[u32]>>,
+    rows_by_segment: Vec<Arc<[u32]>>,
 }
 
-impl Rows {
+impl PassageVectors {
     /// The passage a living row belongs to.
     pub(crate) fn passage(&self, row: u32) -> Option<DocAddress> {
         let packed = self.addresses.get(row as usize)?;
@@ -36,13 +36,13 @@ impl Rows {
     }
 
     /// The rows of the passages that are let through.
-    pub(crate) fn only(&self, allowed: Option<&[Bits]>) -> Bits {
+    pub(crate) fn allowed_rows(&self, allowed: Option<&[BitSet]>) -> BitSet {
         let Some(allowed) = allowed else {
             return self.live.clone();
         };
-        let mut rows = Bits::none(self.set.rows);
-        for (bits, of_segment) in allowed.iter().zip(&self.of_segment) {
-            for doc in bits.between(0, u32::MAX) {
+        let mut rows = BitSet::empty(self.set.rows);
+        for (bits, of_segment) in allowed.iter().zip(&self.rows_by_segment) {
+            for doc in bits.iter_range(0, u32::MAX) {
                 if let Some(row) = of_segment.get(doc as usize) {
                     rows.insert(*row);
                 }
@@ -52,8 +52,8 @@ impl Rows {
     }
 
     /// The first living passages without a row, at most so many.
-    pub(crate) fn without(&self, searcher: &Searcher, most: usize) -> Vec<DocAddress> {
-        let segments = searcher.segment_readers().iter().zip(&self.of_segment);
+    pub(crate) fn missing_vectors(&self, searcher: &Searcher, most: usize) -> Vec<DocAddress> {
+        let segments = searcher.segment_readers().iter().zip(&self.rows_by_segment);
         let without = (0..).zip(segments).flat_map(|(number, (segment, rows))| {
             let docs = (0..).zip(rows.iter());
             docs.filter(|(doc, row)| **row == NO_ROW && is_alive(segment, *doc))
@@ -71,29 +71,33 @@ fn is_alive(segment: &SegmentReader, doc: u32) -> bool {
 
 /// What was joined before: a segment's passages never change, only which of them live.
 #[derive(Default)]
-pub(crate) struct Joiner {
-    before: Mutex<HashMap<SegmentId, Joined>>,
+pub(crate) struct VectorJoiner {
+    segments: Mutex<HashMap<SegmentId, SegmentJoin>>,
 }
 
 #[derive(Clone)]
-struct Joined {
+struct SegmentJoin {
     generation: u32,
     /// How many rows there were to be found.
-    among: u32,
-    whole: bool,
+    row_count: u32,
+    is_complete: bool,
     rows: Arc<[u32]>,
 }
 
-impl Joiner {
-    pub(crate) fn join(&self, searcher: &Searcher, vectors: &Vectors) -> Result<Rows, IndexError> {
+impl VectorJoiner {
+    pub(crate) fn join(
+        &self,
+        searcher: &Searcher,
+        vectors: &VectorStore,
+    ) -> Result<PassageVectors, IndexError> {
         let snapshot = vectors.snapshot()?;
-        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = self.segments.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = HashMap::new();
         for segment in searcher.segment_readers() {
             let id = segment.segment_id();
             let known = before.remove(&id).filter(|known| {
                 known.generation == snapshot.generation
-                    && (known.whole || known.among == snapshot.set.rows)
+                    && (known.is_complete || known.row_count == snapshot.set.rows)
             });
             let joined = match known {
                 Some(known) => known,
@@ -109,30 +113,37 @@ impl Joiner {
             .collect();
         *before = now;
         drop(before);
-        Ok(live(searcher, snapshot, joined))
+        Ok(build_joined(searcher, snapshot, joined))
     }
 }
 
-fn join_segment(segment: &SegmentReader, snapshot: &Snapshot) -> Result<Joined, IndexError> {
+fn join_segment(
+    segment: &SegmentReader,
+    snapshot: &VectorSnapshot,
+) -> Result<SegmentJoin, IndexError> {
     let keys = segment.fast_fields().u64(KEY)?;
     let row_of = |doc| {
         let key = keys.first(doc)?;
-        snapshot.row_of.get(&key).copied()
+        snapshot.row_by_key.get(&key).copied()
     };
     let rows: Arc<[u32]> = (0..segment.max_doc())
         .map(|doc| row_of(doc).unwrap_or(NO_ROW))
         .collect();
-    Ok(Joined {
+    Ok(SegmentJoin {
         generation: snapshot.generation,
-        among: snapshot.set.rows,
-        whole: !rows.contains(&NO_ROW),
+        row_count: snapshot.set.rows,
+        is_complete: !rows.contains(&NO_ROW),
         rows,
     })
 }
 
-fn live(searcher: &Searcher, snapshot: Snapshot, of_segment: Vec<Arc<[u32]>>) -> Rows {
+fn build_joined(
+    searcher: &Searcher,
+    snapshot: VectorSnapshot,
+    of_segment: Vec<Arc<[u32]>>,
+) -> PassageVectors {
     let set = snapshot.set;
-    let mut live = Bits::none(set.rows);
+    let mut live = BitSet::empty(set.rows);
     let mut addresses = vec![0; set.rows as usize];
     let mut missing = 0;
     let segments = searcher.segment_readers().iter().zip(&of_segment);
@@ -150,13 +161,13 @@ fn live(searcher: &Searcher, snapshot: Snapshot, of_segment: Vec<Arc<[u32]>>) ->
             }
         }
     }
-    Rows {
+    PassageVectors {
         generation: snapshot.generation,
-        with: live.count(),
+        joined: live.count(),
         set,
         live,
         missing,
         addresses,
-        of_segment,
+        rows_by_segment: of_segment,
     }
 }

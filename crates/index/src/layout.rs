@@ -10,8 +10,8 @@ use tantivy::schema::{
 };
 use tantivy::{TantivyDocument, Term};
 
-use crate::limits::{TITLE_BYTES, cut};
-use crate::words::ANALYSER;
+use crate::limits::{TITLE_BYTES, truncate_bytes};
+use crate::words::ANALYZER;
 use crate::{IndexError, IndexedDocument, Passage};
 
 /// The column of the passages' keys.
@@ -23,7 +23,7 @@ const SEPARATOR: char = '\u{1f}';
 
 /// The fields of a passage.
 #[derive(Clone)]
-pub(crate) struct Layout {
+pub(crate) struct PassageSchema {
     pub schema: Schema,
     pub document: Field,
     /// Title, headings and text: what BM25 looks at.
@@ -33,12 +33,12 @@ pub(crate) struct Layout {
     numbers: Field,
     key: Field,
     text: Field,
-    place: Field,
+    location: Field,
 }
 
 /// All of a passage that is not searched.
 #[derive(Serialize, Deserialize)]
-struct Place<'a> {
+struct PassageLocation<'a> {
     #[serde(rename = "n")]
     number: u32,
     #[serde(rename = "s")]
@@ -52,13 +52,13 @@ struct Place<'a> {
 }
 
 /// A passage read back.
-pub(crate) struct Kept {
+pub(crate) struct StoredPassage {
     pub document: String,
     pub title: String,
     pub passage: Passage,
 }
 
-impl Layout {
+impl PassageSchema {
     pub(crate) fn new() -> Self {
         let mut schema = Schema::builder();
         let exact = TextFieldIndexing::default()
@@ -66,7 +66,7 @@ impl Layout {
             .set_fieldnorms(false)
             .set_index_option(IndexRecordOption::Basic);
         let searched = TextFieldIndexing::default()
-            .set_tokenizer(ANALYSER)
+            .set_tokenizer(ANALYZER)
             .set_index_option(IndexRecordOption::WithFreqs);
         let exact = TextOptions::default().set_indexing_options(exact);
         let searched = TextOptions::default().set_indexing_options(searched);
@@ -79,22 +79,22 @@ impl Layout {
             numbers: schema.add_json_field(NUMBERS, numbers),
             key: schema.add_u64_field(KEY, FAST),
             text: schema.add_text_field("text", STORED),
-            place: schema.add_bytes_field("place", STORED),
+            location: schema.add_bytes_field("place", STORED),
             schema: schema.build(),
         }
     }
 
-    pub(crate) fn of_document(&self, id: &str) -> Term {
+    pub(crate) fn document_term(&self, id: &str) -> Term {
         Term::from_field_text(self.document, id)
     }
 
-    pub(crate) fn of_word(&self, name: &str, word: &str) -> Term {
+    pub(crate) fn facet_term(&self, name: &str, word: &str) -> Term {
         Term::from_field_text(self.word, &format!("{name}{SEPARATOR}{word}"))
     }
 
     /// What the first passage of each document carries, so that documents can be counted.
-    pub(crate) fn of_first(&self) -> Term {
-        self.of_word("", "first")
+    pub(crate) fn first_passage_term(&self) -> Term {
+        self.facet_term("", "first")
     }
 
     /// The passages of a document as the text index keeps them, made one after the other: all at
@@ -129,17 +129,17 @@ impl Layout {
         document: &IndexedDocument,
         passage: &Passage,
     ) -> Result<TantivyDocument, IndexError> {
-        let title = cut(&document.title, TITLE_BYTES);
+        let title = truncate_bytes(&document.title, TITLE_BYTES);
         let mut row = TantivyDocument::default();
         row.add_text(self.document, &document.id);
         row.add_text(self.title, title);
         row.add_text(self.body, title);
         for heading in &passage.section {
-            row.add_text(self.body, cut(heading, TITLE_BYTES));
+            row.add_text(self.body, truncate_bytes(heading, TITLE_BYTES));
         }
         row.add_text(self.body, &passage.text);
         row.add_text(self.text, &passage.text);
-        row.add_bytes(self.place, &place_of(passage, title)?);
+        row.add_bytes(self.location, &encode_location(passage, title)?);
         for (name, words) in &document.facets.words {
             for word in words {
                 row.add_text(self.word, format!("{name}{SEPARATOR}{word}"));
@@ -148,17 +148,19 @@ impl Layout {
         Ok(row)
     }
 
-    pub(crate) fn read(&self, row: &TantivyDocument) -> Result<Kept, IndexError> {
+    pub(crate) fn read(&self, row: &TantivyDocument) -> Result<StoredPassage, IndexError> {
         let text_of = |field| row.get_first(field).and_then(|value| value.as_str());
-        let place = row.get_first(self.place).and_then(|value| value.as_bytes());
+        let place = row
+            .get_first(self.location)
+            .and_then(|value| value.as_bytes());
         let (Some(document), Some(text), Some(place)) =
             (text_of(self.document), text_of(self.text), place)
         else {
-            return Err(IndexError::damaged("a passage lacks its text or place"));
+            return Err(IndexError::corrupt("a passage lacks its text or place"));
         };
-        let place: Place<'_> = serde_json::from_slice(place)
-            .map_err(|error| IndexError::damaged(format!("a passage's place: {error}")))?;
-        Ok(Kept {
+        let place: PassageLocation<'_> = serde_json::from_slice(place)
+            .map_err(|error| IndexError::corrupt(format!("a passage's place: {error}")))?;
+        Ok(StoredPassage {
             document: document.to_owned(),
             title: place.title.into_owned(),
             passage: Passage {
@@ -174,13 +176,13 @@ impl Layout {
     }
 }
 
-fn place_of(passage: &Passage, title: &str) -> Result<Vec<u8>, IndexError> {
-    serde_json::to_vec(&Place {
+fn encode_location(passage: &Passage, title: &str) -> Result<Vec<u8>, IndexError> {
+    serde_json::to_vec(&PassageLocation {
         number: passage.number,
         section: passage
             .section
             .iter()
-            .map(|heading| cut(heading, TITLE_BYTES).to_owned())
+            .map(|heading| truncate_bytes(heading, TITLE_BYTES).to_owned())
             .collect(),
         pages: (passage.page, passage.end_page),
         bytes: (passage.start, passage.end),
@@ -190,12 +192,12 @@ fn place_of(passage: &Passage, title: &str) -> Result<Vec<u8>, IndexError> {
 }
 
 /// What a vector is made of.
-pub(crate) fn embedded(title: &str, passage: &Passage, headings: bool) -> String {
+pub(crate) fn embedding_text(title: &str, passage: &Passage, headings: bool) -> String {
     let mut text = String::with_capacity(passage.text.len() + title.len() + 64);
     if headings {
         let section = passage.section.iter().map(String::as_str);
         for line in std::iter::once(title).chain(section) {
-            let line = cut(line, TITLE_BYTES);
+            let line = truncate_bytes(line, TITLE_BYTES);
             if !line.is_empty() {
                 text.push_str(line);
                 text.push('\n');
@@ -210,8 +212,8 @@ pub(crate) fn embedded(title: &str, passage: &Passage, headings: bool) -> String
 /// passage's number, so that a vector outlives the passages around its own being changed.
 pub(crate) fn keys(document: &IndexedDocument) -> Vec<u64> {
     let mut base = Sha256::new();
-    feed(&mut base, &document.id);
-    feed(&mut base, cut(&document.title, TITLE_BYTES));
+    update_digest(&mut base, &document.id);
+    update_digest(&mut base, truncate_bytes(&document.title, TITLE_BYTES));
     let mut times: BTreeMap<[u8; 32], u32> = BTreeMap::new();
     document
         .passages
@@ -219,9 +221,9 @@ pub(crate) fn keys(document: &IndexedDocument) -> Vec<u64> {
         .map(|passage| {
             let mut content = base.clone();
             for heading in &passage.section {
-                feed(&mut content, cut(heading, TITLE_BYTES));
+                update_digest(&mut content, truncate_bytes(heading, TITLE_BYTES));
             }
-            feed(&mut content, &passage.text);
+            update_digest(&mut content, &passage.text);
             let content: [u8; 32] = content.finalize().into();
             let time = times.entry(content).or_default();
             *time += 1;
@@ -237,7 +239,7 @@ pub(crate) fn keys(document: &IndexedDocument) -> Vec<u64> {
         .collect()
 }
 
-fn feed(digest: &mut Sha256, part: &str) {
+fn update_digest(digest: &mut Sha256, part: &str) {
     digest.update((part.len() as u64).to_le_bytes());
     digest.update(part);
 }

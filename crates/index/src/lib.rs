@@ -32,12 +32,12 @@ mod view;
 mod words;
 mod work;
 
-pub use document::{Facets, Filter, IndexedDocument, Passage};
+pub use document::{Facets, IndexFilter, IndexedDocument, Passage};
 #[cfg(feature = "http")]
 pub use embed::{CohereReranker, OpenAiEmbedder, ServiceSettings};
-pub use embed::{EmbedError, Embedder, Embedding, Reranker, StaticEmbedder};
+pub use embed::{EmbedError, Embedder, EmbeddingPurpose, Reranker, StaticEmbedder};
 pub use error::IndexError;
-pub use fuse::{Fused, Ranking, ScoredRanking, fuse, fuse_adaptive};
+pub use fuse::{FusedItem, Ranking, ScoredRanking, fuse, fuse_adaptive};
 pub use index::Index;
-pub use options::{Analysis, IndexOptions, Stats, Worked};
-pub use query::{Fusion, Hit, Hits, Query, SearchMode, Times};
+pub use options::{AnalyzerOptions, IndexOptions, MaintenanceReport, Stats};
+pub use query::{Fusion, PassageHit, PassageHits, Query, SearchMode, SearchTimings};

@@ -1,6 +1,6 @@
 //! What an index takes at the most, and the checks that say so.
 
-use crate::{Filter, IndexError, IndexedDocument, Query};
+use crate::{IndexError, IndexFilter, IndexedDocument, Query};
 
 /// Bytes of a document's id, and of a facet's word.
 pub(crate) const WORD_BYTES: usize = 1024;
@@ -17,9 +17,9 @@ const FACET_WORDS: usize = 10_000;
 /// Bytes of a question that are looked at.
 pub(crate) const QUERY_BYTES: usize = 64 * 1024;
 /// What may be asked for at once.
-const MOST_HITS: usize = 1000;
+const MAX_HITS: usize = 1000;
 /// What each side may be asked for at once.
-pub(crate) const MOST_CANDIDATES: usize = 10_000;
+pub(crate) const MAX_CANDIDATES: usize = 10_000;
 /// Filters within filters.
 const FILTER_DEPTH: usize = 32;
 /// Filters, ids and words in one filter.
@@ -66,16 +66,16 @@ pub(crate) fn check_query(query: &Query) -> Result<(), IndexError> {
 }
 
 pub(crate) fn check_k(k: usize) -> Result<(), IndexError> {
-    if k == 0 || k > MOST_HITS {
+    if k == 0 || k > MAX_HITS {
         return Err(IndexError::invalid(format!(
-            "{k} hits were asked for; 1 to {MOST_HITS} are allowed"
+            "{k} hits were asked for; 1 to {MAX_HITS} are allowed"
         )));
     }
     Ok(())
 }
 
-pub(crate) fn check_filter(filter: &Filter) -> Result<(), IndexError> {
-    let parts = parts(filter, FILTER_DEPTH)?;
+pub(crate) fn check_filter(filter: &IndexFilter) -> Result<(), IndexError> {
+    let parts = count_parts(filter, FILTER_DEPTH)?;
     if parts > FILTER_PARTS {
         return Err(IndexError::invalid(format!(
             "the filter has {parts} parts; {FILTER_PARTS} are allowed"
@@ -84,28 +84,28 @@ pub(crate) fn check_filter(filter: &Filter) -> Result<(), IndexError> {
     Ok(())
 }
 
-fn parts(filter: &Filter, depth: usize) -> Result<usize, IndexError> {
+fn count_parts(filter: &IndexFilter, depth: usize) -> Result<usize, IndexError> {
     let Some(below) = depth.checked_sub(1) else {
         return Err(IndexError::invalid(format!(
             "the filter is nested more than {FILTER_DEPTH} deep"
         )));
     };
     Ok(match filter {
-        Filter::All => 1,
-        Filter::Documents(ids) => ids.len(),
-        Filter::Word { name, any_of } => {
+        IndexFilter::All => 1,
+        IndexFilter::Documents(ids) => ids.len(),
+        IndexFilter::Word { name, any_of } => {
             check_name(name)?;
             any_of.len()
         }
-        Filter::Number { name, .. } => {
+        IndexFilter::Number { name, .. } => {
             check_name(name)?;
             1
         }
-        Filter::And(filters) | Filter::Or(filters) => filters
+        IndexFilter::And(filters) | IndexFilter::Or(filters) => filters
             .iter()
-            .map(|filter| parts(filter, below))
+            .map(|filter| count_parts(filter, below))
             .sum::<Result<usize, _>>()?,
-        Filter::Not(filter) => parts(filter, below)?,
+        IndexFilter::Not(filter) => count_parts(filter, below)?,
     })
 }
 
@@ -131,7 +131,7 @@ fn check_name(name: &str) -> Result<(), IndexError> {
 }
 
 /// The start of a text, at most so many bytes of it, cut between characters.
-pub(crate) fn cut(text: &str, bytes: usize) -> &str {
+pub(crate) fn truncate_bytes(text: &str, bytes: usize) -> &str {
     let end = text.floor_char_boundary(bytes);
     text.get(..end).unwrap_or_default()
 }

@@ -9,19 +9,19 @@ use std::time::Duration;
 use tantivy::IndexWriter;
 
 use crate::IndexError;
-use crate::index::Inner;
+use crate::index::IndexInner;
 
 /// How long the writer is kept after a commit: the next batch often follows at once.
-const KEPT_FOR: Duration = Duration::from_millis(300);
+const IDLE_RELEASE: Duration = Duration::from_millis(300);
 /// The least a writer's thread works with.
 const THREAD_BYTES: usize = 15_000_000;
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 /// The text index's lock file.
 const WRITER_LOCK: &str = ".tantivy-writer.lock";
 
 /// The writer, if this process has it.
 #[derive(Default)]
-pub(crate) struct Slot {
+pub(crate) struct WriterSlot {
     writer: Option<IndexWriter>,
     /// Whether something was written that is not committed.
     dirty: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Slot {
     lost: bool,
 }
 
-impl Inner {
+impl IndexInner {
     /// Does something with the writer; the flag says whether something is not committed. Blocks;
     /// [`IndexError::Busy`] when another has it.
     pub(crate) fn with_writer<T>(
@@ -37,7 +37,7 @@ impl Inner {
         act: impl FnOnce(&mut IndexWriter, &mut bool) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
         let mut slot = self.slot();
-        self.turns.fetch_add(1, Ordering::Relaxed);
+        self.writer_uses.fetch_add(1, Ordering::Relaxed);
         let mut writer = match slot.writer.take() {
             Some(writer) => writer,
             None => self.new_writer()?,
@@ -58,7 +58,7 @@ impl Inner {
 
     /// Whether something that was put was lost; if so, all that is not committed goes with it, to
     /// be put again.
-    pub(crate) fn forget_lost(&self) -> bool {
+    pub(crate) fn discard_lost(&self) -> bool {
         let mut slot = self.slot();
         let lost = std::mem::take(&mut slot.lost);
         if lost {
@@ -71,16 +71,16 @@ impl Inner {
     fn new_writer(&self) -> Result<IndexWriter, IndexError> {
         let bytes = self.options.writer_bytes.max(THREAD_BYTES);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = (bytes / THREAD_BYTES).clamp(1, cores.min(MOST_THREADS));
+        let threads = (bytes / THREAD_BYTES).clamp(1, cores.min(MAX_THREADS));
         Ok(self.index.writer_with_num_threads(threads, bytes)?)
     }
 
     /// Gives the writer back once it has been idle for a moment.
     pub(crate) fn release_later(self: &Arc<Self>) {
-        let turn = self.turns.load(Ordering::Relaxed);
+        let turn = self.writer_uses.load(Ordering::Relaxed);
         let inner = Arc::downgrade(self);
         tokio::spawn(async move {
-            tokio::time::sleep(KEPT_FOR).await;
+            tokio::time::sleep(IDLE_RELEASE).await;
             let Some(inner) = inner.upgrade() else {
                 return;
             };
@@ -94,7 +94,7 @@ impl Inner {
     /// Gives the writer back, unless it was used since that turn or holds what is not committed.
     pub(crate) fn release(&self, turn: Option<u64>) {
         let mut slot = self.slot();
-        let turns = self.turns.load(Ordering::Relaxed);
+        let turns = self.writer_uses.load(Ordering::Relaxed);
         if turn.is_some_and(|turn| turn != turns) || slot.dirty {
             return;
         }

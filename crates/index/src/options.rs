@@ -18,7 +18,7 @@ pub struct IndexOptions {
     /// Who makes the vectors; `None` for text alone.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// How text is looked at.
-    pub analysis: Analysis,
+    pub analyzer: AnalyzerOptions,
 }
 
 impl Default for IndexOptions {
@@ -27,14 +27,14 @@ impl Default for IndexOptions {
             folder: None,
             writer_bytes: WRITER_BYTES,
             embedder: None,
-            analysis: Analysis::default(),
+            analyzer: AnalyzerOptions::default(),
         }
     }
 }
 
 /// How text is looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Analysis {
+pub struct AnalyzerOptions {
     /// What a question's word found in the title adds, as a multiple of its BM25 score there. The
     /// title is part of each passage's searched text anyway, so 0 is plain BM25 over title,
     /// headings and text.
@@ -48,7 +48,7 @@ pub struct Analysis {
     pub exact_up_to: u64,
 }
 
-impl Default for Analysis {
+impl Default for AnalyzerOptions {
     fn default() -> Self {
         Self {
             title_boost: 0.0,
@@ -80,9 +80,9 @@ pub struct Stats {
 
 /// How far the background work has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Worked {
+pub struct MaintenanceReport {
     /// Vectors made just now.
-    pub made: u64,
+    pub embedded: u64,
     /// Vectors still missing. When `made` is 0 and this is not, wait before trying again.
-    pub left: u64,
+    pub remaining: u64,
 }

@@ -7,55 +7,55 @@ use tantivy::IndexWriter;
 
 use tokio::time::Instant;
 
-use crate::embed::Embedding;
-use crate::index::{Index, Inner};
-use crate::layout::{embedded, keys};
+use crate::embed::EmbeddingPurpose;
+use crate::index::{Index, IndexInner};
+use crate::layout::{embedding_text, keys};
 use crate::limits::check_document;
-use crate::vectors::{Quantised, quantise};
+use crate::vectors::{QuantizedVector, quantize};
 use crate::{EmbedError, Embedder, IndexError, IndexedDocument};
 
 /// Vectors ready to be kept, and how many numbers each has.
 #[derive(Default)]
-pub(crate) struct Made {
-    pub rows: Vec<(u64, Quantised)>,
+pub(crate) struct NewVectors {
+    pub rows: Vec<(u64, QuantizedVector)>,
     pub dimensions: usize,
 }
 
 /// Documents on their way in.
-struct Ready {
+struct PreparedDocuments {
     documents: Vec<IndexedDocument>,
     keys: Vec<Vec<u64>>,
     /// Keys and texts of the passages that need a vector.
-    wanted: Vec<(u64, String)>,
+    to_embed: Vec<(u64, String)>,
 }
 
 impl Index {
     /// Puts documents in, each replacing the one of its id wholly. They are seen after
     /// [`Self::commit`]. Vectors of passages that are there unchanged are not made again; where
-    /// the embedder fails, passages go in without and [`Self::work`] makes up for it later.
+    /// the embedder fails, passages go in without and [`Self::run_maintenance`] makes up for it later.
     pub async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), IndexError> {
         let ready = self.blocking(move |inner| inner.prepare(documents)).await?;
         self.inner.release_later();
-        let Ready {
+        let PreparedDocuments {
             documents,
             keys,
-            wanted,
+            to_embed: wanted,
         } = ready;
         let made = match &self.inner.options.embedder {
             Some(embedder) => embed_passages(embedder, &wanted).await,
-            None => Made::default(),
+            None => NewVectors::default(),
         };
         drop(wanted);
         self.blocking(move |inner| {
             inner.with_writer(|writer, dirty| {
                 *dirty = true;
                 for (document, keys) in documents.iter().zip(&keys) {
-                    writer.delete_term(inner.layout.of_document(&document.id));
-                    for row in inner.layout.rows(document, keys) {
+                    writer.delete_term(inner.schema.document_term(&document.id));
+                    for row in inner.schema.rows(document, keys) {
                         writer.add_document(row?)?;
                     }
                 }
-                inner.keep(&made)
+                inner.store_vectors(&made)
             })
         })
         .await
@@ -68,7 +68,7 @@ impl Index {
             inner.with_writer(|writer, dirty| {
                 *dirty = true;
                 for id in &ids {
-                    writer.delete_term(inner.layout.of_document(id));
+                    writer.delete_term(inner.schema.document_term(id));
                 }
                 Ok(())
             })
@@ -80,7 +80,7 @@ impl Index {
     /// it: both or neither.
     pub async fn commit(&self, mark: u64) -> Result<(), IndexError> {
         self.blocking(move |inner| {
-            if inner.forget_lost() {
+            if inner.discard_lost() {
                 return Err(IndexError::failed(
                     "what was put since the last commit was lost: put it again",
                 ));
@@ -90,7 +90,7 @@ impl Index {
                 *dirty = false;
                 Ok(())
             })?;
-            inner.view_now().map(|_| ())
+            inner.fresh_snapshot().map(|_| ())
         })
         .await?;
         self.inner.release_later();
@@ -110,7 +110,7 @@ impl Index {
     /// Takes everything out, at once; the mark is 0 again.
     pub async fn clear(&self) -> Result<(), IndexError> {
         self.blocking(move |inner| {
-            inner.forget_lost();
+            inner.discard_lost();
             inner.with_writer(|writer, dirty| {
                 *dirty = true;
                 writer.delete_all_documents()?;
@@ -121,7 +121,7 @@ impl Index {
                     None => Ok(()),
                 }
             })?;
-            inner.view_now().map(|_| ())
+            inner.fresh_snapshot().map(|_| ())
         })
         .await?;
         self.inner.release_later();
@@ -129,10 +129,10 @@ impl Index {
     }
 }
 
-impl Inner {
+impl IndexInner {
     /// Checks documents and finds the passages that need a vector. Takes the writer first: better
     /// to learn that somebody else has it before the work than after.
-    fn prepare(&self, documents: Vec<IndexedDocument>) -> Result<Ready, IndexError> {
+    fn prepare(&self, documents: Vec<IndexedDocument>) -> Result<PreparedDocuments, IndexError> {
         for document in &documents {
             check_document(document)?;
         }
@@ -140,25 +140,25 @@ impl Inner {
         let keys: Vec<Vec<u64>> = documents.iter().map(keys).collect();
         let mut wanted = Vec::new();
         if let Some(vectors) = &self.vectors {
-            let headings = self.options.analysis.embed_headings;
+            let headings = self.options.analyzer.embed_headings;
             let flat: Vec<u64> = keys.iter().flatten().copied().collect();
-            let mut unknown = vectors.unknown(&flat)?.into_iter();
+            let mut unknown = vectors.missing_keys(&flat)?.into_iter();
             for (document, keys) in documents.iter().zip(&keys) {
                 let passages = document.passages.iter().zip(keys).zip(unknown.by_ref());
                 let needed = passages.filter(|(_, unknown)| *unknown);
                 wanted.extend(needed.map(|((passage, key), _)| {
-                    (*key, embedded(&document.title, passage, headings))
+                    (*key, embedding_text(&document.title, passage, headings))
                 }));
             }
         }
-        Ok(Ready {
+        Ok(PreparedDocuments {
             documents,
             keys,
-            wanted,
+            to_embed: wanted,
         })
     }
 
-    pub(crate) fn keep(&self, made: &Made) -> Result<(), IndexError> {
+    pub(crate) fn store_vectors(&self, made: &NewVectors) -> Result<(), IndexError> {
         match &self.vectors {
             Some(vectors) if !made.rows.is_empty() => vectors.add(&made.rows, made.dimensions),
             _ => Ok(()),
@@ -178,9 +178,9 @@ impl Inner {
 }
 
 /// As many vectors as the embedder gives without being waited for.
-async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) -> Made {
-    let mut made = Made::default();
-    let until = Instant::now() + PATIENCE;
+async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) -> NewVectors {
+    let mut made = NewVectors::default();
+    let until = Instant::now() + EMBED_TIMEOUT;
     for batch in wanted.chunks(embedder.batch().max(1)) {
         let one = embed_batch(embedder, batch, &mut made);
         let Ok(one) = tokio::time::timeout_at(until, one).await else {
@@ -197,16 +197,16 @@ async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) 
 }
 
 /// Putting texts in waits so long for their vectors.
-const PATIENCE: Duration = Duration::from_secs(5);
+const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes the vectors of one batch, all or none.
 pub(crate) async fn embed_batch(
     embedder: &Arc<dyn Embedder>,
     batch: &[(u64, String)],
-    made: &mut Made,
+    made: &mut NewVectors,
 ) -> Result<(), EmbedError> {
     let texts: Vec<String> = batch.iter().map(|(_, text)| text.clone()).collect();
-    let vectors = embedder.embed(&texts, Embedding::Passage).await?;
+    let vectors = embedder.embed(&texts, EmbeddingPurpose::Passage).await?;
     let dimensions = check_vectors(&vectors, texts.len())?;
     if made.dimensions != 0 && made.dimensions != dimensions {
         return Err(EmbedError::Malformed {
@@ -217,7 +217,7 @@ pub(crate) async fn embed_batch(
     for ((key, _), vector) in batch.iter().zip(vectors) {
         // A text without direction (no known word in it) is near to nothing, but has its row: it
         // would be asked for again and again otherwise.
-        let row = quantise(&vector).unwrap_or_else(|| Quantised {
+        let row = quantize(&vector).unwrap_or_else(|| QuantizedVector {
             scale: 0.0,
             values: vec![0; dimensions],
         });

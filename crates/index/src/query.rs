@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Filter, Passage, Reranker};
+use crate::{IndexFilter, Passage, Reranker};
 
 /// Which side of the index answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub struct Query {
     /// Which side answers.
     pub mode: SearchMode,
     /// Which documents may be found.
-    pub filter: Filter,
+    pub filter: IndexFilter,
     /// How the sides are fused.
     pub fusion: Fusion,
     /// Who has a second look at the best.
@@ -90,7 +90,7 @@ impl Default for Query {
             text: String::new(),
             k: 10,
             mode: SearchMode::Hybrid,
-            filter: Filter::All,
+            filter: IndexFilter::All,
             fusion: Fusion::default(),
             reranker: None,
             rerank_candidates: 30,
@@ -100,20 +100,20 @@ impl Default for Query {
 
 /// The answer to a question, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hits {
+pub struct PassageHits {
     /// The passages.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<PassageHit>,
     /// Which side really answered.
     pub mode: SearchMode,
     /// What the asker should know, such as vectors still being made.
     pub notes: Vec<String>,
     /// How long the parts took.
-    pub took: Times,
+    pub timings: SearchTimings,
 }
 
 /// A passage that was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hit {
+pub struct PassageHit {
     /// The id of its document.
     pub document: String,
     /// The passage.
@@ -134,7 +134,7 @@ pub struct Hit {
 
 /// How long the parts of a search took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct SearchTimings {
     /// Making the question's vector.
     pub embed: Duration,
     /// Finding by words.

@@ -3,23 +3,23 @@
 use std::time::Duration;
 
 use crate::EmbedError;
-use crate::embed::Embedding;
+use crate::embed::EmbeddingPurpose;
 use crate::index::Index;
-use crate::limits::{QUERY_BYTES, cut};
+use crate::limits::{QUERY_BYTES, truncate_bytes};
 use crate::put::check_vectors;
-use crate::vectors::{Quantised, quantise};
+use crate::vectors::{QuantizedVector, quantize};
 
 impl Index {
     pub(crate) async fn query_vector(
         &self,
         text: &str,
         notes: &mut Vec<String>,
-    ) -> Option<Quantised> {
-        let texts = [cut(text, QUERY_BYTES).to_owned()];
-        let made = self.embed(&texts, Embedding::Query).await;
-        made_or_noted(made, notes)?
+    ) -> Option<QuantizedVector> {
+        let texts = [truncate_bytes(text, QUERY_BYTES).to_owned()];
+        let made = self.embed(&texts, EmbeddingPurpose::Query).await;
+        vector_or_note(made, notes)?
             .first()
-            .and_then(|vector| quantise(vector))
+            .and_then(|vector| quantize(vector))
     }
 
     /// The direction the texts' vectors have in common.
@@ -27,28 +27,28 @@ impl Index {
         &self,
         texts: &[String],
         notes: &mut Vec<String>,
-    ) -> Option<Quantised> {
-        let made = self.embed(texts, Embedding::Passage).await;
-        let vectors = made_or_noted(made, notes)?;
+    ) -> Option<QuantizedVector> {
+        let made = self.embed(texts, EmbeddingPurpose::Passage).await;
+        let vectors = vector_or_note(made, notes)?;
         let mut middle = vec![0.0; vectors.first()?.len()];
-        for vector in vectors.iter().filter_map(|vector| quantise(vector)) {
+        for vector in vectors.iter().filter_map(|vector| quantize(vector)) {
             for (sum, value) in middle.iter_mut().zip(&vector.values) {
                 *sum += f32::from(*value) * vector.scale;
             }
         }
-        quantise(&middle)
+        quantize(&middle)
     }
 
     async fn embed(
         &self,
         texts: &[String],
-        what: Embedding,
+        what: EmbeddingPurpose,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let Some(embedder) = &self.inner.options.embedder else {
             return Ok(None);
         };
-        let rest = &self.inner.rest;
-        if rest.is_on() {
+        let rest = &self.inner.cooldown;
+        if rest.is_active() {
             return Err(unavailable(
                 "it was too slow a moment ago and is left alone",
             ));
@@ -63,16 +63,16 @@ impl Index {
             check_vectors(&vectors, texts.len())?;
             Ok(Some(vectors))
         };
-        let made = tokio::time::timeout(PATIENCE, made).await;
+        let made = tokio::time::timeout(EMBED_TIMEOUT, made).await;
         made.unwrap_or_else(|_| {
-            rest.begin();
+            rest.start();
             Err(unavailable("it took too long for a question"))
         })
     }
 }
 
 /// Who asks waits so long for a vector; then words alone must do.
-const PATIENCE: Duration = Duration::from_millis(2_500);
+const EMBED_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 fn unavailable(reason: &str) -> EmbedError {
     EmbedError::Unavailable {
@@ -80,7 +80,7 @@ fn unavailable(reason: &str) -> EmbedError {
     }
 }
 
-fn made_or_noted(
+fn vector_or_note(
     made: Result<Option<Vec<Vec<f32>>>, EmbedError>,
     notes: &mut Vec<String>,
 ) -> Option<Vec<Vec<f32>>> {

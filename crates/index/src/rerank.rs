@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{EmbedError, Hit, Hits, Query};
+use crate::{EmbedError, PassageHit, PassageHits, Query};
 
 /// The order is waited for so long; then it stays what it was.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RERANK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Has the reranker order the hits; as they were if it fails.
-pub(crate) async fn rerank(query: &Query, hits: &mut Hits) {
+pub(crate) async fn rerank(query: &Query, hits: &mut PassageHits) {
     let Some(reranker) = &query.reranker else {
         return;
     };
@@ -24,7 +24,7 @@ pub(crate) async fn rerank(query: &Query, hits: &mut Hits) {
         return;
     }
     let name = reranker.name();
-    let asked = tokio::time::timeout(PATIENCE, reranker.rerank(&query.text, &texts)).await;
+    let asked = tokio::time::timeout(RERANK_TIMEOUT, reranker.rerank(&query.text, &texts)).await;
     let asked = asked.unwrap_or_else(|_| {
         Err(EmbedError::Unavailable {
             reason: "it took too long".to_owned(),
@@ -37,7 +37,7 @@ pub(crate) async fn rerank(query: &Query, hits: &mut Hits) {
             }
             // What it did not see stays behind what it did, in the order it was.
             hits.hits.sort_by(|left, right| {
-                let score = |hit: &Hit| hit.rerank_score.unwrap_or(-1.0);
+                let score = |hit: &PassageHit| hit.rerank_score.unwrap_or(-1.0);
                 score(right).total_cmp(&score(left))
             });
         }
@@ -47,5 +47,5 @@ pub(crate) async fn rerank(query: &Query, hits: &mut Hits) {
         )),
         Err(error) => hits.notes.push(format!("not reranked by {name}: {error}")),
     }
-    hits.took.rerank = began.elapsed();
+    hits.timings.rerank = began.elapsed();
 }

@@ -7,21 +7,22 @@ use std::{
 };
 
 /// How long it is left alone.
-const A_WHILE: Duration = Duration::from_secs(20);
+const COOLDOWN_TIME: Duration = Duration::from_secs(20);
 
 /// Until when an embedder is left alone.
 #[derive(Debug, Default)]
-pub(crate) struct Rest(Mutex<Option<Instant>>);
+pub(crate) struct Cooldown(Mutex<Option<Instant>>);
 
-impl Rest {
+impl Cooldown {
     /// Whether it is left alone now.
-    pub(crate) fn is_on(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         let until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
 
     /// It was too slow just now.
-    pub(crate) fn begin(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + A_WHILE);
+    pub(crate) fn start(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Instant::now() + COOLDOWN_TIME);
     }
 }

@@ -5,24 +5,24 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 /// Words of as many letters are noise: hashes, addresses, tables run together.
-const ENDLESS: usize = 64;
+const MAX_WORD_CHARS: usize = 64;
 
 /// Cuts text into runs of letters and digits.
 #[derive(Clone, Default)]
-pub(crate) struct Runs {
+pub(crate) struct UnicodeTokenizer {
     token: Token,
 }
 
-impl Tokenizer for Runs {
-    type TokenStream<'a> = RunsOf<'a>;
+impl Tokenizer for UnicodeTokenizer {
+    type TokenStream<'a> = UnicodeTokenStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> RunsOf<'a> {
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> UnicodeTokenStream<'a> {
         self.token.reset();
-        RunsOf {
+        UnicodeTokenStream {
             rest: text,
             dense: String::new(),
-            at: 0,
-            before: None,
+            position: 0,
+            previous: None,
             pair: None,
             token: &mut self.token,
         }
@@ -30,13 +30,13 @@ impl Tokenizer for Runs {
 }
 
 /// The runs of one text.
-pub(crate) struct RunsOf<'a> {
+pub(crate) struct UnicodeTokenStream<'a> {
     rest: &'a str,
     /// A run of writing without spaces, and how far it was handed over.
     dense: String,
-    at: usize,
+    position: usize,
     /// Where the letter before starts.
-    before: Option<usize>,
+    previous: Option<usize>,
     /// Where two neighbours start and end that are to come next.
     pair: Option<(usize, usize)>,
     token: &'a mut Token,
@@ -44,7 +44,7 @@ pub(crate) struct RunsOf<'a> {
 
 /// What a character is to a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum CharClass {
     /// A letter or digit of writing with spaces.
     Letter,
     /// One of writing without.
@@ -52,17 +52,17 @@ enum Part {
     /// Belongs to the letter before it.
     Mark,
     /// Not there.
-    Unseen,
+    Ignored,
     /// Ends a run.
-    Gap,
+    Separator,
 }
 
-fn part(it: char) -> Part {
+fn char_class(it: char) -> CharClass {
     if it.is_ascii() {
         return if it.is_ascii_alphanumeric() {
-            Part::Letter
+            CharClass::Letter
         } else {
-            Part::Gap
+            CharClass::Separator
         };
     }
     match it {
@@ -72,11 +72,11 @@ fn part(it: char) -> Part {
         | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2064}'
-        | '\u{feff}' => Part::Unseen,
-        _ if is_mark(it) => Part::Mark,
-        _ if is_dense(it) => Part::Dense,
-        _ if it.is_alphanumeric() => Part::Letter,
-        _ => Part::Gap,
+        | '\u{feff}' => CharClass::Ignored,
+        _ if is_mark(it) => CharClass::Mark,
+        _ if is_dense(it) => CharClass::Dense,
+        _ if it.is_alphanumeric() => CharClass::Letter,
+        _ => CharClass::Separator,
     }
 }
 
@@ -125,10 +125,10 @@ fn is_accent(it: char) -> bool {
 }
 
 /// The one form of a run, however it was written. Letters keep their case.
-fn folded(run: &str) -> String {
+fn fold_run(run: &str) -> String {
     let plain = run
         .chars()
-        .filter(|it| part(*it) != Part::Unseen)
+        .filter(|it| char_class(*it) != CharClass::Ignored)
         .nfkd()
         .filter(|it| !is_accent(*it));
     plain
@@ -137,15 +137,15 @@ fn folded(run: &str) -> String {
         .collect()
 }
 
-impl<'a> RunsOf<'a> {
+impl<'a> UnicodeTokenStream<'a> {
     /// The next run, and what it is of.
-    fn next_run(&mut self) -> Option<(&'a str, Part)> {
-        let starts = |it: char| matches!(part(it), Part::Letter | Part::Dense);
+    fn next_run(&mut self) -> Option<(&'a str, CharClass)> {
+        let starts = |it: char| matches!(char_class(it), CharClass::Letter | CharClass::Dense);
         let rest = self.rest.get(self.rest.find(starts)?..)?;
-        let kind = part(rest.chars().next()?);
+        let kind = char_class(rest.chars().next()?);
         let ends = |it: char| {
-            let part = part(it);
-            part != kind && !matches!(part, Part::Mark | Part::Unseen)
+            let part = char_class(it);
+            part != kind && !matches!(part, CharClass::Mark | CharClass::Ignored)
         };
         let (run, rest) = rest.split_at_checked(rest.find(ends).unwrap_or(rest.len()))?;
         self.rest = rest;
@@ -157,12 +157,15 @@ impl<'a> RunsOf<'a> {
         let (start, end) = if let Some(pair) = self.pair.take() {
             pair
         } else {
-            let rest = self.dense.get(self.at..).unwrap_or_default();
+            let rest = self.dense.get(self.position..).unwrap_or_default();
             let mut next = rest.char_indices().skip(1);
             let next = next.find(|(_, it)| !is_combining_mark(*it));
-            let letter = (self.at, self.at + next.map_or(rest.len(), |(at, _)| at));
-            self.pair = self.before.map(|before| (before, letter.1));
-            (self.at, self.before) = (letter.1, Some(letter.0));
+            let letter = (
+                self.position,
+                self.position + next.map_or(rest.len(), |(at, _)| at),
+            );
+            self.pair = self.previous.map(|before| (before, letter.1));
+            (self.position, self.previous) = (letter.1, Some(letter.0));
             letter
         };
         if start == end {
@@ -170,18 +173,18 @@ impl<'a> RunsOf<'a> {
             return false;
         }
         let word = self.dense.get(start..end).unwrap_or_default();
-        hand_over(self.token, word);
+        emit_token(self.token, word);
         true
     }
 }
 
-fn hand_over(token: &mut Token, word: &str) {
+fn emit_token(token: &mut Token, word: &str) {
     token.text.clear();
     token.text.push_str(word);
     token.position = token.position.wrapping_add(1);
 }
 
-impl TokenStream for RunsOf<'_> {
+impl TokenStream for UnicodeTokenStream<'_> {
     fn advance(&mut self) -> bool {
         loop {
             if self.next_dense() {
@@ -190,18 +193,18 @@ impl TokenStream for RunsOf<'_> {
             let Some((run, kind)) = self.next_run() else {
                 return false;
             };
-            if kind == Part::Dense {
-                self.dense = folded(run);
-                (self.at, self.before, self.pair) = (0, None, None);
+            if kind == CharClass::Dense {
+                self.dense = fold_run(run);
+                (self.position, self.previous, self.pair) = (0, None, None);
             } else if run.is_ascii() {
-                if run.len() < ENDLESS {
-                    hand_over(self.token, run);
+                if run.len() < MAX_WORD_CHARS {
+                    emit_token(self.token, run);
                     return true;
                 }
             } else {
-                let word = folded(run);
-                if word.chars().count() < ENDLESS {
-                    hand_over(self.token, &word);
+                let word = fold_run(run);
+                if word.chars().count() < MAX_WORD_CHARS {
+                    emit_token(self.token, &word);
                     return true;
                 }
             }

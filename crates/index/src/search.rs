@@ -6,49 +6,51 @@ use std::time::{Duration, Instant};
 
 use tantivy::DocAddress;
 
-use crate::bits::Bits;
-use crate::index::{Index, Inner};
-use crate::join::Rows;
+use crate::bits::BitSet;
+use crate::index::{Index, IndexInner};
+use crate::join::PassageVectors;
 use crate::layout::KEY;
-use crate::limits::{MOST_CANDIDATES, QUERY_BYTES, check_filter, check_k, check_query, cut};
+use crate::limits::{
+    MAX_CANDIDATES, QUERY_BYTES, check_filter, check_k, check_query, truncate_bytes,
+};
 use crate::rerank::rerank;
-use crate::text::{self, Scored};
-use crate::top::settle_ties;
-use crate::vectors::{Quantised, Scan, nearest};
-use crate::view::View;
+use crate::text::{self, ScoredPassage};
+use crate::top::break_ties;
+use crate::vectors::{QuantizedVector, ScanStrategy, nearest};
+use crate::view::IndexSnapshot;
 use crate::{
-    Filter, Fused, Fusion, Hit, Hits, IndexError, Query, Ranking, ScoredRanking, SearchMode, fuse,
-    fuse_adaptive, words,
+    FusedItem, Fusion, IndexError, IndexFilter, PassageHit, PassageHits, Query, Ranking,
+    ScoredRanking, SearchMode, fuse, fuse_adaptive, words,
 };
 
 /// How many telling words stand in for a vector.
-const TELLING_WORDS: usize = 32;
+const MAX_KEY_TERMS: usize = 32;
 /// How many texts are taken together.
-const MOST_TEXTS: usize = 64;
+const MAX_TEXTS: usize = 64;
 
 /// What is looked for.
-struct Sought {
+struct SearchPlan {
     words: Vec<String>,
-    vector: Option<Quantised>,
+    vector: Option<QuantizedVector>,
     /// Whether the words are only asked where the vectors can't be.
     vector_alone: bool,
-    filter: Filter,
+    filter: IndexFilter,
     candidates: usize,
-    keep: usize,
+    limit: usize,
     fusion: Fusion,
 }
 
 /// What both sides found.
 #[derive(Default)]
-struct Found {
-    text: Vec<Scored>,
-    vector: Vec<Scored>,
-    took: (Duration, Duration),
+struct SearchCandidates {
+    text: Vec<ScoredPassage>,
+    vector: Vec<ScoredPassage>,
+    timings: (Duration, Duration),
 }
 
 impl Index {
     /// The passages that answer a question best.
-    pub async fn search(&self, query: &Query) -> Result<Hits, IndexError> {
+    pub async fn search(&self, query: &Query) -> Result<PassageHits, IndexError> {
         let began = Instant::now();
         check_query(query)?;
         let mut notes = Vec::new();
@@ -59,29 +61,31 @@ impl Index {
             }
         };
         let embed = began.elapsed();
-        let words = words::distinct(&query.text, self.inner.options.analysis.query_words);
+        let words = words::distinct_words(&query.text, self.inner.options.analyzer.query_words);
         let keep = match &query.reranker {
             Some(_) => query.k.max(query.rerank_candidates),
             None => query.k,
         };
-        let keep = keep.min(MOST_CANDIDATES);
-        let sought = Sought {
+        let keep = keep.min(MAX_CANDIDATES);
+        let sought = SearchPlan {
             words,
             vector,
             vector_alone: query.mode == SearchMode::Vector,
             filter: query.filter.clone(),
-            candidates: candidates(&query.fusion, keep),
-            keep,
+            candidates: candidate_count(&query.fusion, keep),
+            limit: keep,
             fusion: query.fusion.clone(),
         };
-        let mut hits = self.blocking(move |inner| inner.find(&sought)).await?;
+        let mut hits = self
+            .blocking(move |inner| inner.run_search(&sought))
+            .await?;
         hits.notes.splice(0..0, notes);
         if query.reranker.is_some() {
             rerank(query, &mut hits).await;
         }
         hits.hits.truncate(query.k);
-        hits.took.embed = embed;
-        hits.took.total = began.elapsed();
+        hits.timings.embed = embed;
+        hits.timings.total = began.elapsed();
         Ok(hits)
     }
 
@@ -90,17 +94,17 @@ impl Index {
     pub async fn nearest(
         &self,
         texts: &[String],
-        filter: &Filter,
+        filter: &IndexFilter,
         k: usize,
-    ) -> Result<Hits, IndexError> {
+    ) -> Result<PassageHits, IndexError> {
         let began = Instant::now();
         check_k(k)?;
         check_filter(filter)?;
         let texts: Vec<String> = texts
             .iter()
             .filter(|text| text.chars().any(char::is_alphanumeric))
-            .take(MOST_TEXTS)
-            .map(|text| cut(text, QUERY_BYTES).to_owned())
+            .take(MAX_TEXTS)
+            .map(|text| truncate_bytes(text, QUERY_BYTES).to_owned())
             .collect();
         if texts.is_empty() {
             return Err(IndexError::EmptyQuery);
@@ -110,53 +114,55 @@ impl Index {
         let filter = filter.clone();
         let mut hits = self
             .blocking(move |inner| {
-                let view = inner.view()?;
+                let view = inner.snapshot()?;
                 let vector = vector.filter(|vector| inner.can_use(&view, vector));
                 let words = match &vector {
                     Some(_) => Vec::new(),
-                    None => text::telling(&view.searcher, &inner.layout, &texts, TELLING_WORDS)?,
+                    None => text::key_terms(&view.searcher, &inner.schema, &texts, MAX_KEY_TERMS)?,
                 };
-                inner.find(&Sought {
+                inner.run_search(&SearchPlan {
                     words,
                     vector,
                     vector_alone: true,
                     filter,
                     candidates: k,
-                    keep: k,
+                    limit: k,
                     fusion: Fusion::default(),
                 })
             })
             .await?;
         hits.notes.splice(0..0, notes);
-        hits.took.total = began.elapsed();
+        hits.timings.total = began.elapsed();
         Ok(hits)
     }
 }
 
-fn candidates(fusion: &Fusion, keep: usize) -> usize {
+fn candidate_count(fusion: &Fusion, keep: usize) -> usize {
     let wanted = keep.saturating_mul(fusion.candidates);
     wanted
         .max(fusion.min_candidates)
-        .clamp(keep, MOST_CANDIDATES)
+        .clamp(keep, MAX_CANDIDATES)
 }
 
-impl Inner {
+impl IndexInner {
     /// Whether there are rows this vector can be compared with.
-    fn can_use(&self, view: &View, vector: &Quantised) -> bool {
+    fn can_use(&self, view: &IndexSnapshot, vector: &QuantizedVector) -> bool {
         let rows = view.rows(self).ok().flatten();
-        rows.is_some_and(|rows| rows.with > 0 && rows.set.dimensions == vector.values.len())
+        rows.is_some_and(|rows| rows.joined > 0 && rows.set.dimensions == vector.values.len())
     }
 
-    fn find(self: &Arc<Self>, sought: &Sought) -> Result<Hits, IndexError> {
-        let view = self.view()?;
-        let allowed = crate::filter::allowed(&sought.filter, &view.searcher, &self.layout)?;
+    fn run_search(self: &Arc<Self>, sought: &SearchPlan) -> Result<PassageHits, IndexError> {
+        let view = self.snapshot()?;
+        let allowed =
+            crate::filter::allowed_passages(&sought.filter, &view.searcher, &self.schema)?;
         let mut notes = Vec::new();
         let side = match &sought.vector {
-            Some(vector) => self.vector_side(&view, vector, &mut notes)?,
+            Some(vector) => self.vector_rows(&view, vector, &mut notes)?,
             None => None,
         };
         let words_too = side.is_none() || !sought.vector_alone;
-        let found = self.ask_both(&view, sought, side.as_ref(), allowed.as_deref(), words_too)?;
+        let found =
+            self.find_candidates(&view, sought, side.as_ref(), allowed.as_deref(), words_too)?;
         let mode = match (found.text.is_empty(), side.is_some()) {
             (_, false) => SearchMode::Text,
             (true, true) => SearchMode::Vector,
@@ -165,34 +171,34 @@ impl Inner {
         if words_too && sought.words.is_empty() && !matches!(mode, SearchMode::Vector) {
             notes.push("the question has only words too common or too long to look for".to_owned());
         }
-        let hits = self.fused(&view, sought, &found, mode)?;
-        let mut answer = Hits {
+        let hits = self.fuse_hits(&view, sought, &found, mode)?;
+        let mut answer = PassageHits {
             hits,
             mode,
             notes,
-            ..Hits::default()
+            ..PassageHits::default()
         };
-        (answer.took.text, answer.took.vector) = found.took;
+        (answer.timings.text, answer.timings.vector) = found.timings;
         Ok(answer)
     }
 
     /// The rows to compare with, or a note why there are none.
-    fn vector_side<'a>(
+    fn vector_rows<'a>(
         &self,
-        view: &View,
-        vector: &'a Quantised,
+        view: &IndexSnapshot,
+        vector: &'a QuantizedVector,
         notes: &mut Vec<String>,
-    ) -> Result<Option<(Arc<Rows>, &'a Quantised)>, IndexError> {
+    ) -> Result<Option<(Arc<PassageVectors>, &'a QuantizedVector)>, IndexError> {
         let Some(rows) = view.rows(self)? else {
             return Ok(None);
         };
-        let passages = rows.with + rows.missing;
-        if passages > 0 && (rows.with == 0 || rows.set.dimensions != vector.values.len()) {
+        let passages = rows.joined + rows.missing;
+        if passages > 0 && (rows.joined == 0 || rows.set.dimensions != vector.values.len()) {
             notes.push("the vectors are still being made: searched by words alone".to_owned());
             return Ok(None);
         }
         if rows.missing > 0 {
-            let share = rows.with * 100 / passages.max(1);
+            let share = rows.joined * 100 / passages.max(1);
             notes.push(format!(
                 "vectors are still being made: {share} % of the passages have one"
             ));
@@ -200,14 +206,14 @@ impl Inner {
         Ok(Some((rows, vector)))
     }
 
-    fn ask_both(
+    fn find_candidates(
         &self,
-        view: &View,
-        sought: &Sought,
-        side: Option<&(Arc<Rows>, &Quantised)>,
-        allowed: Option<&[Bits]>,
+        view: &IndexSnapshot,
+        sought: &SearchPlan,
+        side: Option<&(Arc<PassageVectors>, &QuantizedVector)>,
+        allowed: Option<&[BitSet]>,
         words_too: bool,
-    ) -> Result<Found, IndexError> {
+    ) -> Result<SearchCandidates, IndexError> {
         let by_words = || {
             let began = Instant::now();
             let words = if words_too {
@@ -215,11 +221,11 @@ impl Inner {
             } else {
                 &[]
             };
-            let found = text::best(
+            let found = text::top_passages(
                 &view.searcher,
-                &self.layout,
+                &self.schema,
                 words,
-                &self.options.analysis,
+                &self.options.analyzer,
                 allowed,
                 sought.candidates,
             );
@@ -228,10 +234,10 @@ impl Inner {
         let by_vector = || {
             let began = Instant::now();
             let found = side.map_or_else(Vec::new, |(rows, vector)| {
-                let only = rows.only(allowed);
-                let scan = Scan::for_rows(
+                let only = rows.allowed_rows(allowed);
+                let scan = ScanStrategy::for_rows(
                     only.count(),
-                    self.options.analysis.exact_up_to,
+                    self.options.analyzer.exact_up_to,
                     sought.candidates,
                 );
                 let found = nearest(&rows.set, vector, &only, sought.candidates, scan);
@@ -243,50 +249,55 @@ impl Inner {
             (found, began.elapsed())
         };
         let ((text, text_took), (vector, vector_took)) = rayon::join(by_words, by_vector);
-        Ok(Found {
+        Ok(SearchCandidates {
             text: text?,
             vector,
-            took: (text_took, vector_took),
+            timings: (text_took, vector_took),
         })
     }
 
     /// One ranking of what both sides found, with the passages themselves.
-    fn fused(
+    fn fuse_hits(
         &self,
-        view: &View,
-        sought: &Sought,
-        found: &Found,
+        view: &IndexSnapshot,
+        sought: &SearchPlan,
+        found: &SearchCandidates,
         mode: SearchMode,
-    ) -> Result<Vec<Hit>, IndexError> {
-        let (text, vector) = (keyed(view, &found.text)?, keyed(view, &found.vector)?);
-        let mut known: BTreeMap<u64, (DocAddress, Hit)> = BTreeMap::new();
+    ) -> Result<Vec<PassageHit>, IndexError> {
+        let (text, vector) = (
+            rank_candidates(view, &found.text)?,
+            rank_candidates(view, &found.vector)?,
+        );
+        let mut known: BTreeMap<u64, (DocAddress, PassageHit)> = BTreeMap::new();
         for (rank, one) in (1..).zip(&text) {
             let (_, hit) = known
                 .entry(one.key)
-                .or_insert((one.address, Hit::default()));
+                .or_insert((one.address, PassageHit::default()));
             (hit.text_score, hit.text_rank) = (Some(one.score), Some(rank));
         }
         for (rank, one) in (1..).zip(&vector) {
             let (_, hit) = known
                 .entry(one.key)
-                .or_insert((one.address, Hit::default()));
+                .or_insert((one.address, PassageHit::default()));
             (hit.similarity, hit.vector_rank) = (Some(one.score), Some(rank));
         }
-        let alone = |side: &[Keyed]| side.iter().map(|one| (one.key, None)).collect();
+        let alone = |side: &[RankedCandidate]| side.iter().map(|one| (one.key, None)).collect();
         let order: Vec<(u64, Option<f32>)> = match mode {
             SearchMode::Text => alone(&text),
             SearchMode::Vector => alone(&vector),
             SearchMode::Hybrid => {
-                let fused = self.of_both(view, sought, &text, &vector)?.into_iter();
+                let fused = self
+                    .fuse_rankings(view, sought, &text, &vector)?
+                    .into_iter();
                 fused.map(|one| (one.item, Some(one.score))).collect()
             }
         };
-        let mut hits = Vec::with_capacity(sought.keep.min(order.len()));
-        for (key, score) in order.into_iter().take(sought.keep) {
+        let mut hits = Vec::with_capacity(sought.limit.min(order.len()));
+        for (key, score) in order.into_iter().take(sought.limit) {
             let Some((address, mut hit)) = known.remove(&key) else {
                 continue;
             };
-            let kept = self.layout.read(&view.searcher.doc(address)?)?;
+            let kept = self.schema.read(&view.searcher.doc(address)?)?;
             hit.document = kept.document;
             hit.passage = kept.passage;
             hit.score = score
@@ -301,17 +312,18 @@ impl Inner {
     }
 
     /// The two rankings as one.
-    fn of_both(
+    fn fuse_rankings(
         &self,
-        view: &View,
-        sought: &Sought,
-        text: &[Keyed],
-        vector: &[Keyed],
-    ) -> Result<Vec<Fused<u64>>, IndexError> {
+        view: &IndexSnapshot,
+        sought: &SearchPlan,
+        text: &[RankedCandidate],
+        vector: &[RankedCandidate],
+    ) -> Result<Vec<FusedItem<u64>>, IndexError> {
         let fusion = &sought.fusion;
         let (text_weight, vector_weight) = (fusion.text_weight, fusion.vector_weight);
         if !fusion.adaptive {
-            let keys = |side: &[Keyed]| side.iter().map(|one| one.key).collect::<Vec<_>>();
+            let keys =
+                |side: &[RankedCandidate]| side.iter().map(|one| one.key).collect::<Vec<_>>();
             let sides = [(text_weight, keys(text)), (vector_weight, keys(vector))];
             let rankings = sides.each_ref().map(|(weight, items)| Ranking {
                 weight: *weight,
@@ -319,14 +331,14 @@ impl Inner {
             });
             return Ok(fuse(&rankings, fusion.rank_constant));
         }
-        let covered = text::covered(
+        let covered = text::query_coverage(
             &view.searcher,
-            &self.layout,
+            &self.schema,
             &sought.words,
-            &self.options.analysis,
+            &self.options.analyzer,
             text.first().map_or(0.0, |best| best.score),
         )?;
-        let scored = |side: &[Keyed]| {
+        let scored = |side: &[RankedCandidate]| {
             let side = side.iter().map(|one| (one.key, one.score));
             side.collect::<Vec<_>>()
         };
@@ -341,28 +353,31 @@ impl Inner {
 }
 
 /// A passage that one side found.
-struct Keyed {
+struct RankedCandidate {
     key: u64,
     score: f32,
     address: DocAddress,
 }
 
 /// What a side found, in an order that depends on the passages alone and not on where they lie.
-fn keyed(view: &View, found: &[Scored]) -> Result<Vec<Keyed>, IndexError> {
+fn rank_candidates(
+    view: &IndexSnapshot,
+    found: &[ScoredPassage],
+) -> Result<Vec<RankedCandidate>, IndexError> {
     let mut keyed = Vec::with_capacity(found.len());
     for (score, address) in found {
-        keyed.push(Keyed {
-            key: key_of(view, *address)?,
+        keyed.push(RankedCandidate {
+            key: passage_key(view, *address)?,
             score: *score,
             address: *address,
         });
     }
-    settle_ties(&mut keyed, |one| one.score, |one| one.key);
+    break_ties(&mut keyed, |one| one.score, |one| one.key);
     Ok(keyed)
 }
 
-fn key_of(view: &View, address: DocAddress) -> Result<u64, IndexError> {
+fn passage_key(view: &IndexSnapshot, address: DocAddress) -> Result<u64, IndexError> {
     let segment = view.searcher.segment_reader(address.segment_ord);
     let key = segment.fast_fields().u64(KEY)?.first(address.doc_id);
-    key.ok_or_else(|| IndexError::damaged("a passage has no key"))
+    key.ok_or_else(|| IndexError::corrupt("a passage has no key"))
 }

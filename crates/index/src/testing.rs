@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use sha2::{Digest, Sha256};
 
-use crate::{EmbedError, Embedder, Embedding};
+use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
 /// Makes vectors from the words of a text: texts that share words are near to each other.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Embedder for HashingEmbedder {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        _: Embedding,
+        _: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         let vectors = texts.iter().map(|text| self.vector(text)).collect();
         ready(Ok(vectors)).boxed()

@@ -6,17 +6,17 @@ use tantivy::query::{
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Score, Searcher, Term};
 
-use crate::bits::Bits;
-use crate::layout::Layout;
-use crate::top::Top;
-use crate::{Analysis, IndexError, words};
+use crate::bits::BitSet;
+use crate::layout::PassageSchema;
+use crate::top::TopK;
+use crate::{AnalyzerOptions, IndexError, words};
 
 /// What a word that fills a passage scores at the most, as a multiple of its rarity: one and the
 /// k1 of BM25.
-const MOST_OF_A_WORD: f64 = 2.2;
+const MAX_TERM_SCORE: f64 = 2.2;
 
 /// A passage and its score.
-pub(crate) type Scored = (f32, DocAddress);
+pub(crate) type ScoredPassage = (f32, DocAddress);
 
 pub(crate) fn pack(address: DocAddress) -> u64 {
     u64::from(address.segment_ord) << 32 | u64::from(address.doc_id)
@@ -28,20 +28,20 @@ pub(crate) fn unpack(packed: u64) -> DocAddress {
 }
 
 /// The `k` passages that fit the words best, any of which will do.
-pub(crate) fn best(
+pub(crate) fn top_passages(
     searcher: &Searcher,
-    layout: &Layout,
+    layout: &PassageSchema,
     words: &[String],
-    analysis: &Analysis,
-    allowed: Option<&[Bits]>,
+    analysis: &AnalyzerOptions,
+    allowed: Option<&[BitSet]>,
     k: usize,
-) -> Result<Vec<Scored>, IndexError> {
+) -> Result<Vec<ScoredPassage>, IndexError> {
     if words.is_empty() {
         return Ok(Vec::new());
     }
     let query = any_of(layout, words, analysis.title_boost);
     let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
-    let mut top = Top::new(k);
+    let mut top = TopK::new(k);
     for (number, segment) in searcher.segment_readers().iter().enumerate() {
         let segment_ord = u32::try_from(number).unwrap_or(u32::MAX);
         let allowed = allowed.and_then(|allowed| allowed.get(number));
@@ -65,7 +65,7 @@ pub(crate) fn best(
         .collect())
 }
 
-fn any_of(layout: &Layout, words: &[String], title_boost: f32) -> BooleanQuery {
+fn any_of(layout: &PassageSchema, words: &[String], title_boost: f32) -> BooleanQuery {
     let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::with_capacity(words.len() * 2);
     for word in words {
         let term = |field| {
@@ -83,11 +83,11 @@ fn any_of(layout: &Layout, words: &[String], title_boost: f32) -> BooleanQuery {
 
 /// How much of the question a passage of this score has: its score as a share of the most that the
 /// words could score, those that are nowhere included.
-pub(crate) fn covered(
+pub(crate) fn query_coverage(
     searcher: &Searcher,
-    layout: &Layout,
+    layout: &PassageSchema,
     words: &[String],
-    analysis: &Analysis,
+    analysis: &AnalyzerOptions,
     score: f32,
 ) -> Result<f32, IndexError> {
     let passages = searcher.total_num_docs()? as f64;
@@ -97,7 +97,7 @@ pub(crate) fn covered(
         for (field, boost) in fields.into_iter().filter(|(_, boost)| *boost > 0.0) {
             let having = searcher.doc_freq(&Term::from_field_text(field, word))? as f64;
             let rarity = (1.0 + (passages - having + 0.5) / (having + 0.5)).ln();
-            most += f64::from(boost) * rarity * MOST_OF_A_WORD;
+            most += f64::from(boost) * rarity * MAX_TERM_SCORE;
         }
     }
     #[expect(clippy::cast_possible_truncation, reason = "a number between 0 and 1")]
@@ -110,14 +110,14 @@ pub(crate) fn covered(
 }
 
 /// The words of the texts that tell most about them: the rarest that are in the index at all.
-pub(crate) fn telling(
+pub(crate) fn key_terms(
     searcher: &Searcher,
-    layout: &Layout,
+    layout: &PassageSchema,
     texts: &[String],
     most: usize,
 ) -> Result<Vec<String>, IndexError> {
     let mut counted = Vec::new();
-    for word in words::distinct(&texts.join("\n"), usize::MAX) {
+    for word in words::distinct_words(&texts.join("\n"), usize::MAX) {
         let passages = searcher.doc_freq(&Term::from_field_text(layout.body, &word))?;
         if passages > 0 {
             counted.push((passages, word));

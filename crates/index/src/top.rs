@@ -1,9 +1,9 @@
 //! Keeping the best few of many, in an order that does not change from one time to the next.
 
 /// The best `k` of what it was shown: highest score first, then lowest number.
-pub(crate) struct Top {
+pub(crate) struct TopK {
     k: usize,
-    kept: Vec<(f32, u64)>,
+    entries: Vec<(f32, u64)>,
     threshold: f32,
 }
 
@@ -14,11 +14,11 @@ fn order(left: &(f32, u64), right: &(f32, u64)) -> std::cmp::Ordering {
         .then_with(|| left.1.cmp(&right.1))
 }
 
-impl Top {
+impl TopK {
     pub(crate) fn new(k: usize) -> Self {
         Self {
             k: k.max(1),
-            kept: Vec::with_capacity(k.clamp(1, 4096) * 2),
+            entries: Vec::with_capacity(k.clamp(1, 4096) * 2),
             threshold: f32::NEG_INFINITY,
         }
     }
@@ -33,24 +33,24 @@ impl Top {
         if score < self.threshold || score.is_nan() {
             return;
         }
-        self.kept.push((score, number));
-        if self.kept.len() >= self.k * 2 {
+        self.entries.push((score, number));
+        if self.entries.len() >= self.k * 2 {
             self.shrink();
         }
     }
 
     /// Twice as many as wanted are kept and cut at once: cheaper than keeping them in order.
     fn shrink(&mut self) {
-        if self.kept.len() <= self.k {
+        if self.entries.len() <= self.k {
             return;
         }
-        let (_, worst, _) = self.kept.select_nth_unstable_by(self.k - 1, order);
+        let (_, worst, _) = self.entries.select_nth_unstable_by(self.k - 1, order);
         self.threshold = worst.0;
-        self.kept.truncate(self.k);
+        self.entries.truncate(self.k);
     }
 
     pub(crate) fn merge(mut self, other: Self) -> Self {
-        for (score, number) in other.kept {
+        for (score, number) in other.entries {
             self.push(score, number);
         }
         self
@@ -58,19 +58,19 @@ impl Top {
 
     pub(crate) fn into_sorted(mut self) -> Vec<(f32, u64)> {
         self.shrink();
-        self.kept.sort_unstable_by(order);
-        self.kept
+        self.entries.sort_unstable_by(order);
+        self.entries
     }
 }
 
 /// Scores this near, as a share of themselves, are equal: the same sum added up in another order.
-const SAME: f32 = 2e-6;
+const TIE_TOLERANCE: f32 = 2e-6;
 
 /// Puts items of equal score in the order of their keys, in a list that is in the order of scores.
-pub(crate) fn settle_ties<T>(ranked: &mut [T], score: impl Fn(&T) -> f32, key: impl Fn(&T) -> u64) {
+pub(crate) fn break_ties<T>(ranked: &mut [T], score: impl Fn(&T) -> f32, key: impl Fn(&T) -> u64) {
     let same = |left: &T, right: &T| {
         let (left, right) = (score(left), score(right));
-        (left - right).abs() <= SAME * left.abs()
+        (left - right).abs() <= TIE_TOLERANCE * left.abs()
     };
     for ties in ranked.chunk_by_mut(same) {
         ties.sort_by_key(&key);
@@ -81,12 +81,12 @@ pub(crate) fn settle_ties<T>(ranked: &mut [T], score: impl Fn(&T) -> f32, key: i
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Top, order, settle_ties};
+    use super::{TopK, break_ties, order};
 
     #[test]
     fn ties_are_settled_by_key_even_when_sums_differ_in_the_last_digit() {
         let settled = |mut ranked: Vec<(f32, u64)>| {
-            settle_ties(&mut ranked, |one| one.0, |one| one.1);
+            break_ties(&mut ranked, |one| one.0, |one| one.1);
             ranked.into_iter().map(|(_, key)| key).collect::<Vec<_>>()
         };
         let ranked = vec![(9.0, 7), (5.000_001, 3), (5.0, 1), (5.0, 2), (4.999, 0)];
@@ -108,7 +108,7 @@ mod tests {
                 .enumerate()
                 .map(|(number, score)| (f32::from(*score), number as u64))
                 .collect();
-            let (mut left, mut right) = (Top::new(k), Top::new(k));
+            let (mut left, mut right) = (TopK::new(k), TopK::new(k));
             for (place, (score, number)) in all.iter().enumerate() {
                 let side = if place < cut { &mut left } else { &mut right };
                 side.push(*score, *number);

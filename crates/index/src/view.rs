@@ -7,30 +7,33 @@ use std::time::{Duration, Instant};
 use tantivy::{Directory, Searcher};
 
 use crate::IndexError;
-use crate::index::Inner;
-use crate::join::Rows;
+use crate::index::IndexInner;
+use crate::join::PassageVectors;
 
 /// How old what is seen may be before the files are looked at again.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const REFRESH_INTERVAL: Duration = Duration::from_millis(200);
 const META: &str = "meta.json";
 
 /// The index at one moment.
-pub(crate) struct View {
+pub(crate) struct IndexSnapshot {
     pub searcher: Searcher,
     /// The text index's own account of itself, as it was then.
     meta: Vec<u8>,
     vectors: (u32, u32),
-    rows: OnceLock<Result<Arc<Rows>, IndexError>>,
+    rows: OnceLock<Result<Arc<PassageVectors>, IndexError>>,
 }
 
-impl View {
+impl IndexSnapshot {
     /// Passages and vectors, joined the first time somebody asks.
-    pub(crate) fn rows(&self, inner: &Inner) -> Result<Option<Arc<Rows>>, IndexError> {
+    pub(crate) fn rows(
+        &self,
+        inner: &IndexInner,
+    ) -> Result<Option<Arc<PassageVectors>>, IndexError> {
         let Some(vectors) = &inner.vectors else {
             return Ok(None);
         };
         let rows = self.rows.get_or_init(|| {
-            let rows = inner.joiner.join(&self.searcher, vectors)?;
+            let rows = inner.vector_joiner.join(&self.searcher, vectors)?;
             Ok(Arc::new(rows))
         });
         rows.clone().map(Some)
@@ -38,41 +41,44 @@ impl View {
 }
 
 /// The view of now and when it was looked for.
-pub(crate) struct Seen {
-    view: Arc<View>,
-    at: Instant,
+pub(crate) struct CachedSnapshot {
+    snapshot: Arc<IndexSnapshot>,
+    taken_at: Instant,
 }
 
-impl Inner {
+impl IndexInner {
     /// The index as it is now, or was a moment ago.
-    pub(crate) fn view(&self) -> Result<Arc<View>, IndexError> {
-        self.look(LOOK_AGAIN)
+    pub(crate) fn snapshot(&self) -> Result<Arc<IndexSnapshot>, IndexError> {
+        self.load_snapshot(REFRESH_INTERVAL)
     }
 
     /// The index as it is now.
-    pub(crate) fn view_now(&self) -> Result<Arc<View>, IndexError> {
-        self.look(Duration::ZERO)
+    pub(crate) fn fresh_snapshot(&self) -> Result<Arc<IndexSnapshot>, IndexError> {
+        self.load_snapshot(Duration::ZERO)
     }
 
-    fn look(&self, old: Duration) -> Result<Arc<View>, IndexError> {
-        let mut seen = self.seen();
+    fn load_snapshot(&self, old: Duration) -> Result<Arc<IndexSnapshot>, IndexError> {
+        let mut seen = self.cached_snapshot();
         if let Some(seen) = &*seen
-            && seen.at.elapsed() < old
+            && seen.taken_at.elapsed() < old
         {
-            return Ok(Arc::clone(&seen.view));
+            return Ok(Arc::clone(&seen.snapshot));
         }
-        let view = self.newest_view(seen.as_ref().map(|seen| &seen.view))?;
-        *seen = Some(Seen {
-            view: Arc::clone(&view),
-            at: Instant::now(),
+        let view = self.newest_snapshot(seen.as_ref().map(|seen| &seen.snapshot))?;
+        *seen = Some(CachedSnapshot {
+            snapshot: Arc::clone(&view),
+            taken_at: Instant::now(),
         });
         Ok(view)
     }
 
     /// The newest view: the last one if nothing has changed.
-    fn newest_view(&self, last: Option<&Arc<View>>) -> Result<Arc<View>, IndexError> {
+    fn newest_snapshot(
+        &self,
+        last: Option<&Arc<IndexSnapshot>>,
+    ) -> Result<Arc<IndexSnapshot>, IndexError> {
         let read = self.index.directory().atomic_read(Path::new(META));
-        let meta = read.map_err(|error| IndexError::damaged(error.to_string()))?;
+        let meta = read.map_err(|error| IndexError::corrupt(error.to_string()))?;
         let vectors = match &self.vectors {
             Some(vectors) => vectors.version()?,
             None => (0, 0),
@@ -87,7 +93,7 @@ impl Inner {
         if !same_text {
             self.reader.reload()?;
         }
-        Ok(Arc::new(View {
+        Ok(Arc::new(IndexSnapshot {
             searcher: self.reader.searcher(),
             meta,
             vectors,

@@ -8,17 +8,17 @@ use tantivy::tokenizer::{
     TokenizerManager,
 };
 
-use crate::limits::{QUERY_BYTES, cut};
-use crate::runs::Runs;
+use crate::limits::{QUERY_BYTES, truncate_bytes};
+use crate::runs::UnicodeTokenizer;
 
 /// The analyser's name in the index: changes when what it does changes, so that files made before
 /// are refused instead of half matching.
-pub(crate) const ANALYSER: &str = "words-2";
+pub(crate) const ANALYZER: &str = "words-2";
 
 /// English words by their stems, words of other languages as they are written but for accents, and
 /// of writing without spaces each letter and each two neighbours.
-fn analyser() -> TextAnalyzer {
-    let words = TextAnalyzer::builder(Runs::default())
+fn analyzer() -> TextAnalyzer {
+    let words = TextAnalyzer::builder(UnicodeTokenizer::default())
         .filter(LowerCaser)
         .filter(AsciiFoldingFilter)
         .dynamic();
@@ -32,14 +32,14 @@ fn analyser() -> TextAnalyzer {
 
 pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register(ANALYSER, analyser());
+    manager.register(ANALYZER, analyzer());
     manager
 }
 
 /// The distinct words of a text in the order they first come, at most so many of them.
-pub(crate) fn distinct(text: &str, most: usize) -> Vec<String> {
-    let mut analyser = analyser();
-    let mut stream = analyser.token_stream(cut(text, QUERY_BYTES));
+pub(crate) fn distinct_words(text: &str, most: usize) -> Vec<String> {
+    let mut analyser = analyzer();
+    let mut stream = analyser.token_stream(truncate_bytes(text, QUERY_BYTES));
     let mut seen = BTreeSet::new();
     let mut words = Vec::new();
     while words.len() < most && stream.advance() {
@@ -53,24 +53,24 @@ pub(crate) fn distinct(text: &str, most: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::distinct;
+    use super::distinct_words;
 
     #[test]
     fn words_are_stemmed_and_stop_words_left_out() {
-        let words = distinct("The Cells are dividing; a cell divides. Naïve?", 10);
+        let words = distinct_words("The Cells are dividing; a cell divides. Naïve?", 10);
         assert_eq!(words, ["cell", "divid", "naiv"]);
     }
 
     #[test]
     fn no_syntax_is_read() {
-        let words = distinct("title:\"heart\"~2 AND -rate^3 (x OR y) [a TO b]", 20);
+        let words = distinct_words("title:\"heart\"~2 AND -rate^3 (x OR y) [a TO b]", 20);
         assert_eq!(words, ["titl", "heart", "2", "rate", "3", "x", "y", "b"]);
     }
 
     #[test]
     fn only_so_many_distinct_words_are_kept() {
         let text: Vec<String> = (0..500).map(|n| format!("w{n} w{n}")).collect();
-        assert_eq!(distinct(&text.join(" "), 64).len(), 64);
+        assert_eq!(distinct_words(&text.join(" "), 64).len(), 64);
     }
 
     #[test]
@@ -87,22 +87,32 @@ mod tests {
             ("מֶלֶךְ", "מלך"),
             ("İstanbul", "istanbul"),
         ] {
-            assert_eq!(distinct(one, 9), distinct(other, 9), "{one} {other}");
-            assert!(!distinct(one, 9).is_empty(), "{one}");
+            assert_eq!(
+                distinct_words(one, 9),
+                distinct_words(other, 9),
+                "{one} {other}"
+            );
+            assert!(!distinct_words(one, 9).is_empty(), "{one}");
         }
     }
 
     #[test]
     fn words_of_scripts_with_marks_stay_whole() {
-        assert_eq!(distinct("हिन्दी में", 9).len(), 2);
-        assert_eq!(distinct("தமிழ்", 9).len(), 1);
+        assert_eq!(distinct_words("हिन्दी में", 9).len(), 2);
+        assert_eq!(distinct_words("தமிழ்", 9).len(), 1);
     }
 
     #[test]
     fn writing_without_spaces_is_found_by_letters_and_pairs() {
-        assert_eq!(distinct("東京都", 9), ["東", "京", "東京", "都", "京都"]);
-        assert_eq!(distinct("DNA複製x", 9), ["dna", "複", "製", "複製", "x"]);
-        let (ice, hard) = (distinct("น้ำแข็ง", 20), distinct("แข็ง", 20));
+        assert_eq!(
+            distinct_words("東京都", 9),
+            ["東", "京", "東京", "都", "京都"]
+        );
+        assert_eq!(
+            distinct_words("DNA複製x", 9),
+            ["dna", "複", "製", "複製", "x"]
+        );
+        let (ice, hard) = (distinct_words("น้ำแข็ง", 20), distinct_words("แข็ง", 20));
         assert!(
             hard.len() > 2 && hard.iter().all(|it| ice.contains(it)),
             "{ice:?}"
@@ -111,9 +121,9 @@ mod tests {
 
     #[test]
     fn endless_words_are_left_out() {
-        assert_eq!(distinct(&"x".repeat(63), 9).len(), 1);
-        assert!(distinct(&"x".repeat(64), 9).is_empty());
-        assert_eq!(distinct(&"ж".repeat(63), 9).len(), 1);
-        assert!(distinct(&"ж".repeat(64), 9).is_empty());
+        assert_eq!(distinct_words(&"x".repeat(63), 9).len(), 1);
+        assert!(distinct_words(&"x".repeat(64), 9).is_empty());
+        assert_eq!(distinct_words(&"ж".repeat(63), 9).len(), 1);
+        assert!(distinct_words(&"ж".repeat(64), 9).is_empty());
     }
 }

@@ -5,17 +5,17 @@
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 use serde::Serialize;
 
-use crate::{likeness::nearest, span::Span};
+use crate::{likeness::did_you_mean, span::Span};
 
 /// At most this much of the source is drawn on each side of the place, in characters.
-const WINDOW: usize = 90;
+const WINDOW_CHARS: usize = 90;
 /// Names listed when none is near.
-const LISTED: usize = 12;
+const MAX_LISTED_NAMES: usize = 12;
 
 /// Which fault it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Code {
+pub enum DiagnosticCode {
     /// Nothing was written.
     Empty,
     /// The command is JSON, but not one that holds a command.
@@ -58,7 +58,7 @@ pub enum Code {
     UnknownName,
 }
 
-impl Code {
+impl DiagnosticCode {
     /// As shown: `bad-id`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl Code {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Which fault.
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// One sentence.
     pub message: String,
     /// The place.
@@ -108,7 +108,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A fault without more to say.
     pub fn new(
-        code: Code,
+        code: DiagnosticCode,
         span: Span,
         message: impl Into<String>,
         label: impl Into<String>,
@@ -125,54 +125,54 @@ impl Diagnostic {
     }
 
     /// With what could stand there.
-    pub fn expecting<T: Into<String>>(mut self, expected: impl IntoIterator<Item = T>) -> Self {
+    pub fn with_expected<T: Into<String>>(mut self, expected: impl IntoIterator<Item = T>) -> Self {
         self.expected = expected.into_iter().map(Into::into).collect();
         self
     }
 
     /// With what to do.
-    pub fn helping(mut self, help: impl Into<String>) -> Self {
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// With a second place.
-    pub fn beside(mut self, span: Span, label: impl Into<String>) -> Self {
+    pub fn with_secondary_label(mut self, span: Span, label: impl Into<String>) -> Self {
         self.other = Some((span, label.into()));
         self
     }
 
     /// Drawn without colours; `name` says what the source is.
     pub fn render(&self, source: &str, name: &str) -> String {
-        self.draw(source, name, &Renderer::plain())
+        self.render_with(source, name, &Renderer::plain())
     }
 
     /// Drawn with the colours of a terminal.
-    pub fn render_coloured(&self, source: &str, name: &str) -> String {
-        self.draw(source, name, &Renderer::styled())
+    pub fn render_colored(&self, source: &str, name: &str) -> String {
+        self.render_with(source, name, &Renderer::styled())
     }
 
-    fn draw(&self, source: &str, name: &str, renderer: &Renderer) -> String {
-        let window = Window::around(source, self.span);
+    fn render_with(&self, source: &str, name: &str, renderer: &Renderer) -> String {
+        let window = SourceWindow::around_span(source, self.span);
         let mut snippet = Snippet::source(window.text.as_str())
             .line_start(window.line)
             .annotation(
                 AnnotationKind::Primary
-                    .span(window.place(self.span).range())
+                    .span(window.map_span(self.span).range())
                     .label(self.label.as_str()),
             );
         if let Some((span, label)) = &self.other
-            && window.holds(*span)
+            && window.contains(*span)
         {
             snippet = snippet.annotation(
                 AnnotationKind::Context
-                    .span(window.place(*span).range())
+                    .span(window.map_span(*span).range())
                     .label(label.as_str()),
             );
         }
         // Where the line is cut, the drawer would count columns from the cut.
-        let (line, column) = position(source, self.span.start);
-        let cut = window.lead > 0 && line == window.line;
+        let (line, column) = line_and_column(source, self.span.start);
+        let cut = window.prefix_len > 0 && line == window.line;
         if !cut {
             snippet = snippet.path(name);
         }
@@ -199,48 +199,48 @@ impl Diagnostic {
 }
 
 /// The part of a source that is drawn.
-struct Window {
+struct SourceWindow {
     text: String,
     line: usize,
     start: usize,
     end: usize,
     /// Bytes put before what is cut.
-    lead: usize,
+    prefix_len: usize,
 }
 
-impl Window {
-    fn around(source: &str, span: Span) -> Self {
+impl SourceWindow {
+    fn around_span(source: &str, span: Span) -> Self {
         let middle = source.floor_char_boundary(span.start.min(source.len()));
         let (before, after) = source.split_at_checked(middle).unwrap_or((source, ""));
         let start = before
             .char_indices()
             .rev()
-            .nth(WINDOW - 1)
+            .nth(WINDOW_CHARS - 1)
             .map_or(0, |(at, _)| at);
         let end = after
             .char_indices()
-            .nth(WINDOW)
+            .nth(WINDOW_CHARS)
             .map_or(source.len(), |(at, _)| middle + at);
         let lead = if start > 0 { "…" } else { "" };
         let tail = if end < source.len() { "…" } else { "" };
         let shown = source.get(start..end).unwrap_or_default();
         Self {
             text: format!("{lead}{shown}{tail}"),
-            line: position(source, start).0,
+            line: line_and_column(source, start).0,
             start,
             end,
-            lead: lead.len(),
+            prefix_len: lead.len(),
         }
     }
 
-    fn holds(&self, span: Span) -> bool {
+    fn contains(&self, span: Span) -> bool {
         self.start <= span.start && span.end <= self.end
     }
 
     /// Where a place of the source is drawn, cut to what is shown.
-    fn place(&self, span: Span) -> Span {
+    fn map_span(&self, span: Span) -> Span {
         let inside = |at: usize| {
-            let at = at.clamp(self.start, self.end) - self.start + self.lead;
+            let at = at.clamp(self.start, self.end) - self.start + self.prefix_len;
             self.text.floor_char_boundary(at)
         };
         Span::new(inside(span.start), inside(span.end.max(span.start)))
@@ -248,7 +248,7 @@ impl Window {
 }
 
 /// Line and column of an offset, both from one, the column in characters.
-fn position(source: &str, at: usize) -> (usize, usize) {
+fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     let before = source
         .get(..source.floor_char_boundary(at))
         .unwrap_or(source);
@@ -265,25 +265,29 @@ pub fn unknown_name<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
     let known: Vec<&str> = candidates.into_iter().collect();
-    let near = nearest(name, known.iter().copied());
-    let shown: String = name.chars().take(WINDOW).collect();
+    let near = did_you_mean(name, known.iter().copied());
+    let shown: String = name.chars().take(WINDOW_CHARS).collect();
     let label = near.map_or_else(
         || format!("no such {kind}"),
         |near| format!("did you mean `{near}`?"),
     );
     let fault = Diagnostic::new(
-        Code::UnknownName,
+        DiagnosticCode::UnknownName,
         span,
         format!("there is no {kind} `{shown}`"),
         label,
     );
     match near {
-        Some(near) => fault.helping(format!("write `{near}`")),
-        None if known.is_empty() => fault.helping(format!("there is no {kind} at all yet")),
+        Some(near) => fault.with_help(format!("write `{near}`")),
+        None if known.is_empty() => fault.with_help(format!("there is no {kind} at all yet")),
         None => {
-            let listed: Vec<_> = known.iter().take(LISTED).copied().collect();
-            let more = if known.len() > LISTED { ", …" } else { "" };
-            fault.helping(format!("there are: {}{more}", listed.join(", ")))
+            let listed: Vec<_> = known.iter().take(MAX_LISTED_NAMES).copied().collect();
+            let more = if known.len() > MAX_LISTED_NAMES {
+                ", …"
+            } else {
+                ""
+            };
+            fault.with_help(format!("there are: {}{more}", listed.join(", ")))
         }
     }
 }

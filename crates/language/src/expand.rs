@@ -1,15 +1,15 @@
 //! Repeats unrolled, after the sum is known to fit.
 
 use crate::{
-    diagnostic::{Code, Diagnostic},
-    limits::Limits,
+    diagnostic::{Diagnostic, DiagnosticCode},
+    limits::CommandLimits,
     span::Span,
-    tree::{Arrow, Command, Stage, StageKind, Step},
+    tree::{Arrow, CommandStage, CommandStep, CommandTree, StageKind},
 };
 
-impl Command {
+impl CommandTree {
     /// Every step, in the order written.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub fn steps(&self) -> impl Iterator<Item = &CommandStep> {
         self.stages.iter().flat_map(|stage| {
             let (first, second) = match &stage.kind {
                 StageKind::Group(steps) => (steps.as_slice(), [].as_slice()),
@@ -23,38 +23,41 @@ impl Command {
 
     /// The stages with every repeat unrolled: copies of a step that stands alone follow one
     /// another by `-->`, those in a group or branch stand side by side.
-    pub fn expanded(&self, limits: &Limits) -> Result<Vec<Stage>, Box<Diagnostic>> {
+    pub fn expand_repeats(
+        &self,
+        limits: &CommandLimits,
+    ) -> Result<Vec<CommandStage>, Box<Diagnostic>> {
         let mut total = 0_usize;
         for step in self.steps() {
             let count = step.repeat.as_ref().map_or(1, |repeat| repeat.value);
             total = total.saturating_add(count as usize);
             if count > limits.repetitions || total > limits.steps {
                 let place = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
-                return Err(Box::new(too_many(place, limits)));
+                return Err(Box::new(too_many_steps(place, limits)));
             }
         }
-        Ok(self.stages.iter().flat_map(unrolled).collect())
+        Ok(self.stages.iter().flat_map(unroll_stage).collect())
     }
 }
 
 /// The step, or its count, that makes a command too long.
-pub(crate) fn too_many(place: Span, limits: &Limits) -> Diagnostic {
+pub(crate) fn too_many_steps(place: Span, limits: &CommandLimits) -> Diagnostic {
     let steps = limits.steps;
     Diagnostic::new(
-        Code::TooManySteps,
+        DiagnosticCode::TooManySteps,
         place,
         format!("the command has more than {steps} steps"),
         "one too many, repeats counted",
     )
-    .helping("split the command, or repeat less")
+    .with_help("split the command, or repeat less")
 }
 
-fn unrolled(stage: &Stage) -> Vec<Stage> {
+fn unroll_stage(stage: &CommandStage) -> Vec<CommandStage> {
     match &stage.kind {
         StageKind::Group(steps) => match steps.as_slice() {
-            [only] => copies(only)
+            [only] => repeat_step(only)
                 .enumerate()
-                .map(|(number, step)| Stage {
+                .map(|(number, step)| CommandStage {
                     arrow: if number == 0 {
                         stage.arrow
                     } else {
@@ -63,29 +66,29 @@ fn unrolled(stage: &Stage) -> Vec<Stage> {
                     kind: StageKind::Group(vec![step]),
                 })
                 .collect(),
-            _ => vec![Stage {
+            _ => vec![CommandStage {
                 arrow: stage.arrow,
-                kind: StageKind::Group(steps.iter().flat_map(copies).collect()),
+                kind: StageKind::Group(steps.iter().flat_map(repeat_step).collect()),
             }],
         },
         StageKind::Conditional {
             condition,
             then,
             otherwise,
-        } => vec![Stage {
+        } => vec![CommandStage {
             arrow: stage.arrow,
             kind: StageKind::Conditional {
                 condition: condition.clone(),
-                then: then.iter().flat_map(copies).collect(),
-                otherwise: otherwise.iter().flat_map(copies).collect(),
+                then: then.iter().flat_map(repeat_step).collect(),
+                otherwise: otherwise.iter().flat_map(repeat_step).collect(),
             },
         }],
     }
 }
 
-fn copies(step: &Step) -> impl Iterator<Item = Step> {
+fn repeat_step(step: &CommandStep) -> impl Iterator<Item = CommandStep> {
     let count = step.repeat.as_ref().map_or(1, |repeat| repeat.value);
-    let single = Step {
+    let single = CommandStep {
         repeat: None,
         ..step.clone()
     };

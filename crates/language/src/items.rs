@@ -2,28 +2,33 @@
 
 use crate::{
     quote::unquote,
-    scan::{Token, TokenKind, data_tokens},
+    scan::{CommandToken, TokenKind, tokenize_arguments},
     span::{Span, Spanned},
-    tree::Item,
+    tree::ArgumentItem,
 };
 
 /// The pairs and words of raw text, with offsets into it.
-pub(crate) fn cut(raw: &str) -> Vec<Item> {
-    let tokens = data_tokens(raw);
+pub(crate) fn split_items(raw: &str) -> Vec<ArgumentItem> {
+    let tokens = tokenize_arguments(raw);
     let mut items = Vec::new();
     let mut rest = tokens.as_slice();
     while let Some((first, after)) = rest.split_first() {
         rest = match first.kind {
             TokenKind::Blank => after,
-            TokenKind::Name => pair(raw, first, after, &mut items),
-            _ => word(raw, rest, &mut items),
+            TokenKind::Name => parse_pair(raw, first, after, &mut items),
+            _ => parse_word(raw, rest, &mut items),
         };
     }
     items
 }
 
 /// A pair whose name was taken: the sign, and a quoted value or words up to the next name.
-fn pair<'a>(raw: &str, name: &Token, after: &'a [Token], items: &mut Vec<Item>) -> &'a [Token] {
+fn parse_pair<'a>(
+    raw: &str,
+    name: &CommandToken,
+    after: &'a [CommandToken],
+    items: &mut Vec<ArgumentItem>,
+) -> &'a [CommandToken] {
     let (sign, rest) = match after {
         [sign, rest @ ..] if sign.kind == TokenKind::Sign => (sign, rest),
         [_, sign, rest @ ..] => (sign, rest),
@@ -33,12 +38,12 @@ fn pair<'a>(raw: &str, name: &Token, after: &'a [Token], items: &mut Vec<Item>) 
         [blank, rest @ ..] if blank.kind == TokenKind::Blank => rest,
         _ => rest,
     };
-    let name = spanned(raw, name.span);
+    let name = spanned_text(raw, name.span);
     if let [value, rest @ ..] = behind_blank
         && value.kind == TokenKind::Quoted
     {
-        let text = unquote(value.span.of(raw));
-        items.push(Item::Pair {
+        let text = unquote(value.span.slice(raw));
+        items.push(ArgumentItem::Pair {
             name,
             value: Spanned::new(text, value.span),
             quoted: true,
@@ -52,44 +57,54 @@ fn pair<'a>(raw: &str, name: &Token, after: &'a [Token], items: &mut Vec<Item>) 
     let (words, rest) = rest.split_at_checked(count).unwrap_or((rest, &[]));
     let mut filled = words.iter().filter(|token| token.kind != TokenKind::Blank);
     let span = match (filled.next(), filled.next_back()) {
-        (Some(first), Some(last)) => first.span.to(last.span),
+        (Some(first), Some(last)) => first.span.join(last.span),
         (Some(only), None) => only.span,
         _ => Span::new(sign.span.end, sign.span.end),
     };
-    items.push(Item::Pair {
+    items.push(ArgumentItem::Pair {
         name,
-        value: spanned(raw, span),
+        value: spanned_text(raw, span),
         quoted: false,
     });
     rest
 }
 
 /// All that stands together up to the next blank or name.
-fn word<'a>(raw: &str, tokens: &'a [Token], items: &mut Vec<Item>) -> &'a [Token] {
+fn parse_word<'a>(
+    raw: &str,
+    tokens: &'a [CommandToken],
+    items: &mut Vec<ArgumentItem>,
+) -> &'a [CommandToken] {
     let count = tokens
         .iter()
         .position(|token| matches!(token.kind, TokenKind::Blank | TokenKind::Name))
         .unwrap_or(tokens.len());
     let (together, rest) = tokens.split_at_checked(count).unwrap_or((tokens, &[]));
     if let (Some(first), Some(last)) = (together.first(), together.last()) {
-        items.push(Item::Word(spanned(raw, first.span.to(last.span))));
+        items.push(ArgumentItem::Word(spanned_text(
+            raw,
+            first.span.join(last.span),
+        )));
     }
     rest
 }
 
-fn spanned(raw: &str, span: Span) -> Spanned<String> {
-    Spanned::new(span.of(raw).to_owned(), span)
+fn spanned_text(raw: &str, span: Span) -> Spanned<String> {
+    Spanned::new(span.slice(raw).to_owned(), span)
 }
 
 /// The same items with every offset moved.
-pub(crate) fn moved(mut items: Vec<Item>, place: impl Fn(Span) -> Span) -> Vec<Item> {
+pub(crate) fn map_item_spans(
+    mut items: Vec<ArgumentItem>,
+    place: impl Fn(Span) -> Span,
+) -> Vec<ArgumentItem> {
     for item in &mut items {
         match item {
-            Item::Pair { name, value, .. } => {
+            ArgumentItem::Pair { name, value, .. } => {
                 name.span = place(name.span);
                 value.span = place(value.span);
             }
-            Item::Word(word) => word.span = place(word.span),
+            ArgumentItem::Word(word) => word.span = place(word.span),
         }
     }
     items

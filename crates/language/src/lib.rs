@@ -17,13 +17,14 @@ mod span;
 mod tree;
 mod wrapper;
 
-pub use bind::{Bound, Declared, Given, bind};
-pub use diagnostic::{Code, Diagnostic, unknown_name};
-pub use limits::Limits;
-pub use parse::{Parsed, parse};
+pub use bind::{BoundArguments, DeclaredArgument, GivenArgument, bind};
+pub use diagnostic::{Diagnostic, DiagnosticCode, unknown_name};
+pub use limits::CommandLimits;
+pub use parse::{ParsedCommand, parse};
 pub use quote::quote;
-pub use scan::{Token, TokenKind, tokens};
+pub use scan::{CommandToken, TokenKind, tokenize};
 pub use span::{Span, Spanned};
 pub use tree::{
-    Args, Arrow, Command, GateMark, Item, Marks, Modifier, Preset, Stage, StageKind, Step, Verify,
+    ArgumentItem, Arrow, CommandAnnotations, CommandModifier, CommandStage, CommandStep,
+    CommandTree, GateAnnotation, ShellVerify, ShellVerifyPreset, StageKind, StepArgs,
 };

@@ -1,23 +1,26 @@
 //! A tree back to text that reads as the same tree.
 //!
-//! Holds for trees that were read, and for those built of [`Args::json`], [`Args::pairs`] and
-//! [`Args::quoted`]: raw text is written as it is.
+//! Holds for trees that were read, and for those built of [`StepArgs::json`], [`StepArgs::pairs`] and
+//! [`StepArgs::quote_text`]: raw text is written as it is.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use crate::{
-    quote::{QUOTES, quote_with},
-    scan::{TokenKind, data_tokens},
-    tree::{Args, Arrow, Command, GateMark, Marks, StageKind, Step, Verify},
+    quote::{QUOTE_CHARS, quote_with},
+    scan::{TokenKind, tokenize_arguments},
+    tree::{
+        Arrow, CommandAnnotations, CommandStep, CommandTree, GateAnnotation, ShellVerify,
+        StageKind, StepArgs,
+    },
 };
 
-impl Display for Command {
+impl Display for CommandTree {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer {
+        let mut printer = CommandPrinter {
             words: Vec::new(),
-            open: Vec::new(),
+            open_quotes: Vec::new(),
         };
-        printer.marks(&self.whole);
+        printer.print_annotations(&self.whole);
         for (number, stage) in self.stages.iter().enumerate() {
             printer.words.extend(match stage.arrow {
                 Arrow::First => None,
@@ -25,18 +28,18 @@ impl Display for Command {
                 Arrow::Delegate => Some("==>".to_owned()),
             });
             match &stage.kind {
-                StageKind::Group(steps) => printer.group(steps, number == 0, false),
+                StageKind::Group(steps) => printer.print_group(steps, number == 0, false),
                 StageKind::Conditional {
                     condition,
                     then,
                     otherwise,
                 } => {
-                    let condition = printer.quoted(&condition.value);
+                    let condition = printer.quote_text(&condition.value);
                     printer.words.push(format!("? {condition} :"));
-                    printer.group(then, false, false);
+                    printer.print_group(then, false, false);
                     if !otherwise.is_empty() {
-                        printer.word(":");
-                        printer.group(otherwise, false, true);
+                        printer.push_word(":");
+                        printer.print_group(otherwise, false, true);
                     }
                 }
             }
@@ -45,74 +48,76 @@ impl Display for Command {
     }
 }
 
-struct Printer {
+struct CommandPrinter {
     words: Vec<String>,
     /// Quote marks that stand open in text already written: the next of the kind would close it.
-    open: Vec<char>,
+    open_quotes: Vec<char>,
 }
 
-impl Printer {
-    fn word(&mut self, word: &str) {
+impl CommandPrinter {
+    fn push_word(&mut self, word: &str) {
         self.words.push(word.to_owned());
     }
 
-    fn quoted(&self, text: &str) -> String {
-        let free = QUOTES.into_iter().find(|mark| !self.open.contains(mark));
+    fn quote_text(&self, text: &str) -> String {
+        let free = QUOTE_CHARS
+            .into_iter()
+            .find(|mark| !self.open_quotes.contains(mark));
         quote_with(text, free.unwrap_or('"'))
     }
 
     /// `leads`: the group opens the command. `bare`: what stands before needs `>>` behind it.
-    fn group(&mut self, steps: &[Step], leads: bool, bare: bool) {
+    fn print_group(&mut self, steps: &[CommandStep], leads: bool, bare: bool) {
         for (number, step) in steps.iter().enumerate() {
             if number > 0 {
-                self.word("+");
+                self.push_word("+");
             }
-            self.step(step, leads && number == 0, bare || number > 0);
+            self.print_step(step, leads && number == 0, bare || number > 0);
         }
     }
 
     /// The marks of a step stand before it, except for the first of the command, where that would
     /// be the place of marks for the whole.
-    fn step(&mut self, step: &Step, leads: bool, bare: bool) {
+    fn print_step(&mut self, step: &CommandStep, leads: bool, bare: bool) {
         if !leads {
             if bare && !step.marks.gates.is_empty() {
-                self.word(">>");
+                self.push_word(">>");
             }
-            self.marks(&step.marks);
+            self.print_annotations(&step.marks);
         }
         self.words.push(format!(">>{}", step.id.value));
         if let Some(repeat) = &step.repeat {
             self.words.push(format!("* {}", repeat.value));
         }
         match &step.args {
-            Args::None => {}
-            Args::Json { raw, .. } => self.word(&raw.value),
-            Args::Text { raw, .. } => {
-                self.word(&raw.value);
-                self.note_open(&raw.value);
+            StepArgs::None => {}
+            StepArgs::Json { raw, .. } => self.push_word(&raw.value),
+            StepArgs::Text { raw, .. } => {
+                self.push_word(&raw.value);
+                self.track_open_quotes(&raw.value);
             }
         }
         if leads {
-            self.marks(&step.marks);
+            self.print_annotations(&step.marks);
         }
     }
 
-    fn note_open(&mut self, raw: &str) {
+    fn track_open_quotes(&mut self, raw: &str) {
         let mut value_starts = true;
-        for token in data_tokens(raw) {
-            let first = token.span.of(raw).chars().next();
+        for token in tokenize_arguments(raw) {
+            let first = token.span.slice(raw).chars().next();
             if value_starts
                 && token.kind != TokenKind::Quoted
-                && let Some(mark) = first.filter(|first| QUOTES.contains(first))
+                && let Some(mark) = first.filter(|first| QUOTE_CHARS.contains(first))
             {
-                self.open.push(mark);
+                self.open_quotes.push(mark);
             }
             value_starts = matches!(token.kind, TokenKind::Blank | TokenKind::Sign)
-                || token.span.of(raw) == "?";
+                || token.span.slice(raw) == "?";
         }
     }
 
-    fn marks(&mut self, marks: &Marks) {
+    fn print_annotations(&mut self, marks: &CommandAnnotations) {
         if let Some(modifier) = &marks.modifier {
             self.words.push(format!("%{}", modifier.value.name()));
         }
@@ -123,28 +128,28 @@ impl Printer {
             self.words.push(format!("#{}", style.value));
         }
         for gate in &marks.gates {
-            let written = self.gate(&gate.value);
+            let written = self.format_gate(&gate.value);
             self.words.push(written);
         }
     }
 
-    fn gate(&self, gate: &GateMark) -> String {
+    fn format_gate(&self, gate: &GateAnnotation) -> String {
         match gate {
-            GateMark::Word(word) => format!(":: {word}"),
-            GateMark::Named { name, text } => format!(":: {name}:{}", self.quoted(text)),
-            GateMark::Criteria(criteria) => {
+            GateAnnotation::Word(word) => format!(":: {word}"),
+            GateAnnotation::Named { name, text } => format!(":: {name}:{}", self.quote_text(text)),
+            GateAnnotation::Criteria(criteria) => {
                 let quoted: Vec<_> = criteria
                     .iter()
-                    .map(|criterion| self.quoted(&criterion.value))
+                    .map(|criterion| self.quote_text(&criterion.value))
                     .collect();
                 format!(":: {}", quoted.join(", "))
             }
-            GateMark::Verify(verify) => self.verify(verify),
+            GateAnnotation::Verify(verify) => self.format_verify(verify),
         }
     }
 
-    fn verify(&self, verify: &Verify) -> String {
-        let mut written = format!(":: verify:{}", self.quoted(&verify.command));
+    fn format_verify(&self, verify: &ShellVerify) -> String {
+        let mut written = format!(":: verify:{}", self.quote_text(&verify.command));
         if let Some(preset) = verify.preset {
             let _ = write!(written, " :{}", preset.name());
         }

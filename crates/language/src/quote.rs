@@ -1,7 +1,7 @@
 //! Quotes: where one closes, what stands in it, and how any text is put in one.
 
 /// Both marks that open a quote.
-pub(crate) const QUOTES: [char; 2] = ['"', '\''];
+pub(crate) const QUOTE_CHARS: [char; 2] = ['"', '\''];
 
 /// Any text as a quoted value that reads back to the same bytes.
 ///
@@ -72,41 +72,44 @@ pub(crate) fn unquote(quoted: &str) -> String {
 /// Finds the end of a quote in time that adds up to the length of the text, however many are
 /// asked for: whether a mark is escaped depends on the backslashes before it alone, so where the
 /// last live mark stands is known beforehand.
-pub(crate) struct Quotes<'a> {
+pub(crate) struct QuoteFinder<'a> {
     text: &'a str,
-    last: [Option<usize>; 2],
+    last_unescaped: [Option<usize>; 2],
 }
 
-impl<'a> Quotes<'a> {
+impl<'a> QuoteFinder<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        let mut last = [None; 2];
+        let mut last_unescaped = [None; 2];
         let mut escaped = false;
         for (at, byte) in text.bytes().enumerate() {
             if byte == b'\\' {
                 escaped = !escaped;
                 continue;
             }
-            for (mark, place) in QUOTES.iter().zip(&mut last) {
+            for (mark, place) in QUOTE_CHARS.iter().zip(&mut last_unescaped) {
                 if !escaped && byte == *mark as u8 {
                     *place = Some(at);
                 }
             }
             escaped = false;
         }
-        Self { text, last }
+        Self {
+            text,
+            last_unescaped,
+        }
     }
 
     /// Whether a quote mark stands here, and which.
-    pub(crate) fn mark(&self, at: usize) -> Option<char> {
+    pub(crate) fn quote_char(&self, at: usize) -> Option<char> {
         let byte = self.text.as_bytes().get(at)?;
-        QUOTES.into_iter().find(|mark| *mark as u8 == *byte)
+        QUOTE_CHARS.into_iter().find(|mark| *mark as u8 == *byte)
     }
 
     /// The end of the quote that opens here; `None` if none does, or it never closes.
-    pub(crate) fn end(&self, at: usize) -> Option<usize> {
-        let mark = self.mark(at)?;
-        let which = QUOTES.iter().position(|known| *known == mark)?;
-        if self.last.get(which).copied().flatten()? <= at {
+    pub(crate) fn quote_end(&self, at: usize) -> Option<usize> {
+        let mark = self.quote_char(at)?;
+        let which = QUOTE_CHARS.iter().position(|known| *known == mark)?;
+        if self.last_unescaped.get(which).copied().flatten()? <= at {
             return None;
         }
         let mut escaped = false;

@@ -20,12 +20,12 @@ impl Span {
     }
 
     /// From the start of this to the end of the other.
-    pub fn to(self, other: Self) -> Self {
+    pub fn join(self, other: Self) -> Self {
         Self::new(self.start, other.end)
     }
 
     /// The text it covers; nothing if it lies outside.
-    pub fn of(self, source: &str) -> &str {
+    pub fn slice(self, source: &str) -> &str {
         source.get(self.range()).unwrap_or_default()
     }
 

@@ -9,16 +9,16 @@ use crate::{quote::quote, span::Spanned};
 
 /// A whole command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Command {
+pub struct CommandTree {
     /// What holds for every step of it.
-    pub whole: Marks,
+    pub whole: CommandAnnotations,
     /// Its stages, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<CommandStage>,
 }
 
 /// One link of the chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stage {
+pub struct CommandStage {
     /// How it follows the one before.
     pub arrow: Arrow,
     /// What it does.
@@ -42,45 +42,45 @@ pub enum Arrow {
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
     /// Steps side by side; most often one.
-    Group(Vec<Step>),
+    Group(Vec<CommandStep>),
     /// One branch or the other.
     Conditional {
         /// What decides.
         condition: Spanned<String>,
         /// Steps side by side if it holds.
-        then: Vec<Step>,
+        then: Vec<CommandStep>,
         /// Steps side by side if not; may be none.
-        otherwise: Vec<Step>,
+        otherwise: Vec<CommandStep>,
     },
 }
 
 /// One call of one prompt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
+pub struct CommandStep {
     /// The prompt.
     pub id: Spanned<String>,
     /// What holds for this step alone.
-    pub marks: Marks,
+    pub marks: CommandAnnotations,
     /// How many times it runs, if said.
     pub repeat: Option<Spanned<u32>>,
     /// What it is given.
-    pub args: Args,
+    pub args: StepArgs,
 }
 
 /// Modifier, framework, style and gates of a step or of the whole command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Marks {
+pub struct CommandAnnotations {
     /// `%name`.
-    pub modifier: Option<Spanned<Modifier>>,
+    pub modifier: Option<Spanned<CommandModifier>>,
     /// `@name`.
     pub framework: Option<Spanned<String>>,
     /// `#name`.
     pub style: Option<Spanned<String>>,
     /// Each `::`.
-    pub gates: Vec<Spanned<GateMark>>,
+    pub gates: Vec<Spanned<GateAnnotation>>,
 }
 
-impl Marks {
+impl CommandAnnotations {
     /// Whether nothing is marked.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -90,7 +90,7 @@ impl Marks {
 /// How much is put around a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Modifier {
+pub enum CommandModifier {
     /// Nothing but the prompt.
     Clean,
     /// The gates alone.
@@ -101,7 +101,7 @@ pub enum Modifier {
     Judge,
 }
 
-impl Modifier {
+impl CommandModifier {
     /// All four.
     pub const ALL: [Self; 4] = [Self::Clean, Self::Lean, Self::Framework, Self::Judge];
 
@@ -116,7 +116,7 @@ impl Modifier {
     }
 
     /// The one of that name, exactly as written.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }
@@ -124,7 +124,7 @@ impl Modifier {
 /// What stands after `::`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GateMark {
+pub enum GateAnnotation {
     /// Quoted texts, each one criterion whatever it holds.
     Criteria(Vec<Spanned<String>>),
     /// A word: a gate's id, or a criterion if there is no such gate.
@@ -137,16 +137,16 @@ pub enum GateMark {
         text: String,
     },
     /// A command of the shell to check with.
-    Verify(Verify),
+    Verify(ShellVerify),
 }
 
 /// `:: verify:"…"` with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Verify {
+pub struct ShellVerify {
     /// What to run.
     pub command: String,
     /// How thorough.
-    pub preset: Option<Preset>,
+    pub preset: Option<ShellVerifyPreset>,
     /// `max:N`: how many tries.
     pub max: Option<u32>,
     /// `timeout:N`: seconds for one run.
@@ -159,7 +159,7 @@ pub struct Verify {
 /// A named set of limits for a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Preset {
+pub enum ShellVerifyPreset {
     /// `:fast`.
     Fast,
     /// `:full`.
@@ -168,7 +168,7 @@ pub enum Preset {
     Extended,
 }
 
-impl Preset {
+impl ShellVerifyPreset {
     /// All three.
     pub const ALL: [Self; 3] = [Self::Fast, Self::Full, Self::Extended];
 
@@ -185,7 +185,7 @@ impl Preset {
 /// What a step is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Args {
+pub enum StepArgs {
     /// Nothing.
     #[default]
     None,
@@ -201,13 +201,13 @@ pub enum Args {
         /// As written, byte for byte.
         raw: Spanned<String>,
         /// The same, cut into pairs and words.
-        items: Vec<Item>,
+        items: Vec<ArgumentItem>,
     },
 }
 
-impl Args {
+impl StepArgs {
     /// A JSON object as arguments.
-    pub fn json(value: Map<String, Value>) -> Self {
+    pub fn from_json(value: Map<String, Value>) -> Self {
         let raw = Value::Object(value.clone()).to_string();
         Self::Json {
             raw: Spanned::new(raw, crate::Span::default()),
@@ -216,24 +216,24 @@ impl Args {
     }
 
     /// Named values as arguments, each quoted so that it reads back to the same bytes.
-    pub fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let written: Vec<_> = pairs
             .into_iter()
             .map(|(name, value)| format!("{name}:{}", quote(value)))
             .collect();
-        Self::text(written.join(" "))
+        Self::from_raw(written.join(" "))
     }
 
     /// One text as the only argument, quoted so that it reads back to the same bytes.
-    pub fn quoted(text: &str) -> Self {
-        Self::text(quote(text))
+    pub fn from_text(text: &str) -> Self {
+        Self::from_raw(quote(text))
     }
 
-    fn text(raw: String) -> Self {
+    fn from_raw(raw: String) -> Self {
         if raw.is_empty() {
             return Self::None;
         }
-        let items = crate::items::cut(&raw);
+        let items = crate::items::split_items(&raw);
         let span = crate::Span::new(0, raw.len());
         Self::Text {
             raw: Spanned::new(raw, span),
@@ -245,7 +245,7 @@ impl Args {
 /// A piece of raw arguments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Item {
+pub enum ArgumentItem {
     /// `name:value` or `name=value`.
     Pair {
         /// The name.

@@ -3,27 +3,27 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    diagnostic::{Code, Diagnostic},
+    diagnostic::{Diagnostic, DiagnosticCode},
     span::Span,
 };
 
 /// What a wrapper holds.
-pub(crate) struct Wrapped {
+pub(crate) struct WrappedCommand {
     pub(crate) command: String,
     pub(crate) args: Option<Map<String, Value>>,
 }
 
 /// Opens a wrapper, and one more inside it. `None` if the text is no JSON object at all.
-pub(crate) fn open(text: &str) -> Option<Result<Wrapped, Box<Diagnostic>>> {
+pub(crate) fn unwrap_command(text: &str) -> Option<Result<WrappedCommand, Box<Diagnostic>>> {
     if !text.trim_start().starts_with('{') {
         return None;
     }
-    Some(open_one(text).map(|outer| {
+    Some(unwrap_once(text).map(|outer| {
         if !outer.command.trim_start().starts_with('{') {
             return outer;
         }
-        match open_one(&outer.command) {
-            Ok(inner) => Wrapped {
+        match unwrap_once(&outer.command) {
+            Ok(inner) => WrappedCommand {
                 command: inner.command,
                 args: outer.args.or(inner.args),
             },
@@ -32,16 +32,16 @@ pub(crate) fn open(text: &str) -> Option<Result<Wrapped, Box<Diagnostic>>> {
     }))
 }
 
-fn open_one(text: &str) -> Result<Wrapped, Box<Diagnostic>> {
+fn unwrap_once(text: &str) -> Result<WrappedCommand, Box<Diagnostic>> {
     let start = text.len() - text.trim_start().len();
     let fault = |span, message: String, label: &str| {
-        let fault = Diagnostic::new(Code::Wrapper, span, message, label);
+        let fault = Diagnostic::new(DiagnosticCode::Wrapper, span, message, label);
         let help = "write `{\"command\": \">>prompt …\", \"args\": {…}}`, or the command itself";
-        Box::new(fault.helping(help))
+        Box::new(fault.with_help(help))
     };
     let brace = Span::new(start, start + 1);
     let mut object: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
-        let at = offset(text, error.line(), error.column());
+        let at = byte_offset(text, error.line(), error.column());
         let message = format!("the command starts as JSON but is none: {error}");
         fault(Span::new(at, at), message, "here the JSON goes wrong")
     })?;
@@ -64,11 +64,11 @@ fn open_one(text: &str) -> Result<Wrapped, Box<Diagnostic>> {
             return Err(fault(brace, message, "in this object"));
         }
     };
-    Ok(Wrapped { command, args })
+    Ok(WrappedCommand { command, args })
 }
 
 /// The byte a line and column of the JSON reader stand for.
-fn offset(text: &str, line: usize, column: usize) -> usize {
+fn byte_offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text
         .split_inclusive('\n')
         .take(line.saturating_sub(1))

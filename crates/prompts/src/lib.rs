@@ -29,14 +29,16 @@ pub mod run;
 pub mod template;
 pub mod tools;
 
-pub use engine::{Engine, GateTold, Input, Reply, Trace, TracedStage, Verdict};
-pub use manage::{
-    Action as ManageAction, Format as ListFormat, Input as ManageInput, ResourceType,
-    Told as Managed,
+pub use engine::{
+    AppliedGate, CallTrace, Engine, EngineReply, GateVerdictInput, Input, TracedStage,
 };
-pub use menu::PromptMenu;
-pub use options::{Judge, Limits, Options, Places};
-pub use resources::{LibraryPages, changed_addresses};
+pub use manage::{
+    Input as ManageInput, ManageReply as Managed, ReplyFormat as ListFormat,
+    ResourceAction as ManageAction, ResourceType,
+};
+pub use menu::LibraryPrompts;
+pub use options::{EngineLimits, EngineOptions, GateJudgeKind, LibraryPaths};
+pub use resources::{LibraryResources, library_resource_changes};
 
 use std::sync::Arc;
 
@@ -49,6 +51,6 @@ pub fn register(registry: Registry, engine: &Arc<Engine>) -> Registry {
         .with(tools::PromptEngine(engine.clone()))
         .with(tools::ResourceManager(engine.clone()))
         .with(tools::SystemControl(engine.clone()))
-        .with_menu(PromptMenu::new(engine.clone()))
-        .with_resources(LibraryPages(engine.clone()))
+        .with_prompts(LibraryPrompts::new(engine.clone()))
+        .with_resources(LibraryResources(engine.clone()))
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 /// What the engine is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct EngineOptions {
     /// Where the files are.
-    pub places: Places,
+    pub paths: LibraryPaths,
     /// What may be used up.
-    pub limits: Limits,
+    pub limits: EngineLimits,
     /// The commands a gate may run: each is a program with all its arguments, and a command is run
     /// if it is one of them word by word and holds nothing that only a shell understands. An entry
     /// whose last word is `*` allows any further words: whoever writes the command then chooses
@@ -18,17 +18,17 @@ pub struct Options {
     /// that none are run.
     pub scripts: Vec<String>,
     /// Who judges what can't be computed, if a gate does not say.
-    pub judge: Judge,
+    pub judge: GateJudgeKind,
     /// The methodology in use until someone switches; usually none, because a plain prompt's
     /// answer adds nothing that was not asked for.
     pub methodology: Option<String>,
     /// Whether clients see prompts in their menu unless a prompt or its category says otherwise.
-    pub in_menu: bool,
+    pub list_prompts: bool,
 }
 
 /// Where the files are. All that is read lies below one of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct LibraryPaths {
     /// The workspace: what is created goes here. It need not exist yet.
     pub workspace: PathBuf,
     /// Folders that stand in for those of the workspace.
@@ -45,7 +45,7 @@ pub struct Places {
 
 /// What may be used up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct EngineLimits {
     /// Bytes of a command.
     pub command_bytes: usize,
     /// Bytes of an answer to a step.
@@ -61,18 +61,18 @@ pub struct Limits {
     /// Steps that a template may take.
     pub fuel: u64,
     /// Ended runs that are kept of each chain.
-    pub runs_kept: u32,
+    pub max_runs: u32,
     /// Days after which an open run that nobody goes on with is forgotten.
     pub run_idle_days: u32,
     /// Versions that are kept of each prompt, gate and methodology.
-    pub versions_kept: usize,
+    pub max_versions: usize,
     /// Bytes of a file in the library.
     pub file_bytes: u64,
     /// Files in the library.
     pub files: usize,
 }
 
-impl Default for Limits {
+impl Default for EngineLimits {
     fn default() -> Self {
         Self {
             command_bytes: 1 << 20,
@@ -82,9 +82,9 @@ impl Default for Limits {
             repetitions: 100,
             depth: 10,
             fuel: 2_000_000,
-            runs_kept: 1_000,
+            max_runs: 1_000,
             run_idle_days: 30,
-            versions_kept: 50,
+            max_versions: 50,
             file_bytes: 1 << 20,
             files: 20_000,
         }
@@ -93,7 +93,7 @@ impl Default for Limits {
 
 /// Who judges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Judge {
+pub enum GateJudgeKind {
     /// Whoever answered, with a verdict beside the answer.
     #[default]
     Client,

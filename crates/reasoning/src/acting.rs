@@ -3,25 +3,25 @@
 
 use std::sync::LazyLock;
 
-use deliberate_core::{Change, cut_to_tokens};
-use deliberate_thinker::{Ask, PlainText};
-use deliberate_toolkit::{Acting, Call, Evidence, ToolError};
+use deliberate_core::{Change, truncate_tokens};
+use deliberate_thinker::{ModelRequest, PlainText};
+use deliberate_toolkit::{AgentLimits, ToolContext, ToolError, ToolUse};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::prompt::{Asking, Freedom};
+use crate::prompt::{AskTemplate, GenerationParams};
 
 /// The share of the budget that what was found may take in the ask for the step.
-const SHARE: usize = 2;
+const PROMPT_SHARE: usize = 2;
 
 /// How much of an answer of a tool is told with the thought; the whole is kept with it.
-const TOLD_CHARS: usize = 300;
+const SUMMARY_CHARS: usize = 300;
 
 /// What tools found out for a step.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Found {
-    evidence: Vec<Evidence>,
+pub(crate) struct StepEvidence {
+    tool_uses: Vec<ToolUse>,
     summary: String,
     /// What the tools want remembered.
     pub(crate) changes: Vec<Change>,
@@ -29,13 +29,13 @@ pub(crate) struct Found {
 
 /// What the ask for the step shows of it.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct ShownFound {
-    evidence: Vec<ShownEvidence>,
+pub(crate) struct EvidenceInPrompt {
+    evidence: Vec<ToolUseInPrompt>,
     summary: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct ShownEvidence {
+struct ToolUseInPrompt {
     tool: String,
     arguments: String,
     result: String,
@@ -44,7 +44,7 @@ struct ShownEvidence {
 
 // One use of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct Used {
+pub(crate) struct ToolUseSummary {
     /// The tool
     tool: String,
     /// What it answered, cut
@@ -55,78 +55,80 @@ pub(crate) struct Used {
 }
 
 #[derive(JsonSchema)]
-struct Anything {}
+struct FreeTextReply {}
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct EvidenceAskContext<'a> {
     question: &'a str,
 }
 
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 1_500,
         temperature: 0.2,
     };
-    Asking::new::<Anything>("act", include_str!("act.md"), freedom)
+    AskTemplate::new::<FreeTextReply>("act", include_str!("act.md"), freedom)
 });
 
 /// Lets a model use these tools for the step that `step` asks for. Without tools nothing is asked.
-pub(crate) async fn find_out(
+pub(crate) async fn gather_evidence(
     tools: Option<&[String]>,
-    step: &Ask,
-    call: &Call,
-) -> Result<Found, ToolError> {
+    step: &ModelRequest,
+    call: &ToolContext,
+) -> Result<StepEvidence, ToolError> {
     let Some(tools) = tools.filter(|tools| !tools.is_empty()) else {
-        return Ok(Found::default());
+        return Ok(StepEvidence::default());
     };
-    let hands = call.hands("tools", tools).await?;
+    let hands = call.select_tools("tools", tools).await?;
     call.progress(0.0, Some(1.0), "looking things up");
     let question: Vec<&str> = step.messages.iter().map(|it| it.text.as_str()).collect();
-    let ask = Ask {
+    let ask = ModelRequest {
         schema: Value::Null,
         plain_text: PlainText::IsTheAnswer,
-        ..ASK.ask(Question {
+        ..ASK.render(EvidenceAskContext {
             question: &question.join("\n\n"),
         })?
     };
-    let acted = call.act(ask, &hands, Acting::default()).await?;
-    Ok(Found {
-        evidence: acted.evidence,
+    let acted = call
+        .run_agent_loop(ask, &hands, AgentLimits::default())
+        .await?;
+    Ok(StepEvidence {
+        tool_uses: acted.tool_uses,
         summary: acted.text,
         changes: acted.changes,
     })
 }
 
-impl Found {
+impl StepEvidence {
     /// As much of it as the ask for the step has room for.
-    pub(crate) fn shown(&self, call: &Call) -> ShownFound {
-        let budget = call.context_tokens() / SHARE;
-        let one = budget / self.evidence.len().max(1);
-        let evidence = self.evidence.iter().map(|evidence| ShownEvidence {
+    pub(crate) fn to_prompt(&self, call: &ToolContext) -> EvidenceInPrompt {
+        let budget = call.context_tokens() / PROMPT_SHARE;
+        let one = budget / self.tool_uses.len().max(1);
+        let evidence = self.tool_uses.iter().map(|evidence| ToolUseInPrompt {
             tool: evidence.tool.clone(),
-            arguments: cut_to_tokens(&evidence.arguments.to_string(), one / 4),
-            result: cut_to_tokens(&evidence.result, one - one / 4),
+            arguments: truncate_tokens(&evidence.arguments.to_string(), one / 4),
+            result: truncate_tokens(&evidence.result, one - one / 4),
             failed: evidence.failed,
         });
-        ShownFound {
+        EvidenceInPrompt {
             evidence: evidence.collect(),
-            summary: cut_to_tokens(&self.summary, budget / 4),
+            summary: truncate_tokens(&self.summary, budget / 4),
         }
     }
 
     /// As it is kept with the thought; null if there is none.
-    pub(crate) fn kept(&self) -> Value {
-        if self.evidence.is_empty() {
+    pub(crate) fn to_metadata(&self) -> Value {
+        if self.tool_uses.is_empty() {
             return Value::Null;
         }
-        json!(self.evidence)
+        json!(self.tool_uses)
     }
 
     /// As it is told with the thought.
-    pub(crate) fn told(&self) -> Vec<Used> {
-        let used = self.evidence.iter().map(|evidence| Used {
+    pub(crate) fn summarize(&self) -> Vec<ToolUseSummary> {
+        let used = self.tool_uses.iter().map(|evidence| ToolUseSummary {
             tool: evidence.tool.clone(),
-            result: deliberate_core::cut_to_chars(&evidence.result, TOLD_CHARS),
+            result: deliberate_core::truncate_chars(&evidence.result, SUMMARY_CHARS),
             failed: evidence.failed,
         });
         used.collect()

@@ -3,27 +3,31 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use deliberate_core::{
-    BranchId, Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
+    BranchId, Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
 };
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Past, open_standing},
-    given::listed,
-    prompt::{Asking, Freedom, bound_list},
-    said::{Doubt, Sure, any_text, fitting, gist, says_nothing, something},
-    session::{Home, WorksOn, known_if_named, metadata, open},
+    context::{SessionHistory, current_open_history},
+    given::check_list,
+    prompt::{AskTemplate, GenerationParams, set_list_bounds},
+    said::{
+        Confidence, ThresholdNote, is_blank, lenient_vec, non_blank, normalized, optional_text,
+    },
+    session::{ModeFilter, TargetSession, metadata_object, optional_session, require_open_branch},
 };
 
 /// How many perspectives there are if the caller does not say.
-const USUAL: u8 = 3;
+const DEFAULT_PERSPECTIVES: u8 = 3;
 
 /// One alone is no perspective.
-const LEAST: usize = 2;
+const MIN_PERSPECTIVES: usize = 2;
 
 /// What a perspective is called by if its model gave it no name.
 const VIEWPOINT_CHARS: usize = 80;
@@ -51,7 +55,7 @@ pub struct Input {
 
 impl Input {
     /// The usual, about `content`.
-    pub(crate) fn about(content: String) -> Self {
+    pub(crate) fn from_content(content: String) -> Self {
         Self {
             content,
             session_id: None,
@@ -83,7 +87,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     perspectives_missing: Option<usize>,
     #[serde(flatten)]
-    doubt: Doubt,
+    doubt: ThresholdNote,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -104,17 +108,17 @@ struct Perspective {
 #[derive(Debug, Deserialize, JsonSchema)]
 // All is asked for, though an answer without some of it can be used.
 #[schemars(extend("required" = ["perspectives", "synthesis", "confidence_percent", "weakest_point"]))]
-struct Views {
-    #[serde(deserialize_with = "different")]
-    perspectives: Vec<View>,
+struct PerspectivesReply {
+    #[serde(deserialize_with = "distinct_perspectives")]
+    perspectives: Vec<PerspectiveReply>,
     /// What they come to together
     #[schemars(length(min = 1))]
-    #[serde(deserialize_with = "something")]
+    #[serde(deserialize_with = "non_blank")]
     synthesis: String,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
     /// What is most likely to be wrong with the synthesis
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
@@ -123,9 +127,9 @@ struct Views {
 #[schemars(extend("required" = [
     "viewpoint", "content", "assumption_challenged", "novelty_percent", "viability_percent"
 ]))]
-struct View {
+struct PerspectiveReply {
     /// The stand it takes, in a few words
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(min = 1))]
     viewpoint: Option<String>,
     /// The reasoning from it
@@ -134,33 +138,35 @@ struct View {
     content: String,
     /// What it does not take for granted
     #[schemars(with = "String")]
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     assumption_challenged: Option<String>,
     /// How far it is from what most would say
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     novelty_percent: Option<Percent>,
     /// How well it holds up
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     viability_percent: Option<Percent>,
 }
 
-impl View {
+impl PerspectiveReply {
     fn viewpoint(&self) -> String {
         match &self.viewpoint {
-            Some(name) if !says_nothing(name) => name.trim().to_owned(),
-            _ => cut_to_chars(self.content.trim(), VIEWPOINT_CHARS),
+            Some(name) if !is_blank(name) => name.trim().to_owned(),
+            _ => truncate_chars(self.content.trim(), VIEWPOINT_CHARS),
         }
     }
 }
 
 /// The perspectives that say something of their own. Too few of them are asked for again.
-fn different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<View>, D::Error> {
-    let mut views: Vec<View> = fitting(deserializer)?;
+fn distinct_perspectives<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<PerspectiveReply>, D::Error> {
+    let mut views: Vec<PerspectiveReply> = lenient_vec(deserializer)?;
     let mut seen = BTreeSet::new();
-    views.retain(|view| !says_nothing(&view.content) && seen.insert(gist(&view.content)));
-    if views.len() < LEAST {
+    views.retain(|view| !is_blank(&view.content) && seen.insert(normalized(&view.content)));
+    if views.len() < MIN_PERSPECTIVES {
         return Err(de::Error::custom(
             "fewer than two perspectives say something of their own",
         ));
@@ -170,108 +176,119 @@ fn different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<View>, D:
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct DivergentAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
+    past: &'a SessionHistory,
     content: &'a str,
     constraints: &'a [String],
     wanted: usize,
 }
 
 /// Limits as in the pipes of the original server, which gave five perspectives at the most.
-const FREEDOM: Freedom = Freedom {
+const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 3_000,
     temperature: 0.9,
 };
 
 /// What each perspective beyond those five may take more.
-const TOKENS_OF_ONE_MORE: u32 = 500;
+const TOKENS_PER_EXTRA: u32 = 500;
 
-static ASK: LazyLock<Asking> =
-    LazyLock::new(|| Asking::new::<Views>("divergent", include_str!("divergent.md"), FREEDOM));
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    AskTemplate::new::<PerspectivesReply>("divergent", include_str!("divergent.md"), GENERATION)
+});
 
 impl Tool for Divergent {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_divergent",
             title: "Look from several sides",
             description: "Creative reasoning that generates novel perspectives and unconventional \
                           solutions, challenges assumptions and synthesizes them.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = known_if_named(
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = optional_session(
             input.session_id.as_ref(),
-            WorksOn::Mode(Mode::Divergent),
+            ModeFilter::Mode(Mode::Divergent),
             call,
         )
         .await?;
-        look(input, session, call).await
+        diverge(input, session, call).await
     }
 }
 
 /// Looks at something from several sides, in a session of any mode or in a new one.
-pub(crate) async fn look(
+pub(crate) async fn diverge(
     input: Input,
     session: Option<Session>,
-    call: &Call,
-) -> Result<Outcome<Output>, ToolError> {
-    let content = call.checked_content("content", &input.content)?.to_owned();
-    let constraints = listed("constraints", input.constraints, call)?;
-    let past = open_standing(session.as_ref(), call).await?;
-    let wanted = input.num_perspectives.unwrap_or(USUAL);
+    call: &ToolContext,
+) -> Result<ToolOutput<Output>, ToolError> {
+    let content = call.check_content("content", &input.content)?.to_owned();
+    let constraints = check_list("constraints", input.constraints, call)?;
+    let past = current_open_history(session.as_ref(), call).await?;
+    let wanted = input.num_perspectives.unwrap_or(DEFAULT_PERSPECTIVES);
     call.progress(0.0, Some(1.0), "thinking");
-    let ask = ask(&content, &constraints, &past, wanted)?;
-    let views: Views = call.think(ask, None).await?.value;
-    let home = Home::of(session, Mode::Divergent, &content, call);
-    let step = Step {
+    let ask = perspectives_request(&content, &constraints, &past, wanted)?;
+    let views: PerspectivesReply = call.ask(ask, None).await?.value;
+    let home = TargetSession::existing_or_new(session, Mode::Divergent, &content, call);
+    let step = DivergentStep {
         content,
         constraints,
         parent: past.latest,
         branch: past.branch,
-        wanted: usize::from(wanted),
+        requested: usize::from(wanted),
         threshold: input.confidence,
     };
-    Ok(step.outcome(&home, views, call))
+    Ok(step.into_output(&home, views, call))
 }
 
-fn ask(content: &str, constraints: &[String], past: &Past, wanted: u8) -> Result<Ask, ToolError> {
+fn perspectives_request(
+    content: &str,
+    constraints: &[String],
+    past: &SessionHistory,
+    wanted: u8,
+) -> Result<ModelRequest, ToolError> {
     let count = usize::from(wanted);
-    let mut ask = ASK.ask(Shown {
+    let mut ask = ASK.render(DivergentAskContext {
         past,
         content,
         constraints,
         wanted: count,
     })?;
-    bound_list(&mut ask, "perspectives", count, count);
-    ask.max_tokens += u32::from(wanted.saturating_sub(5)) * TOKENS_OF_ONE_MORE;
+    set_list_bounds(&mut ask, "perspectives", count, count);
+    ask.max_tokens += u32::from(wanted.saturating_sub(5)) * TOKENS_PER_EXTRA;
     ask.variables = [("content".to_owned(), content.to_owned())].into();
     Ok(ask)
 }
 
 /// What was asked, once it is answered.
-struct Step {
+struct DivergentStep {
     content: String,
     constraints: Vec<String>,
     parent: Option<ThoughtId>,
     branch: Option<BranchId>,
-    wanted: usize,
+    requested: usize,
     threshold: Option<Score>,
 }
 
-impl Step {
+impl DivergentStep {
     /// The perspectives come before the synthesis, so that the next step finds the synthesis last.
-    fn outcome(self, home: &Home, views: Views, call: &Call) -> Outcome<Output> {
+    fn into_output(
+        self,
+        home: &TargetSession,
+        views: PerspectivesReply,
+        call: &ToolContext,
+    ) -> ToolOutput<Output> {
         let at = call.now();
         let thought = |input, content, confidence, metadata| Thought {
-            id: call.fresh(),
+            id: call.new_id(),
             session_id: home.id(),
             input,
             content,
@@ -284,9 +301,9 @@ impl Step {
             metadata,
         };
         let mut changes = home.changes();
-        changes.extend(open(self.branch.as_ref()));
+        changes.extend(require_open_branch(self.branch.as_ref()));
         let mut perspectives = Vec::new();
-        for view in views.perspectives.into_iter().take(self.wanted) {
+        for view in views.perspectives.into_iter().take(self.requested) {
             let viewpoint = view.viewpoint();
             let novelty_score = view.novelty_percent.map(|percent| percent.0);
             let viability = view.viability_percent.map(|percent| percent.0);
@@ -294,7 +311,7 @@ impl Step {
                 None,
                 view.content.trim().to_owned(),
                 viability.unwrap_or(Score::DEFAULT_CONFIDENCE),
-                metadata([
+                metadata_object([
                     ("kind", json!("perspective")),
                     ("viewpoint", json!(viewpoint)),
                     ("novelty", json!(novelty_score)),
@@ -316,14 +333,14 @@ impl Step {
             Some(self.content.clone()),
             views.synthesis,
             confidence,
-            metadata([
+            metadata_object([
                 ("kind", json!("synthesis")),
                 ("perspectives", json!(ids)),
                 ("constraints", Value::from(self.constraints)),
                 ("weakest_point", json!(views.weakest_point)),
             ]),
         );
-        let missing = self.wanted.saturating_sub(perspectives.len());
+        let missing = self.requested.saturating_sub(perspectives.len());
         let output = Output {
             thought_id: synthesis.id.clone(),
             session_id: home.id(),
@@ -333,10 +350,14 @@ impl Step {
             perspectives,
             synthesis: synthesis.content.clone(),
             perspectives_missing: (missing > 0).then_some(missing),
-            doubt: Doubt::of(self.threshold, confidence, views.weakest_point.as_deref()),
+            doubt: ThresholdNote::for_threshold(
+                self.threshold,
+                confidence,
+                views.weakest_point.as_deref(),
+            ),
         };
         changes.push(Change::AddThought(synthesis));
-        Outcome {
+        ToolOutput {
             output,
             changes,
             session: Some(home.id()),

@@ -1,20 +1,20 @@
 //! Short texts that callers give in lists: constraints, focus areas, hints.
 
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 
 /// The texts of `list`, each of which must say something; together they may be as long as one
 /// content.
-pub(crate) fn listed(
+pub(crate) fn check_list(
     field: &str,
     list: Option<Vec<String>>,
-    call: &Call,
+    call: &ToolContext,
 ) -> Result<Vec<String>, ToolError> {
     let list = list.unwrap_or_default();
     for (number, text) in list.iter().enumerate() {
-        call.checked_content(&format!("{field}.{number}"), text)?;
+        call.check_content(&format!("{field}.{number}"), text)?;
     }
     if list.len() > 1 {
-        call.checked_content(field, &list.concat())?;
+        call.check_content(field, &list.concat())?;
     }
     Ok(list)
 }

@@ -29,18 +29,18 @@ pub use graph::{
     GotAggregate, GotFinalize, GotGenerate, GotInit, GotPrune, GotRefine, GotScore, GotState,
 };
 pub use linear::Linear;
-pub use menu::Modes;
+pub use menu::ReasoningPrompts;
 pub use reflection::{Reflection, ReflectionEvaluate};
-pub use resources::Pages;
-pub use tree::{Tree, TreeComplete, TreeFocus, TreeList};
-pub use view::{Get, SearchThoughts, Sessions};
+pub use resources::ReasoningResources;
+pub use tree::{TreeComplete, TreeExplore, TreeFocus, TreeList};
+pub use view::{ReasoningGet, ReasoningSessions, SearchThoughts};
 
 /// The registry with every reasoning tool, in the order clients see them, what was thought by its
 /// address, and a prompt for each way of reasoning.
 pub fn register(registry: Registry) -> Registry {
     registry
         .with(Linear)
-        .with(Tree)
+        .with(TreeExplore)
         .with(TreeFocus)
         .with(TreeList)
         .with(TreeComplete)
@@ -59,9 +59,9 @@ pub fn register(registry: Registry) -> Registry {
         .with(GotPrune)
         .with(GotFinalize)
         .with(GotState)
-        .with(Get)
+        .with(ReasoningGet)
         .with(SearchThoughts)
-        .with(Sessions)
-        .with_resources(Pages)
-        .with_menu(Modes)
+        .with(ReasoningSessions)
+        .with_resources(ReasoningResources)
+        .with_prompts(ReasoningPrompts)
 }

@@ -3,18 +3,23 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{Change, Mode, Score, Session, SessionId, Thought, ThoughtId};
-use deliberate_thinker::{Ask, PlainText};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError};
+use deliberate_thinker::{ModelRequest, PlainText};
+use deliberate_toolkit::{
+    ModelAnswer, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    acting::{Found, ShownFound, Used, find_out},
-    context::{Past, open_standing},
-    prompt::{Asking, Freedom},
-    said::{Doubt, Sure, any_text, something},
-    session::{Home, WorksOn, known_if_named, metadata, open, thread_of},
+    acting::{EvidenceInPrompt, StepEvidence, ToolUseSummary, gather_evidence},
+    context::{SessionHistory, current_open_history},
+    prompt::{AskTemplate, GenerationParams},
+    said::{Confidence, ThresholdNote, non_blank, optional_text},
+    session::{
+        ModeFilter, TargetSession, metadata_object, optional_session, provider_thread,
+        require_open_branch,
+    },
 };
 
 /// `reasoning_linear`.
@@ -38,7 +43,7 @@ pub struct Input {
 
 impl Input {
     /// The usual, about `content`.
-    pub(crate) fn about(content: String) -> Self {
+    pub(crate) fn from_content(content: String) -> Self {
         Self {
             content,
             session_id: None,
@@ -62,10 +67,10 @@ pub struct Output {
     /// The thought it builds on; null for the first
     previous_thought: Option<ThoughtId>,
     #[serde(flatten)]
-    doubt: Doubt,
+    doubt: ThresholdNote,
     /// What tools answered for it
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<Used>,
+    evidence: Vec<ToolUseSummary>,
 }
 
 /// What the model is asked for. `metadata` is what pipes written for the original server answer; it
@@ -73,30 +78,30 @@ pub struct Output {
 #[derive(Debug, Deserialize, JsonSchema)]
 // All is asked for, though an answer without some of it can be used.
 #[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
-struct Step {
+struct LinearStep {
     /// The next step of the reasoning
     #[schemars(length(min = 1))]
-    #[serde(deserialize_with = "something")]
+    #[serde(deserialize_with = "non_blank")]
     thought: String,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
     /// What is most likely to be wrong with it
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
     #[schemars(skip)]
     metadata: Option<Value>,
 }
 
-impl Step {
+impl LinearStep {
     #[expect(
         clippy::needless_pass_by_value,
         reason = "the thinker hands its text over"
     )]
-    fn plain(thought: String) -> Self {
+    fn from_plain_text(thought: String) -> Self {
         Self {
             thought: thought.trim().to_owned(),
-            sure: Sure::default(),
+            sure: Confidence::default(),
             weakest_point: None,
             metadata: None,
         }
@@ -105,94 +110,103 @@ impl Step {
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct LinearAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
+    past: &'a SessionHistory,
     #[serde(flatten)]
-    found: ShownFound,
+    found: EvidenceInPrompt,
     content: &'a str,
 }
 
 /// Limits as in the pipes of the original server.
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 2_000,
         temperature: 0.7,
     };
-    Asking::new::<Step>("linear", include_str!("linear.md"), freedom)
+    AskTemplate::new::<LinearStep>("linear", include_str!("linear.md"), freedom)
 });
 
 impl Tool for Linear {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_linear",
             title: "Think one step",
             description: "Single-pass sequential reasoning: process a thought and get the logical \
                           continuation or analysis. Pass session_id to build on earlier steps.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session =
-            known_if_named(input.session_id.as_ref(), WorksOn::Mode(Mode::Linear), call).await?;
-        step(input, session, call).await
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = optional_session(
+            input.session_id.as_ref(),
+            ModeFilter::Mode(Mode::Linear),
+            call,
+        )
+        .await?;
+        think_step(input, session, call).await
     }
 }
 
 /// Takes one step in a session of any mode, or in a new one.
-pub(crate) async fn step(
+pub(crate) async fn think_step(
     input: Input,
     session: Option<Session>,
-    call: &Call,
-) -> Result<Outcome<Output>, ToolError> {
-    let content = call.checked_content("content", &input.content)?;
-    let past = open_standing(session.as_ref(), call).await?;
+    call: &ToolContext,
+) -> Result<ToolOutput<Output>, ToolError> {
+    let content = call.check_content("content", &input.content)?;
+    let past = current_open_history(session.as_ref(), call).await?;
     call.progress(0.0, Some(1.0), "thinking");
-    let plain = ask(content, &past, ShownFound::default(), session.as_ref())?;
-    let found = find_out(input.tools.as_deref(), &plain, call).await?;
-    let ask = ask(content, &past, found.shown(call), session.as_ref())?;
-    let answer = call.think(ask, Some(Step::plain)).await?;
-    let home = Home::of(session, Mode::Linear, content, call);
-    Ok(outcome(input, &home, past, found, answer, call))
+    let plain = step_request(
+        content,
+        &past,
+        EvidenceInPrompt::default(),
+        session.as_ref(),
+    )?;
+    let found = gather_evidence(input.tools.as_deref(), &plain, call).await?;
+    let ask = step_request(content, &past, found.to_prompt(call), session.as_ref())?;
+    let answer = call.ask(ask, Some(LinearStep::from_plain_text)).await?;
+    let home = TargetSession::existing_or_new(session, Mode::Linear, content, call);
+    Ok(step_output(input, &home, past, found, answer, call))
 }
 
-fn ask(
+fn step_request(
     content: &str,
-    past: &Past,
-    found: ShownFound,
+    past: &SessionHistory,
+    found: EvidenceInPrompt,
     session: Option<&Session>,
-) -> Result<Ask, ToolError> {
-    let ask = ASK.ask(Shown {
+) -> Result<ModelRequest, ToolError> {
+    let ask = ASK.render(LinearAskContext {
         past,
         found,
         content,
     })?;
-    Ok(Ask {
+    Ok(ModelRequest {
         plain_text: PlainText::IsTheAnswer,
-        thread: session.and_then(thread_of),
+        thread: session.and_then(provider_thread),
         variables: [("content".to_owned(), content.to_owned())].into(),
         ..ask
     })
 }
 
-fn outcome(
+fn step_output(
     input: Input,
-    home: &Home,
-    past: Past,
-    found: Found,
-    answer: Thinking<Step>,
-    call: &Call,
-) -> Outcome<Output> {
+    home: &TargetSession,
+    past: SessionHistory,
+    found: StepEvidence,
+    answer: ModelAnswer<LinearStep>,
+    call: &ToolContext,
+) -> ToolOutput<Output> {
     let step = answer.value;
     let confidence = step.sure.score();
     let thought = Thought {
-        id: call.fresh(),
+        id: call.new_id(),
         session_id: home.id(),
         input: Some(input.content),
         content: step.thought,
@@ -202,10 +216,10 @@ fn outcome(
         branch_id: past.branch,
         set_aside: false,
         created_at: call.now(),
-        metadata: metadata([
+        metadata: metadata_object([
             ("weakest_point", json!(step.weakest_point)),
             ("model", json!(step.metadata)),
-            ("evidence", found.kept()),
+            ("evidence", found.to_metadata()),
         ]),
     };
     let output = Output {
@@ -214,14 +228,18 @@ fn outcome(
         content: thought.content.clone(),
         confidence,
         previous_thought: thought.parent_id.clone(),
-        doubt: Doubt::of(input.confidence, confidence, step.weakest_point.as_deref()),
-        evidence: found.told(),
+        doubt: ThresholdNote::for_threshold(
+            input.confidence,
+            confidence,
+            step.weakest_point.as_deref(),
+        ),
+        evidence: found.summarize(),
     };
-    let mut changes = home.changes_with(answer.thread);
+    let mut changes = home.changes_with_thread(answer.thread);
     changes.extend(found.changes);
-    changes.extend(open(thought.branch_id.as_ref()));
+    changes.extend(require_open_branch(thought.branch_id.as_ref()));
     changes.push(Change::AddThought(thought));
-    Outcome {
+    ToolOutput {
         output,
         changes,
         session: Some(home.id()),

@@ -11,17 +11,17 @@ use serde_json::Value;
 // How sure a model is. `confidence` is what pipes written for the original server answer; it is
 // understood but not asked for. (Not a doc comment: the schema of an answer would carry it.)
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-pub(crate) struct Sure {
+pub(crate) struct Confidence {
     /// How sure you are, 0 to 100
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     confidence_percent: Option<Percent>,
-    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[serde(default, deserialize_with = "ModelScore::lenient_option")]
     #[schemars(skip)]
     confidence: Option<ModelScore>,
 }
 
-impl Sure {
+impl Confidence {
     /// The confidence it comes to; the documented default where the model named none.
     pub(crate) fn score(self) -> Score {
         let percent = self.confidence_percent.map(|percent| percent.0);
@@ -33,7 +33,7 @@ impl Sure {
 
 // What an answer says when the model was less sure than the caller wants.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Doubt {
+pub(crate) struct ThresholdNote {
     /// true if `confidence` is below the threshold asked for, else left out
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) below_threshold: Option<bool>,
@@ -42,9 +42,13 @@ pub(crate) struct Doubt {
     pub(crate) weakest_point: Option<String>,
 }
 
-impl Doubt {
+impl ThresholdNote {
     /// Compares `confidence` with what the caller wants.
-    pub(crate) fn of(wanted: Option<Score>, confidence: Score, weakest: Option<&str>) -> Self {
+    pub(crate) fn for_threshold(
+        wanted: Option<Score>,
+        confidence: Score,
+        weakest: Option<&str>,
+    ) -> Self {
         if wanted.is_none_or(|wanted| confidence >= wanted) {
             return Self::default();
         }
@@ -57,25 +61,25 @@ impl Doubt {
 
 /// Text that says something. The schema can't see that blanks say nothing; refused here, they are
 /// asked for again.
-pub(crate) fn something<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn non_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    if says_nothing(&text) {
+    if is_blank(&text) {
         return Err(de::Error::custom("a text must not be blank"));
     }
     Ok(text.trim().to_owned())
 }
 
 /// Texts of a list, without those that say nothing. No list is an empty one.
-pub(crate) fn some_things<'de, D: Deserializer<'de>>(
+pub(crate) fn non_blank_list<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {
-    let texts: Vec<String> = fitting(deserializer)?;
-    let said = texts.into_iter().filter(|text| !says_nothing(text));
+    let texts: Vec<String> = lenient_vec(deserializer)?;
+    let said = texts.into_iter().filter(|text| !is_blank(text));
     Ok(said.map(|text| text.trim().to_owned()).collect())
 }
 
 /// Whether nobody can see anything in it: blanks, and characters of no width.
-pub(crate) fn says_nothing(text: &str) -> bool {
+pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|letter| {
         letter.is_whitespace()
             || letter.is_control()
@@ -85,24 +89,24 @@ pub(crate) fn says_nothing(text: &str) -> bool {
 
 /// A text as it is compared with others for sameness: without regard to case, blanks and the sign
 /// it ends with. Every other sign may be what makes the difference, as in `x < 3` and `x > 3`.
-pub(crate) fn gist(text: &str) -> String {
+pub(crate) fn normalized(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let ends = ['.', '!', '?', '…', '。', '！', '？'];
     words.join(" ").trim_end_matches(ends).to_lowercase()
 }
 
 /// Text that need not be there. What is no text says nothing; it must not cost the rest.
-pub(crate) fn any_text<'de, D: Deserializer<'de>>(
+pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
     let written = Value::deserialize(deserializer)?;
-    let text = written.as_str().filter(|text| !says_nothing(text));
+    let text = written.as_str().filter(|text| !is_blank(text));
     Ok(text.map(|text| text.trim().to_owned()))
 }
 
 /// A value that helps but is not needed: one that can't be understood is none, rather than the
 /// loss of all the rest that a model said.
-pub(crate) fn or_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(crate) fn lenient_option<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,
@@ -112,7 +116,7 @@ where
 }
 
 /// Those items of a list that can be understood; of what is no list, none.
-pub(crate) fn fitting<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+pub(crate) fn lenient_vec<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,
@@ -126,6 +130,6 @@ where
 }
 
 /// A number from 0 to 1 without the dust of binary fractions.
-pub(crate) fn rounded(value: f64) -> f64 {
+pub(crate) fn round_fraction(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

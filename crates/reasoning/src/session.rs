@@ -1,7 +1,7 @@
 //! Sessions: finding the one a call is about, beginning one, keeping its conversation.
 
-use deliberate_core::{BranchId, Change, Mode, Requirement, Session, SessionId, cut_to_chars};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_core::{BranchId, Change, Mode, Precondition, Session, SessionId, truncate_chars};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde_json::Value;
 
 /// A title is read in a list.
@@ -9,7 +9,7 @@ const TITLE_CHARS: usize = 80;
 
 /// Which sessions a tool works on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum WorksOn {
+pub(crate) enum ModeFilter {
     /// Those of its own mode.
     Mode(Mode),
     /// All; where mixing is the point.
@@ -17,14 +17,14 @@ pub(crate) enum WorksOn {
 }
 
 /// The session of that id, if the tool works on it. A session is never begun by an id.
-pub(crate) async fn known(
+pub(crate) async fn require_session(
     id: &SessionId,
-    works_on: WorksOn,
-    call: &Call,
+    works_on: ModeFilter,
+    call: &ToolContext,
 ) -> Result<Session, ToolError> {
     let session = call.session(id).await?;
     match works_on {
-        WorksOn::Mode(wanted) if session.mode != wanted => Err(ToolError::WrongMode {
+        ModeFilter::Mode(wanted) if session.mode != wanted => Err(ToolError::WrongMode {
             id: session.id.to_string(),
             mode: session.mode,
             wanted,
@@ -34,29 +34,34 @@ pub(crate) async fn known(
 }
 
 /// The same, where a call that names none begins one.
-pub(crate) async fn known_if_named(
+pub(crate) async fn optional_session(
     id: Option<&SessionId>,
-    works_on: WorksOn,
-    call: &Call,
+    works_on: ModeFilter,
+    call: &ToolContext,
 ) -> Result<Option<Session>, ToolError> {
     match id {
-        Some(id) => Ok(Some(known(id, works_on, call).await?)),
+        Some(id) => Ok(Some(require_session(id, works_on, call).await?)),
         None => Ok(None),
     }
 }
 
 /// The session a step belongs to.
-pub(crate) struct Home {
+pub(crate) struct TargetSession {
     pub(crate) session: Session,
     /// Whether it begins with this step.
     is_new: bool,
 }
 
-impl Home {
+impl TargetSession {
     /// The session that is known, or a new one about `content`.
-    pub(crate) fn of(known: Option<Session>, mode: Mode, content: &str, call: &Call) -> Self {
+    pub(crate) fn existing_or_new(
+        known: Option<Session>,
+        mode: Mode,
+        content: &str,
+        call: &ToolContext,
+    ) -> Self {
         let is_new = known.is_none();
-        let session = known.unwrap_or_else(|| begin(mode, content, call));
+        let session = known.unwrap_or_else(|| new_session(mode, content, call));
         Self { session, is_new }
     }
 
@@ -73,9 +78,9 @@ impl Home {
     }
 
     /// The same, and the provider's conversation is kept if it is another one.
-    pub(crate) fn changes_with(&self, thread: Option<String>) -> Vec<Change> {
+    pub(crate) fn changes_with_thread(&self, thread: Option<String>) -> Vec<Change> {
         let mut changes = self.changes();
-        if thread.is_some() && thread != thread_of(&self.session) {
+        if thread.is_some() && thread != provider_thread(&self.session) {
             changes.push(Change::KeepThread {
                 session_id: self.id(),
                 thread,
@@ -85,13 +90,13 @@ impl Home {
     }
 }
 
-fn begin(mode: Mode, content: &str, call: &Call) -> Session {
+fn new_session(mode: Mode, content: &str, call: &ToolContext) -> Session {
     let now = call.now();
     let words: Vec<&str> = content.split_whitespace().collect();
     Session {
-        id: call.fresh(),
+        id: call.new_id(),
         mode,
-        title: Some(cut_to_chars(&words.join(" "), TITLE_CHARS)),
+        title: Some(truncate_chars(&words.join(" "), TITLE_CHARS)),
         created_at: now,
         updated_at: now,
         active_branch_id: None,
@@ -100,18 +105,18 @@ fn begin(mode: Mode, content: &str, call: &Call) -> Session {
 }
 
 /// A branch that a step is added to must be open by then, too.
-pub(crate) fn open(branch: Option<&BranchId>) -> Option<Change> {
-    branch.map(|id| Change::Require(Requirement::OpenBranch(id.clone())))
+pub(crate) fn require_open_branch(branch: Option<&BranchId>) -> Option<Change> {
+    branch.map(|id| Change::Require(Precondition::OpenBranch(id.clone())))
 }
 
 /// The provider's conversation that this session continues.
-pub(crate) fn thread_of(session: &Session) -> Option<String> {
+pub(crate) fn provider_thread(session: &Session) -> Option<String> {
     let thread = session.metadata.as_ref()?.get("thread")?;
     thread.as_str().map(str::to_owned)
 }
 
 /// Fields worth keeping beside a row: those that say something. `None` if none does.
-pub(crate) fn metadata<const N: usize>(fields: [(&str, Value); N]) -> Option<Value> {
+pub(crate) fn metadata_object<const N: usize>(fields: [(&str, Value); N]) -> Option<Value> {
     let says = |value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),

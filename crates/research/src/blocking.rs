@@ -3,7 +3,7 @@
 use deliberate_toolkit::ToolError;
 
 /// Runs it on a thread of its own.
-pub(crate) async fn blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {

@@ -1,11 +1,11 @@
 //! What every tool of research works with: the settings, the way out to the net, the sources, the
 //! collection's index, and the readers of files. Opens and connects nothing by itself; what runs in
-//! the background begins with [`Lab::start`].
+//! the background begins with [`ResearchServices::start`].
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use deliberate_core::Clock;
-use deliberate_extract::{Document, Limits, Workshop};
+use deliberate_extract::{ExtractLimits, ExtractedDocument, ExtractorPool};
 use deliberate_index::{
     CohereReranker, EmbedError, Embedder, IndexOptions, OpenAiEmbedder, Reranker, ServiceSettings,
     StaticEmbedder, chunk::ChunkOptions,
@@ -17,44 +17,47 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{
-    Embeddings, Options, Rerank,
-    collect::{Keeper, files::SafeFile, ingest::unreadable, sweep::sweep, watch},
-    discover::keep_time,
-    locate::{Locator, UnpaywallSettings},
-    sources::{self, Source},
-    web::{SystemNames, Web, WebError, WebOptions},
+    EmbeddingOptions, RerankOptions, ResearchOptions,
+    collect::{
+        IndexSynchronizer, files::VerifiedFile, ingest::extraction_error,
+        sweep::remove_partial_files, watch,
+    },
+    discover::run_scheduler,
+    locate::{PdfLocator, UnpaywallSettings},
+    sources::{self, PaperSource},
+    web::{HttpClient, HttpClientError, HttpClientOptions, SystemHostResolver},
 };
 
 /// The most that answers of the net take on the disk.
-const CACHE_BYTES: u64 = 256 * 1024 * 1024;
+const HTTP_CACHE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How many files are read at once: each has a process of its own.
-const READERS: usize = 2;
+const MAX_EXTRACTORS: usize = 2;
 
 /// The longest that reading one file takes.
-const READING_TIME: Duration = Duration::from_mins(2);
+const EXTRACTION_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// What every tool of research works with.
-pub struct Lab {
-    options: Options,
+pub struct ResearchServices {
+    options: ResearchOptions,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    web: Web,
-    sources: Vec<Arc<dyn Source>>,
-    asked_anew: Vec<Arc<dyn Source>>,
-    locator: Locator,
-    keeper: Arc<Keeper>,
+    http_client: HttpClient,
+    sources: Vec<Arc<dyn PaperSource>>,
+    uncached_sources: Vec<Arc<dyn PaperSource>>,
+    locator: PdfLocator,
+    index_sync: Arc<IndexSynchronizer>,
     reranker: Option<Arc<dyn Reranker>>,
-    workshop: Workshop,
+    extractor_pool: ExtractorPool,
 }
 
 /// Why there can be no research with these settings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LabError {
+pub enum ResearchSetupError {
     /// The way out to the net can't be made so.
     #[error("the settings for the net can't be used: {0}")]
-    Web(#[from] WebError),
+    Http(#[from] HttpClientError),
     /// The endpoint for vectors or for the final order can't be used so.
     #[error("the settings for {what} can't be used: {error}")]
     Service {
@@ -65,16 +68,20 @@ pub enum LabError {
     },
 }
 
-impl Lab {
+impl ResearchServices {
     /// A lab with these settings. Opens and connects nothing.
     pub fn new(
-        options: Options,
+        options: ResearchOptions,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Arc<Self>, LabError> {
-        let web = Web::with(web_options(&options), clock.clone(), Arc::new(SystemNames))?;
-        let sources = chosen_sources(&web, &options, false);
-        let asked_anew = chosen_sources(&web, &options, true);
+    ) -> Result<Arc<Self>, ResearchSetupError> {
+        let web = HttpClient::with_clock_and_resolver(
+            http_client_options(&options),
+            clock.clone(),
+            Arc::new(SystemHostResolver),
+        )?;
+        let sources = enabled_sources(&web, &options, false);
+        let asked_anew = enabled_sources(&web, &options, true);
         let locator = locator(&web, &sources, &options);
         let index = IndexOptions {
             folder: options.folder.clone(),
@@ -86,51 +93,51 @@ impl Lab {
             overlap: options.retrieval.overlap_tokens,
         };
         Ok(Arc::new(Self {
-            keeper: Arc::new(Keeper::new(
+            index_sync: Arc::new(IndexSynchronizer::new(
                 store.clone(),
                 index,
                 cut,
-                options.retrieval.patience,
+                options.retrieval.sync_timeout,
             )),
             reranker: reranker(&options)?,
-            workshop: workshop(&options),
+            extractor_pool: extractor_pool(&options),
             options,
             store,
             clock,
-            web,
+            http_client: web,
             sources,
-            asked_anew,
+            uncached_sources: asked_anew,
             locator,
         }))
     }
 
     /// What the settings say.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &ResearchOptions {
         &self.options
     }
 
     /// The way out to the net.
-    pub fn web(&self) -> &Web {
-        &self.web
+    pub fn http_client(&self) -> &HttpClient {
+        &self.http_client
     }
 
     /// The places papers are found at, as far as the settings let them be asked.
-    pub fn sources(&self) -> &[Arc<dyn Source>] {
+    pub fn sources(&self) -> &[Arc<dyn PaperSource>] {
         &self.sources
     }
 
     /// The same, whose answers are never those kept from before: for who asks what is new.
-    pub(crate) fn asked_anew(&self) -> &[Arc<dyn Source>] {
-        &self.asked_anew
+    pub(crate) fn uncached_sources(&self) -> &[Arc<dyn PaperSource>] {
+        &self.uncached_sources
     }
 
     /// The source of that name.
-    pub fn source(&self, name: &str) -> Option<&Arc<dyn Source>> {
-        self.sources.iter().find(|it| it.about().name == name)
+    pub fn source(&self, name: &str) -> Option<&Arc<dyn PaperSource>> {
+        self.sources.iter().find(|it| it.info().name == name)
     }
 
     /// What finds PDFs that everyone may read.
-    pub fn locator(&self) -> &Locator {
+    pub fn locator(&self) -> &PdfLocator {
         &self.locator
     }
 
@@ -145,14 +152,17 @@ impl Lab {
     }
 
     /// What keeps the index in step with the store.
-    pub(crate) fn keeper(&self) -> &Arc<Keeper> {
-        &self.keeper
+    pub(crate) fn index_sync(&self) -> &Arc<IndexSynchronizer> {
+        &self.index_sync
     }
 
     /// Reads a file in a process of its own, which ends with whoever waits for it.
-    pub(crate) async fn read(&self, file: &SafeFile) -> Result<Document, ToolError> {
-        let read = self.workshop.read(file.open()?, None).await;
-        read.map_err(|error| unreadable(&error))
+    pub(crate) async fn extract_document(
+        &self,
+        file: &VerifiedFile,
+    ) -> Result<ExtractedDocument, ToolError> {
+        let read = self.extractor_pool.read(file.open()?, None).await;
+        read.map_err(|error| extraction_error(&error))
     }
 
     /// The endpoint that puts passages in their final order, if the settings name one.
@@ -164,17 +174,20 @@ impl Lab {
     /// folders are read, questions that are due are asked. What an earlier run left half done is
     /// removed.
     pub fn start(self: &Arc<Self>, registry: &Arc<Registry>, stop: CancellationToken) {
-        sweep(self.options.papers.clone(), self.options.folder.clone());
-        tokio::spawn(self.keeper.clone().follow(stop.clone()));
-        if let Some(every) = self.options.schedule_every {
+        remove_partial_files(
+            self.options.papers_folder.clone(),
+            self.options.folder.clone(),
+        );
+        tokio::spawn(self.index_sync.clone().run(stop.clone()));
+        if let Some(every) = self.options.schedule_interval {
             let clock = self.clock.clone();
-            tokio::spawn(keep_time(registry.clone(), clock, every, stop.clone()));
+            tokio::spawn(run_scheduler(registry.clone(), clock, every, stop.clone()));
         }
         watch::start(self, registry, stop);
     }
 }
 
-fn web_options(options: &Options) -> WebOptions {
+fn http_client_options(options: &ResearchOptions) -> HttpClientOptions {
     let contact = options.contact.as_ref().map(|it| format!(" (mailto:{it})"));
     let named = options
         .sources
@@ -184,72 +197,82 @@ fn web_options(options: &Options) -> WebOptions {
         .chain(&options.unpaywall)
         .map(|url| url.origin().ascii_serialization())
         .collect();
-    WebOptions {
-        agent: format!(
+    HttpClientOptions {
+        user_agent: format!(
             "deliberate/{}{}",
             env!("CARGO_PKG_VERSION"),
             contact.unwrap_or_default()
         ),
         folder: options.folder.as_ref().map(|it| it.join("web")),
-        cache_bytes: CACHE_BYTES,
-        trusted: trusted.into_iter().collect(),
+        cache_bytes: HTTP_CACHE_BYTES,
+        trusted_origins: trusted.into_iter().collect(),
     }
 }
 
-fn chosen_sources(web: &Web, options: &Options, anew: bool) -> Vec<Arc<dyn Source>> {
+fn enabled_sources(
+    web: &HttpClient,
+    options: &ResearchOptions,
+    anew: bool,
+) -> Vec<Arc<dyn PaperSource>> {
     let settings = |name: &str| {
         let given = options.sources.get(name).cloned();
         let mut settings = given.unwrap_or_else(|| sources::SourceSettings {
             base_url: None,
             key: None,
             contact: options.contact.clone(),
-            keep: Duration::ZERO,
+            cache_ttl: Duration::ZERO,
         });
         if anew {
-            settings.keep = Duration::ZERO;
+            settings.cache_ttl = Duration::ZERO;
         }
         settings
     };
-    let mut all = sources::all(web, settings);
-    all.retain(|source| options.sources.contains_key(&source.about().name));
+    let mut all = sources::all_sources(web, settings);
+    all.retain(|source| options.sources.contains_key(&source.info().name));
     all
 }
 
-fn locator(web: &Web, sources: &[Arc<dyn Source>], options: &Options) -> Locator {
+fn locator(
+    web: &HttpClient,
+    sources: &[Arc<dyn PaperSource>],
+    options: &ResearchOptions,
+) -> PdfLocator {
     let contact = options.contact.clone();
     let arxiv = options.sources.get("arxiv");
     let moved = arxiv.and_then(|it| it.base_url.as_ref()?.join("/pdf/").ok());
-    Locator {
-        web: web.clone(),
+    PdfLocator {
+        http_client: web.clone(),
         sources: sources.to_vec(),
         unpaywall: contact.map(|email| UnpaywallSettings {
             base_url: options.unpaywall.clone(),
             email,
         }),
-        arxiv_pdfs: moved,
+        arxiv_pdf_base: moved,
     }
 }
 
-fn embedder(options: &Options) -> Result<Option<Arc<dyn Embedder>>, LabError> {
+fn embedder(options: &ResearchOptions) -> Result<Option<Arc<dyn Embedder>>, ResearchSetupError> {
     Ok(match &options.retrieval.embeddings {
-        Embeddings::Off => None,
-        Embeddings::Embedded => Some(Arc::new(StaticEmbedder::new())),
-        Embeddings::Endpoint {
+        EmbeddingOptions::Off => None,
+        EmbeddingOptions::BuiltIn => Some(Arc::new(StaticEmbedder::new())),
+        EmbeddingOptions::Endpoint {
             base_url,
             model,
             key,
         } => {
-            let made = OpenAiEmbedder::new(service(base_url, model, key.as_ref()));
-            Some(Arc::new(made.map_err(|error| LabError::Service {
-                what: "embeddings",
-                error,
+            let made = OpenAiEmbedder::new(service_settings(base_url, model, key.as_ref()));
+            Some(Arc::new(made.map_err(|error| {
+                ResearchSetupError::Service {
+                    what: "embeddings",
+                    error,
+                }
             })?))
         }
     })
 }
 
-fn reranker(options: &Options) -> Result<Option<Arc<dyn Reranker>>, LabError> {
-    let Rerank::Endpoint {
+fn reranker(options: &ResearchOptions) -> Result<Option<Arc<dyn Reranker>>, ResearchSetupError> {
+    let RerankOptions::Endpoint {
         base_url,
         model,
         key,
@@ -257,28 +280,30 @@ fn reranker(options: &Options) -> Result<Option<Arc<dyn Reranker>>, LabError> {
     else {
         return Ok(None);
     };
-    let made = CohereReranker::new(service(base_url, model, key.as_ref()));
-    Ok(Some(Arc::new(made.map_err(|error| LabError::Service {
-        what: "reranking",
-        error,
+    let made = CohereReranker::new(service_settings(base_url, model, key.as_ref()));
+    Ok(Some(Arc::new(made.map_err(|error| {
+        ResearchSetupError::Service {
+            what: "reranking",
+            error,
+        }
     })?)))
 }
 
-fn service(base_url: &Url, model: &str, key: Option<&SecretString>) -> ServiceSettings {
+fn service_settings(base_url: &Url, model: &str, key: Option<&SecretString>) -> ServiceSettings {
     ServiceSettings::new(base_url.as_str(), model).with_key(key.cloned())
 }
 
-fn workshop(options: &Options) -> Workshop {
-    let limits = Limits {
-        bytes: options.file_bytes,
-        time: READING_TIME,
-        ..Limits::default()
+fn extractor_pool(options: &ResearchOptions) -> ExtractorPool {
+    let limits = ExtractLimits {
+        bytes: options.max_file_bytes,
+        time: EXTRACTION_TIMEOUT,
+        ..ExtractLimits::default()
     };
-    match &options.reader {
+    match &options.extractor_command {
         Some((program, arguments)) => {
             let arguments = arguments.iter().map(Into::into).collect();
-            Workshop::new(program.clone(), arguments, limits, READERS)
+            ExtractorPool::new(program.clone(), arguments, limits, MAX_EXTRACTORS)
         }
-        None => Workshop::in_process(limits),
+        None => ExtractorPool::in_process(limits),
     }
 }

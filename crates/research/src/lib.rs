@@ -28,24 +28,32 @@ use std::sync::Arc;
 
 use deliberate_toolkit::Registry;
 
-pub use collect::{ArticleFilter, FoundPassage, Retrieval, Retrieved, Scope};
-pub use lab::{Lab, LabError};
-pub use options::{AnswerOptions, Embeddings, Options, Rerank, RetrievalOptions};
-pub use resources::KnowledgePages;
-pub use tools::Face;
+pub use collect::{
+    ArticleFilter, RetrievalQuery, RetrievalResult, RetrievalScope, RetrievedPassage,
+};
+pub use lab::{ResearchServices, ResearchSetupError};
+pub use options::{
+    AnswerOptions, EmbeddingOptions, RerankOptions, ResearchOptions, RetrievalOptions,
+};
+pub use resources::ArticleResources;
+pub use tools::ToolListingMode;
 #[doc(hidden)]
 pub use tools::answers;
 
 /// The registry with the tools of research and the articles by their addresses. Whatever changes an
 /// article is heard, so that the index follows at once.
-pub fn register(registry: Registry, lab: &Arc<Lab>, face: Face) -> Registry {
+pub fn register(
+    registry: Registry,
+    lab: &Arc<ResearchServices>,
+    face: ToolListingMode,
+) -> Registry {
     tools::register(registry, lab, face)
-        .with_resources(KnowledgePages)
-        .heard_by(Arc::new(resources::Rings(lab.clone())))
+        .with_resources(ArticleResources)
+        .with_listener(Arc::new(resources::IndexChangeListener(lab.clone())))
 }
 
 /// Makes a folder, and those above it, for the user alone: what people read is their own.
-pub(crate) fn private_folder(folder: &std::path::Path) -> std::io::Result<()> {
+pub(crate) fn create_private_folder(folder: &std::path::Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -9,20 +9,20 @@ use crate::sources::SourceSettings;
 
 /// What the settings say.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ResearchOptions {
     /// Where what is derived is kept: the index, answers of the net. `None` keeps it in memory.
     pub folder: Option<PathBuf>,
     /// Where papers are downloaded to, and read from.
-    pub papers: PathBuf,
+    pub papers_folder: PathBuf,
     /// Folders, beside that of the papers, that files may be read from.
-    pub readable: Vec<PathBuf>,
+    pub readable_folders: Vec<PathBuf>,
     /// Folders whose files are read as they come.
-    pub watched: Vec<PathBuf>,
+    pub watched_folders: Vec<PathBuf>,
     /// Where bibliographies and other files for people are written.
-    pub exports: PathBuf,
+    pub exports_folder: PathBuf,
     /// The program and its arguments that read one file in a process of its own; `None` reads it in
     /// this one.
-    pub reader: Option<(PathBuf, Vec<String>)>,
+    pub extractor_command: Option<(PathBuf, Vec<String>)>,
     /// How texts are cut and searched.
     pub retrieval: RetrievalOptions,
     /// How answers are made.
@@ -34,9 +34,9 @@ pub struct Options {
     /// An address to write to, for sources that ask for one.
     pub contact: Option<String>,
     /// The largest file that is downloaded or read.
-    pub file_bytes: u64,
+    pub max_file_bytes: u64,
     /// How often it is looked whether a question is due. `None`: never.
-    pub schedule_every: Option<Duration>,
+    pub schedule_interval: Option<Duration>,
 }
 
 /// How texts are cut and searched.
@@ -55,18 +55,18 @@ pub struct RetrievalOptions {
     /// Whether the rank by meaning counts less where the words of a question are found.
     pub adaptive: bool,
     /// What makes vectors.
-    pub embeddings: Embeddings,
+    pub embeddings: EmbeddingOptions,
     /// What puts the best passages in their final order.
-    pub rerank: Rerank,
+    pub rerank: RerankOptions,
     /// The longest a search waits for the index to be in step.
-    pub patience: Duration,
+    pub sync_timeout: Duration,
 }
 
 /// What makes vectors.
 #[derive(Debug, Clone)]
-pub enum Embeddings {
+pub enum EmbeddingOptions {
     /// The table that comes with the program.
-    Embedded,
+    BuiltIn,
     /// Nothing: search by words alone.
     Off,
     /// An endpoint of the OpenAI kind.
@@ -82,7 +82,7 @@ pub enum Embeddings {
 
 /// What puts the best passages in their final order.
 #[derive(Debug, Clone)]
-pub enum Rerank {
+pub enum RerankOptions {
     /// Nothing.
     Off,
     /// The model that thinks for the call, if one can be asked.
@@ -102,13 +102,13 @@ pub enum Rerank {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerOptions {
     /// The share of claims that must be supported for an answer to be given, 0 to 1.
-    pub support: f64,
+    pub min_support: f64,
     /// The most model calls of one question.
-    pub model_calls: u32,
+    pub max_model_calls: u32,
     /// The most tokens of one question, those asked with and those answered.
-    pub tokens: u64,
+    pub max_tokens: u64,
     /// The longest a question may take.
-    pub time: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for RetrievalOptions {
@@ -120,9 +120,9 @@ impl Default for RetrievalOptions {
             vector_weight: 0.3,
             text_weight: 0.7,
             adaptive: true,
-            embeddings: Embeddings::Embedded,
-            rerank: Rerank::Off,
-            patience: Duration::from_secs(2),
+            embeddings: EmbeddingOptions::BuiltIn,
+            rerank: RerankOptions::Off,
+            sync_timeout: Duration::from_secs(2),
         }
     }
 }
@@ -130,10 +130,10 @@ impl Default for RetrievalOptions {
 impl Default for AnswerOptions {
     fn default() -> Self {
         Self {
-            support: 0.6,
-            model_calls: 40,
-            tokens: 120_000,
-            time: Duration::from_mins(5),
+            min_support: 0.6,
+            max_model_calls: 40,
+            max_tokens: 120_000,
+            timeout: Duration::from_mins(5),
         }
     }
 }

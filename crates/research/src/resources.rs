@@ -5,69 +5,72 @@
 
 use std::sync::Arc;
 
-use deliberate_core::{Change, SessionId, cut_to_chars};
-use deliberate_store::{ItemFilter, KeyMatch, Page};
+use deliberate_core::{Change, SessionId, truncate_chars};
+use deliberate_store::{DocumentFilter, KeyMatch, Pagination};
 use deliberate_toolkit::{
-    Body, Choices, Contents, Desk, Event, Kind, Listed, Listener, Resource, Resources, Template,
-    ToolError, Touched, Typed,
+    CallEvent, CallListener, CompletionRequest, CompletionValues, EntityKind, ResourceBody,
+    ResourceChange, ResourceContext, ResourceData, ResourceInfo, ResourcePage, ResourceProvider,
+    ToolError, UriTemplate,
 };
 use futures::future::BoxFuture;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::{
-    Lab,
-    collect::{ARTICLE, Library, TEXT, harmless, sections::titles},
+    ResearchServices,
+    collect::{
+        ARTICLE, ArticleRepository, FULL_TEXT, escape_passage_tags, sections::section_titles,
+    },
 };
 
 /// What every address begins with.
-const ROOT: &str = "knowledge://";
+const URI_PREFIX: &str = "knowledge://";
 
 /// The list.
-const ALL: &str = "knowledge://articles";
+const ARTICLES_URI: &str = "knowledge://articles";
 
 /// The tool everything is read with.
-const TOOL: &str = "read_article";
+const READ_TOOL: &str = "read_article";
 
 /// No id or name in an address is longer.
-const LONGEST: usize = 512;
+const MAX_SEGMENT_CHARS: usize = 512;
 
 /// How many articles the list shows.
-const MOST_LISTED: u32 = 100;
+const MAX_LISTED: u32 = 100;
 
 /// How many an argument may be completed to.
-const MOST_CHOICES: usize = 50;
+const MAX_COMPLETIONS: usize = 50;
 
 const MARKDOWN: &str = "text/markdown";
 
 /// All but what RFC 3986 calls unreserved.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+const URI_ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
 /// Articles by their addresses.
-pub struct KnowledgePages;
+pub struct ArticleResources;
 
 /// Where an address leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Address {
+enum ArticleUri {
     All,
     Article(String),
     Page(String, String),
     Section(String, String),
 }
 
-impl Address {
+impl ArticleUri {
     fn parse(uri: &str) -> Option<Self> {
-        let path = uri.strip_prefix(ROOT)?;
+        let path = uri.strip_prefix(URI_PREFIX)?;
         if path == "articles" {
             return Some(Self::All);
         }
         let decoded = |it: &str| {
             let text = percent_decode_str(it).decode_utf8().ok()?.into_owned();
-            let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains('\0');
+            let fits = !text.is_empty() && text.len() <= MAX_SEGMENT_CHARS && !text.contains('\0');
             fits.then_some(text)
         };
         let parts: Vec<&str> = path.split('/').collect();
@@ -81,7 +84,7 @@ impl Address {
 
     fn arguments(&self) -> Value {
         match self {
-            Self::All => json!({ "limit": MOST_LISTED }),
+            Self::All => json!({ "limit": MAX_LISTED }),
             Self::Article(id) => json!({ "article_identifier": id }),
             Self::Page(id, page) => json!({ "article_identifier": id, "pages": page }),
             Self::Section(id, name) => json!({ "article_identifier": id, "section": name }),
@@ -89,22 +92,22 @@ impl Address {
     }
 }
 
-fn address_of(id: &str) -> String {
-    format!("{ROOT}{}", utf8_percent_encode(id, ENCODED))
+fn article_uri(id: &str) -> String {
+    format!("{URI_PREFIX}{}", utf8_percent_encode(id, URI_ENCODE_SET))
 }
 
-impl Resources for KnowledgePages {
-    fn needs(&self) -> Option<&'static str> {
-        Some(TOOL)
+impl ResourceProvider for ArticleResources {
+    fn required_scope(&self) -> Option<&'static str> {
+        Some(READ_TOOL)
     }
 
-    fn knows(&self, uri: &str) -> bool {
-        Address::parse(uri).is_some()
+    fn matches(&self, uri: &str) -> bool {
+        ArticleUri::parse(uri).is_some()
     }
 
-    fn templates(&self) -> Vec<Template> {
-        let template = |end: &str, name: &str, title: &str, description: &str| Template {
-            uri: format!("{ROOT}{{id}}{end}"),
+    fn templates(&self) -> Vec<UriTemplate> {
+        let template = |end: &str, name: &str, title: &str, description: &str| UriTemplate {
+            uri: format!("{URI_PREFIX}{{id}}{end}"),
             name: name.to_owned(),
             title: title.to_owned(),
             description: description.to_owned(),
@@ -136,18 +139,18 @@ impl Resources for KnowledgePages {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Result<Listed, ToolError>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
         Box::pin(list(after, limit, desk))
     }
 
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
-            let address = Address::parse(uri)?;
+            let address = ArticleUri::parse(uri)?;
             Some(read(uri, &address, desk).await)
         })
     }
@@ -155,65 +158,74 @@ impl Resources for KnowledgePages {
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        typed: Typed<'a>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
+        typed: CompletionRequest<'a>,
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
             let ours = self.templates().iter().any(|it| it.uri == template);
             ours.then_some(())?;
             Some(match typed.argument {
-                "id" => ids(typed.text, desk).await,
-                "section" | "page" => parts(typed, desk).await,
-                _ => Ok(Choices::default()),
+                "id" => complete_ids(typed.text, desk).await,
+                "section" | "page" => complete_pages_or_sections(typed, desk).await,
+                _ => Ok(CompletionValues::default()),
             })
         })
     }
 
-    fn touched(&self, change: &Change, _: Option<&SessionId>) -> Vec<Touched> {
+    fn changes_for(&self, change: &Change, _: Option<&SessionId>) -> Vec<ResourceChange> {
         let (kind, id, is_new) = match change {
             Change::PutItem { item, .. } => (&item.kind, &item.id, item.version == 0),
             Change::DropItem { kind, id, .. } => (kind, id, true),
             _ => return Vec::new(),
         };
-        if kind != ARTICLE && kind != TEXT {
+        if kind != ARTICLE && kind != FULL_TEXT {
             return Vec::new();
         }
-        let mut touched = vec![Touched::Resource(ALL.to_owned())];
-        for address in [Some(address_of(id)), by_key(change)].into_iter().flatten() {
-            touched.push(Touched::Under(format!("{address}/")));
-            touched.push(Touched::Resource(address));
+        let mut touched = vec![ResourceChange::Resource(ARTICLES_URI.to_owned())];
+        for address in [Some(article_uri(id)), cite_key_uri(change)]
+            .into_iter()
+            .flatten()
+        {
+            touched.push(ResourceChange::Prefix(format!("{address}/")));
+            touched.push(ResourceChange::Resource(address));
         }
-        touched.extend((is_new && kind == ARTICLE).then_some(Touched::List));
+        touched.extend((is_new && kind == ARTICLE).then_some(ResourceChange::ListChanged));
         touched
     }
 }
 
 /// The address that an article has by its citation key. Whatever touches its text writes the article
 /// too, and who deletes it writes it first.
-fn by_key(change: &Change) -> Option<String> {
+fn cite_key_uri(change: &Change) -> Option<String> {
     let Change::PutItem { item, .. } = change else {
         return None;
     };
     let key = item.body.get("cite_key")?.as_str()?;
-    Some(address_of(key)).filter(|_| item.kind == ARTICLE)
+    Some(article_uri(key)).filter(|_| item.kind == ARTICLE)
 }
 
-async fn read(uri: &str, address: &Address, desk: Desk<'_>) -> Result<Vec<Contents>, ToolError> {
+async fn read(
+    uri: &str,
+    address: &ArticleUri,
+    desk: ResourceContext<'_>,
+) -> Result<Vec<ResourceData>, ToolError> {
     let tool = match address {
-        Address::All => "list_articles",
-        _ => TOOL,
+        ArticleUri::All => "list_articles",
+        _ => READ_TOOL,
     };
     let output = match desk.call(tool, address.arguments()).await {
         Ok(output) => output,
-        Err(ToolError::Told { code, .. }) if is_missing(&code) => return Err(nothing_at(uri)),
-        Err(ToolError::Invalid(_)) => return Err(nothing_at(uri)),
+        Err(ToolError::Custom { code, .. }) if is_missing(&code) => {
+            return Err(not_found_error(uri));
+        }
+        Err(ToolError::Invalid(_)) => return Err(not_found_error(uri)),
         Err(error) => return Err(error),
     };
     let said = output.get("said").and_then(Value::as_str);
-    Ok(vec![Contents {
+    Ok(vec![ResourceData {
         uri: uri.to_owned(),
         mime_type: Some(MARKDOWN.to_owned()),
-        body: Body::Text(said.unwrap_or_default().to_owned()),
+        body: ResourceBody::Text(said.unwrap_or_default().to_owned()),
     }])
 }
 
@@ -221,35 +233,39 @@ fn is_missing(code: &str) -> bool {
     matches!(code, "ArticleNotFound" | "SectionNotFound" | "NoText")
 }
 
-fn nothing_at(uri: &str) -> ToolError {
+fn not_found_error(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: Kind::Resource,
-        id: cut_to_chars(uri, 200),
+        what: EntityKind::Resource,
+        id: truncate_chars(uri, 200),
     }
 }
 
 /// The list itself first, then the articles, the newest first.
-async fn list(after: Option<&str>, limit: usize, desk: Desk<'_>) -> Result<Listed, ToolError> {
+async fn list(
+    after: Option<&str>,
+    limit: usize,
+    desk: ResourceContext<'_>,
+) -> Result<ResourcePage, ToolError> {
     let offset: u32 = match after.map(str::parse) {
         None => 0,
         Some(Ok(offset)) => offset,
-        Some(Err(_)) => return Ok(Listed::default()),
+        Some(Err(_)) => return Ok(ResourcePage::default()),
     };
     let limit = u32::try_from(limit)
         .unwrap_or(u32::MAX)
-        .clamp(1, MOST_LISTED);
+        .clamp(1, MAX_LISTED);
     let arguments = json!({ "limit": limit, "offset": offset });
     let output = match desk.call("list_articles", arguments).await {
         Ok(output) => output,
         // Who may read articles but not list them sees none, and everything else that there is.
-        Err(ToolError::Forbidden { .. }) => return Ok(Listed::default()),
+        Err(ToolError::Forbidden { .. }) => return Ok(ResourcePage::default()),
         Err(error) => return Err(error),
     };
     let articles = output.get("articles").and_then(Value::as_array);
-    let mut resources: Vec<Resource> = Vec::new();
+    let mut resources: Vec<ResourceInfo> = Vec::new();
     if offset == 0 {
-        resources.push(Resource {
-            uri: ALL.to_owned(),
+        resources.push(ResourceInfo {
+            uri: ARTICLES_URI.to_owned(),
             name: "articles".to_owned(),
             title: Some("Articles".to_owned()),
             description: Some("The articles of the collection, the newest first.".to_owned()),
@@ -257,15 +273,15 @@ async fn list(after: Option<&str>, limit: usize, desk: Desk<'_>) -> Result<Liste
             size: None,
         });
     }
-    resources.extend(articles.into_iter().flatten().filter_map(resource));
+    resources.extend(articles.into_iter().flatten().filter_map(to_resource));
     let next = output.get("next_offset").and_then(Value::as_u64);
-    Ok(Listed {
+    Ok(ResourcePage {
         resources,
         next: next.map(|it| it.to_string()),
     })
 }
 
-fn resource(article: &Value) -> Option<Resource> {
+fn to_resource(article: &Value) -> Option<ResourceInfo> {
     let field = |name: &str| article.get(name).and_then(Value::as_str);
     let names = article.get("authors").and_then(Value::as_array);
     let first = names.and_then(|it| it.first()).and_then(Value::as_str);
@@ -274,10 +290,10 @@ fn resource(article: &Value) -> Option<Resource> {
         .flatten()
         .collect::<Vec<_>>()
         .join(", ");
-    Some(Resource {
-        uri: address_of(field("article_id")?),
+    Some(ResourceInfo {
+        uri: article_uri(field("article_id")?),
         name: field("cite_key")?.to_owned(),
-        title: field("title").map(|it| harmless(&cut_to_chars(it, 200))),
+        title: field("title").map(|it| escape_passage_tags(&truncate_chars(it, 200))),
         description: Some(about).filter(|it| !it.is_empty()),
         mime_type: Some(MARKDOWN.to_owned()),
         size: None,
@@ -285,68 +301,79 @@ fn resource(article: &Value) -> Option<Resource> {
 }
 
 /// Citation keys that hold what was typed, those that begin so first; ids that are typed out.
-async fn ids(text: &str, desk: Desk<'_>) -> Result<Choices, ToolError> {
-    let library = Library(desk.registry.store().as_ref());
-    let text = cut_to_chars(text.trim(), LONGEST).to_lowercase();
-    let mut filter = ItemFilter::of(ARTICLE);
+async fn complete_ids(
+    text: &str,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ToolError> {
+    let library = ArticleRepository(desk.registry.store().as_ref());
+    let text = truncate_chars(text.trim(), MAX_SEGMENT_CHARS).to_lowercase();
+    let mut filter = DocumentFilter::of_kind(ARTICLE);
     if !text.is_empty() {
-        filter.keys.push(KeyMatch::Holds {
+        filter.keys.push(KeyMatch::Contains {
             name: "cite_key".to_owned(),
             text: text.clone(),
         });
     }
-    let found = library.list(&filter, Page::first(200)).await?;
-    let more = found.len() > MOST_CHOICES;
-    let mut keys: Vec<String> = found.into_iter().map(|it| it.kept.cite_key).collect();
+    let found = library.list(&filter, Pagination::limit(200)).await?;
+    let more = found.len() > MAX_COMPLETIONS;
+    let mut keys: Vec<String> = found.into_iter().map(|it| it.record.cite_key).collect();
     keys.sort_by_key(|it| (!it.to_lowercase().starts_with(&text), it.clone()));
-    keys.truncate(MOST_CHOICES);
+    keys.truncate(MAX_COMPLETIONS);
     if keys.is_empty() && library.get(&text).await?.is_some() {
         keys.push(text);
     }
-    Ok(Choices { values: keys, more })
+    Ok(CompletionValues {
+        values: keys,
+        has_more: more,
+    })
 }
 
 /// Pages or headings of the article that is named.
-async fn parts(typed: Typed<'_>, desk: Desk<'_>) -> Result<Choices, ToolError> {
-    let library = Library(desk.registry.store().as_ref());
-    let Some(id) = typed.given.get("id") else {
-        return Ok(Choices::default());
+async fn complete_pages_or_sections(
+    typed: CompletionRequest<'_>,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ToolError> {
+    let library = ArticleRepository(desk.registry.store().as_ref());
+    let Some(id) = typed.arguments.get("id") else {
+        return Ok(CompletionValues::default());
     };
     // Several of one title are none that is meant.
     let Ok(Some(found)) = library.look_up(id).await else {
-        return Ok(Choices::default());
+        return Ok(CompletionValues::default());
     };
     let all: Vec<String> = if typed.argument == "page" {
-        (1..=found.kept.pages).map(|it| it.to_string()).collect()
+        (1..=found.record.pages).map(|it| it.to_string()).collect()
     } else {
-        let outline = library.outline(&found.kept.id).await?;
-        titles(&outline.unwrap_or_default()).collect()
+        let outline = library.outline(&found.record.id).await?;
+        section_titles(&outline.unwrap_or_default()).collect()
     };
     let start = typed.text.to_lowercase();
     let mut fitting = all
         .into_iter()
         .filter(|it| it.to_lowercase().starts_with(&start));
-    let values: Vec<String> = fitting.by_ref().take(MOST_CHOICES).collect();
-    Ok(Choices {
+    let values: Vec<String> = fitting.by_ref().take(MAX_COMPLETIONS).collect();
+    Ok(CompletionValues {
         values,
-        more: fitting.next().is_some(),
+        has_more: fitting.next().is_some(),
     })
 }
 
 /// Hears that articles changed, and has the index follow.
-pub(crate) struct Rings(pub(crate) Arc<Lab>);
+pub(crate) struct IndexChangeListener(pub(crate) Arc<ResearchServices>);
 
-impl Listener for Rings {
-    fn hear(&self, event: Event<'_>) {
-        let Event::Touched(touched) = event else {
+impl CallListener for IndexChangeListener {
+    fn on_event(&self, event: CallEvent<'_>) {
+        let CallEvent::ResourcesChanged(touched) = event else {
             return;
         };
-        let ours = |it: &Touched| match it {
-            Touched::Resource(uri) | Touched::Under(uri) => uri.starts_with(ROOT),
-            Touched::List => false,
+        let ours = |it: &ResourceChange| match it {
+            ResourceChange::Resource(uri) | ResourceChange::Prefix(uri) => {
+                uri.starts_with(URI_PREFIX)
+            }
+            ResourceChange::ListChanged => false,
         };
         if touched.iter().any(ours) {
-            self.0.keeper().ring();
+            self.0.index_sync().notify_change();
         }
     }
 }
@@ -356,44 +383,54 @@ mod tests {
     use deliberate_core::Timestamp;
 
     use super::*;
-    use crate::collect::{Kept, Version};
+    use crate::collect::{ArticleRecord, VersionedArticle};
 
     #[test]
     fn addresses_lead_where_they_say() {
         let id = "a/b é";
-        let address = address_of(id);
+        let address = article_uri(id);
         assert_eq!(
-            Address::parse(&address),
-            Some(Address::Article(id.to_owned()))
+            ArticleUri::parse(&address),
+            Some(ArticleUri::Article(id.to_owned()))
         );
-        let page = Address::parse(&format!("{address}/page/3"));
-        assert_eq!(page, Some(Address::Page(id.to_owned(), "3".to_owned())));
-        let section = Address::parse("knowledge://x/section/2%20Method");
+        let page = ArticleUri::parse(&format!("{address}/page/3"));
+        assert_eq!(page, Some(ArticleUri::Page(id.to_owned(), "3".to_owned())));
+        let section = ArticleUri::parse("knowledge://x/section/2%20Method");
         assert_eq!(
             section,
-            Some(Address::Section("x".to_owned(), "2 Method".to_owned()))
+            Some(ArticleUri::Section("x".to_owned(), "2 Method".to_owned()))
         );
-        assert_eq!(Address::parse(ALL), Some(Address::All));
+        assert_eq!(ArticleUri::parse(ARTICLES_URI), Some(ArticleUri::All));
         for other in [
             "knowledge://",
             "knowledge://a/b",
             "knowledge://a/page/",
             "file://a",
         ] {
-            assert_eq!(Address::parse(other), None, "{other}");
+            assert_eq!(ArticleUri::parse(other), None, "{other}");
         }
     }
 
     #[test]
     fn who_follows_an_article_by_its_key_is_told_too() {
         let now = Timestamp::from_micros(1);
-        let mut kept = Kept::empty(now);
+        let mut kept = ArticleRecord::empty(now);
         "01-id".clone_into(&mut kept.id);
         "große2020".clone_into(&mut kept.cite_key);
-        let touched = KnowledgePages.touched(&Version { kept, version: 3 }.put(now), None);
-        for address in ["01-id", "große2020"].map(address_of) {
-            assert!(touched.contains(&Touched::Under(format!("{address}/"))));
-            assert!(touched.contains(&Touched::Resource(address)), "{touched:?}");
+        let touched = ArticleResources.changes_for(
+            &VersionedArticle {
+                record: kept,
+                version: 3,
+            }
+            .put_change(now),
+            None,
+        );
+        for address in ["01-id", "große2020"].map(article_uri) {
+            assert!(touched.contains(&ResourceChange::Prefix(format!("{address}/"))));
+            assert!(
+                touched.contains(&ResourceChange::Resource(address)),
+                "{touched:?}"
+            );
         }
     }
 }

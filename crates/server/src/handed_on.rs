@@ -1,8 +1,8 @@
 //! Carries results past the SDK's types, which drop every field they do not know.
 //!
-//! A request is given a [`Slot`]. Who answers puts a result there that is to be sent as it is, and
-//! gives the SDK another in its place; whoever sends the answer puts the first in again: [`HandsOn`]
-//! where the transport is ours, `http::handed_on` where it is the SDK's. Knows nothing of what the
+//! A request is given a [`RawResultSlot`]. Who answers puts a result there that is to be sent as it is, and
+//! gives the SDK another in its place; whoever sends the answer puts the first in again: [`RawResultService`]
+//! where the transport is ours, `http_builder::take_raw_result` where it is the SDK's. Knows nothing of what the
 //! results say.
 
 use std::{
@@ -23,11 +23,11 @@ use serde_json::Value;
 
 /// The place for the result of one request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Slot(Arc<Mutex<Option<Value>>>);
+pub(crate) struct RawResultSlot(Arc<Mutex<Option<Value>>>);
 
-impl Slot {
+impl RawResultSlot {
     /// The slot of that request, if what it holds will be sent.
-    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<&Self> {
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Option<&Self> {
         let beside = || context.extensions.get::<Parts>()?.extensions.get::<Self>();
         context.extensions.get::<Self>().or_else(beside)
     }
@@ -51,18 +51,18 @@ impl Slot {
 }
 
 /// A handler whose results in slots are sent.
-pub(crate) struct HandsOn<H>(pub(crate) H);
+pub(crate) struct RawResultService<H>(pub(crate) H);
 
-impl<H: ServerHandler> Service<RoleServer> for HandsOn<H> {
+impl<H: ServerHandler> Service<RoleServer> for RawResultService<H> {
     async fn handle_request(
         &self,
         request: ClientRequest,
         mut context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        if !may_be_handed_on(&request) {
+        if !may_have_raw_result(&request) {
             return self.0.handle_request(request, context).await;
         }
-        let slot = Slot::default();
+        let slot = RawResultSlot::default();
         context.extensions.insert(slot.clone());
         let result = self.0.handle_request(request, context).await?;
         let handed_on = slot.take().map(CustomResult::new);
@@ -87,7 +87,7 @@ impl<H: ServerHandler> Service<RoleServer> for HandsOn<H> {
 }
 
 /// Whether the result of such a request may come from another server.
-pub(crate) fn may_be_handed_on(request: &ClientRequest) -> bool {
+pub(crate) fn may_have_raw_result(request: &ClientRequest) -> bool {
     matches!(
         request,
         ClientRequest::CallToolRequest(_) | ClientRequest::ListToolsRequest(_)

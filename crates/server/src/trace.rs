@@ -6,17 +6,20 @@ use rmcp::{RoleServer, model::ProtocolVersion, service::RequestContext};
 
 /// The client's trace context: what the message says of itself, else what the HTTP request that
 /// carried it says. The message is nearer to the call; a proxy may have written the header.
-pub(crate) fn context(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
+pub(crate) fn trace_context(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
     let meta = &context.meta;
     if let Some(parent) = meta.get_traceparent() {
-        return TraceContext::read(parent, meta.get_tracestate());
+        return TraceContext::parse(parent, meta.get_tracestate());
     }
     let headers = &context.extensions.get::<Parts>()?.headers;
-    TraceContext::read(text(headers, "traceparent")?, text(headers, "tracestate"))
+    TraceContext::parse(
+        header_text(headers, "traceparent")?,
+        header_text(headers, "tracestate"),
+    )
 }
 
 /// The revision, if it is one we know.
-pub(crate) fn protocol(context: &RequestContext<RoleServer>) -> Option<&'static str> {
+pub(crate) fn protocol_version(context: &RequestContext<RoleServer>) -> Option<&'static str> {
     let spoken = context.protocol_version()?;
     ProtocolVersion::KNOWN_VERSIONS
         .iter()
@@ -24,6 +27,6 @@ pub(crate) fn protocol(context: &RequestContext<RoleServer>) -> Option<&'static 
         .map(ProtocolVersion::as_str)
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

@@ -14,13 +14,13 @@ pub enum StoreError {
     },
     /// The file belongs to the server this one replaces.
     #[error("{location} is a database of mcp-langbase-reasoning")]
-    Original {
+    LegacyDatabase {
         /// The file.
         location: String,
     },
     /// The file is some other program's, or not a database at all.
     #[error("{location} is not a database of deliberate: {reason}")]
-    Foreign {
+    NotOurDatabase {
         /// The file.
         location: String,
         /// What it is.
@@ -36,7 +36,7 @@ pub enum StoreError {
     },
     /// There can't be a copy there.
     #[error("the database can't be copied to {location}: {reason}")]
-    Copy {
+    Backup {
         /// The file that was to be made.
         location: String,
         /// Why.
@@ -72,7 +72,7 @@ pub enum StoreError {
     },
     /// A stored value can't be understood.
     #[error("{what} is damaged: {reason}")]
-    Damaged {
+    Corrupt {
         /// Which row or column.
         what: String,
         /// In which way.
@@ -87,13 +87,15 @@ impl StoreError {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Connection { .. } | Self::Original { .. } | Self::Foreign { .. } => "Connection",
-            Self::Copy { .. } => "Copy",
+            Self::Connection { .. } | Self::LegacyDatabase { .. } | Self::NotOurDatabase { .. } => {
+                "Connection"
+            }
+            Self::Backup { .. } => "Copy",
             Self::Migration { .. } => "Migration",
             Self::Conflict { .. } | Self::AlreadyEnded => "Conflict",
             Self::Busy { .. } => "Busy",
             Self::Full { .. } => "DiskFull",
-            Self::Query { .. } | Self::Damaged { .. } => "Query",
+            Self::Query { .. } | Self::Corrupt { .. } => "Query",
             Self::Closed => "Closed",
         }
     }
@@ -104,14 +106,14 @@ impl StoreError {
             Self::Connection { .. } => {
                 "Check the path and its permissions, or set DATABASE_PATH.".to_owned()
             }
-            Self::Original { location } => format!(
+            Self::LegacyDatabase { location } => format!(
                 "Bring its contents over with `deliberate import {location}`; the file is kept."
             ),
-            Self::Foreign { .. } => "Set DATABASE_PATH to another file.".to_owned(),
+            Self::NotOurDatabase { .. } => "Set DATABASE_PATH to another file.".to_owned(),
             Self::Migration { .. } => {
                 "It may come from a newer version of deliberate; install that one.".to_owned()
             }
-            Self::Copy { .. } => {
+            Self::Backup { .. } => {
                 "Name a file that is not there yet, in a folder you may write to.".to_owned()
             }
             Self::Conflict { .. } | Self::AlreadyEnded => {
@@ -121,7 +123,7 @@ impl StoreError {
             Self::Full { .. } => {
                 "Make room on the disk the database is on, then call again.".to_owned()
             }
-            Self::Query { .. } | Self::Damaged { .. } => {
+            Self::Query { .. } | Self::Corrupt { .. } => {
                 "Run `deliberate doctor` to check the database.".to_owned()
             }
             Self::Closed => return None,

@@ -1,67 +1,75 @@
 //! How things that are kept whole are read: by id, by what they are found by, in an order, or from
 //! the last change on.
 
-use deliberate_core::Item;
+use deliberate_core::StoredDocument;
 
-use crate::{Page, StoreFuture};
+use crate::{Pagination, StoreFuture};
 
-/// Reads items. Lists are bounded by their [`Page`]; what was deleted is in none of them but
-/// [`Items::changed_items`].
-pub trait Items: Send + Sync {
+/// Reads items. Lists are bounded by their [`Pagination`]; what was deleted is in none of them but
+/// [`Documents::changed_documents`].
+pub trait Documents: Send + Sync {
     /// The item of that kind and id.
-    fn item<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, Option<Item>>;
-
-    /// Items of which all of this is true.
-    fn items<'a>(&'a self, filter: &'a ItemFilter, page: Page) -> StoreFuture<'a, Vec<Item>>;
-
-    /// How many there are of which all of this is true.
-    fn count_items<'a>(&'a self, filter: &'a ItemFilter) -> StoreFuture<'a, u64>;
-
-    /// The values items of a kind have under a name, with how many have each: the most frequent
-    /// first.
-    fn item_values<'a>(
-        &'a self,
-        kind: &'a str,
-        name: &'a str,
-        page: Page,
-    ) -> StoreFuture<'a, Vec<(String, u64)>>;
-
-    /// An item's long texts, in their order.
-    fn item_parts<'a>(
+    fn document<'a>(
         &'a self,
         kind: &'a str,
         id: &'a str,
-        page: Page,
+    ) -> StoreFuture<'a, Option<StoredDocument>>;
+
+    /// Items of which all of this is true.
+    fn documents<'a>(
+        &'a self,
+        filter: &'a DocumentFilter,
+        page: Pagination,
+    ) -> StoreFuture<'a, Vec<StoredDocument>>;
+
+    /// How many there are of which all of this is true.
+    fn count_documents<'a>(&'a self, filter: &'a DocumentFilter) -> StoreFuture<'a, u64>;
+
+    /// The values items of a kind have under a name, with how many have each: the most frequent
+    /// first.
+    fn document_values<'a>(
+        &'a self,
+        kind: &'a str,
+        name: &'a str,
+        page: Pagination,
+    ) -> StoreFuture<'a, Vec<(String, u64)>>;
+
+    /// An item's long texts, in their order.
+    fn document_parts<'a>(
+        &'a self,
+        kind: &'a str,
+        id: &'a str,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<String>>;
 
     /// How many long texts an item has.
-    fn count_item_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64>;
+    fn count_document_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64>;
 
     /// What was written or deleted after that one, in order.
-    fn changed_items<'a>(
+    fn changed_documents<'a>(
         &'a self,
         kind: &'a str,
         after_seq: i64,
         limit: u32,
-    ) -> StoreFuture<'a, Vec<ItemChange>>;
+    ) -> StoreFuture<'a, Vec<DocumentChange>>;
 }
 
 /// Which items a list holds, and in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ItemFilter {
+pub struct DocumentFilter {
     /// Of this kind.
     pub kind: String,
     /// With keys like these, every one of them.
     pub keys: Vec<KeyMatch>,
     /// Put in this order.
-    pub order: ItemOrder,
+    pub order: DocumentOrder,
 }
 
 /// What is asked of an item's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyMatch {
     /// It has one of these values.
-    Any {
+    OneOf {
         /// Of the key of this name.
         name: String,
         /// The values.
@@ -77,14 +85,14 @@ pub enum KeyMatch {
         to: Option<String>,
     },
     /// It has a value that holds this text.
-    Holds {
+    Contains {
         /// Of the key of this name.
         name: String,
         /// The text.
         text: String,
     },
     /// One of several of its keys has a value that holds this text.
-    HoldsIn {
+    AnyContains {
         /// Of keys of these names.
         names: Vec<String>,
         /// The text.
@@ -94,7 +102,7 @@ pub enum KeyMatch {
 
 /// The order of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum ItemOrder {
+pub enum DocumentOrder {
     /// The last made first.
     #[default]
     Newest,
@@ -111,18 +119,18 @@ pub enum ItemOrder {
 
 /// An item that was written or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ItemChange {
+pub struct DocumentChange {
     /// Its id.
     pub id: String,
     /// When, among all writes.
     pub seq: i64,
     /// Whether it was deleted.
-    pub gone: bool,
+    pub deleted: bool,
 }
 
-impl ItemFilter {
+impl DocumentFilter {
     /// All of a kind.
-    pub fn of(kind: &str) -> Self {
+    pub fn of_kind(kind: &str) -> Self {
         Self {
             kind: kind.to_owned(),
             ..Self::default()
@@ -130,9 +138,9 @@ impl ItemFilter {
     }
 
     /// Those of a kind with that value under that name.
-    pub fn with(kind: &str, name: &str, value: &str) -> Self {
-        let mut filter = Self::of(kind);
-        filter.keys.push(KeyMatch::Any {
+    pub fn with_key(kind: &str, name: &str, value: &str) -> Self {
+        let mut filter = Self::of_kind(kind);
+        filter.keys.push(KeyMatch::OneOf {
             name: name.to_owned(),
             values: vec![value.to_owned()],
         });

@@ -13,8 +13,8 @@ mod store;
 pub mod sqlite;
 
 pub use error::StoreError;
-pub use items::{ItemChange, ItemFilter, ItemOrder, Items, KeyMatch};
+pub use items::{DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch};
 pub use store::{
-    BranchEntry, Finding, Found, Moved, Page, RunFilter, Search, SessionEntry, State, Store,
-    StoreFuture, Usage, WayBack, Which,
+    BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination,
+    SearchEntity, SearchHit, SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use deliberate_core::{
-    Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, Mode, NodeId, Run, RunEvent, RunId, RunState, Session, SessionId,
-    StateSnapshot, Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
+    Branch, BranchId, ChainEvent, ChainRun, ChainState, Change, Checkpoint, CheckpointId, CrossRef,
+    Graph, GraphEdge, GraphId, GraphNode, Invocation, Mode, NodeId, RunId, Session, SessionId,
+    StateSnapshot, SuspendedCall, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Items, StoreError};
+use crate::{Documents, StoreError};
 
 /// What the store promises: the thing, or why it could not be read or written. A thing that is
 /// not there reads as `None`.
@@ -21,9 +21,9 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 ///
 /// Promises: a commit that returned `Ok` survives the death of the process and, in full
 /// durability, of the machine; a commit that returned `Err` left nothing. Reads see every
-/// commit that returned before they began. Lists are bounded by their [`Page`], and leave out what
-/// a backtrack set aside unless [`Which::All`] is asked for.
-pub trait Store: Items {
+/// commit that returned before they began. Lists are bounded by their [`Pagination`], and leave out what
+/// a backtrack set aside unless [`EpochFilter::All`] is asked for.
+pub trait Store: Documents {
     /// Makes all changes true, in their order, or none. Once begun it is not undone by dropping
     /// the future.
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()>;
@@ -32,7 +32,7 @@ pub trait Store: Items {
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
     /// Sessions, the last changed first.
-    fn sessions(&self, page: Page) -> StoreFuture<'_, Vec<SessionEntry>>;
+    fn sessions(&self, page: Pagination) -> StoreFuture<'_, Vec<SessionEntry>>;
 
     /// The thought of that id.
     fn thought<'a>(&'a self, id: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
@@ -41,8 +41,8 @@ pub trait Store: Items {
     fn thoughts<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
     /// A session's latest current thoughts, newest first. Costs the same however long the session
@@ -54,29 +54,30 @@ pub trait Store: Items {
     ) -> StoreFuture<'a, Vec<Thought>>;
 
     /// A branch's latest current thoughts, newest first.
-    fn latest_on_branch<'a>(
+    fn latest_branch_thoughts<'a>(
         &'a self,
         branch: &'a BranchId,
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
     /// The thoughts on a branch, oldest first.
-    fn on_branch<'a>(
+    fn branch_thoughts<'a>(
         &'a self,
         branch: &'a BranchId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
     /// A session's first current thought that began with something given, which says what it all
     /// is about.
-    fn opening<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>>;
+    fn first_prompt<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>>;
 
     /// The thought that the line of this one began with.
-    fn line_start<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
+    fn root_of<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
 
     /// The thought, what it built on, what that built on: newest first.
-    fn line<'a>(&'a self, thought: &'a ThoughtId, limit: u32) -> StoreFuture<'a, Vec<Thought>>;
+    fn ancestors<'a>(&'a self, thought: &'a ThoughtId, limit: u32)
+    -> StoreFuture<'a, Vec<Thought>>;
 
     /// The branch of that id.
     fn branch<'a>(&'a self, id: &'a BranchId) -> StoreFuture<'a, Option<Branch>>;
@@ -85,23 +86,23 @@ pub trait Store: Items {
     fn branches<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<BranchEntry>>;
 
     /// The references between a session's branches, oldest first.
     fn cross_refs<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<CrossRef>>;
 
     /// The checkpoint of that id.
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>>;
 
     /// A session's checkpoint of that name; the newest of them.
-    fn checkpoint_named<'a>(
+    fn checkpoint_by_name<'a>(
         &'a self,
         session: &'a SessionId,
         name: &'a str,
@@ -111,17 +112,20 @@ pub trait Store: Items {
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Checkpoint>>;
 
     /// What returning to a checkpoint would move now; `None` if there is none of that id.
-    fn way_back<'a>(&'a self, checkpoint: &'a CheckpointId) -> StoreFuture<'a, Option<WayBack>>;
+    fn preview_backtrack<'a>(
+        &'a self,
+        checkpoint: &'a CheckpointId,
+    ) -> StoreFuture<'a, Option<BacktrackPreview>>;
 
     /// A session's kept states, oldest first.
     fn snapshots<'a>(
         &'a self,
         session: &'a SessionId,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<StateSnapshot>>;
 
     /// The graph of that id.
@@ -131,8 +135,8 @@ pub trait Store: Items {
     fn graphs<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Graph>>;
 
     /// The node of that id.
@@ -142,50 +146,55 @@ pub trait Store: Items {
     fn nodes<'a>(
         &'a self,
         graph: &'a GraphId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<GraphNode>>;
 
     /// A graph's edges, oldest first.
     fn edges<'a>(
         &'a self,
         graph: &'a GraphId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<GraphEdge>>;
 
     /// Records of calls, newest first; of one session if one is given.
     fn invocations<'a>(
         &'a self,
         session: Option<&'a SessionId>,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>>;
 
     /// The suspended call of that id, ended or not, expired or not.
-    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>>;
+    fn suspended_call<'a>(&'a self, id: &'a SuspensionId)
+    -> StoreFuture<'a, Option<SuspendedCall>>;
 
     /// Thoughts and nodes that hold all the words, best match first, set aside or not.
-    fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>>;
+    fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>>;
 
     /// The run of that id.
-    fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<Run>>;
+    fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<ChainRun>>;
 
     /// The run of that id and all that happened in it, in order, as they were at one moment.
     fn run_with_events<'a>(
         &'a self,
         id: &'a RunId,
-    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>>;
+    ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>>;
 
     /// Likewise, for those who know the plan, which never changes: it may be `null`.
     fn run_without_plan<'a>(
         &'a self,
         id: &'a RunId,
-    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
+    ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
         self.run_with_events(id)
     }
 
     /// Runs, the last changed first, with `null` for their plans.
-    fn runs<'a>(&'a self, filter: &'a RunFilter, page: Page) -> StoreFuture<'a, Vec<Run>>;
+    fn runs<'a>(
+        &'a self,
+        filter: &'a ChainRunFilter,
+        page: Pagination,
+    ) -> StoreFuture<'a, Vec<ChainRun>>;
 
     /// The run of that base with the highest number, among those of one owner or, without one,
     /// among all.
@@ -200,23 +209,22 @@ pub trait Store: Items {
     fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64>;
 
     /// What was set under these names, or under any if there are none. No more is kept than
-    /// [`Page::MOST`].
-    fn engine_state<'a>(&'a self, names: &'a [&'a str])
-    -> StoreFuture<'a, BTreeMap<String, Value>>;
+    /// [`Pagination::MAX`].
+    fn settings<'a>(&'a self, names: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>>;
 
     /// How much each tool was used, by calls not older than this; the most used first.
-    fn usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>>;
+    fn tool_usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>>;
 
     /// Records of a tool's calls that are not older than this, by when they began, newest first.
-    fn invocations_of<'a>(
+    fn tool_invocations<'a>(
         &'a self,
         tool: &'a str,
         since: Option<Timestamp>,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>>;
 
     /// Where it is and how much is in it.
-    fn state(&self) -> StoreFuture<'_, State>;
+    fn info(&self) -> StoreFuture<'_, StoreInfo>;
 
     /// Finishes what was begun and lets go of the files. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;
@@ -224,31 +232,31 @@ pub trait Store: Items {
 
 /// A part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct Pagination {
     /// How many to leave out at the start.
     pub offset: u32,
     /// How many to give at the most.
     pub limit: u32,
 }
 
-impl Page {
+impl Pagination {
     /// The most that one read gives.
-    pub const MOST: u32 = 1_000;
+    pub const MAX: u32 = 1_000;
 
     /// The first `limit`.
-    pub const fn first(limit: u32) -> Self {
+    pub const fn limit(limit: u32) -> Self {
         Self { offset: 0, limit }
     }
 
-    /// `limit`, brought under [`Page::MOST`].
+    /// `limit`, brought under [`Pagination::MAX`].
     pub fn bounded_limit(self) -> u32 {
-        self.limit.min(Self::MOST)
+        self.limit.min(Self::MAX)
     }
 }
 
 /// Which things of a session a list holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum EpochFilter {
     /// Those that are part of the reasoning now.
     Current,
     /// Those that a backtrack set aside, too.
@@ -274,21 +282,21 @@ pub struct BranchEntry {
     /// How many current thoughts are on it.
     pub thoughts: u64,
     /// The text of the first thought on it; a current one, if the branch is current.
-    pub opening: Option<String>,
+    pub first_text: Option<String>,
 }
 
 /// What returning to a checkpoint moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WayBack {
+pub struct BacktrackPreview {
     /// Out of the reasoning, into history.
-    pub set_aside: Moved,
+    pub set_aside: EntityCounts,
     /// Out of history, into the reasoning.
-    pub brought_back: Moved,
+    pub restored: EntityCounts,
 }
 
 /// How many of each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct EntityCounts {
     /// Thoughts.
     pub thoughts: u64,
     /// Branches.
@@ -299,18 +307,18 @@ pub struct Moved {
 
 /// Which runs a list holds: those that all of this is true of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunFilter {
+pub struct ChainRunFilter {
     /// Only of this base.
     pub base: Option<String>,
     /// Only in this state.
-    pub state: Option<RunState>,
+    pub state: Option<ChainState>,
     /// Only of this owner; `Some(None)` is those that are nobody's.
     pub owner: Option<Option<String>>,
 }
 
 /// How much a tool was used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
+pub struct ToolUsage {
     /// The tool.
     pub tool: String,
     /// How often it was called.
@@ -320,14 +328,14 @@ pub struct Usage {
     /// How long they took together, in milliseconds.
     pub total_ms: u64,
     /// How long the longest took.
-    pub most_ms: u64,
+    pub max_ms: u64,
 }
 
 /// What to look for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct SearchQuery {
     /// Words; all must occur. Punctuation and operators mean nothing.
-    pub words: String,
+    pub text: String,
     /// Only in this session.
     pub session: Option<SessionId>,
     /// Only thoughts of this mode; nodes are of mode `got`.
@@ -342,16 +350,16 @@ pub struct Search {
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     /// What it is.
-    pub what: Finding,
+    pub entity: SearchEntity,
     /// The passage that matched, with `[` and `]` around the words.
     pub excerpt: String,
 }
 
 /// What can be found.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Finding {
+pub enum SearchEntity {
     /// A thought.
     Thought(Thought),
     /// A node of a graph.
@@ -360,7 +368,7 @@ pub enum Finding {
 
 /// Where a store is and how much is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct StoreInfo {
     /// The file or server, without secrets.
     pub location: String,
     /// The version of its tables.

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 /// Longer than anything a test waits for on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The newest revision that opens with a handshake.
 const HANDSHAKE_REVISION: &str = "2025-11-25";
@@ -37,18 +37,18 @@ pub fn bare_command(program: impl AsRef<OsStr>) -> Command {
 
 /// A server process and the pipes to it. The process is killed when this is dropped.
 #[derive(Debug)]
-pub struct Client {
+pub struct StdioClient {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     partial: Vec<u8>,
     stderr: Arc<Mutex<Vec<u8>>>,
-    kept: VecDeque<Value>,
-    noise: Vec<String>,
+    buffered: VecDeque<Value>,
+    non_json_lines: Vec<String>,
     next_id: u64,
 }
 
-impl Client {
+impl StdioClient {
     /// Starts the command with pipes for all three streams.
     pub fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         command
@@ -69,8 +69,8 @@ impl Client {
             stdout: BufReader::with_capacity(64 * 1024, stdout),
             partial: Vec::new(),
             stderr,
-            kept: VecDeque::new(),
-            noise: Vec::new(),
+            buffered: VecDeque::new(),
+            non_json_lines: Vec::new(),
             next_id: 1,
         })
     }
@@ -87,19 +87,19 @@ impl Client {
     }
 
     /// Lines on stdout that were no JSON. A server that keeps to the protocol has none.
-    pub fn noise(&self) -> &[String] {
-        &self.noise
+    pub fn non_json_lines(&self) -> &[String] {
+        &self.non_json_lines
     }
 
     /// Messages that came while another was awaited, oldest first; they are taken out.
-    pub fn take_kept(&mut self) -> Vec<Value> {
-        self.kept.drain(..).collect()
+    pub fn take_buffered(&mut self) -> Vec<Value> {
+        self.buffered.drain(..).collect()
     }
 
     /// Sends bytes as they are. Reads meanwhile, so that neither side blocks on a full pipe.
     pub async fn send_bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         let mut stdin = self.stdin.take().context("stdin is closed")?;
-        let sent = timeout(PATIENCE, async {
+        let sent = timeout(TIMEOUT, async {
             let write = async {
                 stdin.write_all(bytes).await?;
                 stdin.flush().await
@@ -111,7 +111,7 @@ impl Client {
                     biased;
                     written = &mut write => break written.context("the server reads no more"),
                     read = self.read_message(), if open => match read? {
-                        Some(message) => self.kept.push_back(message),
+                        Some(message) => self.buffered.push_back(message),
                         None => open = false,
                     },
                 }
@@ -163,22 +163,22 @@ impl Client {
     pub async fn response(&mut self, id: impl Into<Value>) -> anyhow::Result<Value> {
         let id = id.into();
         let is_it = |message: &Value| message.get("method").is_none() && message["id"] == id;
-        if let Some(index) = self.kept.iter().position(is_it) {
-            return self.kept.remove(index).context("it was there");
+        if let Some(index) = self.buffered.iter().position(is_it) {
+            return self.buffered.remove(index).context("it was there");
         }
         let awaited = async {
             loop {
                 match self.read_message().await? {
                     Some(message) if is_it(&message) => return Ok(message),
-                    Some(message) => self.kept.push_back(message),
+                    Some(message) => self.buffered.push_back(message),
                     None => bail!("the server ended without answering {id}"),
                 }
             }
         };
-        match timeout(PATIENCE, awaited).await {
+        match timeout(TIMEOUT, awaited).await {
             Ok(response) => response,
             Err(_) => bail!(
-                "no answer to {id} in {PATIENCE:?}; stderr:\n{}",
+                "no answer to {id} in {TIMEOUT:?}; stderr:\n{}",
                 self.stderr()
             ),
         }
@@ -215,17 +215,17 @@ impl Client {
 
     /// The next message: a kept one, else one that comes within a minute; `None` at the end.
     pub async fn next_message(&mut self) -> anyhow::Result<Option<Value>> {
-        if let Some(message) = self.kept.pop_front() {
+        if let Some(message) = self.buffered.pop_front() {
             return Ok(Some(message));
         }
-        timeout(PATIENCE, self.read_message())
+        timeout(TIMEOUT, self.read_message())
             .await
             .context("no message in time")?
     }
 
     /// The next message if there is one within this time; `None` if not, also at the end.
     pub async fn next_message_within(&mut self, time: Duration) -> anyhow::Result<Option<Value>> {
-        if let Some(message) = self.kept.pop_front() {
+        if let Some(message) = self.buffered.pop_front() {
             return Ok(Some(message));
         }
         match timeout(time, self.read_message()).await {
@@ -243,11 +243,11 @@ impl Client {
     pub async fn wait_exit(&mut self) -> anyhow::Result<ExitStatus> {
         let ended = async {
             while let Some(message) = self.read_message().await? {
-                self.kept.push_back(message);
+                self.buffered.push_back(message);
             }
             anyhow::Ok(self.child.wait().await?)
         };
-        timeout(PATIENCE, ended)
+        timeout(TIMEOUT, ended)
             .await
             .context("the server does not end")?
     }
@@ -255,7 +255,7 @@ impl Client {
     /// Kills the process at once (signal 9) and waits until it is gone.
     pub async fn kill(&mut self) -> anyhow::Result<ExitStatus> {
         self.child.start_kill()?;
-        Ok(timeout(PATIENCE, self.child.wait()).await??)
+        Ok(timeout(TIMEOUT, self.child.wait()).await??)
     }
 
     /// The memory the process has in RAM now, in KiB (Linux only).
@@ -277,7 +277,9 @@ impl Client {
             let line = std::mem::take(&mut self.partial);
             match serde_json::from_slice(&line) {
                 Ok(message) => return Ok(Some(message)),
-                Err(_) => self.noise.push(String::from_utf8_lossy(&line).into_owned()),
+                Err(_) => self
+                    .non_json_lines
+                    .push(String::from_utf8_lossy(&line).into_owned()),
             }
         }
     }
@@ -299,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn talks_to_a_process_and_outlives_a_full_pipe() {
-        let mut client = Client::spawn(&mut bare_command("cat")).unwrap();
+        let mut client = StdioClient::spawn(&mut bare_command("cat")).unwrap();
         // Far more than a pipe holds, echoed back at once.
         let long = "x".repeat(1 << 20);
         client
@@ -313,7 +315,7 @@ mod tests {
             .unwrap();
         assert_eq!(client.response("b").await.unwrap()["result"], 2);
         assert_eq!(client.response(1).await.unwrap()["result"], long);
-        assert_eq!(client.noise(), ["no JSON\n"]);
+        assert_eq!(client.non_json_lines(), ["no JSON\n"]);
         assert!(client.resident_kib().unwrap() > 0);
         client.close_stdin();
         assert!(client.wait_exit().await.unwrap().success());
@@ -323,7 +325,7 @@ mod tests {
     async fn collects_stderr_and_kills() {
         let mut command = bare_command("sh");
         command.args(["-c", "echo oops >&2; exec sleep 100"]);
-        let mut client = Client::spawn(&mut command).unwrap();
+        let mut client = StdioClient::spawn(&mut command).unwrap();
         while client.stderr().is_empty() {
             tokio::task::yield_now().await;
         }

@@ -61,7 +61,7 @@ impl Default for CountingIds {
 }
 
 impl IdSource for CountingIds {
-    fn fresh(&self) -> Uuid {
+    fn new_id(&self) -> Uuid {
         Self::nth(self.0.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -82,9 +82,9 @@ mod tests {
     #[test]
     fn ids_count_and_are_version_seven() {
         let ids = CountingIds::new();
-        let first = ids.fresh();
+        let first = ids.new_id();
         assert_eq!(first.to_string(), "00000000-0000-7000-8000-000000000001");
         assert_eq!(first.get_version_num(), 7);
-        assert_eq!(ids.fresh(), CountingIds::nth(2));
+        assert_eq!(ids.new_id(), CountingIds::nth(2));
     }
 }

@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// One connection.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl RawResponse {
 impl RawHttp {
     /// Connects.
     pub async fn connect(host: SocketAddr) -> anyhow::Result<Self> {
-        let stream = timeout(PATIENCE, TcpStream::connect(host)).await??;
+        let stream = timeout(TIMEOUT, TcpStream::connect(host)).await??;
         stream.set_nodelay(true)?;
         Ok(Self {
             stream: BufReader::new(stream),
@@ -85,7 +85,7 @@ impl RawHttp {
         }
         head.push_str("\r\n");
         head.push_str(body);
-        timeout(PATIENCE, async {
+        timeout(TIMEOUT, async {
             self.stream.write_all(head.as_bytes()).await?;
             self.read_response().await
         })

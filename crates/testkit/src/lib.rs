@@ -1,6 +1,6 @@
 //! For tests only.
 //!
-//! [`Standin`] plays the model providers over HTTP, with faults on demand; [`Client`] drives a
+//! [`MockProvider`] plays the model providers over HTTP, with faults on demand; [`StdioClient`] drives a
 //! server over pipes, byte by byte where a test wants that; [`FixedClock`] and [`CountingIds`]
 //! make a run repeat exactly; [`load`] speaks MCP over HTTP as many clients at once, at little cost
 //! of its own. The binaries beside them are the stand-in for tests in other languages (`standin`),
@@ -22,7 +22,7 @@ pub mod load;
 pub mod standin;
 mod upstream;
 
-pub use client::{Client, bare_command};
+pub use client::{StdioClient, bare_command};
 pub use clock::{CountingIds, FixedClock};
-pub use standin::{Fault, Recorded, Standin};
-pub use upstream::upstream_program;
+pub use standin::{MockFault, MockProvider, RequestRecord};
+pub use upstream::mock_mcp_server_program;

@@ -11,13 +11,13 @@ use std::{
 const NAME: &str = "upstream";
 
 /// The program `upstream`, as fresh as its source.
-pub fn upstream_program() -> &'static Path {
+pub fn mock_mcp_server_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let program = beside_tests();
+        let program = program_directory();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        if modified(&program)
-            .is_some_and(|built| newest(&sources).is_some_and(|source| source < built))
+        if modified_time(&program)
+            .is_some_and(|built| newest_change(&sources).is_some_and(|source| source < built))
         {
             return program;
         }
@@ -43,7 +43,7 @@ pub fn upstream_program() -> &'static Path {
 }
 
 /// Programs lie in the folder above that of the tests.
-fn beside_tests() -> PathBuf {
+fn program_directory() -> PathBuf {
     let tests = std::env::current_exe().unwrap_or_default();
     let folder = tests.parent().unwrap_or(Path::new("."));
     let folder = if folder.ends_with("deps") {
@@ -54,21 +54,21 @@ fn beside_tests() -> PathBuf {
     folder.join(format!("{NAME}{}", std::env::consts::EXE_SUFFIX))
 }
 
-fn modified(file: &Path) -> Option<SystemTime> {
+fn modified_time(file: &Path) -> Option<SystemTime> {
     file.metadata().and_then(|data| data.modified()).ok()
 }
 
 /// When the newest file below was changed.
-fn newest(folder: &Path) -> Option<SystemTime> {
+fn newest_change(folder: &Path) -> Option<SystemTime> {
     let entries = std::fs::read_dir(folder).ok()?;
     entries
         .flatten()
         .filter_map(|entry| {
             let path = entry.path();
             if path.is_dir() {
-                newest(&path)
+                newest_change(&path)
             } else {
-                modified(&path)
+                modified_time(&path)
             }
         })
         .max()

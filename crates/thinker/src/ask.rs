@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{Function, FunctionCall, FunctionResult, ThinkError};
+use crate::{ModelError, ToolCall, ToolCallOutput, ToolDefinition};
 
 /// Asks a model. Implementations keep no state of a call: asking twice is two asks.
-pub trait Thinker: Send + Sync {
+pub trait ChatModel: Send + Sync {
     /// Who thinks, for logs and records: `langbase`, `anthropic`, `ollama`, `client`…
     fn name(&self) -> &str;
 
     /// Asks once, as a caller sees it: retries of what can succeed happen inside, all before
     /// `deadline`. Dropping the future stops the exchange.
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>>;
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
 
     /// The same, telling `on` the text as it comes. What was told is the reply's text, unless the
-    /// ask failed or the reply is [`Reply::described`], of which nothing is told.
-    fn think_streaming<'a>(
+    /// ask failed or the reply is [`ModelReply::tools_in_prompt`], of which nothing is told.
+    fn complete_streaming<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-        on: Listening<'a>,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        on: OnStreamEvent<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let reply = self.think(ask, deadline).await?;
-            if !reply.described && !reply.text.is_empty() {
-                on(Piece::Text(reply.text.clone()));
+            let reply = self.complete(ask, deadline).await?;
+            if !reply.tools_in_prompt && !reply.text.is_empty() {
+                on(StreamEvent::Text(reply.text.clone()));
             }
             Ok(reply)
         })
@@ -41,34 +41,34 @@ pub trait Thinker: Send + Sync {
 
     /// Whether it takes the functions of an ask as its provider has them. If not, they have to be
     /// described in words, which [`ask_turn`](crate::ask_turn) does.
-    fn calls_functions(&self) -> bool {
+    fn supports_tools(&self) -> bool {
         false
     }
 
     /// Finds out whether the provider is there and takes our key, by asking for something that
     /// costs nothing. Fine where there is nothing to find out.
-    fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+    fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
 }
 
 /// Who hears the pieces of a reply as they come. Called in the midst of the exchange, so it must
 /// not block.
-pub type Listening<'a> = &'a (dyn Fn(Piece) + Send + Sync);
+pub type OnStreamEvent<'a> = &'a (dyn Fn(StreamEvent) + Send + Sync);
 
 /// A piece of a reply that is still being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Piece {
+pub enum StreamEvent {
     /// More text.
     Text(String),
     /// What came so far could not be used: it is asked once more, and the text begins anew.
-    Again,
+    Restart,
 }
 
 /// One question to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ask {
+pub struct ModelRequest {
     /// Names this ask within its call, so that a call that is run again finds its reply.
     pub key: String,
     /// What the ask is for; providers choose a pipe or a model by it.
@@ -76,7 +76,7 @@ pub struct Ask {
     /// The standing instructions.
     pub system: String,
     /// The conversation, oldest first. Never empty.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// The JSON Schema of the wanted answer: an object; `null` if the answer is free text.
     pub schema: Value,
     /// Whether an answer without JSON is an answer.
@@ -91,13 +91,13 @@ pub struct Ask {
     pub variables: BTreeMap<String, String>,
     /// What the model may call instead of answering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub functions: Vec<Function>,
+    pub functions: Vec<ToolDefinition>,
     /// Whether an answer is wanted now, and nothing may be called any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
 }
 
-impl Default for Ask {
+impl Default for ModelRequest {
     /// An ask for free text, with nothing said yet.
     fn default() -> Self {
         Self {
@@ -146,24 +146,24 @@ pub enum PlainText {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ChatMessage {
     /// Who speaks.
-    pub role: Role,
+    pub role: ChatRole,
     /// What is said.
     pub text: String,
     /// What the model called, if it is the model who speaks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<FunctionCall>,
+    pub calls: Vec<ToolCall>,
     /// What came of all that the message before called, if it is the user who speaks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub results: Vec<FunctionResult>,
+    pub results: Vec<ToolCallOutput>,
 }
 
-impl Message {
+impl ChatMessage {
     /// Something the user says.
     pub fn user(text: impl Into<String>) -> Self {
         Self {
-            role: Role::User,
+            role: ChatRole::User,
             text: text.into(),
             ..Self::default()
         }
@@ -172,14 +172,14 @@ impl Message {
     /// Something the model said.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self {
-            role: Role::Assistant,
+            role: ChatRole::Assistant,
             text: text.into(),
             ..Self::default()
         }
     }
 
     /// What the model called, and what it said to it.
-    pub fn calling(text: impl Into<String>, calls: Vec<FunctionCall>) -> Self {
+    pub fn tool_calls(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
         Self {
             calls,
             ..Self::assistant(text)
@@ -187,7 +187,7 @@ impl Message {
     }
 
     /// What came of all that the model called last.
-    pub fn results(results: Vec<FunctionResult>) -> Self {
+    pub fn tool_results(results: Vec<ToolCallOutput>) -> Self {
         Self {
             results,
             ..Self::default()
@@ -198,7 +198,7 @@ impl Message {
 /// Who speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum ChatRole {
     /// The one who asks.
     #[default]
     User,
@@ -208,11 +208,11 @@ pub enum Role {
 
 /// What came back.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reply {
+pub struct ModelReply {
     /// The model's text, as it wrote it.
     pub text: String,
     /// Why it stopped.
-    pub finish: Finish,
+    pub finish_reason: FinishReason,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
     /// The pipe or endpoint that was asked, for the record.
@@ -220,17 +220,17 @@ pub struct Reply {
     /// The provider's conversation, to continue it.
     pub thread: Option<String>,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// What it wants called, as it said it: not yet checked.
-    pub calls: Vec<FunctionCall>,
+    pub calls: Vec<ToolCall>,
     /// Whether the functions of the ask were put in words after all, so that what it calls stands
     /// in the text.
-    pub described: bool,
+    pub tools_in_prompt: bool,
 }
 
 /// Why a model stopped writing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Finish {
+pub enum FinishReason {
     /// It was done, or the provider did not say.
     #[default]
     Stop,
@@ -242,7 +242,7 @@ pub enum Finish {
 
 /// Tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens sent.
     pub prompt_tokens: u64,
     /// Tokens received.

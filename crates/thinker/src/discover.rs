@@ -15,20 +15,20 @@ use crate::{
 const MAX_LIST_BYTES: usize = 1024 * 1024;
 
 /// Models that can't chat, by a part of their names.
-const NO_CHAT: &[&str] = &["embed", "rerank", "bge-", "whisper"];
+const NON_CHAT_MODELS: &[&str] = &["embed", "rerank", "bge-", "whisper"];
 
 /// Who to look for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Probe {
+pub struct ProbeTarget {
     /// The vendor's name.
     pub vendor: String,
     /// Where it usually listens.
     pub base_url: String,
 }
 
-impl Probe {
+impl ProbeTarget {
     /// The servers people run, at their usual ports, the likeliest first.
-    pub fn usual() -> Vec<Self> {
+    pub fn defaults() -> Vec<Self> {
         ["ollama", "lmstudio", "llamacpp"]
             .into_iter()
             .filter_map(find_vendor)
@@ -42,7 +42,7 @@ impl Probe {
 
 /// A model server that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct LocalServer {
     /// The vendor's name.
     pub vendor: String,
     /// Where it listens.
@@ -53,12 +53,12 @@ pub struct Found {
 
 /// Asks all `probes` at the same time and takes the first, in their order, that has a model.
 /// It is over after `timeout` (400 ms are plenty on one machine).
-pub async fn find_local(probes: &[Probe], timeout: Duration) -> Option<Found> {
-    let answers = join_all(probes.iter().map(|probe| ask(probe, timeout))).await;
+pub async fn find_local(probes: &[ProbeTarget], timeout: Duration) -> Option<LocalServer> {
+    let answers = join_all(probes.iter().map(|target| probe(target, timeout))).await;
     answers.into_iter().flatten().next()
 }
 
-async fn ask(probe: &Probe, limit: Duration) -> Option<Found> {
+async fn probe(probe: &ProbeTarget, limit: Duration) -> Option<LocalServer> {
     let base = base_url(&probe.vendor, &probe.base_url).ok()?;
     let client = client(&base).ok()?;
     let list = async {
@@ -70,7 +70,7 @@ async fn ask(probe: &Probe, limit: Duration) -> Option<Found> {
         serde_json::from_slice::<Value>(&body).ok()
     };
     let list = timeout(limit, list).await.ok()??;
-    Some(Found {
+    Some(LocalServer {
         vendor: probe.vendor.clone(),
         base_url: probe.base_url.clone(),
         model: first_model(&list)?,
@@ -85,7 +85,7 @@ pub(crate) fn first_model(list: &Value) -> Option<String> {
         .filter_map(|model| model.get("id")?.as_str())
         .find(|id| {
             let id = id.to_lowercase();
-            !id.is_empty() && !NO_CHAT.iter().any(|part| id.contains(part))
+            !id.is_empty() && !NON_CHAT_MODELS.iter().any(|part| id.contains(part))
         })
         .map(str::to_owned)
 }

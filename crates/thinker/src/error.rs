@@ -6,7 +6,7 @@ use std::time::Duration;
 /// short excerpt of what the other side said.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ThinkError {
+pub enum ModelError {
     /// The provider could not be reached, or kept failing, in all attempts.
     #[error("{provider} could not be reached after {attempts} attempt(s): {reason}")]
     Unavailable {
@@ -72,7 +72,7 @@ fn wait_text(wait: Option<Duration>) -> String {
     })
 }
 
-impl ThinkError {
+impl ModelError {
     /// The stable code, as the documents name it.
     pub fn code(&self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Something a model may call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Function {
+pub struct ToolDefinition {
     /// Its name: letters, digits, `_` and `-`, at most 64, as the providers have it.
     pub name: String,
     /// What it does and when to call it.
@@ -17,7 +17,7 @@ pub struct Function {
 
 /// A call a model wants made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FunctionCall {
+pub struct ToolCall {
     /// Names the call within its conversation, so that its result finds it.
     pub id: String,
     /// The function.
@@ -31,7 +31,7 @@ pub struct FunctionCall {
 
 /// What came of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FunctionResult {
+pub struct ToolCallOutput {
     /// The call.
     pub id: String,
     /// The function.
@@ -43,9 +43,9 @@ pub struct FunctionResult {
     pub is_error: bool,
 }
 
-impl FunctionResult {
+impl ToolCallOutput {
     /// What came of `call`.
-    pub fn of(call: &FunctionCall, text: impl Into<String>) -> Self {
+    pub fn success(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -55,10 +55,10 @@ impl FunctionResult {
     }
 
     /// Why `call` failed.
-    pub fn error_of(call: &FunctionCall, text: impl Into<String>) -> Self {
+    pub fn error(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             is_error: true,
-            ..Self::of(call, text)
+            ..Self::success(call, text)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How a model is asked.
 //!
-//! [`Thinker`] is the one trait: an [`Ask`] goes in, a [`Reply`] comes out. [`ask_for`] puts a
+//! [`ChatModel`] is the one trait: an [`ModelRequest`] goes in, a [`ModelReply`] comes out. [`ask_for`] puts a
 //! typed answer on top of it: schema-constrained where the provider can, read leniently where
 //! it can't, asked once more when the answer does not fit. [`ask_turn`] is one turn of a
 //! conversation in which the model may call functions, in the provider's own form or put in words.
@@ -26,27 +26,28 @@ mod http;
 #[cfg(feature = "http")]
 mod vendors;
 
-pub use answer::{Answer, Failed, ask_for};
+pub use answer::{StructuredError, StructuredOutput, ask_structured};
 pub use ask::{
-    Ask, Finish, Listening, Message, Piece, PlainText, Purpose, Reply, Role, Thinker, Usage,
+    ChatMessage, ChatModel, ChatRole, FinishReason, ModelReply, ModelRequest, OnStreamEvent,
+    PlainText, Purpose, StreamEvent, TokenUsage,
 };
-pub use error::ThinkError;
-pub use fit::fit;
-pub use function::{Function, FunctionCall, FunctionResult};
+pub use error::ModelError;
+pub use fit::coerce;
+pub use function::{ToolCall, ToolCallOutput, ToolDefinition};
 pub use lenient::{NoJson, read_json};
 pub use providers::{
     ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest, system_with_schema,
 };
 
-pub use turn::{MOST_CALLS, Turn, ask_turn, ask_turn_streaming};
+pub use turn::{MAX_TOOL_CALLS, ModelTurn, ask_turn, ask_turn_streaming};
 
 #[cfg(feature = "http")]
-pub use discover::{Found, Probe, find_local};
+pub use discover::{LocalServer, ProbeTarget, find_local};
 #[cfg(feature = "http")]
-pub use http::{HttpSettings, install_crypto, is_on_this_machine};
+pub use http::{HttpSettings, install_crypto, is_local_url};
 #[cfg(feature = "http")]
 pub use providers::{
-    Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, Prices,
+    Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, TokenPrices,
 };
 #[cfg(feature = "http")]
 pub use vendors::{JsonMode, TokenLimit, Vendor, find_vendor, vendors};

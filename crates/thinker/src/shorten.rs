@@ -1,7 +1,7 @@
 //! Cutting texts to a length, with a mark.
 
 /// At most `most` characters of `text`; a cut is marked.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => {

@@ -10,16 +10,18 @@
 use std::{fmt::Write as _, future::Future, time::Instant};
 
 use deliberate_core::Change;
-use deliberate_thinker::{Ask, Function, FunctionCall, FunctionResult, Message, ThinkError, Turn};
+use deliberate_thinker::{
+    ChatMessage, ModelError, ModelRequest, ModelTurn, ToolCall, ToolCallOutput, ToolDefinition,
+};
 use futures::future::join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Call, SAID, ToolError};
+use crate::{TEXT_FIELD, ToolContext, ToolError};
 
 /// A tool that is put into a model's hand.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hand {
+pub struct ToolSpec {
     /// The tool's name.
     pub name: String,
     /// What it does and when to choose it.
@@ -30,7 +32,7 @@ pub struct Hand {
 
 /// What acting may take, beside the time of its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Acting {
+pub struct AgentLimits {
     /// How often the model is asked, the last time for its answer.
     pub turns: usize,
     /// How many calls are made in all.
@@ -39,7 +41,7 @@ pub struct Acting {
     pub result_bytes: usize,
 }
 
-impl Default for Acting {
+impl Default for AgentLimits {
     fn default() -> Self {
         Self {
             turns: 6,
@@ -51,23 +53,23 @@ impl Default for Acting {
 
 /// What acting came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Acted {
+pub struct AgentRun {
     /// The model's answer.
     pub text: String,
     /// What it called, in order.
-    pub evidence: Vec<Evidence>,
+    pub tool_uses: Vec<ToolUse>,
     /// What the tools it called want remembered, in order.
     pub changes: Vec<Change>,
     /// Why it came to its end.
-    pub stopped: Stopped,
+    pub stop_reason: AgentStopReason,
     /// The whole conversation, the answer last, for who asks on.
-    pub conversation: Vec<Message>,
+    pub conversation: Vec<ChatMessage>,
 }
 
 /// Why acting came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stopped {
+pub enum AgentStopReason {
     /// The model had its answer.
     Answered,
     /// It had to answer, because that was the last turn.
@@ -78,7 +80,7 @@ pub enum Stopped {
 
 /// One call a model made, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct ToolUse {
     /// The tool.
     pub tool: String,
     /// What it was called with.
@@ -93,58 +95,63 @@ pub struct Evidence {
 
 /// What running a tool came to, as it is kept for the next run of the call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Ran {
+struct ToolUseResult {
     result: String,
     failed: bool,
     took_ms: u64,
     changes: Vec<Change>,
 }
 
-impl Call {
+impl ToolContext {
     /// Asks the model, lets it call these tools, and asks on until it answers. Its turns are asked
     /// under `{key}/turn1`, `{key}/turn2` and so on. The changes of the tools are not yet made: the
     /// caller returns them with its own.
-    pub async fn act(&self, ask: Ask, tools: &[Hand], limits: Acting) -> Result<Acted, ToolError> {
-        let mut acted = Acted {
+    pub async fn run_agent_loop(
+        &self,
+        ask: ModelRequest,
+        tools: &[ToolSpec],
+        limits: AgentLimits,
+    ) -> Result<AgentRun, ToolError> {
+        let mut acted = AgentRun {
             text: String::new(),
-            evidence: Vec::new(),
+            tool_uses: Vec::new(),
             changes: Vec::new(),
-            stopped: Stopped::Answered,
+            stop_reason: AgentStopReason::Answered,
             conversation: ask.messages.clone(),
         };
-        let functions: Vec<Function> = tools.iter().map(Hand::function).collect();
+        let functions: Vec<ToolDefinition> = tools.iter().map(ToolSpec::tool_definition).collect();
         for turn in 1.. {
-            let left = limits.calls.saturating_sub(acted.evidence.len());
-            acted.stopped = if functions.is_empty() {
-                Stopped::Answered
+            let left = limits.calls.saturating_sub(acted.tool_uses.len());
+            acted.stop_reason = if functions.is_empty() {
+                AgentStopReason::Answered
             } else if turn >= limits.turns {
-                Stopped::OutOfTurns
+                AgentStopReason::OutOfTurns
             } else if left == 0 {
-                Stopped::OutOfCalls
+                AgentStopReason::OutOfCalls
             } else {
-                Stopped::Answered
+                AgentStopReason::Answered
             };
             let key = format!("{}/turn{turn}", ask.key);
-            let asked = Ask {
+            let asked = ModelRequest {
                 key: key.clone(),
                 messages: acted.conversation.clone(),
                 functions: functions.clone(),
-                answer_now: acted.stopped != Stopped::Answered,
+                answer_now: acted.stop_reason != AgentStopReason::Answered,
                 // The conversation travels with each ask.
                 thread: None,
                 ..ask.clone()
             };
-            let said = self.think_turn(asked).await?.value;
-            acted.conversation.push(said.message());
+            let said = self.ask_turn(asked).await?.value;
+            acted.conversation.push(said.to_message());
             if said.calls.is_empty() {
                 acted.text = said.text;
                 break;
             }
-            self.tell_calls(&said);
+            self.report_calls(&said);
             let results = self
                 .run_calls(&key, &said, left, limits, &mut acted)
                 .await?;
-            acted.conversation.push(Message::results(results));
+            acted.conversation.push(ChatMessage::tool_results(results));
         }
         Ok(acted)
     }
@@ -152,14 +159,14 @@ impl Call {
     /// What `work` comes to, which is done once in a call however often that is run: it is
     /// remembered under the key. For work outside this server. A call that is begun anew, because
     /// others were faster or its process died, does it again.
-    pub async fn outside<T: Serialize + DeserializeOwned>(
+    pub async fn memoize_async<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
         work: impl Future<Output = T> + Send,
     ) -> T {
-        match self.kept(key) {
+        match self.memoized(key) {
             Some(earlier) => earlier,
-            None => self.keep(key, work.await),
+            None => self.memoize(key, work.await),
         }
     }
 
@@ -167,27 +174,27 @@ impl Call {
     async fn run_calls(
         &self,
         key: &str,
-        said: &Turn,
+        said: &ModelTurn,
         left: usize,
-        limits: Acting,
-        acted: &mut Acted,
-    ) -> Result<Vec<FunctionResult>, ToolError> {
+        limits: AgentLimits,
+        acted: &mut AgentRun,
+    ) -> Result<Vec<ToolCallOutput>, ToolError> {
         let runs = said.calls.iter().take(left).enumerate();
         let runs = runs.map(|(number, call)| {
             let key = format!("{key}/call{}", number + 1);
-            async move { self.run_once(&key, call, limits.result_bytes).await }
+            async move { self.run_tool_once(&key, call, limits.result_bytes).await }
         });
         // Not `try_join_all`: the first that waits for the client must not undo the others.
         let runs = join_all(runs).await;
         let mut results = Vec::with_capacity(said.calls.len());
         for (call, ran) in said.calls.iter().zip(runs) {
             let ran = ran?;
-            results.push(FunctionResult {
+            results.push(ToolCallOutput {
                 is_error: ran.failed,
-                ..FunctionResult::of(call, &ran.result)
+                ..ToolCallOutput::success(call, &ran.result)
             });
             acted.changes.extend(ran.changes);
-            acted.evidence.push(Evidence {
+            acted.tool_uses.push(ToolUse {
                 tool: call.name.clone(),
                 arguments: call.arguments.clone(),
                 result: ran.result,
@@ -197,49 +204,49 @@ impl Call {
         }
         for call in said.calls.iter().skip(results.len()) {
             let why = format!("it was not called: {} calls are the most", limits.calls);
-            results.push(FunctionResult::error_of(call, why));
+            results.push(ToolCallOutput::error(call, why));
         }
         Ok(results)
     }
 
     /// Runs a tool, unless an earlier run of this call did. What is wrong with it is for the model
     /// to know, who may go on without it.
-    async fn run_once(
+    async fn run_tool_once(
         &self,
         key: &str,
-        call: &FunctionCall,
+        call: &ToolCall,
         most: usize,
-    ) -> Result<Ran, ToolError> {
-        if let Some(earlier) = self.kept(key) {
+    ) -> Result<ToolUseResult, ToolError> {
+        if let Some(earlier) = self.memoized(key) {
             return Ok(earlier);
         }
         let begun = Instant::now();
         let outcome = self.run_tool(key, &call.name, call.arguments.clone()).await;
         let (result, changes, failed) = match outcome {
-            Ok(outcome) => (told(&outcome.output), outcome.changes, false),
-            Err(error @ (ToolError::Cancelled | ToolError::Think(ThinkError::Pending))) => {
+            Ok(outcome) => (render_output(&outcome.output), outcome.changes, false),
+            Err(error @ (ToolError::Cancelled | ToolError::Model(ModelError::Pending))) => {
                 return Err(error);
             }
-            Err(error) => (told_error(error), Vec::new(), true),
+            Err(error) => (render_error(error), Vec::new(), true),
         };
-        let ran = Ran {
-            result: cut(result, most),
+        let ran = ToolUseResult {
+            result: truncate_bytes(result, most),
             failed,
             took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             changes,
         };
-        Ok(self.keep(key, ran))
+        Ok(self.memoize(key, ran))
     }
 
-    fn tell_calls(&self, said: &Turn) {
+    fn report_calls(&self, said: &ModelTurn) {
         let names: Vec<&str> = said.calls.iter().map(|call| call.name.as_str()).collect();
         self.progress(0.0, None, &format!("calling {}", names.join(", ")));
     }
 }
 
-impl Hand {
-    fn function(&self) -> Function {
-        Function {
+impl ToolSpec {
+    fn tool_definition(&self) -> ToolDefinition {
+        ToolDefinition {
             name: self.name.clone(),
             description: self.description.clone(),
             parameters: self.schema.clone(),
@@ -248,15 +255,15 @@ impl Hand {
 }
 
 /// An answer as a model reads it.
-fn told(output: &Value) -> String {
-    match output.get(SAID) {
+fn render_output(output: &Value) -> String {
+    match output.get(TEXT_FIELD) {
         Some(Value::String(said)) => said.clone(),
         _ => output.to_string(),
     }
 }
 
-fn told_error(error: ToolError) -> String {
-    let error = error.outward();
+fn render_error(error: ToolError) -> String {
+    let error = error.redacted();
     match error.hint() {
         Some(hint) => format!("{error}. {hint}"),
         None => error.to_string(),
@@ -264,7 +271,7 @@ fn told_error(error: ToolError) -> String {
 }
 
 /// At most so many bytes of a text; a cut is told.
-fn cut(mut text: String, most: usize) -> String {
+fn truncate_bytes(mut text: String, most: usize) -> String {
     let whole = text.len();
     if whole > most {
         text.truncate(text.floor_char_boundary(most));

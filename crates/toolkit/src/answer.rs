@@ -1,12 +1,12 @@
 //! How a call ends that ends well: with its answer, or with what its client has to think about.
 
-use deliberate_thinker::{Ask, Message};
+use deliberate_thinker::{ChatMessage, ModelRequest};
 use serde::Serialize;
 use serde_json::Value;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum CallOutcome {
     /// With its output.
     Done(Value),
     /// It waits for the client's model to think.
@@ -19,20 +19,20 @@ pub struct NeedsReply {
     /// Names the suspended call.
     pub id: String,
     /// What to think about, each with a reply of its own.
-    pub asks: Vec<AskForClient>,
+    pub asks: Vec<ClientPrompt>,
     /// What to do, in a sentence.
     pub next: String,
 }
 
 /// One ask, as a client's model reads it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AskForClient {
+pub struct ClientPrompt {
     /// Names it.
     pub key: String,
     /// The instructions.
     pub system: String,
     /// What it is about.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// What the reply must look like.
     pub schema: Value,
     /// The most the reply may have, for a client that asks a model with it.
@@ -43,8 +43,8 @@ pub struct AskForClient {
     pub temperature: f32,
 }
 
-impl From<Ask> for AskForClient {
-    fn from(ask: Ask) -> Self {
+impl From<ModelRequest> for ClientPrompt {
+    fn from(ask: ModelRequest) -> Self {
         Self {
             key: ask.key,
             system: ask.system,

@@ -1,54 +1,54 @@
 //! What asking cost, and whom; and what a trace is told of an ask. Knows nothing of calls.
 
-use deliberate_core::Spent;
-use deliberate_thinker::{Answer, Failed, Reply, ThinkError};
+use deliberate_core::ModelUsage;
+use deliberate_thinker::{ModelError, ModelReply, StructuredError, StructuredOutput};
 use tracing::{Span, field::Empty};
 
 use crate::ASK_SPAN;
 
 /// What asking cost, and whom.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Bill {
+pub(crate) struct UsageTally {
     pub(crate) pipe: Option<String>,
-    pub(crate) spent: Spent,
+    pub(crate) usage: ModelUsage,
 }
 
-impl Bill {
+impl UsageTally {
     /// Adds what replies cost.
-    pub(crate) fn add(&mut self, thinker: &str, replies: &[Reply]) {
+    pub(crate) fn add(&mut self, thinker: &str, replies: &[ModelReply]) {
         for reply in replies {
             let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
             self.pipe = Some(pipe);
-            add(&mut self.spent, reply);
+            add_reply(&mut self.usage, reply);
         }
     }
 
     /// An ask that never came back was an ask; of the two errors that are not that, one says that
     /// a reply came, the other that nobody was asked.
-    pub(crate) fn add_unanswered(&mut self, thinker: &str, error: &ThinkError) {
+    pub(crate) fn add_unanswered(&mut self, thinker: &str, error: &ModelError) {
         if matches!(
             error,
-            ThinkError::InvalidResponse { .. } | ThinkError::Pending
+            ModelError::InvalidResponse { .. } | ModelError::Pending
         ) {
             return;
         }
         self.pipe.get_or_insert_with(|| thinker.to_owned());
-        self.spent.model_calls += 1;
+        self.usage.model_calls += 1;
     }
 }
 
 /// What replies cost together.
-pub(crate) fn total(replies: &[Reply]) -> Spent {
-    let mut spent = Spent::default();
+pub(crate) fn total_usage(replies: &[ModelReply]) -> ModelUsage {
+    let mut spent = ModelUsage::default();
     for reply in replies {
-        add(&mut spent, reply);
+        add_reply(&mut spent, reply);
     }
     spent
 }
 
 /// The span of one ask of a model. Costs nothing unless someone collects traces; holds no
 /// content.
-pub(crate) fn span(provider: &str) -> Span {
+pub(crate) fn model_span(provider: &str) -> Span {
     tracing::info_span!(
         target: ASK_SPAN,
         "chat",
@@ -63,7 +63,7 @@ pub(crate) fn span(provider: &str) -> Span {
 }
 
 /// Writes down in the span of an ask what came of it.
-pub(crate) fn note_answer<T>(span: &Span, answer: &Result<Answer<T>, Failed>) {
+pub(crate) fn record_answer<T>(span: &Span, answer: &Result<StructuredOutput<T>, StructuredError>) {
     if span.is_disabled() {
         return;
     }
@@ -74,7 +74,7 @@ pub(crate) fn note_answer<T>(span: &Span, answer: &Result<Answer<T>, Failed>) {
             &failed.replies
         }
     };
-    let spent = total(replies);
+    let spent = total_usage(replies);
     if let Some(model) = &spent.model {
         span.record("gen_ai.response.model", model.as_str());
     }
@@ -84,16 +84,16 @@ pub(crate) fn note_answer<T>(span: &Span, answer: &Result<Answer<T>, Failed>) {
     }
 }
 
-fn add(spent: &mut Spent, reply: &Reply) {
+fn add_reply(spent: &mut ModelUsage, reply: &ModelReply) {
     spent.model = reply.model.clone().or_else(|| spent.model.take());
     spent.model_calls += 1;
-    spent.prompt_tokens += whole(reply.usage.prompt_tokens);
-    spent.completion_tokens += whole(reply.usage.completion_tokens);
+    spent.prompt_tokens += saturating_i64(reply.usage.prompt_tokens);
+    spent.completion_tokens += saturating_i64(reply.usage.completion_tokens);
     if let Some(cost) = reply.usage.cost_usd {
         spent.cost_usd = Some(spent.cost_usd.unwrap_or(0.0) + cost);
     }
 }
 
-fn whole(number: u64) -> i64 {
+fn saturating_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

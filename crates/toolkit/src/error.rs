@@ -5,11 +5,11 @@
 
 use deliberate_core::{BranchState, Mode};
 use deliberate_store::StoreError;
-use deliberate_thinker::ThinkError;
+use deliberate_thinker::ModelError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::Far;
+use crate::UpstreamError;
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -24,25 +24,25 @@ pub enum ToolError {
         nearest: Option<String>,
     },
     /// The arguments break the tool's rules.
-    #[error("{}", Issue::sentences(.0))]
-    Invalid(Vec<Issue>),
+    #[error("{}", ArgumentIssue::join_messages(.0))]
+    Invalid(Vec<ArgumentIssue>),
     /// Something named by an id is not there.
     #[error("there is no {what} with id {id:?}")]
     NotFound {
         /// The kind of thing.
-        what: Kind,
+        what: EntityKind,
         /// The id.
         id: String,
     },
     /// Something is there, but belongs elsewhere than the call said.
     #[error("{what} {id:?} does not belong to {place} {place_id:?}")]
-    Elsewhere {
+    WrongParent {
         /// The kind of thing.
-        what: Kind,
+        what: EntityKind,
         /// Its id.
         id: String,
         /// The kind of thing it was looked for in.
-        place: Kind,
+        place: EntityKind,
         /// The id of that.
         place_id: String,
     },
@@ -50,7 +50,7 @@ pub enum ToolError {
     #[error("{what} {id:?} was set aside by a backtrack and is history now")]
     SetAside {
         /// The kind of thing.
-        what: Kind,
+        what: EntityKind,
         /// Its id.
         id: String,
     },
@@ -88,7 +88,7 @@ pub enum ToolError {
     },
     /// The model could not be asked, or gave nothing usable.
     #[error(transparent)]
-    Think(#[from] ThinkError),
+    Model(#[from] ModelError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -100,7 +100,7 @@ pub enum ToolError {
     },
     /// A call whose work is outside took too long: nobody knows how far it came.
     #[error("the call was stopped after {limit_ms} ms, its limit")]
-    CutShort {
+    TimeoutUnknownEffect {
         /// The limit.
         limit_ms: u64,
     },
@@ -124,7 +124,7 @@ pub enum ToolError {
     },
     /// What a call that ran on without its caller failed with, told again.
     #[error("{message}")]
-    Told {
+    Custom {
         /// The stable code.
         code: String,
         /// The sentence.
@@ -134,7 +134,7 @@ pub enum ToolError {
     },
     /// What another server, or the way to it, failed with.
     #[error("{}", .0.message)]
-    Far(Box<Far>),
+    Upstream(Box<UpstreamError>),
     /// A fault in the program.
     #[error("the tool failed because of a fault in the program; nothing was changed")]
     Internal,
@@ -142,7 +142,7 @@ pub enum ToolError {
 
 /// The kinds of thing an id can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntityKind {
     /// A session.
     Session,
     /// A thought.
@@ -161,7 +161,7 @@ pub enum Kind {
     Resource,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for EntityKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Session => "session",
@@ -182,30 +182,30 @@ impl ToolError {
         match self {
             Self::UnknownTool { .. } => "UnknownTool",
             Self::Invalid(_) => "Validation",
-            Self::NotFound { what, .. } | Self::Elsewhere { what, .. } => match what {
-                Kind::Session => "SessionNotFound",
-                Kind::Thought => "ThoughtNotFound",
-                Kind::Branch => "BranchNotFound",
-                Kind::Checkpoint => "CheckpointNotFound",
-                Kind::Graph => "GraphNotFound",
-                Kind::Node => "NodeNotFound",
-                Kind::Suspension => "SuspensionNotFound",
-                Kind::Resource => "ResourceNotFound",
+            Self::NotFound { what, .. } | Self::WrongParent { what, .. } => match what {
+                EntityKind::Session => "SessionNotFound",
+                EntityKind::Thought => "ThoughtNotFound",
+                EntityKind::Branch => "BranchNotFound",
+                EntityKind::Checkpoint => "CheckpointNotFound",
+                EntityKind::Graph => "GraphNotFound",
+                EntityKind::Node => "NodeNotFound",
+                EntityKind::Suspension => "SuspensionNotFound",
+                EntityKind::Resource => "ResourceNotFound",
             },
             Self::SetAside { .. } => "SetAside",
             Self::BranchClosed { .. } => "BranchClosed",
             Self::NodePruned { .. } => "NodePruned",
             Self::LimitReached { .. } => "LimitReached",
             Self::WrongMode { .. } => "WrongMode",
-            Self::Think(error) => error.code(),
+            Self::Model(error) => error.code(),
             Self::Store(error) => error.code(),
-            Self::Timeout { .. } | Self::CutShort { .. } => "Timeout",
+            Self::Timeout { .. } | Self::TimeoutUnknownEffect { .. } => "Timeout",
             Self::Cancelled => "Cancelled",
             Self::Stopping => "Stopping",
             Self::Overloaded { .. } => "Overloaded",
             Self::Forbidden { .. } => "Forbidden",
-            Self::Told { code, .. } => code,
-            Self::Far(far) => &far.code,
+            Self::Custom { code, .. } => code,
+            Self::Upstream(far) => &far.code,
             Self::Internal => "Internal",
         }
     }
@@ -219,18 +219,20 @@ impl ToolError {
             },
             Self::Invalid(_) => "Correct the arguments and call again.".to_owned(),
             Self::NotFound { what, .. } => match what {
-                Kind::Session => {
+                EntityKind::Session => {
                     "Use one that a call answered (reasoning_sessions lists them); a call that may \
                      begin a session begins one if session_id is left out."
                         .to_owned()
                 }
-                Kind::Suspension => "It may have expired; make the original call again.".to_owned(),
-                Kind::Resource => {
+                EntityKind::Suspension => {
+                    "It may have expired; make the original call again.".to_owned()
+                }
+                EntityKind::Resource => {
                     "List the resources and their templates to see what there is.".to_owned()
                 }
                 _ => "Use an id that an earlier call answered.".to_owned(),
             },
-            Self::Elsewhere { place, .. } => {
+            Self::WrongParent { place, .. } => {
                 format!("Use an id that a call on that {place} answered.")
             }
             Self::SetAside { .. } => {
@@ -248,10 +250,10 @@ impl ToolError {
             Self::WrongMode { mode, .. } => {
                 format!("Use a {mode} tool on it, or begin another session.")
             }
-            Self::Think(error) => return error.hint(),
+            Self::Model(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Timeout { .. } => "Call again, or ask for less at once.".to_owned(),
-            Self::CutShort { .. } => {
+            Self::TimeoutUnknownEffect { .. } => {
                 "It may have happened all the same: look before you call again.".to_owned()
             }
             Self::Cancelled => return None,
@@ -260,8 +262,8 @@ impl ToolError {
             Self::Forbidden { .. } => {
                 "Ask whoever runs this server to let your token use it.".to_owned()
             }
-            Self::Told { hint, .. } => return hint.clone(),
-            Self::Far(far) => return far.hint.clone(),
+            Self::Custom { hint, .. } => return hint.clone(),
+            Self::Upstream(far) => return far.hint.clone(),
             Self::Internal => "Call again; if it fails again, please report it.".to_owned(),
         };
         Some(hint)
@@ -269,22 +271,22 @@ impl ToolError {
 
     /// The error as it is told beyond this machine. Where the database lies, and what another
     /// server is started with, is for the log, and for who runs the server.
-    pub fn outward(self) -> Self {
+    pub fn redacted(self) -> Self {
         match self {
             Self::Store(
                 store @ (StoreError::Connection { .. }
-                | StoreError::Original { .. }
-                | StoreError::Foreign { .. }
+                | StoreError::LegacyDatabase { .. }
+                | StoreError::NotOurDatabase { .. }
                 | StoreError::Migration { .. }),
             ) => {
                 tracing::error!(%store, "the database can't be used");
-                Self::Told {
+                Self::Custom {
                     code: store.code().to_owned(),
                     message: "the database can't be used".to_owned(),
                     hint: Some("`deliberate doctor` and the server's log say why.".to_owned()),
                 }
             }
-            Self::Far(far) => Self::Far(Box::new(far.outward())),
+            Self::Upstream(far) => Self::Upstream(Box::new(far.redacted())),
             error => error,
         }
     }
@@ -299,7 +301,7 @@ impl ToolError {
             if let Self::Invalid(issues) = self {
                 fields.insert("issues".to_owned(), json!(issues));
             }
-            if let Self::Far(far) = self {
+            if let Self::Upstream(far) = self {
                 fields.extend(far.more.clone());
             }
         }
@@ -309,7 +311,7 @@ impl ToolError {
     /// What the model said that could not be used, for the record of the call.
     pub(crate) fn unusable_answer(&self) -> Option<&str> {
         match self {
-            Self::Think(ThinkError::InvalidResponse { answer, .. }) => Some(answer),
+            Self::Model(ModelError::InvalidResponse { answer, .. }) => Some(answer),
             _ => None,
         }
     }
@@ -317,7 +319,7 @@ impl ToolError {
 
 /// One thing wrong with the arguments.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Issue {
+pub struct ArgumentIssue {
     /// Which argument, as a path (`config.max_depth`), or `arguments` for the whole.
     pub field: String,
     /// The rule it breaks.
@@ -330,11 +332,11 @@ pub struct Issue {
     pub did_you_mean: Option<String>,
 }
 
-impl Issue {
+impl ArgumentIssue {
     /// An argument that breaks a rule.
     pub fn new(field: impl AsRef<str>, rule: impl Into<String>) -> Self {
         Self {
-            field: deliberate_core::cut_to_chars(field.as_ref(), 80),
+            field: deliberate_core::truncate_chars(field.as_ref(), 80),
             rule: rule.into(),
             value: None,
             did_you_mean: None,
@@ -342,12 +344,12 @@ impl Issue {
     }
 
     /// The same, showing what was given.
-    pub fn given(mut self, value: &Value) -> Self {
-        self.value = Some(deliberate_core::cut_to_chars(&value.to_string(), 80));
+    pub fn with_value(mut self, value: &Value) -> Self {
+        self.value = Some(deliberate_core::truncate_chars(&value.to_string(), 80));
         self
     }
 
-    pub(crate) fn meant(mut self, nearest: Option<String>) -> Self {
+    pub(crate) fn with_suggestion(mut self, nearest: Option<String>) -> Self {
         self.did_you_mean = nearest;
         self
     }
@@ -359,13 +361,13 @@ impl Issue {
         Self::new(field, error.inner().to_string())
     }
 
-    fn sentences(issues: &[Self]) -> String {
+    fn join_messages(issues: &[Self]) -> String {
         let texts: Vec<String> = issues.iter().map(ToString::to_string).collect();
         texts.join("; ")
     }
 }
 
-impl std::fmt::Display for Issue {
+impl std::fmt::Display for ArgumentIssue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.field, self.rule)?;
         if let Some(value) = &self.value {

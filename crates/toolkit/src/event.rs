@@ -2,42 +2,42 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::Spent;
+use deliberate_core::ModelUsage;
 
-use crate::{Principal, Progress, Touched};
+use crate::{CallProgress, Principal, ResourceChange};
 
 /// Something that happened.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum CallEvent<'a> {
     /// A call was let in.
-    Began(&'a Running<'a>),
+    Started(&'a CallInfo<'a>),
     /// It came further.
-    Progressed(&'a Running<'a>, &'a Progress),
+    Progress(&'a CallInfo<'a>, &'a CallProgress),
     /// A model was asked, and answered or not.
-    Asked {
+    ModelAsked {
         /// Who was asked, such as `openai`.
         provider: &'a str,
         /// How long it took, retries and all.
-        took: Duration,
+        elapsed: Duration,
         /// The stable code of what went wrong.
         error: Option<&'a str>,
         /// What it cost.
-        spent: &'a Spent,
+        usage: &'a ModelUsage,
     },
     /// It is over, and what it changed is kept.
     Ended {
         /// The call.
-        call: &'a Running<'a>,
+        call: &'a CallInfo<'a>,
         /// How long it took.
-        took: Duration,
+        elapsed: Duration,
         /// The stable code of what went wrong.
         error: Option<&'a str>,
         /// What asking models cost.
-        spent: &'a Spent,
+        usage: &'a ModelUsage,
     },
     /// A call changed what stands at these addresses.
-    Touched(&'a [Touched]),
+    ResourcesChanged(&'a [ResourceChange]),
     /// A tool was called that is not there.
     UnknownTool,
     /// A tool panicked; its caller was told that it failed.
@@ -49,7 +49,7 @@ pub enum Event<'a> {
 
 /// A call, as listeners know it.
 #[derive(Debug, Clone, Copy)]
-pub struct Running<'a> {
+pub struct CallInfo<'a> {
     /// Names this call among those of this process.
     pub id: u64,
     /// The tool.
@@ -59,23 +59,23 @@ pub struct Running<'a> {
 }
 
 /// Hears what happens. Called in the midst of calls, so it must neither block nor fail.
-pub trait Listener: Send + Sync {
+pub trait CallListener: Send + Sync {
     /// Hears it.
-    fn hear(&self, event: Event<'_>);
+    fn on_event(&self, event: CallEvent<'_>);
 }
 
 /// Those who listen. Every call holds them, so a clone is a count and no list.
 #[derive(Clone, Default)]
-pub(crate) struct Listeners(Arc<[Arc<dyn Listener>]>);
+pub(crate) struct CallListeners(Arc<[Arc<dyn CallListener>]>);
 
-impl Listeners {
-    pub(crate) fn add(&mut self, listener: Arc<dyn Listener>) {
+impl CallListeners {
+    pub(crate) fn add(&mut self, listener: Arc<dyn CallListener>) {
         self.0 = self.0.iter().cloned().chain([listener]).collect();
     }
 
-    pub(crate) fn tell(&self, event: Event<'_>) {
+    pub(crate) fn emit(&self, event: CallEvent<'_>) {
         for listener in self.0.iter() {
-            listener.hear(event);
+            listener.on_event(event);
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// What another server, or the way to it, failed with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Far {
+pub struct UpstreamError {
     /// The stable code.
     pub code: String,
     /// The sentence.
@@ -21,9 +21,9 @@ pub struct Far {
     pub outward: Option<(String, String)>,
 }
 
-impl Far {
+impl UpstreamError {
     /// The same, for those beyond this machine.
-    pub(crate) fn outward(self) -> Self {
+    pub(crate) fn redacted(self) -> Self {
         match self.outward {
             Some((message, hint)) => Self {
                 message,

@@ -2,38 +2,38 @@
 
 use deliberate_core::{
     Branch, BranchId, Checkpoint, CheckpointId, Graph, GraphId, GraphNode, NodeId, Session,
-    SessionId, Thought, ThoughtId, cut_to_chars,
+    SessionId, Thought, ThoughtId, truncate_chars,
 };
 
-use crate::{Call, Kind, ToolError};
+use crate::{EntityKind, ToolContext, ToolError};
 
 /// What an error shows of an id.
-const ID_CHARS: usize = 80;
+const MAX_ID_CHARS: usize = 80;
 
-impl Call {
+impl ToolContext {
     /// The session of that id.
     pub async fn session(&self, id: &SessionId) -> Result<Session, ToolError> {
         let session = self.store().session(id).await?;
-        session.ok_or_else(|| missing(Kind::Session, id.as_str()))
+        session.ok_or_else(|| not_found(EntityKind::Session, id.as_str()))
     }
 
     /// The thought of that id, current or not.
     pub async fn thought(&self, id: &ThoughtId) -> Result<Thought, ToolError> {
         let thought = self.store().thought(id).await?;
-        thought.ok_or_else(|| missing(Kind::Thought, id.as_str()))
+        thought.ok_or_else(|| not_found(EntityKind::Thought, id.as_str()))
     }
 
     /// The branch of that id in that session, if it is current.
     pub async fn branch(&self, id: &BranchId, session: &SessionId) -> Result<Branch, ToolError> {
         let branch = self.store().branch(id).await?;
-        let branch = branch.ok_or_else(|| missing(Kind::Branch, id.as_str()))?;
+        let branch = branch.ok_or_else(|| not_found(EntityKind::Branch, id.as_str()))?;
         if branch.session_id != *session {
-            return Err(elsewhere(
-                (Kind::Branch, id.as_str()),
-                (Kind::Session, session.as_str()),
+            return Err(wrong_parent(
+                (EntityKind::Branch, id.as_str()),
+                (EntityKind::Session, session.as_str()),
             ));
         }
-        current(branch.set_aside, Kind::Branch, id.as_str())?;
+        require_current(branch.set_aside, EntityKind::Branch, id.as_str())?;
         Ok(branch)
     }
 
@@ -44,11 +44,12 @@ impl Call {
         session: Option<&SessionId>,
     ) -> Result<Checkpoint, ToolError> {
         let checkpoint = self.store().checkpoint(id).await?;
-        let checkpoint = checkpoint.ok_or_else(|| missing(Kind::Checkpoint, id.as_str()))?;
+        let checkpoint =
+            checkpoint.ok_or_else(|| not_found(EntityKind::Checkpoint, id.as_str()))?;
         match session {
-            Some(session) if checkpoint.session_id != *session => Err(elsewhere(
-                (Kind::Checkpoint, id.as_str()),
-                (Kind::Session, session.as_str()),
+            Some(session) if checkpoint.session_id != *session => Err(wrong_parent(
+                (EntityKind::Checkpoint, id.as_str()),
+                (EntityKind::Session, session.as_str()),
             )),
             _ => Ok(checkpoint),
         }
@@ -57,53 +58,56 @@ impl Call {
     /// The graph of that id, if it is current.
     pub async fn graph(&self, id: &GraphId) -> Result<Graph, ToolError> {
         let graph = self.store().graph(id).await?;
-        let graph = graph.ok_or_else(|| missing(Kind::Graph, id.as_str()))?;
-        current(graph.set_aside, Kind::Graph, id.as_str())?;
+        let graph = graph.ok_or_else(|| not_found(EntityKind::Graph, id.as_str()))?;
+        require_current(graph.set_aside, EntityKind::Graph, id.as_str())?;
         Ok(graph)
     }
 
     /// The node of that id in that graph, if it is current and was not pruned.
     pub async fn node(&self, id: &NodeId, graph: &GraphId) -> Result<GraphNode, ToolError> {
         let node = self.store().node(id).await?;
-        let node = node.ok_or_else(|| missing(Kind::Node, id.as_str()))?;
+        let node = node.ok_or_else(|| not_found(EntityKind::Node, id.as_str()))?;
         if node.graph_id != *graph {
-            return Err(elsewhere(
-                (Kind::Node, id.as_str()),
-                (Kind::Graph, graph.as_str()),
+            return Err(wrong_parent(
+                (EntityKind::Node, id.as_str()),
+                (EntityKind::Graph, graph.as_str()),
             ));
         }
-        current(node.set_aside, Kind::Node, id.as_str())?;
+        require_current(node.set_aside, EntityKind::Node, id.as_str())?;
         if node.pruned {
             return Err(ToolError::NodePruned {
-                id: cut_to_chars(id.as_str(), ID_CHARS),
+                id: truncate_chars(id.as_str(), MAX_ID_CHARS),
             });
         }
         Ok(node)
     }
 }
 
-fn missing(what: Kind, id: &str) -> ToolError {
+fn not_found(what: EntityKind, id: &str) -> ToolError {
     ToolError::NotFound {
         what,
-        id: cut_to_chars(id, ID_CHARS),
+        id: truncate_chars(id, MAX_ID_CHARS),
     }
 }
 
-fn elsewhere((what, id): (Kind, &str), (place, place_id): (Kind, &str)) -> ToolError {
-    ToolError::Elsewhere {
+fn wrong_parent(
+    (what, id): (EntityKind, &str),
+    (place, place_id): (EntityKind, &str),
+) -> ToolError {
+    ToolError::WrongParent {
         what,
-        id: cut_to_chars(id, ID_CHARS),
+        id: truncate_chars(id, MAX_ID_CHARS),
         place,
-        place_id: cut_to_chars(place_id, ID_CHARS),
+        place_id: truncate_chars(place_id, MAX_ID_CHARS),
     }
 }
 
-fn current(set_aside: bool, what: Kind, id: &str) -> Result<(), ToolError> {
+fn require_current(set_aside: bool, what: EntityKind, id: &str) -> Result<(), ToolError> {
     if !set_aside {
         return Ok(());
     }
     Err(ToolError::SetAside {
         what,
-        id: cut_to_chars(id, ID_CHARS),
+        id: truncate_chars(id, MAX_ID_CHARS),
     })
 }

@@ -2,9 +2,9 @@
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
-use deliberate_core::{Change, SessionId, Spent, Suspension, SuspensionId};
+use deliberate_core::{Change, ModelUsage, SessionId, SuspendedCall, SuspensionId};
 use deliberate_store::StoreError;
-use deliberate_thinker::ThinkError;
+use deliberate_thinker::ModelError;
 use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio::{
@@ -14,26 +14,26 @@ use tokio::{
 use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
-    Answer, CALL_SPAN, Call, Caller, Event, Outcome, Principal, Registry, ToolError, Touched,
-    TraceContext,
-    bill::Bill,
+    CALL_SPAN, CallEvent, CallOutcome, CallerContext, Principal, Registry, ResourceChange,
+    ToolContext, ToolError, ToolOutput, TraceContext,
+    bill::UsageTally,
     call::Journal,
-    guests::Called,
-    held::{self, Hold, Kept},
-    record::Begun,
-    registry::{Action, Entry},
-    signs::give_signs_of_waiting,
+    guests::ResolvedCall,
+    held::{self, CallHandle, StoredCall},
+    record::CallStart,
+    registry::{RegisteredTool, ToolAction},
+    signs::send_waiting_heartbeats,
     suspend::Resumption,
-    tool::{AnyTool, Ran},
+    tool::{AnyTool, StepOutput},
 };
 
 /// What is to be run: a tool, its arguments, and the replies it was given if it was suspended.
-pub(crate) struct Run<'a> {
-    pub(crate) entry: &'a Entry,
+pub(crate) struct ToolRun<'a> {
+    pub(crate) entry: &'a RegisteredTool,
     pub(crate) tool: &'a dyn AnyTool,
     pub(crate) arguments: Value,
     pub(crate) journal: Option<Journal>,
-    pub(crate) suspended: Option<Box<Suspension>>,
+    pub(crate) suspended: Option<Box<SuspendedCall>>,
     /// What its client called it with, if it has come to another leg since.
     pub(crate) called_with: Option<Value>,
 }
@@ -49,56 +49,58 @@ impl Registry {
         &self,
         name: &str,
         arguments: Value,
-        caller: Caller,
-    ) -> Result<Answer, ToolError> {
-        let hold = Hold::new(caller.cancelled.clone());
-        self.call_held(name, arguments, caller, &hold).await
+        caller: CallerContext,
+    ) -> Result<CallOutcome, ToolError> {
+        let hold = CallHandle::new(caller.cancellation.clone());
+        self.call_with_handle(name, arguments, caller, &hold).await
     }
 
     /// The same, with `hold` between the call and its caller.
-    pub(crate) async fn call_held(
+    pub(crate) async fn call_with_handle(
         &self,
         name: &str,
         arguments: Value,
-        caller: Caller,
-        hold: &Hold,
-    ) -> Result<Answer, ToolError> {
+        caller: CallerContext,
+        hold: &CallHandle,
+    ) -> Result<CallOutcome, ToolError> {
         let called = self
-            .entries
-            .called(name, arguments, caller.again.as_ref())
-            .inspect_err(|_| self.listeners.tell(Event::UnknownTool))?;
-        let span = span(called.entry.about.name, &caller);
-        self.call_entry(called, caller, hold).instrument(span).await
+            .tools
+            .resolve(name, arguments, caller.input_reply.as_ref())
+            .inspect_err(|_| self.listeners.emit(CallEvent::UnknownTool))?;
+        let span = call_span(called.entry.meta.name, &caller);
+        self.call_resolved(called, caller, hold)
+            .instrument(span)
+            .await
     }
 
-    async fn call_entry(
+    async fn call_resolved(
         &self,
-        called: Called<'_>,
-        caller: Caller,
-        hold: &Hold,
-    ) -> Result<Answer, ToolError> {
+        called: ResolvedCall<'_>,
+        caller: CallerContext,
+        hold: &CallHandle,
+    ) -> Result<CallOutcome, ToolError> {
         let entry = called.entry;
-        let begun = self.begin(entry.about.name, &called.arguments, &caller.principal);
-        let limit = self.limit(entry, &called.arguments, begun.instant);
-        let prepared = self.guarded(entry, limit, async {
-            called.allowed(&begun.principal)?;
+        let begun = self.start_call(entry.meta.name, &called.arguments, &caller.principal);
+        let limit = self.time_limit(entry, &called.arguments, begun.instant);
+        let prepared = self.run_guarded(entry, limit, async {
+            called.check_allowed(&begun.principal)?;
             self.prepare(entry, called.arguments, &begun.principal, hold)
                 .await
         });
         let prepared = tokio::select! {
             biased;
-            error = self.unwanted(&caller.cancelled) => Err(error),
+            error = self.cancelled_or_stopping(&caller.cancellation) => Err(error),
             prepared = prepared => prepared,
-            () = give_signs_of_waiting(&caller) => Err(ToolError::Internal),
+            () = send_waiting_heartbeats(&caller) => Err(ToolError::Internal),
         };
         match prepared {
-            Ok(Prepared::Run(run)) => self.run(*run, begun, caller, hold).await,
-            Ok(Prepared::Ended(answer)) => {
-                begun.end(None, &Spent::default());
+            Ok(PreparedCall::Run(run)) => self.run(*run, begun, caller, hold).await,
+            Ok(PreparedCall::Ended(answer)) => {
+                begun.end(None, &ModelUsage::default());
                 Ok(answer)
             }
             Err(error) => {
-                self.record_failure(begun, &error, Bill::default(), None)
+                self.record_failure(begun, &error, UsageTally::default(), None)
                     .await;
                 Err(error)
             }
@@ -108,14 +110,14 @@ impl Registry {
     /// Finds out what the call is to run.
     async fn prepare<'a>(
         &'a self,
-        entry: &'a Entry,
+        entry: &'a RegisteredTool,
         arguments: Value,
         principal: &Principal,
-        hold: &Hold,
-    ) -> Result<Prepared<'a>, ToolError> {
+        hold: &CallHandle,
+    ) -> Result<PreparedCall<'a>, ToolError> {
         let arguments = entry.check(arguments)?;
         match &entry.action {
-            Action::Run(tool) => Ok(Prepared::Run(Box::new(Run {
+            ToolAction::Run(tool) => Ok(PreparedCall::Run(Box::new(ToolRun {
                 entry,
                 tool: tool.as_ref(),
                 arguments,
@@ -123,16 +125,16 @@ impl Registry {
                 suspended: None,
                 called_with: None,
             }))),
-            Action::Resume => match self.resumption(arguments, principal, hold).await? {
-                Resumption::Ended(output) => Ok(Prepared::Ended(Answer::Done(output))),
-                Resumption::Goes { suspended, journal } => {
+            ToolAction::Resume => match self.prepare_resume(arguments, principal, hold).await? {
+                Resumption::Ended(output) => Ok(PreparedCall::Ended(CallOutcome::Done(output))),
+                Resumption::Continue { suspended, journal } => {
                     // That they may make such a call was looked at when it was found.
-                    let entry = self.entry(&suspended.tool_name)?;
-                    let Action::Run(tool) = &entry.action else {
+                    let entry = self.registered_tool(&suspended.tool_name)?;
+                    let ToolAction::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
                     };
                     let called_with = suspended.journal.get("called_with").cloned();
-                    Ok(Prepared::Run(Box::new(Run {
+                    Ok(PreparedCall::Run(Box::new(ToolRun {
                         entry,
                         tool: tool.as_ref(),
                         arguments: suspended.arguments.clone(),
@@ -146,53 +148,65 @@ impl Registry {
     }
 
     /// How long a call that began then may take.
-    pub(crate) fn limit(&self, entry: &Entry, arguments: &Value, begun: Instant) -> Limit {
-        let time = entry.time_limit(arguments, self.parts.bounds.call_time);
-        Limit {
+    pub(crate) fn time_limit(
+        &self,
+        entry: &RegisteredTool,
+        arguments: &Value,
+        begun: Instant,
+    ) -> TimeLimit {
+        let time = entry.time_limit(arguments, self.deps.limits.call_time);
+        TimeLimit {
             time,
             deadline: begun + time,
         }
     }
 
     /// Does `work` within its limit; a panic in it is an error of this call alone.
-    pub(crate) async fn guarded<T>(
+    pub(crate) async fn run_guarded<T>(
         &self,
-        entry: &Entry,
-        limit: Limit,
+        entry: &RegisteredTool,
+        limit: TimeLimit,
         work: impl Future<Output = Result<T, ToolError>>,
     ) -> Result<T, ToolError> {
         let caught = AssertUnwindSafe(work).catch_unwind();
         match tokio::time::timeout_at(limit.deadline, caught).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
-                let tool = entry.about.name;
+                let tool = entry.meta.name;
                 tracing::error!(tool, "a tool panicked");
-                self.listeners.tell(Event::Panicked { tool });
+                self.listeners.emit(CallEvent::Panicked { tool });
                 Err(ToolError::Internal)
             }
             Err(_) => {
                 let limit_ms = u64::try_from(limit.time.as_millis()).unwrap_or(u64::MAX);
-                Err(if entry.may_run_again() {
+                Err(if entry.is_replayable() {
                     ToolError::Timeout { limit_ms }
                 } else {
-                    ToolError::CutShort { limit_ms }
+                    ToolError::TimeoutUnknownEffect { limit_ms }
                 })
             }
         }
     }
 
     /// Waits for a place among the running calls, then runs the tool.
-    pub(crate) async fn in_its_place(&self, run: &Run<'_>, call: &Call) -> Result<Ran, ToolError> {
+    pub(crate) async fn run_with_permit(
+        &self,
+        run: &ToolRun<'_>,
+        call: &ToolContext,
+    ) -> Result<StepOutput, ToolError> {
         let _own = match &run.entry.running {
-            Some(running) => Some(self.place(running).await?),
+            Some(running) => Some(self.acquire_permit(running).await?),
             None => None,
         };
-        let _place = self.place(&self.running).await?;
+        let _place = self.acquire_permit(&self.running).await?;
         run.tool.run(run.arguments.clone(), call).await
     }
 
     /// A place among `running`, waited for if not too many wait already.
-    async fn place<'a>(&'a self, running: &'a Semaphore) -> Result<SemaphorePermit<'a>, ToolError> {
+    async fn acquire_permit<'a>(
+        &'a self,
+        running: &'a Semaphore,
+    ) -> Result<SemaphorePermit<'a>, ToolError> {
         if let Ok(place) = running.try_acquire() {
             return Ok(place);
         }
@@ -200,7 +214,7 @@ impl Registry {
             .waiting
             .try_acquire()
             .map_err(|_| ToolError::Overloaded {
-                running: self.parts.bounds.running_calls,
+                running: self.deps.limits.running_calls,
             })?;
         running.acquire().await.map_err(|_| ToolError::Internal)
     }
@@ -209,20 +223,20 @@ impl Registry {
     /// handed over.
     pub(crate) async fn finish(
         &self,
-        run: &Run<'_>,
-        begun: &Begun,
-        call: &Call,
-        kept: Option<Kept>,
-        outcome: Result<Outcome<Value>, ToolError>,
-    ) -> Result<Answer, Ending> {
-        let bill = call.bill();
+        run: &ToolRun<'_>,
+        begun: &CallStart,
+        call: &ToolContext,
+        kept: Option<StoredCall>,
+        outcome: Result<ToolOutput<Value>, ToolError>,
+    ) -> Result<CallOutcome, CallFailure> {
+        let bill = call.usage();
         let handed_over = kept.as_ref().map(|kept| kept.id.clone());
-        let failed = |error| Ending {
+        let failed = |error| CallFailure {
             error,
-            handed_over: handed_over.clone(),
-            may_run_again: false,
+            background_id: handed_over.clone(),
+            is_retryable: false,
         };
-        let earlier = kept.or_else(|| run.suspended.as_deref().map(Kept::of));
+        let earlier = kept.or_else(|| run.suspended.as_deref().map(StoredCall::from_suspended));
         let (answer, session, mut changes) = match outcome {
             Ok(outcome) => {
                 let mut changes = outcome.changes;
@@ -231,16 +245,16 @@ impl Registry {
                     outcome: outcome.output.clone(),
                     failed: false,
                 }));
-                (Answer::Done(outcome.output), outcome.session, changes)
+                (CallOutcome::Done(outcome.output), outcome.session, changes)
             }
-            Err(ToolError::Think(ThinkError::Pending)) => {
+            Err(ToolError::Model(ModelError::Pending)) => {
                 let owner = begun.principal.owner();
                 let (needs, suspension) = self
                     .suspend(run, earlier.clone(), owner, call)
                     .map_err(failed)?;
                 let changes = suspension.map(Change::Suspend);
                 (
-                    Answer::NeedsReply(needs),
+                    CallOutcome::NeedsReply(needs),
                     None,
                     changes.into_iter().collect(),
                 )
@@ -248,54 +262,58 @@ impl Registry {
             Err(error) => return Err(failed(error)),
         };
         let output = match &answer {
-            Answer::Done(output) => output.clone(),
-            Answer::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
+            CallOutcome::Done(output) => output.clone(),
+            CallOutcome::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
         };
-        let touched = self.touched(&changes, session.as_ref());
+        let touched = self.resource_changes(&changes, session.as_ref());
         let record = self.record(begun, bill.clone(), session, Ok(output));
         if changes.is_empty() {
-            self.records.later(&self.parts.store, record);
-            begun.end(None, &bill.spent);
+            self.log.enqueue(&self.deps.store, record);
+            begun.end(None, &bill.usage);
             return Ok(answer);
         }
         changes.push(Change::AddInvocation(record));
-        match (self.parts.store.commit(changes).await, earlier) {
+        match (self.deps.store.commit(changes).await, earlier) {
             (Ok(()), _) => {
                 if !touched.is_empty() {
-                    self.listeners.tell(Event::Touched(&touched));
+                    self.listeners.emit(CallEvent::ResourcesChanged(&touched));
                 }
-                begun.end(None, &bill.spent);
+                begun.end(None, &bill.usage);
                 Ok(answer)
             }
             // Someone else resumed the same call and was first: theirs is the answer.
             (Err(StoreError::AlreadyEnded), Some(earlier)) => {
-                begun.end(None, &bill.spent);
-                self.ended_answer(&earlier.id).await.map_err(failed)
+                begun.end(None, &bill.usage);
+                self.stored_outcome(&earlier.id).await.map_err(failed)
             }
-            (Err(StoreError::Conflict { reason }), None) => Err(Ending {
+            (Err(StoreError::Conflict { reason }), None) => Err(CallFailure {
                 error: StoreError::Conflict { reason }.into(),
-                handed_over,
-                may_run_again: true,
+                background_id: handed_over,
+                is_retryable: true,
             }),
             (Err(error), _) => Err(failed(error.into())),
         }
     }
 
-    pub(crate) async fn ended_answer(&self, id: &SuspensionId) -> Result<Answer, ToolError> {
-        let suspension = self.parts.store.suspension(id).await?;
+    pub(crate) async fn stored_outcome(&self, id: &SuspensionId) -> Result<CallOutcome, ToolError> {
+        let suspension = self.deps.store.suspended_call(id).await?;
         match suspension.map(|it| (it.outcome, it.failed)) {
-            Some((Some(outcome), false)) => Ok(Answer::Done(outcome)),
-            Some((Some(outcome), true)) => Err(held::told(&outcome)),
+            Some((Some(outcome), false)) => Ok(CallOutcome::Done(outcome)),
+            Some((Some(outcome), true)) => Err(held::decode_failure(&outcome)),
             _ => Err(ToolError::Cancelled),
         }
     }
 
     /// What changes that are about to be kept mean for addresses, each once.
-    pub(crate) fn touched(&self, changes: &[Change], session: Option<&SessionId>) -> Vec<Touched> {
+    pub(crate) fn resource_changes(
+        &self,
+        changes: &[Change],
+        session: Option<&SessionId>,
+    ) -> Vec<ResourceChange> {
         let mut touched = Vec::new();
         for family in self.resources() {
             for change in changes {
-                for one in family.touched(change, session) {
+                for one in family.changes_for(change, session) {
                     if !touched.contains(&one) {
                         touched.push(one);
                     }
@@ -308,40 +326,40 @@ impl Registry {
 
 /// How long a call may take, and until when.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
+pub(crate) struct TimeLimit {
     pub(crate) time: Duration,
     pub(crate) deadline: Instant,
 }
 
 /// Why a run came to no answer.
-pub(crate) struct Ending {
+pub(crate) struct CallFailure {
     pub(crate) error: ToolError,
     /// Where it is kept, if it was handed over.
-    pub(crate) handed_over: Option<SuspensionId>,
+    pub(crate) background_id: Option<SuspensionId>,
     /// Whether others changed what it read, and nothing of it is kept anywhere.
-    pub(crate) may_run_again: bool,
+    pub(crate) is_retryable: bool,
 }
 
-impl Ending {
+impl CallFailure {
     /// Others were faster.
-    pub(crate) fn overtaken() -> Self {
+    pub(crate) fn conflict() -> Self {
         let reason = "others changed the same meanwhile".to_owned();
         Self {
             error: StoreError::Conflict { reason }.into(),
-            handed_over: None,
-            may_run_again: true,
+            background_id: None,
+            is_retryable: true,
         }
     }
 }
 
-enum Prepared<'a> {
-    Run(Box<Run<'a>>),
+enum PreparedCall<'a> {
+    Run(Box<ToolRun<'a>>),
     /// A suspended call that had ended already; its answer is given again.
-    Ended(Answer),
+    Ended(CallOutcome),
 }
 
 /// The span of a call. Costs nothing unless someone collects traces; holds no content.
-fn span(tool: &'static str, caller: &Caller) -> Span {
+fn call_span(tool: &'static str, caller: &CallerContext) -> Span {
     let trace = caller.trace.as_ref();
     tracing::info_span!(
         target: CALL_SPAN,

@@ -1,37 +1,48 @@
 //! Which tools a model is given: by their names, ours and guests' alike.
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use serde_json::Value;
 
-use crate::{Call, Hand, Issue, ToolError, fits, guests::Guest, registry::Action};
+use crate::{
+    ArgumentIssue, ToolContext, ToolError, ToolSpec, guests::ExternalTool, matches_pattern,
+    registry::ToolAction,
+};
 
 /// The most tools that are put into a model's hands at once: more than that confuses it.
-const MOST: usize = 32;
+const MAX_TOOLS: usize = 32;
 
-impl Call {
+impl ToolContext {
     /// The tools of these names; a `*` at the end of a name stands for any ending. A name that
     /// nothing has, or that the caller may not use, is an issue of `field`.
-    pub async fn hands(&self, field: &str, names: &[String]) -> Result<Vec<Hand>, ToolError> {
+    pub async fn select_tools(
+        &self,
+        field: &str,
+        names: &[String],
+    ) -> Result<Vec<ToolSpec>, ToolError> {
         if !self.prefix.is_empty() {
-            return Err(ToolError::Told {
+            return Err(ToolError::Custom {
                 code: "NotWithin".to_owned(),
                 message: format!("{field}: a tool that is run by another can't use tools itself"),
                 hint: Some("Leave them out, or call the tool by itself.".to_owned()),
             });
         }
-        let mut hands: Vec<Hand> = Vec::new();
+        let mut hands: Vec<ToolSpec> = Vec::new();
         let mut issues = Vec::new();
         for (at, name) in names.iter().enumerate() {
-            let mut found = self.own_hands(name);
-            if let Some(guests) = &self.whole.scene.tools.guests {
+            let mut found = self.matching_tools(name);
+            if let Some(guests) = &self.shared.env.tools.external {
                 let guests = guests.find(name).await;
-                found.extend(guests.iter().map(hand_of));
+                found.extend(guests.iter().map(external_tool_spec));
             }
             found.retain(|hand| self.can_run(&hand.name));
             if found.is_empty() {
                 let rule = "is no tool that can be used here";
-                let issue = Issue::new(format!("{field}.{at}"), rule);
-                issues.push(issue.given(&name.as_str().into()).meant(self.like(name)));
+                let issue = ArgumentIssue::new(format!("{field}.{at}"), rule);
+                issues.push(
+                    issue
+                        .with_value(&name.as_str().into())
+                        .with_suggestion(self.suggest_tool(name)),
+                );
             }
             for hand in found {
                 if !hands.iter().any(|known| known.name == hand.name) {
@@ -39,12 +50,12 @@ impl Call {
                 }
             }
         }
-        if hands.len() > MOST {
+        if hands.len() > MAX_TOOLS {
             let rule = format!(
-                "stands for {} tools; at most {MOST} can be used",
+                "stands for {} tools; at most {MAX_TOOLS} can be used",
                 hands.len()
             );
-            issues.push(Issue::new(field, rule));
+            issues.push(ArgumentIssue::new(field, rule));
         }
         if issues.is_empty() {
             return Ok(hands);
@@ -52,44 +63,44 @@ impl Call {
         Err(ToolError::Invalid(issues))
     }
 
-    fn own_hands(&self, pattern: &str) -> Vec<Hand> {
-        let entries = self.whole.scene.tools.own.iter();
+    fn matching_tools(&self, pattern: &str) -> Vec<ToolSpec> {
+        let entries = self.shared.env.tools.tools.iter();
         let fitting = entries.filter(|entry| {
-            fits(pattern, entry.about.name) && matches!(entry.action, Action::Run(_))
+            matches_pattern(pattern, entry.meta.name) && matches!(entry.action, ToolAction::Run(_))
         });
         fitting
-            .map(|entry| Hand {
-                name: entry.about.name.to_owned(),
-                description: entry.about.description.to_owned(),
+            .map(|entry| ToolSpec {
+                name: entry.meta.name.to_owned(),
+                description: entry.meta.description.to_owned(),
                 schema: entry.input_schema().clone(),
             })
             .collect()
     }
 
-    fn like(&self, name: &str) -> Option<String> {
+    fn suggest_tool(&self, name: &str) -> Option<String> {
         let guests = self
-            .whole
-            .scene
+            .shared
+            .env
             .tools
-            .guests
+            .external
             .as_ref()
             .map(|guests| guests.list());
         let guests = guests.as_deref().unwrap_or_default();
         let own = self
-            .whole
-            .scene
+            .shared
+            .env
             .tools
-            .own
+            .tools
             .iter()
-            .map(|entry| entry.about.name);
+            .map(|entry| entry.meta.name);
         let all = own.chain(guests.iter().map(|guest| &*guest.name));
-        nearest(name, all.filter(|name| self.can_run(name)))
+        did_you_mean(name, all.filter(|name| self.can_run(name)))
     }
 }
 
-fn hand_of(guest: &Guest) -> Hand {
+fn external_tool_spec(guest: &ExternalTool) -> ToolSpec {
     let text = |field: &str| guest.definition.get(field).and_then(Value::as_str);
-    Hand {
+    ToolSpec {
         name: guest.name.to_string(),
         description: text("description")
             .or(text("title"))

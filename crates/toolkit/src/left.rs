@@ -1,6 +1,6 @@
 //! Calls that were left, as their owners see them: how they stand, and stopping them.
 
-use deliberate_core::{Change, Suspension, SuspensionId, Timestamp};
+use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{Principal, Registry, ToolError, held};
 
 /// How a call that was left stands.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Left {
+pub enum BackgroundStatus {
     /// Someone runs it; what it was doing last, if that is known here.
     Running(String),
     /// It waits for replies.
@@ -21,9 +21,9 @@ pub enum Left {
 
 /// A call that was left, as its owner sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LeftCall {
+pub struct BackgroundCall {
     /// How it stands.
-    pub left: Left,
+    pub status: BackgroundStatus,
     /// The tool.
     pub tool: String,
     /// What it runs with: of a call that goes on in legs, what its last leg is called with.
@@ -33,59 +33,67 @@ pub struct LeftCall {
     /// The keys of the asks it waits for, in the order their replies are expected.
     pub asks: Vec<String>,
     /// When it began.
-    pub begun: Timestamp,
+    pub started_at: Timestamp,
     /// When it will be forgotten.
-    pub forgotten: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 impl Registry {
     /// How a call that was left stands, without waiting for it.
-    pub async fn left_call(&self, id: &str, principal: &Principal) -> Result<LeftCall, ToolError> {
+    pub async fn background_call(
+        &self,
+        id: &str,
+        principal: &Principal,
+    ) -> Result<BackgroundCall, ToolError> {
         let id = SuspensionId::from(id);
-        let suspended = self.left(&id, principal).await?;
-        let runs = self.runs(&suspended);
+        let suspended = self.find_suspended(&id, principal).await?;
+        let runs = self.is_running(&suspended);
         let asks_nothing = suspended.asks.as_array().is_some_and(Vec::is_empty);
         let left = match (suspended.outcome, suspended.failed) {
-            (Some(outcome), false) => Left::Ended(Ok(outcome)),
-            (Some(outcome), true) => Left::Ended(Err(held::told(&outcome))),
-            (None, _) if runs => Left::Running(self.held.doing(&id)),
-            (None, _) if asks_nothing => Left::Abandoned,
-            (None, _) => Left::Waiting,
+            (Some(outcome), false) => BackgroundStatus::Ended(Ok(outcome)),
+            (Some(outcome), true) => BackgroundStatus::Ended(Err(held::decode_failure(&outcome))),
+            (None, _) if runs => BackgroundStatus::Running(self.background_calls.status(&id)),
+            (None, _) if asks_nothing => BackgroundStatus::Abandoned,
+            (None, _) => BackgroundStatus::Waiting,
         };
         let called_with = suspended.journal.get("called_with").cloned();
-        Ok(LeftCall {
-            left,
+        Ok(BackgroundCall {
+            status: left,
             tool: suspended.tool_name,
             called_with: called_with.unwrap_or_else(|| suspended.arguments.clone()),
             arguments: suspended.arguments,
             asks: serde_json::from_value(suspended.asks).unwrap_or_default(),
-            begun: suspended.created_at,
-            forgotten: suspended.expires_at,
+            started_at: suspended.created_at,
+            expires_at: suspended.expires_at,
         })
     }
 
     /// Whether a call that was left is this one.
-    pub fn is_call(&self, left: &LeftCall, tool: &str, arguments: &Value) -> bool {
-        let Ok(called) = self.entries.called(tool, arguments.clone(), None) else {
+    pub fn matches_call(&self, left: &BackgroundCall, tool: &str, arguments: &Value) -> bool {
+        let Ok(called) = self.tools.resolve(tool, arguments.clone(), None) else {
             return false;
         };
-        left.tool == called.entry.about.name
+        left.tool == called.entry.meta.name
             && called.entry.check(called.arguments).as_ref() == Ok(&left.called_with)
     }
 
     /// Stops a call that was left, if it is not over.
-    pub async fn stop_left_call(&self, id: &str, principal: &Principal) -> Result<(), ToolError> {
+    pub async fn cancel_background_call(
+        &self,
+        id: &str,
+        principal: &Principal,
+    ) -> Result<(), ToolError> {
         let id = SuspensionId::from(id);
-        let suspended = self.left(&id, principal).await?;
-        if suspended.outcome.is_some() || self.held.stop(&id) {
+        let suspended = self.find_suspended(&id, principal).await?;
+        if suspended.outcome.is_some() || self.background_calls.stop(&id) {
             return Ok(());
         }
         let end = Change::EndSuspension {
             id,
-            outcome: held::failure(&ToolError::Cancelled),
+            outcome: held::encode_failure(&ToolError::Cancelled),
             failed: true,
         };
-        match self.parts.store.commit(vec![end]).await {
+        match self.deps.store.commit(vec![end]).await {
             // It ended by itself meanwhile.
             Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
             Err(error) => Err(error.into()),
@@ -93,13 +101,13 @@ impl Registry {
     }
 
     /// Ends a call that nobody runs any more and that may not run again.
-    pub(crate) async fn give_up(&self, abandoned: &Suspension) -> Result<(), ToolError> {
+    pub(crate) async fn mark_lost(&self, abandoned: &SuspendedCall) -> Result<(), ToolError> {
         let lost = Change::EndSuspension {
             id: abandoned.id.clone(),
-            outcome: held::failure(&cut_off()),
+            outcome: held::encode_failure(&lost_error()),
             failed: true,
         };
-        match self.parts.store.commit(vec![lost]).await {
+        match self.deps.store.commit(vec![lost]).await {
             // Someone else was first.
             Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
             Err(error) => Err(error.into()),
@@ -108,8 +116,8 @@ impl Registry {
 }
 
 /// What is told of a call that may not run again.
-pub(crate) fn cut_off() -> ToolError {
-    ToolError::Told {
+pub(crate) fn lost_error() -> ToolError {
+    ToolError::Custom {
         code: "CutOff".to_owned(),
         message: "the call was cut off while it ran; it may or may not have happened".to_owned(),
         hint: Some("Look at what it was to do before you call again.".to_owned()),

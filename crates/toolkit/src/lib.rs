@@ -38,24 +38,31 @@ mod tool;
 mod trace;
 mod waits;
 
-pub use acting::{Acted, Acting, Evidence, Hand, Stopped};
-pub use answer::{Answer, AskForClient, NeedsReply};
-pub use call::{Call, Thinking};
-pub use caller::{Caller, ClientRefused, ClientRequests, ClientSide, Minds, OneMind, Progress};
-pub use error::{Issue, Kind, ToolError};
-pub use event::{Event, Listener, Running};
-pub use far::Far;
-pub use guests::{Again, Guest, Guests, HANDED_ON, StandsFor};
-pub use held::{StillRunning, Within};
-pub use left::{Left, LeftCall};
-pub use menu::{Argument, Dish, Menu, Said, Served, Speaker, Utterance};
-pub use principal::{Principal, Scope, fits};
-pub use registry::{Bounds, Listing, Parts, Registry};
+pub use acting::{AgentLimits, AgentRun, AgentStopReason, ToolSpec, ToolUse};
+pub use answer::{CallOutcome, ClientPrompt, NeedsReply};
+pub use call::{ModelAnswer, ToolContext};
+pub use caller::{
+    CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
+    ModelSelector,
+};
+pub use error::{ArgumentIssue, EntityKind, ToolError};
+pub use event::{CallEvent, CallInfo, CallListener};
+pub use far::UpstreamError;
+pub use guests::{AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT};
+pub use held::{StillRunning, TimedOutcome};
+pub use left::{BackgroundCall, BackgroundStatus};
+pub use menu::{
+    PromptArgumentInfo, PromptContent, PromptInfo, PromptProvider, PromptRole, RenderedMessage,
+    RenderedPrompt,
+};
+pub use principal::{Principal, ToolScope, matches_pattern};
+pub use registry::{CallLimits, Registry, RegistryDeps, ToolInfo};
 pub use resource::{
-    Body, Choices, Contents, Desk, Listed, Resource, Resources, Template, Touched, Typed,
+    CompletionRequest, CompletionValues, ResourceBody, ResourceChange, ResourceContext,
+    ResourceData, ResourceInfo, ResourcePage, ResourceProvider, UriTemplate,
 };
 pub use schema::answer_schema;
-pub use suspend::RESUME;
-pub use tool::{About, Annotations, LEG, Limits, Outcome, SAID, Tool};
+pub use suspend::RESUME_TOOL;
+pub use tool::{STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta, ToolOutput};
 pub use trace::{ASK_SPAN, CALL_SPAN, SpanReader, TraceContext};
-pub use waits::Waits;
+pub use waits::CallerPresence;

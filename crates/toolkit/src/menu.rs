@@ -3,12 +3,12 @@
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::{Choices, Contents, Desk, ToolError, Typed};
+use crate::{CompletionRequest, CompletionValues, ResourceContext, ResourceData, ToolError};
 
 /// One family of prompts. Names do not overlap between families.
-pub trait Menu: Send + Sync {
+pub trait PromptProvider: Send + Sync {
     /// What there is, in the order it is shown.
-    fn list(&self) -> BoxFuture<'_, Vec<Dish>>;
+    fn list(&self) -> BoxFuture<'_, Vec<PromptInfo>>;
 
     /// The prompt of that name with its arguments filled in; `None` if it is not one of this
     /// family's.
@@ -16,22 +16,22 @@ pub trait Menu: Send + Sync {
         &'a self,
         name: &'a str,
         arguments: &'a Map<String, Value>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Served, ToolError>>>;
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>>;
 
     /// What may stand for an argument, given what has been typed of it; `None` if the prompt is
     /// not one of this family's.
     fn complete<'a>(
         &'a self,
         name: &'a str,
-        typed: Typed<'a>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>>;
+        typed: CompletionRequest<'a>,
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>>;
 }
 
 /// A prompt in the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dish {
+pub struct PromptInfo {
     /// Its name.
     pub name: String,
     /// Its name for people.
@@ -39,14 +39,14 @@ pub struct Dish {
     /// What it does.
     pub description: String,
     /// The tool it leads to; who may not use that has no use for the prompt.
-    pub leads_to: String,
+    pub tool: String,
     /// What it can be given.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<PromptArgumentInfo>,
 }
 
 /// What a prompt can be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
+pub struct PromptArgumentInfo {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -57,25 +57,25 @@ pub struct Argument {
 
 /// A prompt with its arguments filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Served {
+pub struct RenderedPrompt {
     /// What it does.
     pub description: String,
     /// What is said to the model, in order.
-    pub said: Vec<Said>,
+    pub messages: Vec<RenderedMessage>,
 }
 
 /// One thing that is said in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct RenderedMessage {
     /// Who says it.
-    pub by: Speaker,
+    pub role: PromptRole,
     /// What.
-    pub what: Utterance,
+    pub content: PromptContent,
 }
 
 /// Who speaks in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
+pub enum PromptRole {
     /// The person.
     User,
     /// The model.
@@ -84,7 +84,7 @@ pub enum Speaker {
 
 /// What can be said in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Utterance {
+pub enum PromptContent {
     /// Words.
     Text(String),
     /// A picture.
@@ -95,17 +95,17 @@ pub enum Utterance {
         mime_type: String,
     },
     /// Something that stands at an address.
-    Resource(Contents),
+    Resource(ResourceData),
 }
 
-impl Served {
+impl RenderedPrompt {
     /// A prompt that is one text, said by the person.
     pub fn text(description: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             description: description.into(),
-            said: vec![Said {
-                by: Speaker::User,
-                what: Utterance::Text(text.into()),
+            messages: vec![RenderedMessage {
+                role: PromptRole::User,
+                content: PromptContent::Text(text.into()),
             }],
         }
     }

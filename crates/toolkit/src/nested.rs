@@ -7,10 +7,11 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Call, HANDED_ON, Outcome, SAID, ToolError, guests::Called, registry::Action, tool::Ran,
+    RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput, guests::ResolvedCall,
+    registry::ToolAction, tool::StepOutput,
 };
 
-impl Call {
+impl ToolContext {
     /// Runs the tool of that name; `key` sets its asks apart from those of others in this call.
     /// Who called must be allowed to use it. Its changes are not yet made: the caller returns them
     /// with its own.
@@ -22,74 +23,80 @@ impl Call {
         key: &str,
         name: &str,
         arguments: Value,
-    ) -> Result<Outcome<Value>, ToolError> {
-        let called = self.whole.scene.tools.called(name, arguments, None)?;
+    ) -> Result<ToolOutput<Value>, ToolError> {
+        let called = self.shared.env.tools.resolve(name, arguments, None)?;
         let entry = called.entry;
-        let Action::Run(tool) = &entry.action else {
-            return Err(self.not_within(name));
+        let ToolAction::Run(tool) = &entry.action else {
+            return Err(self.not_nestable_error(name));
         };
-        if !self.prefix.is_empty() || self.whole.scene.tool == entry.about.name {
-            return Err(self.not_within(name));
+        if !self.prefix.is_empty() || self.shared.env.tool == entry.meta.name {
+            return Err(self.not_nestable_error(name));
         }
-        called.allowed(&self.whole.scene.caller.principal)?;
+        called.check_allowed(&self.shared.env.caller.principal)?;
         let arguments = entry.check(called.arguments)?;
         let inner = Self {
-            whole: self.whole.clone(),
+            shared: self.shared.clone(),
             prefix: format!("{key}/"),
         };
-        let Ran { outcome, next, .. } = tool.run(arguments, &inner).await?;
+        let StepOutput { outcome, next, .. } = tool.run(arguments, &inner).await?;
         // Its next leg would have to see what this one changed, and nothing is kept before the end.
         if next.is_some() {
-            return Err(self.not_at_once(name));
+            return Err(self.would_suspend_error(name));
         }
-        Ok(Outcome {
-            output: as_ours(outcome.output)?,
+        Ok(ToolOutput {
+            output: unwrap_external_output(outcome.output)?,
             ..outcome
         })
     }
 
     /// Whether there is a tool of that name that can be run from within this call.
     pub fn can_run(&self, name: &str) -> bool {
-        self.called(name).is_ok_and(|called| {
+        self.resolve(name).is_ok_and(|called| {
             self.prefix.is_empty()
-                && matches!(called.entry.action, Action::Run(_))
-                && called.entry.about.name != self.whole.scene.tool
-                && called.allowed(&self.whole.scene.caller.principal).is_ok()
+                && matches!(called.entry.action, ToolAction::Run(_))
+                && called.entry.meta.name != self.shared.env.tool
+                && called
+                    .check_allowed(&self.shared.env.caller.principal)
+                    .is_ok()
         })
     }
 
     /// Whether there is a tool of that name that the caller may use.
     pub fn may_use(&self, name: &str) -> bool {
-        let called = self.called(name);
-        called.is_ok_and(|called| called.allowed(&self.whole.scene.caller.principal).is_ok())
+        let called = self.resolve(name);
+        called.is_ok_and(|called| {
+            called
+                .check_allowed(&self.shared.env.caller.principal)
+                .is_ok()
+        })
     }
 
     /// Whether a tool of that name may have to wait until its client has thought.
-    pub fn may_wait(&self, name: &str) -> bool {
-        let called = self.called(name);
-        called.is_ok_and(|called| called.entry.about.thinks)
+    pub fn may_suspend(&self, name: &str) -> bool {
+        let called = self.resolve(name);
+        called.is_ok_and(|called| called.entry.meta.asks_model)
     }
 
     /// What a name stands for, whatever it is called with.
-    fn called(&self, name: &str) -> Result<Called<'_>, ToolError> {
-        self.whole.scene.tools.called(name, json!({}), None)
+    fn resolve(&self, name: &str) -> Result<ResolvedCall<'_>, ToolError> {
+        self.shared.env.tools.resolve(name, json!({}), None)
     }
 
-    fn not_at_once(&self, name: &str) -> ToolError {
-        ToolError::Told {
+    fn would_suspend_error(&self, name: &str) -> ToolError {
+        ToolError::Custom {
             code: "NotWithin".to_owned(),
             message: format!(
                 "{name} has more to do than one step of {} can hold; nothing of it was kept",
-                self.whole.scene.tool
+                self.shared.env.tool
             ),
             hint: Some("Give it less at once, or call it by itself.".to_owned()),
         }
     }
 
-    fn not_within(&self, name: &str) -> ToolError {
-        ToolError::Told {
+    fn not_nestable_error(&self, name: &str) -> ToolError {
+        ToolError::Custom {
             code: "NotWithin".to_owned(),
-            message: format!("{name} can't be run from within {}", self.whole.scene.tool),
+            message: format!("{name} can't be run from within {}", self.shared.env.tool),
             hint: Some("Call it by itself.".to_owned()),
         }
     }
@@ -97,26 +104,26 @@ impl Call {
 
 /// The answer of another server as if it were one of ours: a text to be read, with the structure
 /// beside it. What says that it failed is a failure.
-fn as_ours(output: Value) -> Result<Value, ToolError> {
-    let Some(result) = output.get(HANDED_ON) else {
+fn unwrap_external_output(output: Value) -> Result<Value, ToolError> {
+    let Some(result) = output.get(RAW_RESULT) else {
         return Ok(output);
     };
-    let text = read_out(result);
+    let text = render_external_text(result);
     if result.get("isError") == Some(&Value::Bool(true)) {
-        return Err(ToolError::Told {
+        return Err(ToolError::Custom {
             code: "ToolFailed".to_owned(),
             message: text,
             hint: None,
         });
     }
     Ok(match result.get("structuredContent") {
-        Some(structure) => json!({ SAID: text, "structured": structure }),
-        None => json!({ SAID: text }),
+        Some(structure) => json!({ TEXT_FIELD: text, "structured": structure }),
+        None => json!({ TEXT_FIELD: text }),
     })
 }
 
 /// The answer of another server as it is read: its text, and what else there is by its kind.
-fn read_out(result: &Value) -> String {
+fn render_external_text(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array);
     let texts: Vec<String> = blocks
         .into_iter()

@@ -10,7 +10,7 @@ pub struct Principal {
     /// (a suspended call, a task) is theirs alone.
     pub name: Option<Arc<str>>,
     /// What they may call.
-    pub scope: Scope,
+    pub scope: ToolScope,
 }
 
 impl Principal {
@@ -22,7 +22,7 @@ impl Principal {
 
 /// Which tools someone may call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum ToolScope {
     /// Every tool.
     #[default]
     All,
@@ -30,19 +30,21 @@ pub enum Scope {
     Only(Arc<[String]>),
 }
 
-impl Scope {
+impl ToolScope {
     /// Whether that tool may be called.
     pub fn allows(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Only(patterns) => patterns.iter().any(|pattern| fits(pattern, tool)),
+            Self::Only(patterns) => patterns
+                .iter()
+                .any(|pattern| matches_pattern(pattern, tool)),
         }
     }
 }
 
 /// Whether a pattern names something: a `*` at its end stands for any ending, and nowhere else for
 /// anything.
-pub fn fits(pattern: &str, name: &str) -> bool {
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == pattern,

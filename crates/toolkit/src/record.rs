@@ -9,7 +9,8 @@ use std::{
 };
 
 use deliberate_core::{
-    Change, Invocation, InvocationId, SessionId, Spent, Timestamp, cap_json, cut_to_chars,
+    Change, Invocation, InvocationId, ModelUsage, SessionId, Timestamp, truncate_chars,
+    truncate_json,
 };
 use deliberate_store::Store;
 use serde_json::{Value, json};
@@ -20,72 +21,74 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tracing::Span;
 
-use crate::{Event, Principal, Registry, Running, ToolError, bill::Bill, event::Listeners};
+use crate::{
+    CallEvent, CallInfo, Principal, Registry, ToolError, bill::UsageTally, event::CallListeners,
+};
 
 /// How long the answer to a failed call waits for its record.
-const RECORD_TIME: Duration = Duration::from_secs(1);
+const RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a record keeps of an error's text.
-const ERROR_CHARS: usize = 1_000;
+const MAX_ERROR_CHARS: usize = 1_000;
 
 /// Records that may wait to be written.
-const WAITING_RECORDS: usize = 8_192;
+const MAX_QUEUED_RECORDS: usize = 8_192;
 
 /// Records that are written together.
-const RECORDS_AT_ONCE: usize = 256;
+const MAX_BATCH: usize = 256;
 
 /// How long records are gathered: each write wakes the disk.
-const GATHERED: Duration = Duration::from_millis(200);
+const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
 /// What is known of a call when it begins.
-pub(crate) struct Begun {
-    listeners: Listeners,
+pub(crate) struct CallStart {
+    listeners: CallListeners,
     /// Counts it among the calls that are not over.
-    _open: Open,
+    _open: OpenCallGuard,
     /// Whether it was told that it is over.
-    told: AtomicBool,
+    end_reported: AtomicBool,
     pub(crate) number: u64,
     pub(crate) principal: Principal,
     pub(crate) tool: &'static str,
     /// The arguments, shortened for the record.
     pub(crate) input: Value,
-    pub(crate) at: Timestamp,
+    pub(crate) started_at: Timestamp,
     pub(crate) instant: Instant,
 }
 
 /// A call that is not over.
-struct Open(Arc<AtomicUsize>);
+struct OpenCallGuard(Arc<AtomicUsize>);
 
-impl Drop for Open {
+impl Drop for OpenCallGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Drop for Begun {
+impl Drop for CallStart {
     /// A call that nobody waits for any more is over, too.
     fn drop(&mut self) {
-        if !self.told.load(Ordering::Relaxed) {
-            self.end(Some(ToolError::Cancelled.code()), &Spent::default());
+        if !self.end_reported.load(Ordering::Relaxed) {
+            self.end(Some(ToolError::Cancelled.code()), &ModelUsage::default());
         }
     }
 }
 
-impl Begun {
+impl CallStart {
     /// Tells that it is over.
-    pub(crate) fn end(&self, error: Option<&str>, spent: &Spent) {
-        self.told.store(true, Ordering::Relaxed);
-        note_end(&Span::current(), error, spent);
-        self.listeners.tell(Event::Ended {
-            call: &self.running(),
-            took: self.instant.elapsed(),
+    pub(crate) fn end(&self, error: Option<&str>, spent: &ModelUsage) {
+        self.end_reported.store(true, Ordering::Relaxed);
+        record_end_on_span(&Span::current(), error, spent);
+        self.listeners.emit(CallEvent::Ended {
+            call: &self.call_info(),
+            elapsed: self.instant.elapsed(),
             error,
-            spent,
+            usage: spent,
         });
     }
 
-    pub(crate) fn running(&self) -> Running<'_> {
-        Running {
+    pub(crate) fn call_info(&self) -> CallInfo<'_> {
+        CallInfo {
             id: self.number,
             tool: self.tool,
             principal: &self.principal,
@@ -96,47 +99,50 @@ impl Begun {
 /// Records of calls that changed nothing. Their answers wait for no disk: if the process dies, a
 /// record that nobody saw is lost, and nothing else.
 #[derive(Default)]
-pub(crate) struct Records {
-    queue: OnceLock<mpsc::Sender<Waiting>>,
+pub(crate) struct InvocationWriter {
+    queue: OnceLock<mpsc::Sender<WriterCommand>>,
     /// Records of calls that failed, which are being written.
     failures: TaskTracker,
 }
 
-enum Waiting {
+enum WriterCommand {
     Record(Box<Invocation>),
     Flush(oneshot::Sender<()>),
 }
 
-impl Records {
+impl InvocationWriter {
     /// Writes the record soon. If the database is stuck and too many wait, it is left out: a
     /// record must not hold up what it tells of.
-    pub(crate) fn later(&self, store: &Arc<dyn Store>, record: Invocation) {
+    pub(crate) fn enqueue(&self, store: &Arc<dyn Store>, record: Invocation) {
         let queue = self.queue.get_or_init(|| {
-            let (sender, receiver) = mpsc::channel(WAITING_RECORDS);
-            tokio::spawn(write(receiver, store.clone()));
+            let (sender, receiver) = mpsc::channel(MAX_QUEUED_RECORDS);
+            tokio::spawn(run_writer(receiver, store.clone()));
             sender
         });
-        if queue.try_send(Waiting::Record(Box::new(record))).is_err() {
+        if queue
+            .try_send(WriterCommand::Record(Box::new(record)))
+            .is_err()
+        {
             tracing::warn!("a call was not recorded, because too many records wait");
         }
     }
 
     /// Writes these at once. Whoever asked waits a moment for that, and no longer: a database that
     /// is stuck or still being opened writes them when it can.
-    async fn at_once(&self, store: &Arc<dyn Store>, changes: Vec<Change>) {
+    async fn write_now(&self, store: &Arc<dyn Store>, changes: Vec<Change>) {
         let store = store.clone();
         let written = self.failures.spawn(async move {
             if let Err(error) = store.commit(changes).await {
                 tracing::warn!(%error, "a failed call could not be recorded");
             }
         });
-        if tokio::time::timeout(RECORD_TIME, written).await.is_err() {
+        if tokio::time::timeout(RECORD_TIMEOUT, written).await.is_err() {
             tracing::warn!("a failed call waits to be recorded");
         }
     }
 
     /// Waits until all records so far are written.
-    pub(crate) async fn flushed(&self) {
+    pub(crate) async fn flush(&self) {
         // Closed or not, it takes more; only one that is closed is waited for.
         self.failures.close();
         self.failures.wait().await;
@@ -144,14 +150,14 @@ impl Records {
             return;
         };
         let (tell, told) = oneshot::channel();
-        if queue.send(Waiting::Flush(tell)).await.is_ok() {
+        if queue.send(WriterCommand::Flush(tell)).await.is_ok() {
             drop(told.await);
         }
     }
 
     /// Likewise; whoever only counts them does not wait for a database that is stuck.
-    pub(crate) async fn flushed_soon(&self) {
-        if tokio::time::timeout(RECORD_TIME, self.flushed())
+    pub(crate) async fn flush_bounded(&self) {
+        if tokio::time::timeout(RECORD_TIMEOUT, self.flush())
             .await
             .is_err()
         {
@@ -160,16 +166,16 @@ impl Records {
     }
 }
 
-async fn write(mut queue: mpsc::Receiver<Waiting>, store: Arc<dyn Store>) {
-    let mut waiting = Vec::with_capacity(RECORDS_AT_ONCE);
-    while queue.recv_many(&mut waiting, RECORDS_AT_ONCE).await > 0 {
-        gather(&mut queue, &mut waiting).await;
+async fn run_writer(mut queue: mpsc::Receiver<WriterCommand>, store: Arc<dyn Store>) {
+    let mut waiting = Vec::with_capacity(MAX_BATCH);
+    while queue.recv_many(&mut waiting, MAX_BATCH).await > 0 {
+        collect_batch(&mut queue, &mut waiting).await;
         let mut changes = Vec::with_capacity(waiting.len());
         let mut listeners = Vec::new();
         for item in waiting.drain(..) {
             match item {
-                Waiting::Record(record) => changes.push(Change::AddInvocation(*record)),
-                Waiting::Flush(tell) => listeners.push(tell),
+                WriterCommand::Record(record) => changes.push(Change::AddInvocation(*record)),
+                WriterCommand::Flush(tell) => listeners.push(tell),
             }
         }
         if !changes.is_empty()
@@ -185,11 +191,14 @@ async fn write(mut queue: mpsc::Receiver<Waiting>, store: Arc<dyn Store>) {
 }
 
 /// Waits a moment for more, unless someone waits for these.
-async fn gather(queue: &mut mpsc::Receiver<Waiting>, waiting: &mut Vec<Waiting>) {
-    let until = Instant::now() + GATHERED;
+async fn collect_batch(
+    queue: &mut mpsc::Receiver<WriterCommand>,
+    waiting: &mut Vec<WriterCommand>,
+) {
+    let until = Instant::now() + BATCH_WINDOW;
     loop {
-        let wanted = |item: &Waiting| matches!(item, Waiting::Flush(_));
-        if waiting.len() >= RECORDS_AT_ONCE || waiting.iter().any(wanted) {
+        let wanted = |item: &WriterCommand| matches!(item, WriterCommand::Flush(_));
+        if waiting.len() >= MAX_BATCH || waiting.iter().any(wanted) {
             return;
         }
         match tokio::time::timeout_at(until, queue.recv()).await {
@@ -201,36 +210,36 @@ async fn gather(queue: &mut mpsc::Receiver<Waiting>, waiting: &mut Vec<Waiting>)
 
 impl Registry {
     /// Waits until the record of every call that was answered is kept.
-    pub async fn recorded(&self) {
-        self.records.flushed().await;
+    pub async fn flush_log(&self) {
+        self.log.flush().await;
     }
 
     /// Lets go of what is remembered, when every call that was answered is recorded.
     pub async fn close(&self) {
-        self.recorded().await;
-        self.parts.store.close().await;
+        self.flush_log().await;
+        self.deps.store.close().await;
     }
 
     /// A call begins.
-    pub(crate) fn begin(
+    pub(crate) fn start_call(
         &self,
         tool: &'static str,
         arguments: &Value,
         principal: &Principal,
-    ) -> Begun {
+    ) -> CallStart {
         self.open_calls.fetch_add(1, Ordering::AcqRel);
-        let begun = Begun {
+        let begun = CallStart {
             listeners: self.listeners.clone(),
-            _open: Open(self.open_calls.clone()),
-            told: AtomicBool::new(false),
+            _open: OpenCallGuard(self.open_calls.clone()),
+            end_reported: AtomicBool::new(false),
             number: self.call_number(),
             principal: principal.clone(),
             tool,
-            input: cap_json(arguments.clone(), self.parts.bounds.record_bytes),
-            at: self.parts.clock.now(),
+            input: truncate_json(arguments.clone(), self.deps.limits.record_bytes),
+            started_at: self.deps.clock.now(),
             instant: Instant::now(),
         };
-        self.listeners.tell(Event::Began(&begun.running()));
+        self.listeners.emit(CallEvent::Started(&begun.call_info()));
         begun
     }
 
@@ -243,9 +252,9 @@ impl Registry {
     /// too, the caller still hears of the first failure.
     pub(crate) async fn record_failure(
         &self,
-        begun: Begun,
+        begun: CallStart,
         error: &ToolError,
-        bill: Bill,
+        bill: UsageTally,
         kept: Option<Change>,
     ) {
         tracing::info!(
@@ -254,17 +263,17 @@ impl Registry {
             took_ms = u64::try_from(begun.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             "a call failed"
         );
-        begun.end(Some(error.code()), &bill.spent);
+        begun.end(Some(error.code()), &bill.usage);
         let record = self.record(&begun, bill, None, Err(error));
         let mut changes = vec![Change::AddInvocation(record)];
         changes.extend(kept);
-        self.records.at_once(&self.parts.store, changes).await;
+        self.log.write_now(&self.deps.store, changes).await;
     }
 
     pub(crate) fn record(
         &self,
-        begun: &Begun,
-        bill: Bill,
+        begun: &CallStart,
+        bill: UsageTally,
         session: Option<SessionId>,
         outcome: Result<Value, &ToolError>,
     ) -> Invocation {
@@ -286,24 +295,24 @@ impl Registry {
             }
         };
         Invocation {
-            id: InvocationId::from(self.parts.ids.fresh()),
+            id: InvocationId::from(self.deps.ids.new_id()),
             session_id: session.or_else(named),
             tool_name: begun.tool.to_owned(),
             input: begun.input.clone(),
-            output: output.map(|output| cap_json(output, self.parts.bounds.record_bytes)),
+            output: output.map(|output| truncate_json(output, self.deps.limits.record_bytes)),
             pipe_name: bill.pipe,
             latency_ms: i64::try_from(begun.instant.elapsed().as_millis()).ok(),
             success: error.is_none(),
-            error: error.map(|error| cut_to_chars(&error.to_string(), ERROR_CHARS)),
+            error: error.map(|error| truncate_chars(&error.to_string(), MAX_ERROR_CHARS)),
             error_code: error.map(|error| error.code().to_owned()),
-            spent: bill.spent,
-            created_at: begun.at,
+            spent: bill.usage,
+            created_at: begun.started_at,
         }
     }
 }
 
 /// Writes down in the span of a call how it ended.
-fn note_end(span: &Span, error: Option<&str>, spent: &Spent) {
+fn record_end_on_span(span: &Span, error: Option<&str>, spent: &ModelUsage) {
     if span.is_disabled() {
         return;
     }

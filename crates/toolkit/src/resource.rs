@@ -6,90 +6,90 @@ use deliberate_core::{Change, SessionId};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Answer, Caller, Registry, ToolError};
+use crate::{CallOutcome, CallerContext, Registry, ToolError};
 
 /// One family of things that can be read. Families do not overlap: an address belongs to the
 /// first that knows it.
-pub trait Resources: Send + Sync {
+pub trait ResourceProvider: Send + Sync {
     /// What a caller's scope must allow to see any of it; nothing if whoever was let in may.
-    fn needs(&self) -> Option<&'static str> {
+    fn required_scope(&self) -> Option<&'static str> {
         None
     }
 
     /// Whether an address has one of this family's forms. Decided by how it looks alone.
-    fn knows(&self, _uri: &str) -> bool {
+    fn matches(&self, _uri: &str) -> bool {
         true
     }
 
     /// The forms its addresses have.
-    fn templates(&self) -> Vec<Template>;
+    fn templates(&self) -> Vec<UriTemplate>;
 
     /// What there is, `limit` at the most, after the one where an earlier list ended.
     fn list<'a>(
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Result<Listed, ToolError>>;
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Result<ResourcePage, ToolError>>;
 
     /// What stands at that address; `None` if it is not one of this family's.
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>>;
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>>;
 
     /// What may stand for an argument of one of its templates, given what has been typed of it.
     /// Bounded; `None` if the template is not one of this family's.
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        typed: Typed<'a>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>>;
+        typed: CompletionRequest<'a>,
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>>;
 
     /// Whether it is told when what stands at its addresses changes. If not, nobody can subscribe to
     /// them.
-    fn tells_of_changes(&self) -> bool {
+    fn supports_subscriptions(&self) -> bool {
         true
     }
 
     /// What a change that was just kept means for its addresses; `session` is the one the call
     /// worked on, because not every change names it.
-    fn touched(&self, change: &Change, session: Option<&SessionId>) -> Vec<Touched>;
+    fn changes_for(&self, change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange>;
 }
 
 /// An argument while a person types it.
 #[derive(Debug, Clone, Copy)]
-pub struct Typed<'a> {
+pub struct CompletionRequest<'a> {
     /// Its name.
     pub argument: &'a str,
     /// What they typed so far.
     pub text: &'a str,
     /// What the other arguments are, as far as they are given.
-    pub given: &'a HashMap<String, String>,
+    pub arguments: &'a HashMap<String, String>,
 }
 
 /// What an argument can be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Choices {
+pub struct CompletionValues {
     /// The likeliest first.
     pub values: Vec<String>,
     /// Whether there are more than were looked at.
-    pub more: bool,
+    pub has_more: bool,
 }
 
 /// What a family has at hand. Everything goes through the gate, so that limits, scopes and records
 /// hold for reading by address as they do for calls.
 #[derive(Clone, Copy)]
-pub struct Desk<'a> {
+pub struct ResourceContext<'a> {
     /// The tools.
     pub registry: &'a Registry,
     /// Who reads.
-    pub caller: &'a Caller,
+    pub caller: &'a CallerContext,
 }
 
-impl Desk<'_> {
+impl ResourceContext<'_> {
     /// Calls a tool that needs no model, for its output.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
         match self
@@ -97,15 +97,15 @@ impl Desk<'_> {
             .call(tool, arguments, self.caller.clone())
             .await?
         {
-            Answer::Done(output) => Ok(output),
-            Answer::NeedsReply(_) => Err(ToolError::Internal),
+            CallOutcome::Done(output) => Ok(output),
+            CallOutcome::NeedsReply(_) => Err(ToolError::Internal),
         }
     }
 }
 
 /// The form of some addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
+pub struct UriTemplate {
     /// As RFC 6570 has it: `deliberate://sessions/{id}`.
     pub uri: String,
     /// Its name.
@@ -120,16 +120,16 @@ pub struct Template {
 
 /// Things in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct ResourcePage {
     /// They.
-    pub resources: Vec<Resource>,
+    pub resources: Vec<ResourceInfo>,
     /// Where the next list begins, if there is more: given back as `after`.
     pub next: Option<String>,
 }
 
 /// Something that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resource {
+pub struct ResourceInfo {
     /// Its address.
     pub uri: String,
     /// Its name.
@@ -146,18 +146,18 @@ pub struct Resource {
 
 /// What stands at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
+pub struct ResourceData {
     /// The address.
     pub uri: String,
     /// What it is written in.
     pub mime_type: Option<String>,
     /// What is written.
-    pub body: Body,
+    pub body: ResourceBody,
 }
 
 /// What is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
+pub enum ResourceBody {
     /// Text.
     Text(String),
     /// Anything else.
@@ -166,11 +166,11 @@ pub enum Body {
 
 /// What a change means for addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Touched {
+pub enum ResourceChange {
     /// This one reads differently now.
     Resource(String),
     /// Any that begins so may read differently now; which ones can't be told cheaply.
-    Under(String),
+    Prefix(String),
     /// The list is another.
-    List,
+    ListChanged,
 }

@@ -11,67 +11,67 @@ use deliberate_core::Change;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Call, Registry, ToolError, gate::Run, held::Hold, left::cut_off, leg::with_so_far,
-    record::Begun, registry::Entry,
+    Registry, ToolContext, ToolError, gate::ToolRun, held::CallHandle, left::lost_error,
+    leg::with_partial_summary, record::CallStart, registry::RegisteredTool,
 };
 
 /// How often it is looked whether calls are still open.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Registry {
     /// Cuts off every call that runs, and every call from now on.
-    pub fn stop_calls(&self) {
-        self.stopping.cancel();
+    pub fn start_shutdown(&self) {
+        self.shutdown.cancel();
     }
 
     /// Waits until no call is open: none waits, runs, or is being kept.
-    pub async fn idle(&self) {
+    pub async fn wait_idle(&self) {
         while self.open_calls() > 0 {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Ends when what runs is cut off; for what does not run at the gate.
-    pub async fn calls_stopped(&self) {
-        self.stopping.cancelled().await;
+    pub async fn shutdown_started(&self) {
+        self.shutdown.cancelled().await;
     }
 
     /// Waits until a call that does nothing yet may not go on; the answer is why.
-    pub(crate) async fn unwanted(&self, cancelled: &CancellationToken) -> ToolError {
+    pub(crate) async fn cancelled_or_stopping(&self, cancelled: &CancellationToken) -> ToolError {
         tokio::select! {
             biased;
             () = cancelled.cancelled() => ToolError::Cancelled,
-            () = self.stopping.cancelled() => ToolError::Stopping,
+            () = self.shutdown.cancelled() => ToolError::Stopping,
         }
     }
 
     /// Ends a call that ran when the server stopped. If it was handed over it has not failed: it is
     /// left as one that nobody runs. Else whoever waits is told what was done so far.
-    pub(crate) async fn stopped_short(
+    pub(crate) async fn abort_for_shutdown(
         &self,
-        run: &Run<'_>,
-        begun: Begun,
-        call: &Call,
-        (hold, so_far): (&Hold, Option<String>),
+        run: &ToolRun<'_>,
+        begun: CallStart,
+        call: &ToolContext,
+        (hold, so_far): (&CallHandle, Option<String>),
     ) -> ToolError {
-        let handed_over = hold.stage.lock().await.kept();
+        let handed_over = hold.stage.lock().await.stored_call();
         let so_far = so_far.filter(|_| handed_over.is_none());
-        let error = with_so_far(stopped(run.entry), so_far);
+        let error = with_partial_summary(shutdown_error(run.entry), so_far);
         let left = handed_over.map(|(kept, seen)| Change::RunOn {
             id: kept.id,
             seen,
-            until: self.parts.clock.now(),
+            until: self.deps.clock.now(),
         });
-        self.record_failure(begun, &error, call.bill(), left).await;
+        self.record_failure(begun, &error, call.usage(), left).await;
         error
     }
 }
 
 /// What is told of a call that was cut off in the middle.
-fn stopped(entry: &Entry) -> ToolError {
-    if entry.may_run_again() {
+fn shutdown_error(entry: &RegisteredTool) -> ToolError {
+    if entry.is_replayable() {
         ToolError::Stopping
     } else {
-        cut_off()
+        lost_error()
     }
 }

@@ -8,28 +8,28 @@
 
 use std::borrow::Cow;
 
-use deliberate_core::{Suspension, SuspensionId, Timestamp};
+use deliberate_core::{SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    About, Annotations, AskForClient, Call, Issue, Kind, Limits, NeedsReply, Principal, Registry,
-    ToolError,
+    ArgumentIssue, ClientPrompt, EntityKind, NeedsReply, Principal, Registry, ToolContext,
+    ToolError, ToolHints, ToolLimits, ToolMeta,
     call::Journal,
-    gate::Run,
-    held::{self, Hold, Kept},
+    gate::ToolRun,
+    held::{self, CallHandle, StoredCall},
     schema,
 };
 
 /// The tool that brings replies.
-pub const RESUME: &str = "reasoning_resume";
+pub const RESUME_TOOL: &str = "reasoning_resume";
 
-/// The arguments of [`RESUME`].
+/// The arguments of [`RESUME_TOOL`].
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArguments {
     /// The id in `needs_reply` or `still_running`
     #[schemars(length(min = 1))]
     id: String,
@@ -39,7 +39,7 @@ pub(crate) struct Resume {
 }
 
 pub(crate) fn input_schema() -> Value {
-    schema::of_input::<Resume>()
+    schema::input_schema::<ResumeArguments>()
 }
 
 /// What the suspended tool answers, whichever that is.
@@ -47,17 +47,17 @@ pub(crate) fn output_schema() -> Value {
     json!({ "type": "object" })
 }
 
-impl Resume {
-    pub(crate) fn about() -> About {
-        About {
-            name: RESUME,
+impl ResumeArguments {
+    pub(crate) fn meta() -> ToolMeta {
+        ToolMeta {
+            name: RESUME_TOOL,
             title: "Resume a suspended call",
             description: "Continues a call that answered needs_reply: think about each ask, then \
                           pass its id and your replies. After still_running pass the id alone. \
                           Gives that call's answer.",
-            annotations: Annotations::MARKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::IDEMPOTENT,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 }
@@ -67,49 +67,49 @@ pub(crate) enum Resumption {
     /// The call had ended with this.
     Ended(Value),
     /// The call goes on with these replies.
-    Goes {
-        suspended: Box<Suspension>,
+    Continue {
+        suspended: Box<SuspendedCall>,
         journal: Option<Journal>,
     },
 }
 
 impl Registry {
-    pub(crate) async fn resumption(
+    pub(crate) async fn prepare_resume(
         &self,
         arguments: Value,
         principal: &Principal,
-        hold: &Hold,
+        hold: &CallHandle,
     ) -> Result<Resumption, ToolError> {
-        let resume: Resume = serde_path_to_error::deserialize(arguments)
-            .map_err(|error| ToolError::Invalid(vec![Issue::unreadable(&error)]))?;
+        let resume: ResumeArguments = serde_path_to_error::deserialize(arguments)
+            .map_err(|error| ToolError::Invalid(vec![ArgumentIssue::unreadable(&error)]))?;
         let id = SuspensionId::from(resume.id.as_str());
         loop {
-            let suspended = self.left(&id, principal).await?;
+            let suspended = self.find_suspended(&id, principal).await?;
             if let Some(outcome) = suspended.outcome {
                 if suspended.failed {
-                    return Err(held::told(&outcome));
+                    return Err(held::decode_failure(&outcome));
                 }
                 return Ok(Resumption::Ended(outcome));
             }
-            if self.runs(&suspended) || self.held.has(&id) {
+            if self.is_running(&suspended) || self.background_calls.contains(&id) {
                 self.check_replies(&resume.replies, &[])?;
-                hold.waits_for(&id).await;
-                self.held.wait_for(&id).await;
+                hold.set_waiting_for(&id).await;
+                self.background_calls.wait_for(&id).await;
                 continue;
             }
-            let keys: Vec<String> =
-                serde_json::from_value(suspended.asks.clone()).map_err(|error| damaged(&error))?;
+            let keys: Vec<String> = serde_json::from_value(suspended.asks.clone())
+                .map_err(|error| corrupt_journal(&error))?;
             self.check_replies(&resume.replies, &keys)?;
             // Without asks it was run by someone who did not end it.
-            if keys.is_empty() && !self.entry(&suspended.tool_name)?.may_run_again() {
-                self.give_up(&suspended).await?;
+            if keys.is_empty() && !self.registered_tool(&suspended.tool_name)?.is_replayable() {
+                self.mark_lost(&suspended).await?;
                 continue;
             }
             if keys.is_empty() && !self.take_over(&suspended, hold).await? {
                 continue;
             }
-            let journal = journal(&suspended, keys, &resume.replies)?;
-            return Ok(Resumption::Goes {
+            let journal = extend_journal(&suspended, keys, &resume.replies)?;
+            return Ok(Resumption::Continue {
                 suspended: Box::new(suspended),
                 journal,
             });
@@ -117,26 +117,26 @@ impl Registry {
     }
 
     /// The call of that id, if it is theirs, was not forgotten, and they may make such calls.
-    pub(crate) async fn left(
+    pub(crate) async fn find_suspended(
         &self,
         id: &SuspensionId,
         principal: &Principal,
-    ) -> Result<Suspension, ToolError> {
-        let suspended = self.parts.store.suspension(id).await?;
-        let theirs = |it: &Suspension| {
-            it.expires_at > self.parts.clock.now()
+    ) -> Result<SuspendedCall, ToolError> {
+        let suspended = self.deps.store.suspended_call(id).await?;
+        let theirs = |it: &SuspendedCall| {
+            it.expires_at > self.deps.clock.now()
                 && it.owner == principal.owner()
-                && self.entries.allows(principal, &it.tool_name, &it.arguments)
+                && self.tools.allows(principal, &it.tool_name, &it.arguments)
         };
         suspended.filter(theirs).ok_or_else(|| ToolError::NotFound {
-            what: Kind::Suspension,
-            id: deliberate_core::cut_to_chars(id.as_str(), 80),
+            what: EntityKind::Suspension,
+            id: deliberate_core::truncate_chars(id.as_str(), 80),
         })
     }
 
     /// Whether someone runs it now.
-    pub(crate) fn runs(&self, suspended: &Suspension) -> bool {
-        let now = self.parts.clock.now();
+    pub(crate) fn is_running(&self, suspended: &SuspendedCall) -> bool {
+        let now = self.deps.clock.now();
         suspended.running_until.is_some_and(|until| until > now)
     }
 
@@ -147,23 +147,23 @@ impl Registry {
                 0 => "must be left out: the call waits for none".to_owned(),
                 count => format!("must have at most {count} item(s), one for each ask"),
             };
-            return invalid(Issue::new("replies", rule).given(&json!(replies.len())));
+            return invalid(ArgumentIssue::new("replies", rule).with_value(&json!(replies.len())));
         }
-        let limit = self.parts.bounds.content_chars;
+        let limit = self.deps.limits.content_chars;
         let too_long = |reply: &Value| {
-            let text = text_of(reply);
+            let text = reply_text(reply);
             text.len() > limit && text.chars().count() > limit
         };
         if replies.iter().any(too_long) {
             let rule = format!("must have at most {limit} characters each");
-            return invalid(Issue::new("replies", rule));
+            return invalid(ArgumentIssue::new("replies", rule));
         }
         Ok(())
     }
 
     /// When a call that is left now will be forgotten.
-    pub(crate) fn suspended_until(&self, now: Timestamp) -> Timestamp {
-        let time = i64::try_from(self.parts.bounds.suspension_time.as_micros()).unwrap_or(i64::MAX);
+    pub(crate) fn suspension_expiry(&self, now: Timestamp) -> Timestamp {
+        let time = i64::try_from(self.deps.limits.suspension_time.as_micros()).unwrap_or(i64::MAX);
         now.plus_micros(time)
     }
 
@@ -171,18 +171,18 @@ impl Registry {
     /// be kept if it waits for the same as before.
     pub(crate) fn suspend(
         &self,
-        run: &Run<'_>,
-        earlier: Option<Kept>,
+        run: &ToolRun<'_>,
+        earlier: Option<StoredCall>,
         owner: Option<String>,
-        call: &Call,
-    ) -> Result<(NeedsReply, Option<Suspension>), ToolError> {
-        let (pending, mut journal) = call.waits_for().ok_or(ToolError::Internal)?;
+        call: &ToolContext,
+    ) -> Result<(NeedsReply, Option<SuspendedCall>), ToolError> {
+        let (pending, mut journal) = call.pending_requests().ok_or(ToolError::Internal)?;
         journal.called_with.clone_from(&run.called_with);
-        let asks: Vec<AskForClient> = pending.into_iter().map(Into::into).collect();
+        let asks: Vec<ClientPrompt> = pending.into_iter().map(Into::into).collect();
         if asks.is_empty() {
             return Err(ToolError::Internal);
         }
-        let now = self.parts.clock.now();
+        let now = self.deps.clock.now();
         let keys: Vec<&str> = asks.iter().map(|ask| ask.key.as_str()).collect();
         let (journal, keys) = (json!(journal), json!(keys));
         // Nobody runs it, but of a further round it says which: who still runs an earlier one knows
@@ -190,20 +190,20 @@ impl Registry {
         let round = earlier.as_ref().map(|_| now);
         let (id, created_at, changed) = match earlier {
             Some(earlier) => {
-                let waited_for = earlier.waited_for.as_ref();
+                let waited_for = earlier.pending.as_ref();
                 let same = waited_for == Some(&(journal.clone(), keys.clone()));
-                (earlier.id, earlier.begun, !same)
+                (earlier.id, earlier.started_at, !same)
             }
-            None => (SuspensionId::from(self.parts.ids.fresh()), now, true),
+            None => (SuspensionId::from(self.deps.ids.new_id()), now, true),
         };
-        let suspension = Suspension {
+        let suspension = SuspendedCall {
             id: id.clone(),
-            tool_name: run.entry.about.name.to_owned(),
+            tool_name: run.entry.meta.name.to_owned(),
             arguments: run.arguments.clone(),
             journal,
             asks: keys,
             created_at,
-            expires_at: self.suspended_until(now),
+            expires_at: self.suspension_expiry(now),
             owner,
             running_until: round,
             outcome: None,
@@ -212,7 +212,7 @@ impl Registry {
         let needs = NeedsReply {
             next: format!(
                 "No model is set up here, so you think: answer each ask with one JSON object that \
-                 fits its schema, then call {RESUME} with this id and your replies in order."
+                 fits its schema, then call {RESUME_TOOL} with this id and your replies in order."
             ),
             id: id.to_string(),
             asks,
@@ -221,14 +221,14 @@ impl Registry {
     }
 }
 
-fn damaged(error: &serde_json::Error) -> ToolError {
-    ToolError::Store(StoreError::Damaged {
+fn corrupt_journal(error: &serde_json::Error) -> ToolError {
+    ToolError::Store(StoreError::Corrupt {
         what: "a suspended call".to_owned(),
         reason: error.to_string(),
     })
 }
 
-fn text_of(reply: &Value) -> Cow<'_, str> {
+fn reply_text(reply: &Value) -> Cow<'_, str> {
     match reply {
         Value::String(text) => Cow::Borrowed(text),
         reply => Cow::Owned(reply.to_string()),
@@ -237,18 +237,18 @@ fn text_of(reply: &Value) -> Cow<'_, str> {
 
 /// The replies so far and these, in the order of their asks; none if the call never waited for a
 /// client, so that it asks a model again.
-fn journal(
-    suspended: &Suspension,
+fn extend_journal(
+    suspended: &SuspendedCall,
     keys: Vec<String>,
     replies: &[Value],
 ) -> Result<Option<Journal>, ToolError> {
-    let mut journal: Journal =
-        serde_json::from_value(suspended.journal.clone()).map_err(|error| damaged(&error))?;
+    let mut journal: Journal = serde_json::from_value(suspended.journal.clone())
+        .map_err(|error| corrupt_journal(&error))?;
     if keys.is_empty() && journal.is_empty() {
         return Ok(None);
     }
     for (key, reply) in keys.into_iter().zip(replies) {
-        journal.replies.insert(key, text_of(reply).into_owned());
+        journal.replies.insert(key, reply_text(reply).into_owned());
     }
     Ok(Some(journal))
 }

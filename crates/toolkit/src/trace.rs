@@ -27,7 +27,7 @@ impl TraceContext {
     /// Reads a `traceparent` and, if there is one, a `tracestate`. `None` if the first is not
     /// well-formed: a trace that can't be continued is begun anew. A state that can't be used is
     /// left out.
-    pub fn read(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
+    pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let parent = traceparent.get(..PARENT_BYTES)?;
         let rest = traceparent.get(PARENT_BYTES..)?;
         let mut parts = parent.split('-');

@@ -7,7 +7,7 @@ mod sound;
 use std::time::Duration;
 
 use axum::{Router, body::Body};
-use deliberate_server::stdio::{Incoming, Rejection, read_line};
+use deliberate_server::stdio::{IncomingMessage, RpcRejection, read_line};
 use http_body_util::{BodyExt, Limited};
 use tower::ServiceExt;
 
@@ -16,12 +16,12 @@ pub use service::ENDPOINT;
 /// The longest body the stack takes.
 pub const BODY_LIMIT: usize = 64 * 1024;
 /// What an answer may hold beside what was sent.
-const ANSWER_ROOM: usize = 16 * 1024;
+const MAX_RESPONSE_OVERHEAD: usize = 16 * 1024;
 /// On a clock that jumps when nothing runs: a stream that never ends costs no time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 thread_local! {
-    static STACK: Router = service::service();
+    static STACK: Router = service::build_service();
 }
 
 /// Sends a request and checks its answer: there is one, it is bounded, and it is a success only
@@ -31,7 +31,7 @@ pub fn send(request: http::request::Builder, body: &[u8]) {
     let Ok(request) = request.body(Body::from(body.to_vec())) else {
         return;
     };
-    let sound = sound::is_sound(&request, body);
+    let sound = sound::is_valid_request(&request, body);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -39,13 +39,13 @@ pub fn send(request: http::request::Builder, body: &[u8]) {
         .expect("a runtime");
     let (status, length) = runtime.block_on(async {
         let stack = STACK.with(Clone::clone);
-        let answer = tokio::time::timeout(PATIENCE, stack.oneshot(request));
+        let answer = tokio::time::timeout(RESPONSE_TIMEOUT, stack.oneshot(request));
         let answer = answer.await.expect("an answer in time");
         let (head, answer_body) = answer.expect("no failure").into_parts();
-        let most = ANSWER_ROOM + 8 * body.len();
+        let most = MAX_RESPONSE_OVERHEAD + 8 * body.len();
         let whole = Limited::new(answer_body, most).collect();
         // A subscription goes on for as long as it is listened to.
-        let length = match tokio::time::timeout(PATIENCE, whole).await {
+        let length = match tokio::time::timeout(RESPONSE_TIMEOUT, whole).await {
             Ok(collected) => collected.expect("a bounded answer").to_bytes().len(),
             Err(_) => 0,
         };
@@ -60,16 +60,16 @@ pub fn send(request: http::request::Builder, body: &[u8]) {
 
 /// The message reader alone: no panic, and every rejection can be sent back.
 #[allow(dead_code, reason = "one of the two targets reads bodies alone")]
-pub fn read(body: &[u8]) {
+pub fn check_message_reader(body: &[u8]) {
     for incoming in read_line(body) {
-        if let Incoming::Rejected(rejection) = incoming {
-            sendable(&rejection);
+        if let IncomingMessage::Rejected(rejection) = incoming {
+            check_sendable(&rejection);
         }
     }
 }
 
 #[allow(dead_code, reason = "one of the two targets reads bodies alone")]
-fn sendable(rejection: &Rejection) {
+fn check_sendable(rejection: &RpcRejection) {
     let line = rejection.to_line();
     let message: serde_json::Value = serde_json::from_slice(&line).expect("a rejection is JSON");
     let id = &message["id"];

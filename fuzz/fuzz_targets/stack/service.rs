@@ -3,9 +3,9 @@
 
 use axum::Router;
 use deliberate_server::http::{
-    McpOptions,
+    StreamableHttpOptions,
     auth::Access,
-    guard::{Guard, GuardOptions},
+    guard::{GuardOptions, HttpGuard},
     mcp_routes,
 };
 use rmcp::{
@@ -25,8 +25,8 @@ use super::BODY_LIMIT;
 pub const ENDPOINT: &str = "/mcp";
 
 /// What requests are sent to.
-pub fn service() -> Router {
-    let options = McpOptions {
+pub fn build_service() -> Router {
+    let options = StreamableHttpOptions {
         body_bytes: BODY_LIMIT,
         sessions: None,
     };
@@ -35,13 +35,13 @@ pub fn service() -> Router {
         body_bytes: BODY_LIMIT,
         ..GuardOptions::default()
     };
-    let (mcp, _) = mcp_routes(|| Echo, &options, draining, stopped);
-    Guard::new(&guard, Access::open()).protect(mcp)
+    let (mcp, _) = mcp_routes(|| FuzzEchoHandler, &options, draining, stopped);
+    HttpGuard::new(&guard, Access::open()).protect(mcp)
 }
 
-struct Echo;
+struct FuzzEchoHandler;
 
-impl ServerHandler for Echo {
+impl ServerHandler for FuzzEchoHandler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }

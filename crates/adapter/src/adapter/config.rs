@@ -6,11 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{Invocation, intercept::Interceptor};
+use super::{ToolInvocation, intercept::Interceptor};
 use crate::{
-    Error, ServerConfig,
-    client::{Handler, NoHandler, ToolDef},
-    config::Mistake,
+    ClientError, ServerConfig,
+    client::{ClientHandler, NoClientHandler, ToolDef},
+    config::ConfigProblem,
 };
 
 /// What an adapter is to do.
@@ -23,17 +23,17 @@ pub struct AdapterConfig {
     /// Whether lists of tools are kept.
     pub cache: bool,
     /// Which tools become functions.
-    pub filter: Filter,
+    pub filter: ToolFilter,
     /// How functions are named.
-    pub prefix: Prefix,
+    pub prefix: NamePrefix,
     /// What is done when a server can't be reached.
-    pub failing: Failing,
+    pub on_listing_failure: ListingFailure,
     /// When another server is called.
-    pub when_failing: WhenFailing,
+    pub fallback_policy: FallbackPolicy,
     /// Whether arguments are checked before they are sent, and structured answers when they come.
     pub validate: bool,
     /// Who answers what servers ask.
-    pub handler: Arc<dyn Handler>,
+    pub handler: Arc<dyn ClientHandler>,
     /// What stands around calls, the outermost first.
     pub interceptors: Vec<Arc<dyn Interceptor>>,
     /// Asked before another server is called.
@@ -41,27 +41,27 @@ pub struct AdapterConfig {
 }
 
 /// Says whether another server may be called after this error.
-pub type BeforeFallback = Arc<dyn Fn(&Error, &Invocation) -> bool + Send + Sync>;
+pub type BeforeFallback = Arc<dyn Fn(&ClientError, &ToolInvocation) -> bool + Send + Sync>;
 
 /// Which tools become functions: those of `only`, without those of `except`, of these those that
 /// the predicate lets through. A name is a tool's own or `server__tool`; a `*` at its end stands
 /// for any ending.
 #[derive(Clone, Default)]
-pub struct Filter {
+pub struct ToolFilter {
     /// Only these; without it, all.
     pub only: Option<Vec<String>>,
     /// None of these.
     pub except: Vec<String>,
     /// Only those it says yes to, by server and tool.
-    pub predicate: Option<Predicate>,
+    pub predicate: Option<ToolPredicate>,
 }
 
 /// Says whether a tool of a server becomes a function.
-pub type Predicate = Arc<dyn Fn(&str, &ToolDef) -> bool + Send + Sync>;
+pub type ToolPredicate = Arc<dyn Fn(&str, &ToolDef) -> bool + Send + Sync>;
 
 /// How functions are named.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Prefix {
+pub enum NamePrefix {
     /// `server__tool`, always: a name does not change when another server comes.
     #[default]
     Always,
@@ -73,7 +73,7 @@ pub enum Prefix {
 
 /// What is done when a server can't be reached while functions are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Failing {
+pub enum ListingFailure {
     /// The others' functions are listed, and what failed is told.
     #[default]
     Open,
@@ -83,18 +83,18 @@ pub enum Failing {
 
 /// When another server is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WhenFailing {
+pub struct FallbackPolicy {
     /// When the first does not know what is asked for, though the other may.
-    pub unknown: bool,
+    pub on_unknown_tool: bool,
     /// Even if something may then be done twice.
-    pub may_repeat: bool,
+    pub allow_repeat: bool,
 }
 
-impl Default for WhenFailing {
+impl Default for FallbackPolicy {
     fn default() -> Self {
         Self {
-            unknown: true,
-            may_repeat: false,
+            on_unknown_tool: true,
+            allow_repeat: false,
         }
     }
 }
@@ -105,12 +105,12 @@ impl Default for AdapterConfig {
             servers: Vec::new(),
             fallbacks: BTreeMap::new(),
             cache: true,
-            filter: Filter::default(),
-            prefix: Prefix::default(),
-            failing: Failing::default(),
-            when_failing: WhenFailing::default(),
+            filter: ToolFilter::default(),
+            prefix: NamePrefix::default(),
+            on_listing_failure: ListingFailure::default(),
+            fallback_policy: FallbackPolicy::default(),
             validate: true,
-            handler: Arc::new(NoHandler),
+            handler: Arc::new(NoClientHandler),
             interceptors: Vec::new(),
             before_fallback: None,
         }
@@ -119,7 +119,7 @@ impl Default for AdapterConfig {
 
 impl AdapterConfig {
     /// The usual, with these servers.
-    pub fn of(servers: impl IntoIterator<Item = ServerConfig>) -> Self {
+    pub fn from_servers(servers: impl IntoIterator<Item = ServerConfig>) -> Self {
         Self {
             servers: servers.into_iter().collect(),
             ..Self::default()
@@ -127,39 +127,45 @@ impl AdapterConfig {
     }
 
     /// What is wrong beside the servers themselves.
-    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+    pub(super) fn problems(&self) -> Vec<ConfigProblem> {
         let mut mistakes = Vec::new();
         let mut names = BTreeSet::new();
         for server in &self.servers {
             if !names.insert(server.name.as_str()) {
                 let place = format!("servers.{}", server.name);
-                mistakes.push(Mistake::new(place, "there are two servers of this name"));
+                mistakes.push(ConfigProblem::new(
+                    place,
+                    "there are two servers of this name",
+                ));
             }
         }
         if self.servers.is_empty() {
-            mistakes.push(Mistake::new("servers", "there are none"));
+            mistakes.push(ConfigProblem::new("servers", "there are none"));
         }
         for (server, fallback) in &self.fallbacks {
             let place = format!("servers.{server}.fallback");
             if !names.contains(server.as_str()) {
-                mistakes.push(Mistake::new(
+                mistakes.push(ConfigProblem::new(
                     &place,
                     format!("there is no server {server:?}"),
                 ));
             }
             if !names.contains(fallback.as_str()) {
-                mistakes.push(Mistake::new(
+                mistakes.push(ConfigProblem::new(
                     &place,
                     format!("there is no server {fallback:?}"),
                 ));
             }
             if server == fallback {
-                mistakes.push(Mistake::new(&place, "a server can't stand in for itself"));
+                mistakes.push(ConfigProblem::new(
+                    &place,
+                    "a server can't stand in for itself",
+                ));
             }
         }
         let filters = self.filter.only.iter().flatten().chain(&self.filter.except);
         for name in filters.filter(|name| name.is_empty()) {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 "filter",
                 format!("{name:?} is no name of a tool"),
             ));
@@ -168,13 +174,13 @@ impl AdapterConfig {
     }
 }
 
-impl Filter {
+impl ToolFilter {
     /// Whether the tool of that server becomes a function.
-    pub fn lets_through(&self, server: &str, tool: &ToolDef) -> bool {
+    pub fn allows(&self, server: &str, tool: &ToolDef) -> bool {
         let named = |patterns: &[String]| {
             patterns
                 .iter()
-                .any(|pattern| is_named(pattern, server, &tool.name))
+                .any(|pattern| matches_tool_name(pattern, server, &tool.name))
         };
         self.only.as_deref().is_none_or(named)
             && !named(&self.except)
@@ -185,12 +191,12 @@ impl Filter {
     }
 
     /// Those of `only` that none of these tools is.
-    pub(super) fn unmet(&self, tools: &[(&str, &ToolDef)]) -> Vec<String> {
+    pub(super) fn unmatched_names(&self, tools: &[(&str, &ToolDef)]) -> Vec<String> {
         let only = self.only.iter().flatten();
         only.filter(|pattern| {
             !tools
                 .iter()
-                .any(|(server, tool)| is_named(pattern, server, &tool.name))
+                .any(|(server, tool)| matches_tool_name(pattern, server, &tool.name))
         })
         .cloned()
         .collect()
@@ -198,7 +204,7 @@ impl Filter {
 }
 
 /// Whether a pattern names the tool: by its own name, or with its server's before it.
-pub(crate) fn is_named(pattern: &str, server: &str, tool: &str) -> bool {
+pub(crate) fn matches_tool_name(pattern: &str, server: &str, tool: &str) -> bool {
     let fits = |name: &str| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == pattern,
@@ -206,9 +212,9 @@ pub(crate) fn is_named(pattern: &str, server: &str, tool: &str) -> bool {
     fits(tool) || fits(&format!("{server}__{tool}"))
 }
 
-impl fmt::Debug for Filter {
+impl fmt::Debug for ToolFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filter")
+        f.debug_struct("ToolFilter")
             .field("only", &self.only)
             .field("except", &self.except)
             .finish_non_exhaustive()

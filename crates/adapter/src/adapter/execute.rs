@@ -3,23 +3,23 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use serde_json::Value;
 
-use super::{Adapter, Invocation, Next};
+use super::{Adapter, Next, ToolInvocation};
 use crate::{
-    CallOptions, Client, Error, ErrorKind,
-    client::{Fresh, InputMode, ToolDef},
-    transport::Sent,
+    CallOptions, ClientError, ClientErrorKind, McpClient,
+    client::{CachePolicy, InputMode, ToolDef},
+    transport::DeliveryStatus,
 };
 
 /// What came of running a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Executed {
+pub struct ToolCallResult {
     /// The result as the server wrote it; one that says `isError` is a result.
     pub result: Value,
     /// The server that gave it.
-    pub by: String,
+    pub server: String,
 }
 
 impl Adapter {
@@ -30,43 +30,43 @@ impl Adapter {
         tool: &str,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<Executed, Error> {
+    ) -> Result<ToolCallResult, ClientError> {
         let by = Arc::new(Mutex::new(server.to_owned()));
-        let invocation = Invocation {
+        let invocation = ToolInvocation {
             server: server.to_owned(),
             tool: tool.to_owned(),
             arguments,
             meta: options.meta.clone(),
         };
-        let end = |invocation: Invocation| -> futures::future::BoxFuture<'_, Result<Value, Error>> {
+        let end = |invocation: ToolInvocation| -> futures::future::BoxFuture<'_, Result<Value, ClientError>> {
             let (options, by) = (&options, by.clone());
             Box::pin(async move {
-                let executed = self.with_fallback(invocation, options).await?;
-                *by.lock().unwrap_or_else(PoisonError::into_inner) = executed.by;
+                let executed = self.execute_with_fallback(invocation, options).await?;
+                *by.lock().unwrap_or_else(PoisonError::into_inner) = executed.server;
                 Ok(executed.result)
             })
         };
         let next = Next {
-            rest: &self.0.config.interceptors,
-            end: &end,
+            remaining: &self.0.config.interceptors,
+            terminal: &end,
         };
         let result = next.run(invocation).await?;
         let by = by.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(Executed { result, by })
+        Ok(ToolCallResult { result, server: by })
     }
 
-    async fn with_fallback(
+    async fn execute_with_fallback(
         &self,
-        invocation: Invocation,
+        invocation: ToolInvocation,
         options: &CallOptions,
-    ) -> Result<Executed, Error> {
+    ) -> Result<ToolCallResult, ClientError> {
         let Some(primary) = self.client(&invocation.server) else {
             let names = self.0.clients.keys().map(String::as_str);
-            let nearest = nearest(&invocation.server, names);
-            let kind = ErrorKind::UnknownTool { nearest };
-            return Err(Error::new(invocation.server.as_str(), kind));
+            let nearest = did_you_mean(&invocation.server, names);
+            let kind = ClientErrorKind::UnknownTool { nearest };
+            return Err(ClientError::new(invocation.server.as_str(), kind));
         };
-        let (failed, tool) = match self.once(primary, &invocation, options).await {
+        let (failed, tool) = match self.call_once(primary, &invocation, options).await {
             Ok(executed) => return Ok(executed),
             Err(failed) => failed,
         };
@@ -79,10 +79,10 @@ impl Adapter {
             code = failed.code(),
             "another server is called"
         );
-        self.once(other, &invocation, options)
+        self.call_once(other, &invocation, options)
             .await
             .map_err(|(mut error, _)| {
-                error.earlier = Some(Box::new(failed));
+                error.earlier_error = Some(Box::new(failed));
                 error
             })
     }
@@ -90,18 +90,18 @@ impl Adapter {
     /// The server to call after this failure, if any.
     fn fallback_for(
         &self,
-        failed: &Error,
+        failed: &ClientError,
         tool: Option<&ToolDef>,
-        invocation: &Invocation,
-    ) -> Option<&Client> {
+        invocation: &ToolInvocation,
+    ) -> Option<&McpClient> {
         let config = &self.0.config;
         let other = self.client(config.fallbacks.get(&invocation.server)?)?;
-        let when = config.when_failing;
-        let idempotent = tool.is_some_and(ToolDef::idempotent) || when.may_repeat;
+        let when = config.fallback_policy;
+        let idempotent = tool.is_some_and(ToolDef::idempotent) || when.allow_repeat;
         // A server may have begun and then wanted something that we do not know.
-        let harmless = idempotent || failed.sent == Sent::No;
-        let helps = failed.may_be_repeated(idempotent)
-            || (when.unknown && failed.may_differ_elsewhere() && harmless);
+        let harmless = idempotent || failed.delivery == DeliveryStatus::No;
+        let helps = failed.is_repeatable(idempotent)
+            || (when.on_unknown_tool && failed.may_differ_elsewhere() && harmless);
         let allowed = || {
             let before = config.before_fallback.as_ref();
             before.is_none_or(|before| before(failed, invocation))
@@ -110,28 +110,28 @@ impl Adapter {
     }
 
     /// Calls the tool at one server. The error comes with the tool, if that is known.
-    async fn once(
+    async fn call_once(
         &self,
-        client: &Client,
-        invocation: &Invocation,
+        client: &McpClient,
+        invocation: &ToolInvocation,
         options: &CallOptions,
-    ) -> Result<Executed, (Error, Option<Arc<ToolDef>>)> {
+    ) -> Result<ToolCallResult, (ClientError, Option<Arc<ToolDef>>)> {
         let name = invocation.tool.as_str();
         let checked = tokio::select! {
             biased;
-            () = options.cancelled.cancelled() => {
-                let mut error = Error::new(client.name(), ErrorKind::Cancelled);
-                error.sent = Sent::No;
+            () = options.cancellation.cancelled() => {
+                let mut error = ClientError::new(client.name(), ClientErrorKind::Cancelled);
+                error.delivery = DeliveryStatus::No;
                 Err((error, None))
             }
-            checked = self.checked(client, invocation) => checked,
+            checked = self.check_arguments(client, invocation) => checked,
         };
-        let tool = checked.map_err(|(error, tool)| (error.about(name), tool))?;
+        let tool = checked.map_err(|(error, tool)| (error.with_subject(name), tool))?;
         let options = CallOptions {
             meta: invocation.meta.clone(),
             ..options.clone()
         };
-        let hands_over = options.input == InputMode::HandOver;
+        let hands_over = options.input_mode == InputMode::ReturnToCaller;
         let result = client
             .call(name, invocation.arguments.clone(), options)
             .await
@@ -141,55 +141,61 @@ impl Adapter {
                 .get("resultType")
                 .is_some_and(|kind| kind == "input_required");
         if let (Some(tool), false, true) = (&tool, waits, self.0.config.validate) {
-            check_answer(client, tool, &result)
-                .map_err(|error| (error.about(name), Some(tool.clone())))?;
+            check_result(client, tool, &result)
+                .map_err(|error| (error.with_subject(name), Some(tool.clone())))?;
         }
-        Ok(Executed {
+        Ok(ToolCallResult {
             result,
-            by: client.name().to_owned(),
+            server: client.name().to_owned(),
         })
     }
 
     /// The tool, if the arguments fit it.
-    async fn checked(
+    async fn check_arguments(
         &self,
-        client: &Client,
-        invocation: &Invocation,
-    ) -> Result<Option<Arc<ToolDef>>, (Error, Option<Arc<ToolDef>>)> {
+        client: &McpClient,
+        invocation: &ToolInvocation,
+    ) -> Result<Option<Arc<ToolDef>>, (ClientError, Option<Arc<ToolDef>>)> {
         if !self.0.config.validate {
-            let known = client.known_tools();
+            let known = client.cached_tools();
             return Ok(known.and_then(|list| list.get(&invocation.tool).cloned()));
         }
-        let list = client.tools(Fresh::Cached).await.map_err(|mut error| {
-            // Whatever became of the listing, the call was not sent.
-            error.sent = Sent::No;
-            (error, None)
-        })?;
+        let list = client
+            .tools(CachePolicy::Cached)
+            .await
+            .map_err(|mut error| {
+                // Whatever became of the listing, the call was not sent.
+                error.delivery = DeliveryStatus::No;
+                (error, None)
+            })?;
         let Some(tool) = list.get(&invocation.tool) else {
             let names = list.tools.iter().map(|tool| tool.name.as_str());
-            let nearest = nearest(&invocation.tool, names);
-            let kind = ErrorKind::UnknownTool { nearest };
-            return Err((Error::new(client.name(), kind), None));
+            let nearest = did_you_mean(&invocation.tool, names);
+            let kind = ClientErrorKind::UnknownTool { nearest };
+            return Err((ClientError::new(client.name(), kind), None));
         };
-        let faults = tool.check(&invocation.arguments);
+        let faults = tool.check_arguments(&invocation.arguments);
         if faults.is_empty() {
             return Ok(Some(tool.clone()));
         }
-        let error = Error::new(client.name(), ErrorKind::Invalid(faults));
+        let error = ClientError::new(client.name(), ClientErrorKind::InvalidArguments(faults));
         Err((error, Some(tool.clone())))
     }
 }
 
 /// What a tool answers as structure must be what it promised.
-fn check_answer(client: &Client, tool: &ToolDef, result: &Value) -> Result<(), Error> {
+fn check_result(client: &McpClient, tool: &ToolDef, result: &Value) -> Result<(), ClientError> {
     let failed = result.get("isError").is_some_and(|failed| failed == true);
     let (Some(structure), false) = (result.get("structuredContent"), failed) else {
         return Ok(());
     };
-    let faults = tool.check_answer(structure);
+    let faults = tool.check_output(structure);
     let Some(first) = faults.first() else {
         return Ok(());
     };
     let reason = format!("its structured answer breaks its own schema: {first}");
-    Err(Error::new(client.name(), ErrorKind::Malformed { reason }))
+    Err(ClientError::new(
+        client.name(),
+        ClientErrorKind::Malformed { reason },
+    ))
 }

@@ -5,11 +5,11 @@ use std::{fmt, sync::Arc};
 use futures::future::join_all;
 use serde_json::Value;
 
-use super::{Adapter, Failing, names::named};
+use super::{Adapter, ListingFailure, names::assign_names};
 use crate::{
-    CallOptions, Client, Error, ErrorKind,
-    client::{Fresh, ToolDef, ToolList},
-    content::ToolResult,
+    CallOptions, ClientError, ClientErrorKind, McpClient,
+    client::{CachePolicy, ToolDef, ToolList},
+    content::McpToolResult,
     schema::Parameters,
 };
 
@@ -33,7 +33,7 @@ pub struct Functions {
     /// In the order of servers and of each server's list.
     pub functions: Vec<Function>,
     /// Servers that could not be asked.
-    pub failed: Vec<Error>,
+    pub errors: Vec<ClientError>,
     /// What else should be known: tools left out, names asked for that nothing has.
     pub warnings: Vec<String>,
 }
@@ -47,43 +47,45 @@ impl Functions {
 
 impl Adapter {
     /// The functions: from what is known of the servers' lists, if that is fresh.
-    pub async fn to_functions(&self) -> Result<Functions, Error> {
+    pub async fn to_functions(&self) -> Result<Functions, ClientError> {
         let fresh = if self.0.config.cache {
-            Fresh::Cached
+            CachePolicy::Cached
         } else {
-            Fresh::Anew
+            CachePolicy::Refresh
         };
-        self.functions(fresh).await
+        self.list_functions(fresh).await
     }
 
     /// The functions, all servers asked anew.
-    pub async fn refresh_tools(&self) -> Result<Functions, Error> {
-        self.functions(Fresh::Anew).await
+    pub async fn refresh_tools(&self) -> Result<Functions, ClientError> {
+        self.list_functions(CachePolicy::Refresh).await
     }
 
     /// Those of `names` that no function has.
-    pub async fn missing(&self, names: &[&str]) -> Result<Vec<String>, Error> {
+    pub async fn missing_names(&self, names: &[&str]) -> Result<Vec<String>, ClientError> {
         let functions = self.to_functions().await?;
         let missing = names.iter().filter(|name| functions.get(name).is_none());
         Ok(missing.map(|name| (*name).to_owned()).collect())
     }
 
-    async fn functions(&self, fresh: Fresh) -> Result<Functions, Error> {
+    async fn list_functions(&self, fresh: CachePolicy) -> Result<Functions, ClientError> {
         let asked = self
             .clients()
             .map(|client| async move { (client, client.tools(fresh).await) });
         let mut all = Functions::default();
-        let mut lists: Vec<(&Client, Arc<ToolList>)> = Vec::new();
+        let mut lists: Vec<(&McpClient, Arc<ToolList>)> = Vec::new();
         for (client, list) in join_all(asked).await {
             match list {
                 Ok(list) => lists.push((client, list)),
-                Err(error) if self.0.config.failing == Failing::Closed => return Err(error),
-                Err(error) => all.failed.push(error),
+                Err(error) if self.0.config.on_listing_failure == ListingFailure::Closed => {
+                    return Err(error);
+                }
+                Err(error) => all.errors.push(error),
             }
         }
         // A caller must be able to tell «no tools» from «nobody is there».
         if lists.is_empty()
-            && let Some(error) = all.failed.first()
+            && let Some(error) = all.errors.first()
         {
             return Err(error.clone());
         }
@@ -98,19 +100,22 @@ impl Adapter {
             let tools = list
                 .tools
                 .iter()
-                .filter(|tool| filter.lets_through(client.name(), tool));
+                .filter(|tool| filter.allows(client.name(), tool));
             chosen.extend(tools.map(|tool| (client.name(), tool)));
         }
-        for name in self.0.config.filter.unmet(&plain) {
+        for name in self.0.config.filter.unmatched_names(&plain) {
             all.warnings.push(format!("no tool is named {name:?}"));
         }
         let pairs: Vec<_> = chosen
             .iter()
             .map(|(server, tool)| (*server, tool.name.as_str()))
             .collect();
-        for ((server, tool), name) in chosen.iter().zip(named(&pairs, self.0.config.prefix)) {
+        for ((server, tool), name) in chosen
+            .iter()
+            .zip(assign_names(&pairs, self.0.config.prefix))
+        {
             match name {
-                Some(name) => all.functions.push(self.function(name, server, tool)),
+                Some(name) => all.functions.push(self.build_function(name, server, tool)),
                 None => all.warnings.push(format!(
                     "server {server:?}: the tool {:?} is left out, another has its name",
                     tool.name
@@ -120,7 +125,7 @@ impl Adapter {
         Ok(all)
     }
 
-    fn function(&self, name: String, server: &str, tool: &Arc<ToolDef>) -> Function {
+    fn build_function(&self, name: String, server: &str, tool: &Arc<ToolDef>) -> Function {
         Function {
             name,
             server: server.to_owned(),
@@ -141,7 +146,7 @@ impl Function {
     }
 
     /// Calls it. A tool that says it failed is an error of the class «domain».
-    pub async fn call(&self, arguments: Value) -> Result<ToolResult, Error> {
+    pub async fn call(&self, arguments: Value) -> Result<McpToolResult, ClientError> {
         self.call_with(arguments, CallOptions::default()).await
     }
 
@@ -150,24 +155,29 @@ impl Function {
         &self,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<ToolResult, Error> {
+    ) -> Result<McpToolResult, ClientError> {
         let adapter = &self.adapter;
         let executed = adapter
             .execute(&self.server, &self.tool.name, arguments, options)
             .await?;
-        let result = ToolResult::from_value(&executed.result);
+        let result = McpToolResult::from_value(&executed.result);
         if result.is_error {
-            let kind = ErrorKind::Domain {
+            let kind = ClientErrorKind::Domain {
                 message: result.text(),
                 result: Box::new(result.to_value()),
             };
-            return Err(Error::new(executed.by, kind).about(self.tool.name.as_str()));
+            return Err(
+                ClientError::new(executed.server, kind).with_subject(self.tool.name.as_str())
+            );
         }
         Ok(result)
     }
 
     /// Calls it in the background.
-    pub fn spawn(&self, arguments: Value) -> tokio::task::JoinHandle<Result<ToolResult, Error>> {
+    pub fn spawn(
+        &self,
+        arguments: Value,
+    ) -> tokio::task::JoinHandle<Result<McpToolResult, ClientError>> {
         let function = self.clone();
         tokio::spawn(async move { function.call(arguments).await })
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::Error;
+use crate::ClientError;
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Invocation {
+pub struct ToolInvocation {
     /// The server.
     pub server: String,
     /// The tool, by its name there.
@@ -24,26 +24,33 @@ pub struct Invocation {
 pub trait Interceptor: Send + Sync {
     /// Makes the call by `next.run(…)`: once, several times, with something changed, or not at
     /// all.
-    fn around<'a>(
+    fn intercept<'a>(
         &'a self,
-        invocation: Invocation,
+        invocation: ToolInvocation,
         next: Next<'a>,
-    ) -> BoxFuture<'a, Result<Value, Error>>;
+    ) -> BoxFuture<'a, Result<Value, ClientError>>;
 }
 
 /// The rest of the way to the server.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
-    pub(super) rest: &'a [Arc<dyn Interceptor>],
-    pub(super) end: &'a (dyn Fn(Invocation) -> BoxFuture<'a, Result<Value, Error>> + Send + Sync),
+    pub(super) remaining: &'a [Arc<dyn Interceptor>],
+    pub(super) terminal:
+        &'a (dyn Fn(ToolInvocation) -> BoxFuture<'a, Result<Value, ClientError>> + Send + Sync),
 }
 
 impl<'a> Next<'a> {
     /// Goes on.
-    pub fn run(self, invocation: Invocation) -> BoxFuture<'a, Result<Value, Error>> {
-        match self.rest.split_first() {
-            Some((first, rest)) => first.around(invocation, Next { rest, ..self }),
-            None => (self.end)(invocation),
+    pub fn run(self, invocation: ToolInvocation) -> BoxFuture<'a, Result<Value, ClientError>> {
+        match self.remaining.split_first() {
+            Some((first, rest)) => first.intercept(
+                invocation,
+                Next {
+                    remaining: rest,
+                    ..self
+                },
+            ),
+            None => (self.terminal)(invocation),
         }
     }
 }

@@ -14,16 +14,19 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use futures::future::join_all;
 use tokio::time::Instant;
 
-pub use config::{AdapterConfig, BeforeFallback, Failing, Filter, Predicate, Prefix, WhenFailing};
-pub use execute::Executed;
+pub use config::{
+    AdapterConfig, BeforeFallback, FallbackPolicy, ListingFailure, NamePrefix, ToolFilter,
+    ToolPredicate,
+};
+pub use execute::ToolCallResult;
 pub use functions::{Function, Functions};
-pub use intercept::{Interceptor, Invocation, Next};
-pub use names::{MAX_NAME, joined};
+pub use intercept::{Interceptor, Next, ToolInvocation};
+pub use names::{MAX_NAME, qualified_tool_name};
 
 use crate::{
-    Client, Error,
-    client::Status,
-    config::{ConfigError, Mistake},
+    ClientError, McpClient,
+    client::ClientStatus,
+    config::{ConfigProblem, ServerConfigError},
 };
 
 /// Several servers, used as one. Cheap to clone; nothing is connected before it is needed.
@@ -74,55 +77,58 @@ use crate::{
 /// assert_eq!(error.mistakes.len(), 2);
 /// ```
 #[derive(Clone)]
-pub struct Adapter(Arc<Inner>);
+pub struct Adapter(Arc<AdapterInner>);
 
-struct Inner {
-    clients: BTreeMap<String, Client>,
+struct AdapterInner {
+    clients: BTreeMap<String, McpClient>,
     config: AdapterConfig,
 }
 
 impl Adapter {
     /// An adapter of these servers. Every mistake in the configuration is named.
-    pub fn new(config: AdapterConfig) -> Result<Self, ConfigError> {
-        let mut mistakes = config.mistakes();
+    pub fn new(config: AdapterConfig) -> Result<Self, ServerConfigError> {
+        let mut mistakes = config.problems();
         let mut clients = BTreeMap::new();
         for server in &config.servers {
-            match Client::new(server.clone(), config.handler.clone()) {
+            match McpClient::new(server.clone(), config.handler.clone()) {
                 Ok(client) => {
                     clients.insert(server.name.clone(), client);
                 }
                 Err(error) => match error.kind {
-                    crate::ErrorKind::Config(error) => mistakes.extend(error.mistakes),
-                    _ => mistakes.push(Mistake::new(server.name.as_str(), error.to_string())),
+                    crate::ClientErrorKind::Config(error) => mistakes.extend(error.problems),
+                    _ => mistakes.push(ConfigProblem::new(server.name.as_str(), error.to_string())),
                 },
             }
         }
         if !mistakes.is_empty() {
             return Err(mistakes.into());
         }
-        Ok(Self::of(clients, config))
+        Ok(Self::from_clients(clients, config))
     }
 
     /// An adapter of clients that are there already; `config.servers` is not looked at.
-    pub fn with_clients(clients: impl IntoIterator<Item = Client>, config: AdapterConfig) -> Self {
+    pub fn with_clients(
+        clients: impl IntoIterator<Item = McpClient>,
+        config: AdapterConfig,
+    ) -> Self {
         let clients = clients
             .into_iter()
             .map(|client| (client.name().to_owned(), client))
             .collect();
-        Self::of(clients, config)
+        Self::from_clients(clients, config)
     }
 
-    fn of(clients: BTreeMap<String, Client>, config: AdapterConfig) -> Self {
-        Self(Arc::new(Inner { clients, config }))
+    fn from_clients(clients: BTreeMap<String, McpClient>, config: AdapterConfig) -> Self {
+        Self(Arc::new(AdapterInner { clients, config }))
     }
 
     /// The client of that server.
-    pub fn client(&self, server: &str) -> Option<&Client> {
+    pub fn client(&self, server: &str) -> Option<&McpClient> {
         self.0.clients.get(server)
     }
 
     /// All clients, by name.
-    pub fn clients(&self) -> impl Iterator<Item = &Client> {
+    pub fn clients(&self) -> impl Iterator<Item = &McpClient> {
         self.0.clients.values()
     }
 
@@ -132,12 +138,12 @@ impl Adapter {
     }
 
     /// How the servers do; asks none of them.
-    pub fn status(&self) -> Vec<Status> {
-        self.clients().map(Client::status).collect()
+    pub fn status(&self) -> Vec<ClientStatus> {
+        self.clients().map(McpClient::status).collect()
     }
 
     /// How the servers do, each asked now.
-    pub async fn health(&self) -> Vec<(Status, Result<Duration, Error>)> {
+    pub async fn health(&self) -> Vec<(ClientStatus, Result<Duration, ClientError>)> {
         let asked = self.clients().map(|client| async move {
             let answer = client.ping().await;
             (client.status(), answer)
@@ -146,27 +152,29 @@ impl Adapter {
     }
 
     /// Waits until all servers answer, or says which do not within that time.
-    pub async fn ready(&self, within: Duration) -> Result<(), Vec<Error>> {
+    pub async fn wait_ready(&self, within: Duration) -> Result<(), Vec<ClientError>> {
         let deadline = Instant::now() + within;
         let each = self.clients().map(|client| async move {
             loop {
-                let waiting = tokio::time::timeout_at(deadline, client.server());
+                let waiting = tokio::time::timeout_at(deadline, client.server_info());
                 let error = match waiting.await {
                     Ok(Ok(_)) => return Ok(()),
                     Ok(Err(error)) => error,
                     Err(_) => {
-                        let kind = crate::ErrorKind::Timeout { after: within };
-                        return Err(Error::new(client.name(), kind));
+                        let kind = crate::ClientErrorKind::Timeout { after: within };
+                        return Err(ClientError::new(client.name(), kind));
                     }
                 };
-                let wait = client.resting().unwrap_or(Duration::from_millis(50));
+                let wait = client
+                    .backoff_remaining()
+                    .unwrap_or(Duration::from_millis(50));
                 if !error.is_transient() || Instant::now() + wait >= deadline {
                     return Err(error);
                 }
                 tokio::time::sleep(wait).await;
             }
         });
-        let failed: Vec<Error> = join_all(each)
+        let failed: Vec<ClientError> = join_all(each)
             .await
             .into_iter()
             .filter_map(Result::err)
@@ -180,7 +188,7 @@ impl Adapter {
 
     /// Ends all connections in good order.
     pub async fn close(&self) {
-        join_all(self.clients().map(Client::close)).await;
+        join_all(self.clients().map(McpClient::close)).await;
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::Prefix;
+use super::NamePrefix;
 
 /// The longest name of a function.
 pub const MAX_NAME: usize = 64;
@@ -16,11 +16,11 @@ const HASH_CHARS: usize = 8;
 
 /// The name of a server's tool: `server__tool`. Where that is too long, or holds characters that
 /// providers refuse, what is lost is made up for by a hash, so that no two tools get one name.
-pub fn joined(server: &str, tool: &str) -> String {
-    fitted(&format!("{server}__{tool}"))
+pub fn qualified_tool_name(server: &str, tool: &str) -> String {
+    sanitize_name(&format!("{server}__{tool}"))
 }
 
-fn fitted(name: &str) -> String {
+fn sanitize_name(name: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.len() <= MAX_NAME && !name.is_empty() && name.chars().all(fine) {
         return name.to_owned();
@@ -41,23 +41,26 @@ fn fitted(name: &str) -> String {
 
 /// The name of each `(server, tool)`, in their order; none for a tool that is left out because
 /// another has its name.
-pub(super) fn named(tools: &[(&str, &str)], prefix: Prefix) -> Vec<Option<String>> {
+pub(super) fn assign_names(tools: &[(&str, &str)], prefix: NamePrefix) -> Vec<Option<String>> {
     let mut servers_of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (server, tool) in tools {
-        servers_of.entry(fitted(tool)).or_default().insert(server);
+        servers_of
+            .entry(sanitize_name(tool))
+            .or_default()
+            .insert(server);
     }
     let mut taken = BTreeSet::new();
     tools
         .iter()
         .map(|(server, tool)| {
-            let short = fitted(tool);
+            let short = sanitize_name(tool);
             let alone = servers_of
                 .get(&short)
                 .is_none_or(|servers| servers.len() < 2);
             let name = match prefix {
-                Prefix::Never => fitted(tool),
-                Prefix::OnConflict if alone => short,
-                Prefix::OnConflict | Prefix::Always => joined(server, tool),
+                NamePrefix::Never => sanitize_name(tool),
+                NamePrefix::OnConflict if alone => short,
+                NamePrefix::OnConflict | NamePrefix::Always => qualified_tool_name(server, tool),
             };
             taken.insert(name.clone()).then_some(name)
         })
@@ -72,28 +75,37 @@ mod tests {
 
     #[test]
     fn what_fits_stays() {
-        assert_eq!(joined("fs", "read_file"), "fs__read_file");
-        assert_eq!(joined("fs", "a.b"), joined("fs", "a.b"));
-        assert_ne!(joined("fs", "a.b"), joined("fs", "a_b"));
+        assert_eq!(qualified_tool_name("fs", "read_file"), "fs__read_file");
+        assert_eq!(
+            qualified_tool_name("fs", "a.b"),
+            qualified_tool_name("fs", "a.b")
+        );
+        assert_ne!(
+            qualified_tool_name("fs", "a.b"),
+            qualified_tool_name("fs", "a_b")
+        );
     }
 
     #[test]
     fn a_prefix_comes_where_it_must() {
         let tools = [("a", "echo"), ("b", "echo"), ("b", "add")];
-        let all = |prefix| named(&tools, prefix);
+        let all = |prefix| assign_names(&tools, prefix);
         let some = |names: &[&str]| {
             names
                 .iter()
                 .map(|n| Some((*n).to_owned()))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(all(Prefix::Always), some(&["a__echo", "b__echo", "b__add"]));
         assert_eq!(
-            all(Prefix::OnConflict),
+            all(NamePrefix::Always),
+            some(&["a__echo", "b__echo", "b__add"])
+        );
+        assert_eq!(
+            all(NamePrefix::OnConflict),
             some(&["a__echo", "b__echo", "add"])
         );
         assert_eq!(
-            all(Prefix::Never),
+            all(NamePrefix::Never),
             [Some("echo".to_owned()), None, Some("add".to_owned())]
         );
     }
@@ -105,7 +117,7 @@ mod tests {
         ) {
             let tools: Vec<(&str, &str)> =
                 tools.iter().map(|(server, tool)| (server.as_str(), tool.as_str())).collect();
-            let names = named(&tools, Prefix::Always);
+            let names = assign_names(&tools, NamePrefix::Always);
             let different: BTreeSet<_> = names.iter().flatten().collect();
             prop_assert_eq!(different.len(), tools.len());
             for name in different {

@@ -21,31 +21,33 @@ mod tool;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use deliberate_thinker::{FunctionCall, FunctionResult, Message, ThinkError, Thinker, Usage};
+use deliberate_thinker::{
+    ChatMessage, ChatModel, ModelError, TokenUsage, ToolCall, ToolCallOutput,
+};
 use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-pub use tool::ChainTool;
-use tool::Told;
+pub use tool::CallableTool;
+use tool::OfferedTool;
 
 /// A model and the functions it may call. Cheap to clone.
 #[derive(Clone)]
-pub struct Chain {
-    thinker: Arc<dyn Thinker>,
-    tools: Vec<Told>,
+pub struct ToolLoop {
+    model: Arc<dyn ChatModel>,
+    tools: Vec<OfferedTool>,
     system: String,
-    limits: ChainLimits,
+    limits: ToolLoopLimits,
 }
 
 /// What one run may take.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChainLimits {
+pub struct ToolLoopLimits {
     /// How often the model is asked.
     pub turns: usize,
     /// How many functions are called in all.
     pub calls: usize,
     /// How many of them at once.
-    pub at_once: usize,
+    pub max_concurrent: usize,
     /// Tokens sent and received in all. The turn that goes beyond is the last but one.
     pub tokens: u64,
     /// How long it may take in all. The last quarter is for the answer.
@@ -58,12 +60,12 @@ pub struct ChainLimits {
     pub temperature: f32,
 }
 
-impl Default for ChainLimits {
+impl Default for ToolLoopLimits {
     fn default() -> Self {
         Self {
             turns: 8,
             calls: 32,
-            at_once: 8,
+            max_concurrent: 8,
             tokens: 200_000,
             time: Duration::from_mins(5),
             result_bytes: 16 * 1024,
@@ -75,35 +77,35 @@ impl Default for ChainLimits {
 
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
+pub struct ToolLoopResult {
     /// The model's answer.
     pub text: String,
     /// The whole conversation, to go on with.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// What was called, in order.
-    pub called: Vec<Called>,
+    pub calls: Vec<ToolCallRecord>,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// How often the model was asked.
     pub turns: usize,
     /// Why it ended.
-    pub stopped: Stopped,
+    pub stop_reason: ToolLoopStopReason,
 }
 
 /// A call that was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Called {
+pub struct ToolCallRecord {
     /// What the model wanted.
-    pub call: FunctionCall,
+    pub call: ToolCall,
     /// What came of it, as the model was told.
-    pub result: FunctionResult,
+    pub result: ToolCallOutput,
     /// How long it took.
-    pub took: Duration,
+    pub elapsed: Duration,
 }
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum ToolLoopStopReason {
     /// The model had its answer.
     Answered,
     /// It had been asked often enough, and was made to answer.
@@ -113,70 +115,70 @@ pub enum Stopped {
     /// It had used enough tokens, and was made to answer.
     Tokens,
     /// It had taken three quarters of its time, and was made to answer.
-    Time,
+    Timeout,
 }
 
 /// What happens in a run, as it happens.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum ChainEvent {
+pub enum ToolLoopEvent {
     /// More of what the model says.
     Text(String),
     /// What it said so far in this turn does not count: it says it anew.
-    Again,
+    Restart,
     /// It calls a function.
-    Calling(FunctionCall),
+    CallStarted(ToolCall),
     /// A function came back.
-    Called(Called),
+    CallFinished(ToolCallRecord),
     /// A turn is over.
-    Turn {
+    TurnFinished {
         /// Which, from 1.
         number: usize,
         /// What all turns so far cost.
-        usage: Usage,
+        usage: TokenUsage,
     },
 }
 
 /// A run that came to nothing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
-pub struct ChainError {
+pub struct ToolLoopError {
     /// Why.
     #[source]
-    pub error: ThinkError,
+    pub error: ModelError,
     /// The conversation so far.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// What was called by then.
-    pub called: Vec<Called>,
+    pub calls: Vec<ToolCallRecord>,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// A run in the background.
 #[derive(Debug)]
-pub struct Running {
+pub struct SpawnedLoop {
     /// What happens, until it is over. Nothing is left out for a slow reader; the limits bound how
     /// much there can be.
-    pub events: mpsc::UnboundedReceiver<ChainEvent>,
+    pub events: mpsc::UnboundedReceiver<ToolLoopEvent>,
     /// What it comes to. Aborting it ends the run.
-    pub outcome: JoinHandle<Result<Finished, Box<ChainError>>>,
+    pub outcome: JoinHandle<Result<ToolLoopResult, Box<ToolLoopError>>>,
 }
 
-impl Chain {
+impl ToolLoop {
     /// A chain that thinks with this model and has no functions yet.
-    pub fn new(thinker: Arc<dyn Thinker>) -> Self {
+    pub fn new(model: Arc<dyn ChatModel>) -> Self {
         Self {
-            thinker,
+            model,
             tools: Vec::new(),
             system: String::new(),
-            limits: ChainLimits::default(),
+            limits: ToolLoopLimits::default(),
         }
     }
 
     /// The chain with these functions too. Of two of one name the first counts.
-    pub fn with<T: ChainTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
+    pub fn with_tools<T: CallableTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         for tool in tools {
-            let told = Told::new(Arc::new(tool));
+            let told = OfferedTool::new(Arc::new(tool));
             if !self.tools.iter().any(|known| known.name() == told.name()) {
                 self.tools.push(told);
             }
@@ -185,33 +187,36 @@ impl Chain {
     }
 
     /// The chain with these standing instructions.
-    pub fn saying(mut self, system: impl Into<String>) -> Self {
+    pub fn with_system_prompt(mut self, system: impl Into<String>) -> Self {
         self.system = system.into();
         self
     }
 
     /// The chain within these limits.
-    pub fn within(mut self, limits: ChainLimits) -> Self {
+    pub fn with_limits(mut self, limits: ToolLoopLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Runs until there is an answer.
-    pub async fn run(&self, about: impl Into<Conversation>) -> Result<Finished, Box<ChainError>> {
-        self.run_telling(about, &|_| {}).await
+    pub async fn run(
+        &self,
+        about: impl Into<Conversation>,
+    ) -> Result<ToolLoopResult, Box<ToolLoopError>> {
+        self.run_with_events(about, &|_| {}).await
     }
 
     /// The same, telling `on` what happens. `on` must not block.
-    pub async fn run_telling(
+    pub async fn run_with_events(
         &self,
         about: impl Into<Conversation>,
-        on: &(dyn Fn(ChainEvent) + Send + Sync),
-    ) -> Result<Finished, Box<ChainError>> {
+        on: &(dyn Fn(ToolLoopEvent) + Send + Sync),
+    ) -> Result<ToolLoopResult, Box<ToolLoopError>> {
         run::run(self, about.into().0, on).await
     }
 
     /// Runs in the background.
-    pub fn spawn(&self, about: impl Into<Conversation>) -> Running {
+    pub fn spawn(&self, about: impl Into<Conversation>) -> SpawnedLoop {
         let (chain, about) = (self.clone(), about.into());
         let (sender, events) = mpsc::unbounded_channel();
         let outcome = tokio::spawn(async move {
@@ -219,39 +224,39 @@ impl Chain {
                 // Nobody may be reading.
                 drop(sender.send(event));
             };
-            chain.run_telling(about, &tell).await
+            chain.run_with_events(about, &tell).await
         });
-        Running { events, outcome }
+        SpawnedLoop { events, outcome }
     }
 }
 
 /// What a run begins with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conversation(Vec<Message>);
+pub struct Conversation(Vec<ChatMessage>);
 
 impl From<&str> for Conversation {
     fn from(text: &str) -> Self {
-        Self(vec![Message::user(text)])
+        Self(vec![ChatMessage::user(text)])
     }
 }
 
 impl From<String> for Conversation {
     fn from(text: String) -> Self {
-        Self(vec![Message::user(text)])
+        Self(vec![ChatMessage::user(text)])
     }
 }
 
-impl From<Vec<Message>> for Conversation {
-    fn from(messages: Vec<Message>) -> Self {
+impl From<Vec<ChatMessage>> for Conversation {
+    fn from(messages: Vec<ChatMessage>) -> Self {
         Self(messages)
     }
 }
 
-impl fmt::Debug for Chain {
+impl fmt::Debug for ToolLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tools: Vec<_> = self.tools.iter().map(Told::name).collect();
-        f.debug_struct("Chain")
-            .field("thinker", &self.thinker.name())
+        let tools: Vec<_> = self.tools.iter().map(OfferedTool::name).collect();
+        f.debug_struct("ToolLoop")
+            .field("thinker", &self.model.name())
             .field("tools", &tools)
             .finish_non_exhaustive()
     }
@@ -261,4 +266,4 @@ impl fmt::Debug for Chain {
 pub type ToolText = Result<String, String>;
 
 /// The arguments of a call.
-pub type Arguments = Value;
+pub type ToolArguments = Value;

@@ -3,134 +3,136 @@
 use std::fmt::Write as _;
 
 use deliberate_thinker::{
-    Ask, FunctionCall, FunctionResult, Message, Piece, Purpose, Reply, Turn, Usage,
-    ask_turn_streaming,
+    ChatMessage, ModelReply, ModelRequest, ModelTurn, Purpose, StreamEvent, TokenUsage, ToolCall,
+    ToolCallOutput, ask_turn_streaming,
 };
 use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use super::{Called, Chain, ChainError, ChainEvent, Finished, Stopped};
+use super::{
+    ToolCallRecord, ToolLoop, ToolLoopError, ToolLoopEvent, ToolLoopResult, ToolLoopStopReason,
+};
 
 /// The share of the time after which the model is made to answer.
-const SHARE_FOR_CALLS: f64 = 0.75;
+const CALL_TIME_SHARE: f64 = 0.75;
 
-type Tell<'a> = &'a (dyn Fn(ChainEvent) + Send + Sync);
+type LoopEventCallback<'a> = &'a (dyn Fn(ToolLoopEvent) + Send + Sync);
 
 /// A run so far.
-struct Run<'a> {
-    chain: &'a Chain,
-    tell: Tell<'a>,
+struct ToolLoopRun<'a> {
+    tool_loop: &'a ToolLoop,
+    on_event: LoopEventCallback<'a>,
     deadline: Instant,
     /// Until when functions are called: some time must be left for the answer.
-    calls_until: Instant,
-    messages: Vec<Message>,
-    called: Vec<Called>,
-    usage: Usage,
+    call_deadline: Instant,
+    messages: Vec<ChatMessage>,
+    calls: Vec<ToolCallRecord>,
+    usage: TokenUsage,
     turns: usize,
 }
 
 pub(super) async fn run(
-    chain: &Chain,
-    messages: Vec<Message>,
-    tell: Tell<'_>,
-) -> Result<Finished, Box<ChainError>> {
+    chain: &ToolLoop,
+    messages: Vec<ChatMessage>,
+    tell: LoopEventCallback<'_>,
+) -> Result<ToolLoopResult, Box<ToolLoopError>> {
     let (now, time) = (Instant::now(), chain.limits.time);
-    let mut run = Run {
-        chain,
-        tell,
+    let mut run = ToolLoopRun {
+        tool_loop: chain,
+        on_event: tell,
         deadline: now + time,
-        calls_until: now + time.mul_f64(SHARE_FOR_CALLS),
+        call_deadline: now + time.mul_f64(CALL_TIME_SHARE),
         messages,
-        called: Vec::new(),
-        usage: Usage::default(),
+        calls: Vec::new(),
+        usage: TokenUsage::default(),
         turns: 0,
     };
     loop {
-        let reached = run.reached();
-        let turn = match run.turn(reached.is_some()).await {
+        let reached = run.reached_limit();
+        let turn = match run.run_turn(reached.is_some()).await {
             Ok(turn) => turn,
             Err(error) => {
-                return Err(Box::new(ChainError {
+                return Err(Box::new(ToolLoopError {
                     error,
                     messages: run.messages,
-                    called: run.called,
+                    calls: run.calls,
                     usage: run.usage,
                 }));
             }
         };
-        run.messages.push(turn.message());
+        run.messages.push(turn.to_message());
         if turn.calls.is_empty() || reached.is_some() {
-            return Ok(Finished {
+            return Ok(ToolLoopResult {
                 text: turn.text,
                 messages: run.messages,
-                called: run.called,
+                calls: run.calls,
                 usage: run.usage,
                 turns: run.turns,
-                stopped: reached.unwrap_or(Stopped::Answered),
+                stop_reason: reached.unwrap_or(ToolLoopStopReason::Answered),
             });
         }
         run.call_all(turn.calls).await;
     }
 }
 
-impl Run<'_> {
+impl ToolLoopRun<'_> {
     /// The limit that this run has come to: one turn is left, for the answer.
-    fn reached(&self) -> Option<Stopped> {
-        let limits = &self.chain.limits;
+    fn reached_limit(&self) -> Option<ToolLoopStopReason> {
+        let limits = &self.tool_loop.limits;
         let tokens = (self.usage.prompt_tokens).saturating_add(self.usage.completion_tokens);
         if self.turns + 1 >= limits.turns {
-            Some(Stopped::Turns)
-        } else if self.called.len() >= limits.calls && !self.called.is_empty() {
-            Some(Stopped::Calls)
+            Some(ToolLoopStopReason::Turns)
+        } else if self.calls.len() >= limits.calls && !self.calls.is_empty() {
+            Some(ToolLoopStopReason::Calls)
         } else if tokens >= limits.tokens {
-            Some(Stopped::Tokens)
-        } else if Instant::now() >= self.calls_until {
-            Some(Stopped::Time)
+            Some(ToolLoopStopReason::Tokens)
+        } else if Instant::now() >= self.call_deadline {
+            Some(ToolLoopStopReason::Timeout)
         } else {
             None
         }
     }
 
-    async fn turn(&mut self, last: bool) -> Result<Turn, deliberate_thinker::ThinkError> {
+    async fn run_turn(&mut self, last: bool) -> Result<ModelTurn, deliberate_thinker::ModelError> {
         self.turns += 1;
-        let limits = &self.chain.limits;
-        let ask = Ask {
+        let limits = &self.tool_loop.limits;
+        let ask = ModelRequest {
             key: format!("turn{}", self.turns),
             purpose: Purpose::new("chain"),
-            system: self.chain.system.clone(),
+            system: self.tool_loop.system.clone(),
             messages: self.messages.clone(),
             max_tokens: limits.max_tokens,
             temperature: limits.temperature,
             functions: self
-                .chain
+                .tool_loop
                 .tools
                 .iter()
-                .map(super::Told::described)
+                .map(super::OfferedTool::to_definition)
                 .collect(),
             answer_now: last,
-            ..Ask::default()
+            ..ModelRequest::default()
         };
-        let tell = self.tell;
-        let hear = move |piece: Piece| match piece {
-            Piece::Text(text) => tell(ChainEvent::Text(text)),
-            Piece::Again => tell(ChainEvent::Again),
+        let tell = self.on_event;
+        let hear = move |piece: StreamEvent| match piece {
+            StreamEvent::Text(text) => tell(ToolLoopEvent::Text(text)),
+            StreamEvent::Restart => tell(ToolLoopEvent::Restart),
             _ => {}
         };
-        let thinker = self.chain.thinker.as_ref();
+        let thinker = self.tool_loop.model.as_ref();
         let outcome = ask_turn_streaming(thinker, ask, self.deadline, &hear).await;
         let (replies, outcome) = match outcome {
             Ok(answer) => (answer.replies, Ok(answer.value)),
             Err(failed) => (failed.replies, Err(failed.error)),
         };
-        self.pay(&replies);
-        (self.tell)(ChainEvent::Turn {
+        self.add_usage(&replies);
+        (self.on_event)(ToolLoopEvent::TurnFinished {
             number: self.turns,
             usage: self.usage,
         });
         outcome
     }
 
-    fn pay(&mut self, replies: &[Reply]) {
+    fn add_usage(&mut self, replies: &[ModelReply]) {
         for usage in replies.iter().map(|reply| reply.usage) {
             // A provider may say anything.
             let ours = &mut self.usage;
@@ -145,62 +147,62 @@ impl Run<'_> {
     }
 
     /// Calls what the model wants, side by side, and tells it what came of each, in its order.
-    async fn call_all(&mut self, calls: Vec<FunctionCall>) {
-        let limits = &self.chain.limits;
-        let left = limits.calls.saturating_sub(self.called.len());
+    async fn call_all(&mut self, calls: Vec<ToolCall>) {
+        let limits = &self.tool_loop.limits;
+        let left = limits.calls.saturating_sub(self.calls.len());
         let this = &*self;
         let mut made = stream::iter(calls.into_iter().enumerate())
             .map(|(at, call)| async move { (at, this.call(call, at < left).await) })
-            .buffer_unordered(limits.at_once.max(1));
+            .buffer_unordered(limits.max_concurrent.max(1));
         let mut done = Vec::new();
         while let Some((at, called)) = made.next().await {
-            (self.tell)(ChainEvent::Called(called.clone()));
+            (self.on_event)(ToolLoopEvent::CallFinished(called.clone()));
             done.push((at, called));
         }
         drop(made);
         done.sort_by_key(|(at, _)| *at);
-        let done: Vec<Called> = done.into_iter().map(|(_, called)| called).collect();
+        let done: Vec<ToolCallRecord> = done.into_iter().map(|(_, called)| called).collect();
         let results = done.iter().map(|called| called.result.clone()).collect();
-        self.messages.push(Message::results(results));
-        self.called.extend(done);
+        self.messages.push(ChatMessage::tool_results(results));
+        self.calls.extend(done);
     }
 
-    async fn call(&self, call: FunctionCall, allowed: bool) -> Called {
+    async fn call(&self, call: ToolCall, allowed: bool) -> ToolCallRecord {
         let begun = Instant::now();
-        let result = self.result(&call, allowed).await;
-        Called {
+        let result = self.call_result(&call, allowed).await;
+        ToolCallRecord {
             call,
             result,
-            took: begun.elapsed(),
+            elapsed: begun.elapsed(),
         }
     }
 
-    async fn result(&self, call: &FunctionCall, allowed: bool) -> FunctionResult {
+    async fn call_result(&self, call: &ToolCall, allowed: bool) -> ToolCallOutput {
         if !allowed {
-            let most = self.chain.limits.calls;
+            let most = self.tool_loop.limits.calls;
             let text = format!("It was not called: {most} calls are the most that are allowed.");
-            return FunctionResult::error_of(call, text);
+            return ToolCallOutput::error(call, text);
         }
         let tool = self
-            .chain
+            .tool_loop
             .tools
             .iter()
             .find(|tool| tool.name() == call.name);
         let Some(tool) = tool else {
-            return FunctionResult::error_of(call, "There is no such function.");
+            return ToolCallOutput::error(call, "There is no such function.");
         };
-        (self.tell)(ChainEvent::Calling(call.clone()));
-        let most = self.chain.limits.result_bytes;
-        match tokio::time::timeout_at(self.calls_until, tool.call(&call.arguments)).await {
-            Ok(Ok(text)) => FunctionResult::of(call, cut(text, most)),
-            Ok(Err(text)) => FunctionResult::error_of(call, cut(text, most)),
-            Err(_) => FunctionResult::error_of(call, "It took too long."),
+        (self.on_event)(ToolLoopEvent::CallStarted(call.clone()));
+        let most = self.tool_loop.limits.result_bytes;
+        match tokio::time::timeout_at(self.call_deadline, tool.call(&call.arguments)).await {
+            Ok(Ok(text)) => ToolCallOutput::success(call, truncate_result(text, most)),
+            Ok(Err(text)) => ToolCallOutput::error(call, truncate_result(text, most)),
+            Err(_) => ToolCallOutput::error(call, "It took too long."),
         }
     }
 }
 
 /// As much of a result as the model is shown.
-fn cut(mut text: String, most: usize) -> String {
+fn truncate_result(mut text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
     }

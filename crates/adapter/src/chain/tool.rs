@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use deliberate_thinker::Function as Described;
+use deliberate_thinker::ToolDefinition as Described;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Arguments, ToolText};
+use super::{ToolArguments, ToolText};
 use crate::{
     adapter::Function,
     schema::{
         Parameters,
-        formats::{self, Exported},
+        formats::{self, ExportedTool},
     },
 };
 
 /// Something a chain can call.
-pub trait ChainTool: Send + Sync + 'static {
+pub trait CallableTool: Send + Sync + 'static {
     /// Its name: letters, digits, `_` and `-`, at most 64.
     fn name(&self) -> &str;
     /// What it does and when to call it.
@@ -24,10 +24,10 @@ pub trait ChainTool: Send + Sync + 'static {
     /// The JSON Schema of its arguments.
     fn parameters(&self) -> Arc<Parameters>;
     /// Calls it. The text is what the model is told, of a success or of a failure.
-    fn call(&self, arguments: Arguments) -> BoxFuture<'_, ToolText>;
+    fn call(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolText>;
 }
 
-impl ChainTool for Function {
+impl CallableTool for Function {
     fn name(&self) -> &str {
         &self.name
     }
@@ -40,7 +40,7 @@ impl ChainTool for Function {
         self.parameters.clone()
     }
 
-    fn call(&self, arguments: Arguments) -> BoxFuture<'_, ToolText> {
+    fn call(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolText> {
         Box::pin(async move {
             match Self::call(self, arguments).await {
                 Ok(result) => Ok(result.text()),
@@ -55,13 +55,13 @@ impl ChainTool for Function {
 
 /// A tool, and what the model is told of it.
 #[derive(Clone)]
-pub(super) struct Told {
-    tool: Arc<dyn ChainTool>,
-    exported: Arc<Exported>,
+pub(super) struct OfferedTool {
+    tool: Arc<dyn CallableTool>,
+    exported: Arc<ExportedTool>,
 }
 
-impl Told {
-    pub(super) fn new(tool: Arc<dyn ChainTool>) -> Self {
+impl OfferedTool {
+    pub(super) fn new(tool: Arc<dyn CallableTool>) -> Self {
         // The form that all providers take; where a schema does not fit it, the description says
         // the rest.
         let exported = formats::openai(tool.name(), tool.description(), &tool.parameters(), false);
@@ -76,7 +76,7 @@ impl Told {
         &self.exported.name
     }
 
-    pub(super) fn described(&self) -> Described {
+    pub(super) fn to_definition(&self) -> Described {
         let part = |name: &str| self.exported.tool.pointer(&format!("/function/{name}"));
         Described {
             name: self.name().to_owned(),
@@ -89,7 +89,7 @@ impl Told {
     }
 
     pub(super) async fn call(&self, arguments: &Value) -> ToolText {
-        let arguments = self.exported.arguments_back(arguments);
+        let arguments = self.exported.restore_arguments(arguments);
         self.tool.call(arguments).await
     }
 }

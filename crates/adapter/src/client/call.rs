@@ -7,44 +7,44 @@ use serde_json::{Map, Value, json, value::RawValue};
 use tokio::{sync::SemaphorePermit, time::Instant};
 
 use super::{
-    CallOptions, Client, InputMode,
-    connection::{Asking, Connection, Unanswered},
+    CallOptions, InputMode, McpClient,
+    connection::{McpConnection, McpRequest, RequestFailure},
     handshake, headers,
-    options::Again,
-    pending::Lost,
+    options::ResumedInput,
+    pending::LostResponse,
 };
 use crate::{
-    Error, ErrorKind,
-    transport::{Era, Sent},
+    ClientError, ClientErrorKind,
+    transport::{DeliveryStatus, McpEra},
 };
 
 /// How often a server may want input for one request.
 const MAX_ROUNDS: usize = 10;
 
-impl Client {
+impl McpClient {
     /// Calls a tool. The result is as the server wrote it; one that says `isError` is a result.
     pub async fn call(
         &self,
         tool: &str,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<Value, Error> {
-        let about = |error: Error| error.about(tool);
-        self.paced().map_err(about)?;
+    ) -> Result<Value, ClientError> {
+        let about = |error: ClientError| error.with_subject(tool);
+        self.check_rate_limit().map_err(about)?;
         let mut params = Map::with_capacity(3);
         params.insert("name".to_owned(), tool.into());
         params.insert("arguments".to_owned(), arguments);
         let begun = Instant::now();
-        let outcome = self.requested("tools/call", params, &options).await;
-        let outcome = outcome.and_then(|result| self.shaped(result));
+        let outcome = self.send_request("tools/call", params, &options).await;
+        let outcome = outcome.and_then(|result| self.validate_result(result));
         self.0
-            .counts
-            .called(begun.elapsed(), outcome.as_ref().err());
+            .metrics
+            .record_call(begun.elapsed(), outcome.as_ref().err());
         outcome.map_err(about)
     }
 
     /// The result, if it is what the protocol calls one: clients choke on what is not.
-    fn shaped(&self, result: Value) -> Result<Value, Error> {
+    fn validate_result(&self, result: Value) -> Result<Value, ClientError> {
         let is = |name: &str, fits: fn(&Value) -> bool| result.get(name).is_none_or(fits);
         let blocks = |content: &Value| {
             let blocks = content.as_array();
@@ -59,7 +59,10 @@ impl Client {
             return Ok(result);
         }
         let reason = "the result is not what the protocol calls one".to_owned();
-        Err(Error::new(self.name(), ErrorKind::Malformed { reason }))
+        Err(ClientError::new(
+            self.name(),
+            ClientErrorKind::Malformed { reason },
+        ))
     }
 
     /// Makes any request.
@@ -68,80 +71,80 @@ impl Client {
         method: &str,
         params: Value,
         options: CallOptions,
-    ) -> Result<Value, Error> {
+    ) -> Result<Value, ClientError> {
         let params = match params {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        self.requested(method, params, &options).await
+        self.send_request(method, params, &options).await
     }
 
     /// Whether the server is there, and how fast it answers.
-    pub async fn ping(&self) -> Result<Duration, Error> {
-        let side = self.server().await?;
+    pub async fn ping(&self) -> Result<Duration, ClientError> {
+        let side = self.server_info().await?;
         let begun = Instant::now();
         let method = match side.era {
-            Era::Handshake => "ping",
-            Era::Stateless => "server/discover",
+            McpEra::Handshake => "ping",
+            McpEra::Stateless => "server/discover",
         };
         let options = CallOptions {
-            answer: Some(Duration::from_secs(10)),
+            response_timeout: Some(Duration::from_secs(10)),
             ..CallOptions::default()
         };
         // It takes no place: a server that is busy is there all the same.
-        let asked = self.until_answered(method, Map::new(), &options);
+        let asked = self.request_until_complete(method, Map::new(), &options);
         let answer = tokio::select! {
             biased;
-            () = self.0.stopped.cancelled() => Err(self.stopped()),
+            () = self.0.shutdown.cancelled() => Err(self.stopped_error()),
             answer = asked => answer,
         };
         // A server that does not know `ping` has answered.
         match answer {
-            Err(error) if !matches!(error.kind, ErrorKind::Rpc(_)) => {
-                self.0.counts.failed_ping(&error);
+            Err(error) if !matches!(error.kind, ClientErrorKind::Rpc(_)) => {
+                self.0.metrics.record_ping_failure(&error);
                 Err(error)
             }
             _ => {
-                self.0.counts.pinged(begun.elapsed());
+                self.0.metrics.record_ping(begun.elapsed());
                 Ok(begun.elapsed())
             }
         }
     }
 
-    fn paced(&self) -> Result<(), Error> {
+    fn check_rate_limit(&self) -> Result<(), ClientError> {
         use governor::clock::Clock as _;
-        let Some(pace) = &self.0.pace else {
+        let Some(pace) = &self.0.rate_limiter else {
             return Ok(());
         };
         pace.check().map_err(|not_yet| {
             let wait = not_yet.wait_time_from(governor::clock::DefaultClock::default().now());
-            Error::new(self.name(), ErrorKind::RateLimited { wait })
+            ClientError::new(self.name(), ClientErrorKind::RateLimited { wait })
         })
     }
 
-    async fn requested(
+    async fn send_request(
         &self,
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Value, Error> {
+    ) -> Result<Value, ClientError> {
         let work = async {
-            let _place = self.place(options).await?;
-            self.until_answered(method, params, options).await
+            let _place = self.acquire_slot(options).await?;
+            self.request_until_complete(method, params, options).await
         };
-        if self.0.stopped.is_cancelled() {
-            return Err(self.stopped());
+        if self.0.shutdown.is_cancelled() {
+            return Err(self.stopped_error());
         }
-        let stopped = self.0.stopped.cancelled();
+        let stopped = self.0.shutdown.cancelled();
         tokio::select! {
             biased;
-            () = options.cancelled.cancelled() => {
-                Err(Error::new(self.name(), ErrorKind::Cancelled))
+            () = options.cancellation.cancelled() => {
+                Err(ClientError::new(self.name(), ClientErrorKind::Cancelled))
             }
             () = stopped => {
-                let mut error = self.stopped();
+                let mut error = self.stopped_error();
                 // It may have been on its way.
-                error.sent = Sent::Maybe;
+                error.delivery = DeliveryStatus::Maybe;
                 Err(error)
             }
             outcome = work => outcome,
@@ -149,64 +152,75 @@ impl Client {
     }
 
     /// A place among the requests that may run at once; who gets none in time is told so.
-    async fn place(&self, options: &CallOptions) -> Result<SemaphorePermit<'_>, Error> {
-        if let Ok(place) = self.0.places.try_acquire() {
+    async fn acquire_slot(
+        &self,
+        options: &CallOptions,
+    ) -> Result<SemaphorePermit<'_>, ClientError> {
+        if let Ok(place) = self.0.request_slots.try_acquire() {
             return Ok(place);
         }
         // Who waits here holds something elsewhere: a server that hangs must not get all of it.
-        let Ok(_waits) = self.0.waiting.try_acquire() else {
+        let Ok(_waits) = self.0.queue_slots.try_acquire() else {
             let because = "too many calls wait for it".to_owned();
             let wait = Duration::from_secs(1);
-            return Err(Error::new(
+            return Err(ClientError::new(
                 self.name(),
-                ErrorKind::Resting { wait, because },
+                ClientErrorKind::Backoff {
+                    wait,
+                    reason: because,
+                },
             ));
         };
-        let after = options.answer.unwrap_or(self.config().limits.answer);
-        let Ok(place) = tokio::time::timeout(after, self.0.places.acquire()).await else {
-            let mut error = Error::new(self.name(), ErrorKind::Timeout { after });
-            error.sent = Sent::No;
+        let after = options
+            .response_timeout
+            .unwrap_or(self.config().limits.response_timeout);
+        let Ok(place) = tokio::time::timeout(after, self.0.request_slots.acquire()).await else {
+            let mut error = ClientError::new(self.name(), ClientErrorKind::Timeout { after });
+            error.delivery = DeliveryStatus::No;
             return Err(error);
         };
-        place.map_err(|_| self.stopped())
+        place.map_err(|_| self.stopped_error())
     }
 
     /// Makes the request, and again with the input that the server wants before it answers.
-    async fn until_answered(
+    async fn request_until_complete(
         &self,
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Value, Error> {
-        let mut again = options.again.clone();
+    ) -> Result<Value, ClientError> {
+        let mut again = options.resumed_input.clone();
         for _ in 0..MAX_ROUNDS {
             let mut params = params.clone();
             if let Some(again) = &again {
-                put_again(again, &mut params);
+                insert_resumed_input(again, &mut params);
             }
-            let (connection, raw) = self.exchanged(method, params, options).await?;
+            let (connection, raw) = self.exchange_with_retry(method, params, options).await?;
             let result: Value = serde_json::from_str(raw.get()).map_err(|error| {
                 let reason = error.to_string();
-                Error::new(self.name(), ErrorKind::Malformed { reason })
+                ClientError::new(self.name(), ClientErrorKind::Malformed { reason })
             })?;
             let wants_input = connection.is_stateless()
                 && result.get("resultType").and_then(Value::as_str) == Some("input_required");
-            if !wants_input || options.input == InputMode::HandOver {
+            if !wants_input || options.input_mode == InputMode::ReturnToCaller {
                 return Ok(result);
             }
-            again = Some(self.input(&connection, &result, options).await?);
+            again = Some(self.collect_input(&connection, &result, options).await?);
         }
         let reason = format!("it wanted input {MAX_ROUNDS} times for one request");
-        Err(Error::new(self.name(), ErrorKind::Malformed { reason }))
+        Err(ClientError::new(
+            self.name(),
+            ClientErrorKind::Malformed { reason },
+        ))
     }
 
     /// Asks the handler for what the server wants.
-    async fn input(
+    async fn collect_input(
         &self,
-        connection: &Connection,
+        connection: &McpConnection,
         result: &Value,
         options: &CallOptions,
-    ) -> Result<Again, Error> {
+    ) -> Result<ResumedInput, ClientError> {
         let handler = options.handler.as_ref().unwrap_or(&self.0.handler);
         let mut responses = Map::new();
         let wanted = result.get("inputRequests").and_then(Value::as_object);
@@ -216,37 +230,37 @@ impl Client {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let params = request.get("params").cloned().unwrap_or_default();
-            let shared = &connection.shared;
-            let answer = shared.ask_handler(handler.as_ref(), method, params).await;
+            let shared = &connection.state;
+            let answer = shared.call_handler(handler.as_ref(), method, params).await;
             let answer = answer.map_err(|error| {
-                let mut error = Error::new(self.name(), ErrorKind::Rpc(error.into()));
+                let mut error = ClientError::new(self.name(), ClientErrorKind::Rpc(error.into()));
                 // The refusal is ours. The server has begun, whatever the code says.
-                error.sent = Sent::Yes;
+                error.delivery = DeliveryStatus::Yes;
                 error
             })?;
             responses.insert(key.clone(), answer);
         }
         let state = result.get("requestState").and_then(Value::as_str);
-        Ok(Again {
+        Ok(ResumedInput {
             state: state.map(str::to_owned),
             responses: Value::Object(responses),
         })
     }
 
     /// One exchange; once more on a new connection if the server surely saw nothing of the first.
-    async fn exchanged(
+    async fn exchange_with_retry(
         &self,
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<(Arc<Connection>, Box<RawValue>), Error> {
+    ) -> Result<(Arc<McpConnection>, Box<RawValue>), ClientError> {
         let connection = self.connection().await?;
         let first = self
             .exchange(&connection, method, params.clone(), options)
             .await;
         match first {
             Ok(raw) => Ok((connection, raw)),
-            Err(error) if error.sent == Sent::No && !connection.is_live() => {
+            Err(error) if error.delivery == DeliveryStatus::No && !connection.is_live() => {
                 let connection = self.connection().await?;
                 let raw = self.exchange(&connection, method, params, options).await?;
                 Ok((connection, raw))
@@ -257,19 +271,22 @@ impl Client {
 
     async fn exchange(
         &self,
-        connection: &Connection,
+        connection: &McpConnection,
         method: &str,
         mut params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Box<RawValue>, Error> {
+    ) -> Result<Box<RawValue>, ClientError> {
         let limits = &self.config().limits;
         let is_call = method == "tools/call";
         let mut param_headers = Vec::new();
-        if let Some(side) = connection.side().filter(|side| side.era == Era::Stateless) {
+        if let Some(side) = connection
+            .server_info()
+            .filter(|side| side.era == McpEra::Stateless)
+        {
             if is_call {
                 param_headers = self.param_headers(&params);
             }
-            handshake::put_meta(&self.0, side, &mut params);
+            handshake::insert_meta(&self.0, side, &mut params);
         }
         if !options.meta.is_empty() {
             let meta = params.entry("_meta").or_insert_with(|| json!({}));
@@ -279,13 +296,13 @@ impl Client {
                 }
             }
         }
-        let asking = Asking {
-            name: about(method, &params),
+        let asking = McpRequest {
+            name: mcp_name_header(method, &params),
             method: method.to_owned(),
             params,
             headers: param_headers,
-            answer: Some(options.answer.unwrap_or(limits.answer)),
-            longest: Some(options.longest.unwrap_or(limits.longest)),
+            response_timeout: Some(options.response_timeout.unwrap_or(limits.response_timeout)),
+            total_timeout: Some(options.total_timeout.unwrap_or(limits.total_timeout)),
             progress: options.progress.clone(),
             wants_progress: is_call || options.progress.is_some(),
             handler: options.handler.clone(),
@@ -293,16 +310,16 @@ impl Client {
         };
         connection.request(asking).await.map_err(|unanswered| {
             let sent = match &unanswered {
-                Unanswered::Timeout { sent, .. } => Some(*sent),
-                Unanswered::Lost(_) => None,
+                RequestFailure::Timeout { sent, .. } => Some(*sent),
+                RequestFailure::Lost(_) => None,
             };
-            let mut error = Error::new(self.name(), unanswered.into_kind());
-            error.sent = sent.unwrap_or(error.sent);
+            let mut error = ClientError::new(self.name(), unanswered.into_kind());
+            error.delivery = sent.unwrap_or(error.delivery);
             if matches!(
                 error.kind,
-                ErrorKind::Transport(_) | ErrorKind::Timeout { .. }
+                ClientErrorKind::Transport(_) | ClientErrorKind::Timeout { .. }
             ) {
-                error.diagnosis = connection.link.diagnosis().map(Into::into);
+                error.diagnosis = connection.transport.diagnosis().map(Into::into);
             }
             error
         })
@@ -310,18 +327,20 @@ impl Client {
 
     fn param_headers(&self, params: &Map<String, Value>) -> Vec<(String, String)> {
         let name = params.get("name").and_then(Value::as_str);
-        let (Some(name), Some(tools)) = (name, self.0.lists.last_seen()) else {
+        let (Some(name), Some(tools)) = (name, self.0.listing_cache.last_tools()) else {
             return Vec::new();
         };
         match (tools.get(name), params.get("arguments")) {
-            (Some(tool), Some(arguments)) => headers::of(tool.input_schema(), arguments),
+            (Some(tool), Some(arguments)) => {
+                headers::collect_headers(tool.input_schema(), arguments)
+            }
             _ => Vec::new(),
         }
     }
 }
 
 /// What a request is about, for `Mcp-Name`.
-fn about(method: &str, params: &Map<String, Value>) -> Option<String> {
+fn mcp_name_header(method: &str, params: &Map<String, Value>) -> Option<String> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
@@ -330,20 +349,20 @@ fn about(method: &str, params: &Map<String, Value>) -> Option<String> {
     params.get(field)?.as_str().map(str::to_owned)
 }
 
-fn put_again(again: &Again, params: &mut Map<String, Value>) {
+fn insert_resumed_input(again: &ResumedInput, params: &mut Map<String, Value>) {
     if let Some(state) = &again.state {
         params.insert("requestState".to_owned(), state.clone().into());
     }
     params.insert("inputResponses".to_owned(), again.responses.clone());
 }
 
-impl Unanswered {
-    pub(super) fn into_kind(self) -> ErrorKind {
+impl RequestFailure {
+    pub(super) fn into_kind(self) -> ClientErrorKind {
         match self {
-            Self::Lost(Lost::Rpc(error)) => ErrorKind::Rpc(error.into()),
-            Self::Lost(Lost::Transport(error)) => ErrorKind::Transport(error),
-            Self::Lost(Lost::TakenBack) => ErrorKind::Cancelled,
-            Self::Timeout { after, .. } => ErrorKind::Timeout { after },
+            Self::Lost(LostResponse::Rpc(error)) => ClientErrorKind::Rpc(error.into()),
+            Self::Lost(LostResponse::Transport(error)) => ClientErrorKind::Transport(error),
+            Self::Lost(LostResponse::Cancelled) => ClientErrorKind::Cancelled,
+            Self::Timeout { after, .. } => ClientErrorKind::Timeout { after },
         }
     }
 }

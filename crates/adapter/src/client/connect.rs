@@ -14,200 +14,219 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    Changed, Client, Inner,
-    connection::{Asking, Connection},
+    McpClient, McpClientInner, ServerEvent,
+    connection::{McpConnection, McpRequest},
     handshake,
-    hearing::{News, Shared},
+    hearing::{ConnectionEvent, ConnectionState},
 };
 use crate::{
-    Error, ErrorKind,
-    transport::{Era, TransportError},
+    ClientError, ClientErrorKind,
+    transport::{McpEra, TransportError},
 };
 
 /// The first rest after a failure; each further one is twice as long.
-const FIRST_REST: Duration = Duration::from_millis(250);
+const MIN_BACKOFF: Duration = Duration::from_millis(250);
 /// The longest rest.
-const LONGEST_REST: Duration = Duration::from_secs(30);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// A connection that ended sooner than this counts as a failure: the server may be dying again
 /// and again.
-const SHORT_LIFE: Duration = Duration::from_secs(5);
+const MIN_STABLE_CONNECTION: Duration = Duration::from_secs(5);
 
-type Attempt = SharedFuture<BoxFuture<'static, Result<Arc<Connection>, Error>>>;
+type ConnectAttempt = SharedFuture<BoxFuture<'static, Result<Arc<McpConnection>, ClientError>>>;
 
 /// How a connection is come by.
-enum Way {
-    Live(Arc<Connection>),
-    Awaited(Attempt),
+enum ConnectionOrAttempt {
+    Live(Arc<McpConnection>),
+    Pending(ConnectAttempt),
 }
 
 /// How it stands with connecting.
 #[derive(Default)]
-pub(super) struct Connecting {
-    state: Mutex<Standing>,
+pub(super) struct Reconnector {
+    state: Mutex<ReconnectState>,
 }
 
 #[derive(Default)]
-struct Standing {
-    attempt: Option<Attempt>,
+struct ReconnectState {
+    attempt: Option<ConnectAttempt>,
     /// Failures in a row.
     failures: u32,
     /// Not to be tried before this, and why.
-    rest: Option<(Instant, String)>,
+    retry_at: Option<(Instant, String)>,
     /// The era in which it was connected before.
-    era: Option<Era>,
+    last_era: Option<McpEra>,
 }
 
-impl Client {
+impl McpClient {
     /// The live connection, or a new one.
-    pub(super) async fn connection(&self) -> Result<Arc<Connection>, Error> {
-        if let Some(live) = self.live() {
+    pub(super) async fn connection(&self) -> Result<Arc<McpConnection>, ClientError> {
+        if let Some(live) = self.current_connection() {
             return Ok(live);
         }
-        if self.0.stopped.is_cancelled() {
-            return Err(self.stopped());
+        if self.0.shutdown.is_cancelled() {
+            return Err(self.stopped_error());
         }
-        match self.attempt()? {
-            Way::Live(live) => Ok(live),
-            Way::Awaited(attempt) => attempt.await,
+        match self.connect_or_join()? {
+            ConnectionOrAttempt::Live(live) => Ok(live),
+            ConnectionOrAttempt::Pending(attempt) => attempt.await,
         }
     }
 
     /// The connection, if there is one now.
-    pub(super) fn live(&self) -> Option<Arc<Connection>> {
-        let live = self.0.live.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn current_connection(&self) -> Option<Arc<McpConnection>> {
+        let live = self
+            .0
+            .connection
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         live.as_ref().filter(|live| live.is_live()).cloned()
     }
 
-    pub(super) fn take_live(&self) -> Option<Arc<Connection>> {
-        let mut live = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn take_connection(&self) -> Option<Arc<McpConnection>> {
+        let mut live = self
+            .0
+            .connection
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         live.take()
     }
 
     /// The attempt that runs, or a new one; everyone who waits shares it, and it goes on if one of
     /// them goes away.
-    fn attempt(&self) -> Result<Way, Error> {
-        let mut standing = self.0.standing();
+    fn connect_or_join(&self) -> Result<ConnectionOrAttempt, ClientError> {
+        let mut standing = self.0.reconnect_state();
         if let Some(attempt) = &standing.attempt {
-            return Ok(Way::Awaited(attempt.clone()));
+            return Ok(ConnectionOrAttempt::Pending(attempt.clone()));
         }
         // It may have come about since it was last looked for.
-        if let Some(live) = self.live() {
-            return Ok(Way::Live(live));
+        if let Some(live) = self.current_connection() {
+            return Ok(ConnectionOrAttempt::Live(live));
         }
-        if let Some((until, because)) = &standing.rest {
+        if let Some((until, because)) = &standing.retry_at {
             let wait = until.saturating_duration_since(Instant::now());
             if !wait.is_zero() {
                 let because = because.clone();
-                return Err(Error::new(
+                return Err(ClientError::new(
                     self.name(),
-                    ErrorKind::Resting { wait, because },
+                    ClientErrorKind::Backoff {
+                        wait,
+                        reason: because,
+                    },
                 ));
             }
         }
         // The attempt is no user: it ends when there is none.
-        let (client, era) = (Self(self.0.clone(), None), standing.era);
+        let (client, era) = (Self(self.0.clone(), None), standing.last_era);
         let running = tokio::spawn(async move {
             let outcome = connect(&client, era).await;
             // Here, for nobody may be waiting any more.
-            client.0.standing().attempt = None;
+            client.0.reconnect_state().attempt = None;
             outcome
         });
         let name = self.name().to_owned();
         let attempt = async move {
-            let ended = |_| Err(Error::new(name, ErrorKind::Stopped));
+            let ended = |_| Err(ClientError::new(name, ClientErrorKind::Stopped));
             running.await.unwrap_or_else(ended)
         };
         let attempt = attempt.boxed().shared();
         standing.attempt = Some(attempt.clone());
-        Ok(Way::Awaited(attempt))
+        Ok(ConnectionOrAttempt::Pending(attempt))
     }
 
     /// Whether it rests after failures, and for how long still.
-    pub(crate) fn resting(&self) -> Option<Duration> {
-        let standing = self.0.standing();
-        let (until, _) = standing.rest.as_ref()?;
+    pub(crate) fn backoff_remaining(&self) -> Option<Duration> {
+        let standing = self.0.reconnect_state();
+        let (until, _) = standing.retry_at.as_ref()?;
         let wait = until.saturating_duration_since(Instant::now());
         (!wait.is_zero()).then_some(wait)
     }
 
     pub(super) fn is_connecting(&self) -> bool {
-        self.0.standing().attempt.is_some()
+        self.0.reconnect_state().attempt.is_some()
     }
 }
 
-impl Inner {
-    fn standing(&self) -> std::sync::MutexGuard<'_, Standing> {
-        self.connecting
+impl McpClientInner {
+    fn reconnect_state(&self) -> std::sync::MutexGuard<'_, ReconnectState> {
+        self.reconnector
             .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Once is an accident, and the next call finds a new connection. Again is a habit.
-    fn died_young(&self, because: String) {
-        if self.standing().failures > 0 {
-            return self.failed(because);
+    fn record_short_connection(&self, because: String) {
+        if self.reconnect_state().failures > 0 {
+            return self.record_failure(because);
         }
-        self.standing().failures = 1;
+        self.reconnect_state().failures = 1;
     }
 
-    fn failed(&self, because: String) {
-        let mut standing = self.standing();
+    fn record_failure(&self, because: String) {
+        let mut standing = self.reconnect_state();
         standing.failures = standing.failures.saturating_add(1);
-        let rest = FIRST_REST
+        let rest = MIN_BACKOFF
             .saturating_mul(1 << standing.failures.saturating_sub(1).min(10))
-            .min(LONGEST_REST);
-        standing.rest = Some((Instant::now() + rest, because));
+            .min(MAX_BACKOFF);
+        standing.retry_at = Some((Instant::now() + rest, because));
     }
 
     /// What the connection has to say about the client as a whole.
-    fn hear(&self, news: News) {
+    fn on_connection_event(&self, news: ConnectionEvent) {
         match news {
-            News::Changed(changed) => {
-                self.lists.forget(&changed);
-                self.handler.changed(&self.config.name, changed);
+            ConnectionEvent::Server(changed) => {
+                self.listing_cache.invalidate(&changed);
+                self.handler.on_server_event(&self.config.name, changed);
             }
-            News::Listening => self.lists.forget(&Changed::Tools),
-            News::Ended => self.lost(true),
+            ConnectionEvent::Subscribed => {
+                self.listing_cache.invalidate(&ServerEvent::ToolsChanged)
+            }
+            ConnectionEvent::Closed => self.on_disconnect(true),
             // The server is there, and knows what it does.
-            News::Forgotten => self.lost(false),
+            ConnectionEvent::SessionLost => self.on_disconnect(false),
         }
     }
 
-    fn lost(&self, counts: bool) {
+    fn on_disconnect(&self, counts: bool) {
         let ended = {
-            let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
-            let is_news = |live: &&Arc<Connection>| {
-                !live.is_live() && !live.mourned.swap(true, Ordering::AcqRel)
+            let live = self
+                .connection
+                .read()
+                .unwrap_or_else(PoisonError::into_inner);
+            let is_news = |live: &&Arc<McpConnection>| {
+                !live.is_live() && !live.end_handled.swap(true, Ordering::AcqRel)
             };
             let ended = live.as_ref().filter(is_news);
-            ended.map(|live| (live.since, live.shared.why_ended.get().cloned()))
+            ended.map(|live| (live.opened_at, live.state.end_reason.get().cloned()))
         };
         let Some((since, why)) = ended else {
             return;
         };
         let why = why.unwrap_or_else(|| "it ended".to_owned());
-        self.counts.lost(&why);
-        self.lists.forget(&Changed::Tools);
-        if since.elapsed() >= SHORT_LIFE {
-            self.standing().failures = 0;
+        self.metrics.record_disconnect(&why);
+        self.listing_cache.invalidate(&ServerEvent::ToolsChanged);
+        if since.elapsed() >= MIN_STABLE_CONNECTION {
+            self.reconnect_state().failures = 0;
         } else if counts {
-            self.died_young(why);
+            self.record_short_connection(why);
         }
         self.handler
-            .changed(&self.config.name, Changed::Disconnected);
+            .on_server_event(&self.config.name, ServerEvent::Disconnected);
     }
 }
 
 /// Makes a connection that is ready for requests, and puts it in its place.
-async fn connect(client: &Client, era: Option<Era>) -> Result<Arc<Connection>, Error> {
-    let limit = client.config().limits.connect;
+async fn connect(
+    client: &McpClient,
+    era: Option<McpEra>,
+) -> Result<Arc<McpConnection>, ClientError> {
+    let limit = client.config().limits.connect_timeout;
     let outcome = tokio::select! {
         biased;
-        () = client.0.stopped.cancelled() => Err(client.stopped()),
-        outcome = tokio::time::timeout(limit, handshake::connected(client, era)) => {
+        () = client.0.shutdown.cancelled() => Err(client.stopped_error()),
+        outcome = tokio::time::timeout(limit, handshake::establish(client, era)) => {
             outcome.unwrap_or_else(|_| {
-                Err(Error::new(client.name(), ErrorKind::Timeout { after: limit }))
+                Err(ClientError::new(client.name(), ClientErrorKind::Timeout { after: limit }))
             })
         }
     };
@@ -216,44 +235,50 @@ async fn connect(client: &Client, era: Option<Era>) -> Result<Arc<Connection>, E
             let connection = Arc::new(connection);
             {
                 // Failures are forgotten when it has lived for a while.
-                let mut standing = client.0.standing();
-                standing.rest = None;
-                standing.era = connection.side().map(|side| side.era);
+                let mut standing = client.0.reconnect_state();
+                standing.retry_at = None;
+                standing.last_era = connection.server_info().map(|side| side.era);
             }
-            client.0.counts.connected();
+            client.0.metrics.record_connect();
             // The one before has ended; who still waits there for an answer holds on to it.
-            let live = client.0.live.write();
+            let live = client.0.connection.write();
             let before = live
                 .unwrap_or_else(PoisonError::into_inner)
                 .replace(connection.clone());
             drop(before);
-            listen(&client.0, &connection);
-            client.0.handler.changed(client.name(), Changed::Connected);
+            subscribe_to_changes(&client.0, &connection);
+            client
+                .0
+                .handler
+                .on_server_event(client.name(), ServerEvent::Connected);
             // It may have ended, or been ended, before it was put in its place.
-            if client.0.stopped.is_cancelled() {
+            if client.0.shutdown.is_cancelled() {
                 client.close().await;
-                return Err(client.stopped());
+                return Err(client.stopped_error());
             }
             if !connection.is_live() {
-                client.0.lost(true);
+                client.0.on_disconnect(true);
             }
             Ok(connection)
         }
         Err(mut error) => {
             // What was exchanged so far was no call.
-            error.sent = crate::transport::Sent::No;
-            client.0.counts.failed_to_connect(&error);
+            error.delivery = crate::transport::DeliveryStatus::No;
+            client.0.metrics.record_connect_failure(&error);
             // Who is refused can log in at any moment, and is then let in at once.
             let refused = matches!(
                 error.kind,
-                ErrorKind::Transport(TransportError::Unauthorized { .. })
+                ClientErrorKind::Transport(TransportError::Unauthorized { .. })
             );
             if !refused {
-                client.0.failed(error.to_string());
+                client.0.record_failure(error.to_string());
             }
-            if matches!(error.kind, ErrorKind::Rpc(_) | ErrorKind::Malformed { .. }) {
+            if matches!(
+                error.kind,
+                ClientErrorKind::Rpc(_) | ClientErrorKind::Malformed { .. }
+            ) {
                 // It may speak otherwise than it did.
-                client.0.standing().era = None;
+                client.0.reconnect_state().last_era = None;
             }
             Err(error)
         }
@@ -261,22 +286,25 @@ async fn connect(client: &Client, era: Option<Era>) -> Result<Arc<Connection>, E
 }
 
 /// What a new connection is read by.
-pub(super) fn shared(client: &Client) -> Arc<Shared> {
-    let inner: Weak<Inner> = Arc::downgrade(&client.0);
-    Shared::new(
+pub(super) fn new_connection_state(client: &McpClient) -> Arc<ConnectionState> {
+    let inner: Weak<McpClientInner> = Arc::downgrade(&client.0);
+    ConnectionState::new(
         client.name().to_owned(),
         client.0.handler.clone(),
         move |news| {
             if let Some(inner) = inner.upgrade() {
-                inner.hear(news);
+                inner.on_connection_event(news);
             }
         },
     )
 }
 
 /// Servers of 2026-07-28 tell what changed to who listens.
-fn listen(inner: &Arc<Inner>, connection: &Arc<Connection>) {
-    let Some(side) = connection.side().filter(|side| side.era == Era::Stateless) else {
+fn subscribe_to_changes(inner: &Arc<McpClientInner>, connection: &Arc<McpConnection>) {
+    let Some(side) = connection
+        .server_info()
+        .filter(|side| side.era == McpEra::Stateless)
+    else {
         return;
     };
     let mut wanted = json!({});
@@ -286,7 +314,10 @@ fn listen(inner: &Arc<Inner>, connection: &Arc<Connection>) {
         ("resources", "resourcesListChanged"),
     ];
     for (capability, name) in lists {
-        if let (true, Some(wanted)) = (side.tells_changes(capability), wanted.as_object_mut()) {
+        if let (true, Some(wanted)) = (
+            side.supports_list_changed(capability),
+            wanted.as_object_mut(),
+        ) {
             wanted.insert(name.to_owned(), json!(true));
         }
     }
@@ -294,16 +325,16 @@ fn listen(inner: &Arc<Inner>, connection: &Arc<Connection>) {
         return;
     }
     let params = handshake::with_meta(inner, side, json!({ "notifications": wanted }));
-    let (connection, ended) = (Arc::downgrade(connection), connection.shared.ended.clone());
+    let (connection, ended) = (Arc::downgrade(connection), connection.state.ended.clone());
     tokio::spawn(async move {
         tokio::select! {
             () = ended.cancelled() => {}
-            () = keep_listening(connection, params) => {}
+            () = run_subscription(connection, params) => {}
         }
     });
 }
 
-async fn keep_listening(connection: Weak<Connection>, params: Value) {
+async fn run_subscription(connection: Weak<McpConnection>, params: Value) {
     let mut rest = Duration::from_secs(1);
     loop {
         let begun = Instant::now();
@@ -311,13 +342,13 @@ async fn keep_listening(connection: Weak<Connection>, params: Value) {
             let Some(connection) = connection.upgrade() else {
                 return;
             };
-            let asking = Asking {
+            let asking = McpRequest {
                 method: "subscriptions/listen".to_owned(),
                 params: params.as_object().cloned().unwrap_or_default(),
                 name: None,
                 headers: Vec::new(),
-                answer: None,
-                longest: None,
+                response_timeout: None,
+                total_timeout: None,
                 progress: None,
                 wants_progress: false,
                 handler: None,

@@ -13,95 +13,105 @@ use serde_json::{Map, Value, json, value::RawValue};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    Handler, ServerSide,
-    hearing::Shared,
+    ClientHandler, ServerInfo,
+    hearing::ConnectionState,
     options::ProgressListener,
-    pending::{Lost, Moved, Outcome, Waiting},
+    pending::{DeadlineExtension, LostResponse, PendingOutcome, PendingRequest},
 };
 use crate::{
-    transport::{Agreed, Era, Link, Outgoing, Sending, Sent, TransportError},
+    transport::{
+        DeliveryStatus, McpEra, McpTransport, MessageKind, NegotiatedProtocol, OutgoingMessage,
+        TransportError,
+    },
     wire::{self, RequestId},
 };
 
 /// How long is waited to hear whether a message was sent, once its connection has ended.
-const LAST_WORD: Duration = Duration::from_secs(1);
+const SEND_RESULT_GRACE: Duration = Duration::from_secs(1);
 
 /// A live connection and what was agreed on it.
-pub(super) struct Connection {
-    pub(super) link: Arc<dyn Link>,
-    pub(super) shared: Arc<Shared>,
-    side: OnceLock<Arc<ServerSide>>,
-    pub(super) since: Instant,
+pub(super) struct McpConnection {
+    pub(super) transport: Arc<dyn McpTransport>,
+    pub(super) state: Arc<ConnectionState>,
+    server_info: OnceLock<Arc<ServerInfo>>,
+    pub(super) opened_at: Instant,
     /// Whether its end was taken note of.
-    pub(super) mourned: AtomicBool,
+    pub(super) end_handled: AtomicBool,
 }
 
 /// A request that is to be made.
-pub(super) struct Asking {
+pub(super) struct McpRequest {
     pub(super) method: String,
     pub(super) params: Map<String, Value>,
     pub(super) name: Option<String>,
     pub(super) headers: Vec<(String, String)>,
-    pub(super) answer: Option<Duration>,
-    pub(super) longest: Option<Duration>,
+    pub(super) response_timeout: Option<Duration>,
+    pub(super) total_timeout: Option<Duration>,
     pub(super) progress: Option<ProgressListener>,
     pub(super) wants_progress: bool,
-    pub(super) handler: Option<Arc<dyn Handler>>,
+    pub(super) handler: Option<Arc<dyn ClientHandler>>,
     /// Whether the server is told when nobody waits any more.
     pub(super) cancellable: bool,
 }
 
 /// Why a request has no answer.
-pub(super) enum Unanswered {
-    Lost(Lost),
-    Timeout { after: Duration, sent: Sent },
+pub(super) enum RequestFailure {
+    Lost(LostResponse),
+    Timeout {
+        after: Duration,
+        sent: DeliveryStatus,
+    },
 }
 
-impl Connection {
-    pub(super) fn new(link: Arc<dyn Link>, shared: Arc<Shared>) -> Self {
+impl McpConnection {
+    pub(super) fn new(transport: Arc<dyn McpTransport>, state: Arc<ConnectionState>) -> Self {
         // Set once, here.
-        drop(shared.link.set(Arc::downgrade(&link)));
+        drop(state.transport.set(Arc::downgrade(&transport)));
         Self {
-            link,
-            shared,
-            side: OnceLock::new(),
-            since: Instant::now(),
-            mourned: AtomicBool::new(false),
+            transport,
+            state,
+            server_info: OnceLock::new(),
+            opened_at: Instant::now(),
+            end_handled: AtomicBool::new(false),
         }
     }
 
-    pub(super) fn agree(&self, side: ServerSide) {
-        self.link.agreed(&Agreed {
+    pub(super) fn set_server_info(&self, side: ServerInfo) {
+        self.transport.set_protocol(&NegotiatedProtocol {
             version: side.version.clone(),
             era: side.era,
         });
-        let asks_nothing = side.era == Era::Stateless;
-        (self.shared.asks_nothing).store(asks_nothing, Ordering::Relaxed);
-        drop(self.side.set(Arc::new(side)));
+        let asks_nothing = side.era == McpEra::Stateless;
+        (self.state.is_stateless).store(asks_nothing, Ordering::Relaxed);
+        drop(self.server_info.set(Arc::new(side)));
     }
 
     /// What the server said of itself; there from the end of the handshake.
-    pub(super) fn side(&self) -> Option<&Arc<ServerSide>> {
-        self.side.get()
+    pub(super) fn server_info(&self) -> Option<&Arc<ServerInfo>> {
+        self.server_info.get()
     }
 
     pub(super) fn is_stateless(&self) -> bool {
-        self.side().is_some_and(|side| side.era == Era::Stateless)
+        self.server_info()
+            .is_some_and(|side| side.era == McpEra::Stateless)
     }
 
     pub(super) fn is_live(&self) -> bool {
-        !self.shared.ended.is_cancelled()
+        !self.state.ended.is_cancelled()
     }
 
     pub(super) async fn notify(&self, method: &str, params: &Value) -> Result<(), TransportError> {
-        let body = wire::notification(method, params);
-        let message = outgoing(body, Sending::Notification, Some(method));
-        self.link.send(message).await
+        let body = wire::encode_notification(method, params);
+        let message = outgoing_message(body, MessageKind::Notification, Some(method));
+        self.transport.send(message).await
     }
 
     /// Makes a request and waits for its answer.
-    pub(super) async fn request(&self, mut asking: Asking) -> Result<Box<RawValue>, Unanswered> {
-        let id = self.shared.pending.fresh_id();
+    pub(super) async fn request(
+        &self,
+        mut asking: McpRequest,
+    ) -> Result<Box<RawValue>, RequestFailure> {
+        let id = self.state.pending.new_id();
         if asking.wants_progress {
             let meta = asking.params.entry("_meta").or_insert_with(|| json!({}));
             if let Some(meta) = meta.as_object_mut() {
@@ -109,34 +119,34 @@ impl Connection {
             }
         }
         let (answer, answered) = oneshot::channel();
-        let moved = Arc::new(Moved::default());
-        self.shared.pending.add(
+        let moved = Arc::new(DeadlineExtension::default());
+        self.state.pending.add(
             id,
-            Waiting {
-                answer,
-                moved: moved.clone(),
+            PendingRequest {
+                response: answer,
+                deadline_extension: moved.clone(),
                 progress: asking.progress.take(),
                 handler: asking.handler.take(),
-                leads_to_questions: asking.wants_progress,
-                listens: asking.answer.is_none(),
+                may_cause_requests: asking.wants_progress,
+                is_subscription: asking.response_timeout.is_none(),
             },
         );
-        let body = wire::request(id, &asking.method, &Value::Object(asking.params));
-        let mut message = outgoing(body, Sending::Request(id), Some(&asking.method));
+        let body = wire::encode_request(id, &asking.method, &Value::Object(asking.params));
+        let mut message = outgoing_message(body, MessageKind::Request(id), Some(&asking.method));
         message.name = asking.name;
-        message.params = asking.headers;
-        let mut given_up = GivenUp {
+        message.param_headers = asking.headers;
+        let mut given_up = CancelOnDrop {
             connection: self,
             id,
             sent: false,
             cancellable: asking.cancellable,
             reason: "no longer wanted",
         };
-        let limits = (asking.answer, asking.longest);
+        let limits = (asking.response_timeout, asking.total_timeout);
         let outcome = self
             .exchange(message, answered, &moved, limits, &mut given_up)
             .await;
-        if matches!(outcome, Err(Unanswered::Timeout { .. })) {
+        if matches!(outcome, Err(RequestFailure::Timeout { .. })) {
             given_up.reason = "timeout";
         }
         outcome
@@ -144,36 +154,36 @@ impl Connection {
 
     async fn exchange(
         &self,
-        message: Outgoing,
-        mut answered: oneshot::Receiver<Outcome>,
-        moved: &Moved,
+        message: OutgoingMessage,
+        mut answered: oneshot::Receiver<PendingOutcome>,
+        moved: &DeadlineExtension,
         (answer, longest): (Option<Duration>, Option<Duration>),
-        given_up: &mut GivenUp<'_>,
-    ) -> Result<Box<RawValue>, Unanswered> {
+        given_up: &mut CancelOnDrop<'_>,
+    ) -> Result<Box<RawValue>, RequestFailure> {
         let begun = Instant::now();
         let far = begun + Duration::from_hours(24 * 365);
         let last = longest.map_or(far, |longest| begun + longest);
         let mut limit = answer.map_or(last, |answer| (begun + answer).min(last));
         {
-            let send = self.link.send(message);
+            let send = self.transport.send(message);
             tokio::pin!(send);
             // An answer may be there before the sending is known to have ended.
             tokio::select! {
                 biased;
                 outcome = &mut answered => {
-                    let outcome = ended(outcome);
-                    if !matches!(&outcome, Err(Unanswered::Lost(Lost::Transport(_)))) {
+                    let outcome = flatten_outcome(outcome);
+                    if !matches!(&outcome, Err(RequestFailure::Lost(LostResponse::Transport(_)))) {
                         return outcome;
                     }
                     // Who sends knows best whether anything was sent.
-                    return match tokio::time::timeout(LAST_WORD, send).await {
-                        Ok(Err(error)) => Err(self.unsent(error)),
+                    return match tokio::time::timeout(SEND_RESULT_GRACE, send).await {
+                        Ok(Err(error)) => Err(self.on_send_failure(error)),
                         _ => outcome,
                     };
                 }
-                sent = &mut send => sent.map_err(|error| self.unsent(error))?,
+                sent = &mut send => sent.map_err(|error| self.on_send_failure(error))?,
                 () = tokio::time::sleep_until(limit) => {
-                    return Err(Unanswered::Timeout { after: limit.duration_since(begun), sent: Sent::Maybe });
+                    return Err(RequestFailure::Timeout { after: limit.duration_since(begun), sent: DeliveryStatus::Maybe });
                 }
             }
         }
@@ -181,67 +191,75 @@ impl Connection {
         loop {
             tokio::select! {
                 biased;
-                outcome = &mut answered => return ended(outcome),
-                () = moved.news.notified() => {
+                outcome = &mut answered => return flatten_outcome(outcome),
+                () = moved.activity.notified() => {
                     if let Some(answer) = answer {
                         limit = (Instant::now() + answer).min(last);
                     }
                 }
                 () = tokio::time::sleep_until(limit) => {
-                    if let (Some(answer), true) = (answer, limit < last && moved.waits_for_us()) {
+                    if let (Some(answer), true) = (answer, limit < last && moved.waits_for_client()) {
                         limit = (Instant::now() + answer).min(last);
                         continue;
                     }
-                    return Err(Unanswered::Timeout { after: limit.duration_since(begun), sent: Sent::Maybe });
+                    return Err(RequestFailure::Timeout { after: limit.duration_since(begun), sent: DeliveryStatus::Maybe });
                 }
             }
         }
     }
 
     /// A server that takes no more messages is of no more use, though the link may still be open.
-    fn unsent(&self, error: TransportError) -> Unanswered {
+    fn on_send_failure(&self, error: TransportError) -> RequestFailure {
         if let TransportError::Closed { reason, .. } = &error {
-            self.shared.end(reason, true);
-            let link = self.link.clone();
+            self.state.end(reason, true);
+            let link = self.transport.clone();
             tokio::spawn(async move { link.close().await });
         }
-        Unanswered::Lost(Lost::Transport(error))
+        RequestFailure::Lost(LostResponse::Transport(error))
     }
 }
 
-fn ended(outcome: Result<Outcome, oneshot::error::RecvError>) -> Result<Box<RawValue>, Unanswered> {
+fn flatten_outcome(
+    outcome: Result<PendingOutcome, oneshot::error::RecvError>,
+) -> Result<Box<RawValue>, RequestFailure> {
     match outcome {
-        Ok(outcome) => outcome.map_err(Unanswered::Lost),
-        Err(_) => Err(Unanswered::Lost(Lost::Transport(TransportError::Closed {
-            reason: "the connection was given up".to_owned(),
-            sent: Sent::Maybe,
-        }))),
+        Ok(outcome) => outcome.map_err(RequestFailure::Lost),
+        Err(_) => Err(RequestFailure::Lost(LostResponse::Transport(
+            TransportError::Closed {
+                reason: "the connection was given up".to_owned(),
+                sent: DeliveryStatus::Maybe,
+            },
+        ))),
     }
 }
 
 /// Tells the server when a request is dropped before its answer came.
-struct GivenUp<'a> {
-    connection: &'a Connection,
+struct CancelOnDrop<'a> {
+    connection: &'a McpConnection,
     id: RequestId,
     sent: bool,
     cancellable: bool,
     reason: &'static str,
 }
 
-impl Drop for GivenUp<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        let shared = &self.connection.shared;
+        let shared = &self.connection.state;
         if shared.pending.remove(self.id).is_none() {
             return;
         }
-        let knows = self.connection.link.abandon(self.id);
+        let knows = self.connection.transport.abandon(self.id);
         if knows || !self.cancellable || !self.sent || !self.connection.is_live() {
             return;
         }
-        let link = self.connection.link.clone();
+        let link = self.connection.transport.clone();
         let params = json!({ "requestId": self.id, "reason": self.reason });
-        let body = wire::notification("notifications/cancelled", &params);
-        let message = outgoing(body, Sending::Notification, Some("notifications/cancelled"));
+        let body = wire::encode_notification("notifications/cancelled", &params);
+        let message = outgoing_message(
+            body,
+            MessageKind::Notification,
+            Some("notifications/cancelled"),
+        );
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // A server that no longer reads must not hold this up for ever.
             runtime.spawn(tokio::time::timeout(Duration::from_secs(5), async move {
@@ -251,12 +269,16 @@ impl Drop for GivenUp<'_> {
     }
 }
 
-pub(super) fn outgoing(body: Vec<u8>, kind: Sending, method: Option<&str>) -> Outgoing {
-    Outgoing {
+pub(super) fn outgoing_message(
+    body: Vec<u8>,
+    kind: MessageKind,
+    method: Option<&str>,
+) -> OutgoingMessage {
+    OutgoingMessage {
         body: Bytes::from(body),
         kind,
         method: method.map(str::to_owned),
         name: None,
-        params: Vec::new(),
+        param_headers: Vec::new(),
     }
 }

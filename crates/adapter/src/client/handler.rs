@@ -7,10 +7,10 @@ use crate::wire::{RpcError, code};
 
 /// Answers a server and hears what it tells. Everything has a default: what a server asks is
 /// refused, what it tells is ignored.
-pub trait Handler: Send + Sync + 'static {
+pub trait ClientHandler: Send + Sync + 'static {
     /// What is declared to the server when it is connected.
-    fn offers(&self) -> Offers {
-        Offers::default()
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities::default()
     }
 
     /// `sampling/createMessage`: lets a model think.
@@ -19,7 +19,7 @@ pub trait Handler: Send + Sync + 'static {
         _server: &'a str,
         _params: Value,
     ) -> BoxFuture<'a, Result<Value, RpcError>> {
-        Box::pin(async { Err(refused("sampling")) })
+        Box::pin(async { Err(unsupported_error("sampling")) })
     }
 
     /// `elicitation/create`: asks a person.
@@ -32,7 +32,7 @@ pub trait Handler: Send + Sync + 'static {
     }
 
     /// `roots/list`: where the server may work.
-    fn roots<'a>(&'a self, _server: &'a str) -> BoxFuture<'a, Vec<Value>> {
+    fn list_roots<'a>(&'a self, _server: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async { Vec::new() })
     }
 
@@ -40,12 +40,12 @@ pub trait Handler: Send + Sync + 'static {
     fn log(&self, _server: &str, _params: &Value) {}
 
     /// Something is not as it was. Must not block.
-    fn changed(&self, _server: &str, _what: Changed) {}
+    fn on_server_event(&self, _server: &str, _what: ServerEvent) {}
 }
 
 /// What is declared to a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Offers {
+pub struct ClientCapabilities {
     /// A model can be asked.
     pub sampling: bool,
     /// A person can be asked to fill a form.
@@ -56,7 +56,7 @@ pub struct Offers {
     pub roots: bool,
 }
 
-impl Offers {
+impl ClientCapabilities {
     /// The capabilities, as the protocol writes them.
     pub(super) fn to_json(self) -> Value {
         let mut capabilities = json!({});
@@ -87,15 +87,15 @@ impl Offers {
 /// What is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Changed {
+pub enum ServerEvent {
     /// The list of tools.
-    Tools,
+    ToolsChanged,
     /// The list of prompts.
-    Prompts,
+    PromptsChanged,
     /// The list of resources.
-    Resources,
+    ResourcesChanged,
     /// One resource.
-    Resource(String),
+    ResourceUpdated(String),
     /// There is a connection.
     Connected,
     /// There is none any more.
@@ -104,10 +104,10 @@ pub enum Changed {
 
 /// Refuses everything.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoHandler;
+pub struct NoClientHandler;
 
-impl Handler for NoHandler {}
+impl ClientHandler for NoClientHandler {}
 
-fn refused(what: &str) -> RpcError {
+fn unsupported_error(what: &str) -> RpcError {
     RpcError::new(code::METHOD_NOT_FOUND, format!("{what} is not offered"))
 }

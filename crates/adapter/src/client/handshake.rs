@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    Client, Inner, ServerSide,
-    connect::shared,
-    connection::{Asking, Connection, Unanswered},
-    pending::Lost,
+    McpClient, McpClientInner, ServerInfo,
+    connect::new_connection_state,
+    connection::{McpConnection, McpRequest, RequestFailure},
+    pending::LostResponse,
 };
 use crate::{
-    Error, ErrorKind,
-    config::{Reach, Speaks},
-    transport::{Agreed, Connector, Era, TransportError, http::looks_like_sse_only},
+    ClientError, ClientErrorKind,
+    config::{ProtocolPreference, TransportConfig},
+    transport::{Connector, McpEra, NegotiatedProtocol, TransportError, http::looks_like_sse_only},
     wire::{RpcError, code},
 };
 
@@ -31,109 +31,126 @@ pub(super) const HANDSHAKE_VERSION: &str = "2025-11-25";
 /// All handshake revisions.
 const HANDSHAKE_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// How long a server may take to say that it does not know `server/discover`. Some say nothing.
-const PROBE: Duration = Duration::from_secs(5);
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What came of asking a server to describe itself.
-enum Discovered {
-    Ready(Connection),
+enum DiscoverOutcome {
+    Ready(McpConnection),
     /// It is of the other era. The connection can still be used.
-    Older(Connection),
+    Legacy(McpConnection),
     /// It is of the other era, as it seems, and the connection is gone.
-    Gone,
+    Disconnected,
 }
 
 /// A connection that is ready for requests. A server that refuses streamable HTTP may still speak
 /// the transport that was before it, at the same address.
-pub(super) async fn connected(client: &Client, before: Option<Era>) -> Result<Connection, Error> {
-    let Some(older) = &client.0.older else {
-        return newest(client, before).await;
+pub(super) async fn establish(
+    client: &McpClient,
+    before: Option<McpEra>,
+) -> Result<McpConnection, ClientError> {
+    let Some(older) = &client.0.fallback_connector else {
+        return negotiate(client, before).await;
     };
-    if client.0.is_older.load(Ordering::Relaxed) {
-        return initialized(client, opened(client, older).await?).await;
+    if client.0.uses_fallback_connector.load(Ordering::Relaxed) {
+        return initialize(client, open_connection(client, older).await?).await;
     }
-    let error = match newest(client, before).await {
+    let error = match negotiate(client, before).await {
         Ok(connection) => return Ok(connection),
         Err(error) => error,
     };
-    let ErrorKind::Transport(refused) = &error.kind else {
+    let ClientErrorKind::Transport(refused) = &error.kind else {
         return Err(error);
     };
     if !looks_like_sse_only(refused) {
         return Err(error);
     }
-    let connection = async { initialized(client, opened(client, older).await?).await };
+    let connection = async { initialize(client, open_connection(client, older).await?).await };
     // What the first way said is what matters if the second leads nowhere either.
     let connection = connection.await.map_err(|_| error)?;
-    client.0.is_older.store(true, Ordering::Relaxed);
+    client
+        .0
+        .uses_fallback_connector
+        .store(true, Ordering::Relaxed);
     Ok(connection)
 }
 
-async fn newest(client: &Client, before: Option<Era>) -> Result<Connection, Error> {
+async fn negotiate(
+    client: &McpClient,
+    before: Option<McpEra>,
+) -> Result<McpConnection, ClientError> {
     let connector = &client.0.connector;
-    let speaks = match (client.config().speaks, before) {
-        (Speaks::Auto, Some(Era::Handshake)) => Speaks::Handshake,
+    let speaks = match (client.config().protocol, before) {
+        (ProtocolPreference::Auto, Some(McpEra::Handshake)) => ProtocolPreference::Handshake,
         (speaks, _) => speaks,
     };
-    if speaks == Speaks::Handshake {
-        return initialized(client, opened(client, connector).await?).await;
+    if speaks == ProtocolPreference::Handshake {
+        return initialize(client, open_connection(client, connector).await?).await;
     }
-    let connection = opened(client, connector).await?;
-    match discovered(client, connection, speaks == Speaks::Auto).await? {
-        Discovered::Ready(connection) => Ok(connection),
+    let connection = open_connection(client, connector).await?;
+    match discover(client, connection, speaks == ProtocolPreference::Auto).await? {
+        DiscoverOutcome::Ready(connection) => Ok(connection),
         // Over HTTP each request stands alone, and a new link knows nothing of the attempt.
-        Discovered::Older(connection) if !matches!(client.config().reach, Reach::Http(_)) => {
-            let Err(error) = greeted(client, &connection).await else {
+        DiscoverOutcome::Legacy(connection)
+            if !matches!(client.config().transport, TransportConfig::Http(_)) =>
+        {
+            let Err(error) = send_initialize(client, &connection).await else {
                 return Ok(connection);
             };
             // A server that was slow to start has read the first question by now, and settled on
             // the newer era by it.
-            let settled =
-                matches!(&error.kind, ErrorKind::Rpc(rpc) if rpc.code == code::UNSUPPORTED_VERSION);
+            let settled = matches!(&error.kind, ClientErrorKind::Rpc(rpc) if rpc.code == code::UNSUPPORTED_VERSION);
             if !settled || !connection.is_live() {
                 return Err(error);
             }
-            match discovered(client, connection, false).await? {
-                Discovered::Ready(connection) => Ok(connection),
-                Discovered::Older(_) | Discovered::Gone => Err(error),
+            match discover(client, connection, false).await? {
+                DiscoverOutcome::Ready(connection) => Ok(connection),
+                DiscoverOutcome::Legacy(_) | DiscoverOutcome::Disconnected => Err(error),
             }
         }
-        Discovered::Older(_) | Discovered::Gone => {
-            initialized(client, opened(client, connector).await?).await
+        DiscoverOutcome::Legacy(_) | DiscoverOutcome::Disconnected => {
+            initialize(client, open_connection(client, connector).await?).await
         }
     }
 }
 
-async fn opened(client: &Client, connector: &Arc<dyn Connector>) -> Result<Connection, Error> {
-    let shared = shared(client);
-    let deadline = Instant::now() + client.config().limits.connect;
-    let opening = connector.open(shared.inbox(), deadline);
+async fn open_connection(
+    client: &McpClient,
+    connector: &Arc<dyn Connector>,
+) -> Result<McpConnection, ClientError> {
+    let shared = new_connection_state(client);
+    let deadline = Instant::now() + client.config().limits.connect_timeout;
+    let opening = connector.open(shared.incoming_sink(), deadline);
     let link = opening
         .await
-        .map_err(|error| Error::new(client.name(), ErrorKind::Transport(error)))?;
-    Ok(Connection::new(link, shared))
+        .map_err(|error| ClientError::new(client.name(), ClientErrorKind::Transport(error)))?;
+    Ok(McpConnection::new(link, shared))
 }
 
-async fn discovered(
-    client: &Client,
-    connection: Connection,
+async fn discover(
+    client: &McpClient,
+    connection: McpConnection,
     may_be_older: bool,
-) -> Result<Discovered, Error> {
-    connection.link.agreed(&Agreed {
+) -> Result<DiscoverOutcome, ClientError> {
+    connection.transport.set_protocol(&NegotiatedProtocol {
         version: STATELESS_VERSION.to_owned(),
-        era: Era::Stateless,
+        era: McpEra::Stateless,
     });
-    let limit = client.config().limits.connect;
+    let limit = client.config().limits.connect_timeout;
     let limit = if may_be_older {
-        PROBE.min(limit / 2)
+        DISCOVER_TIMEOUT.min(limit / 2)
     } else {
         limit
     };
-    let params = meta(&client.0.handler.offers().to_json(), STATELESS_VERSION);
+    let params = request_meta(
+        &client.0.handler.capabilities().to_json(),
+        STATELESS_VERSION,
+    );
     let params = Map::from_iter([("_meta".to_owned(), params)]);
-    let ask = || connection.request(asking("server/discover", params.clone(), limit));
+    let ask = || connection.request(handshake_request("server/discover", params.clone(), limit));
     let mut answer = ask().await;
     // Behind one address there may be several servers, not all of the same age.
-    if matches!(&answer, Err(Unanswered::Lost(Lost::Rpc(error))) if lists_ours(error)) {
+    if matches!(&answer, Err(RequestFailure::Lost(LostResponse::Rpc(error))) if supports_our_version(error))
+    {
         answer = ask().await;
     }
     let refused = match answer {
@@ -142,8 +159,8 @@ async fn discovered(
             let versions = result.get("supportedVersions").and_then(Value::as_array);
             let knows = |version: &&Value| version.as_str() == Some(STATELESS_VERSION);
             if versions.is_some_and(|all| all.iter().any(|version| knows(&version))) {
-                connection.agree(ServerSide {
-                    era: Era::Stateless,
+                connection.set_server_info(ServerInfo {
+                    era: McpEra::Stateless,
                     version: STATELESS_VERSION.to_owned(),
                     info: result
                         .pointer("/_meta/io.modelcontextprotocol~1serverInfo")
@@ -152,29 +169,37 @@ async fn discovered(
                     capabilities: result.get("capabilities").cloned().unwrap_or_default(),
                     instructions: instructions(&result),
                 });
-                return Ok(Discovered::Ready(connection));
+                return Ok(DiscoverOutcome::Ready(connection));
             }
-            malformed(client, "it knows none of the revisions that we do")
+            malformed_error(client, "it knows none of the revisions that we do")
         }
-        Err(Unanswered::Lost(Lost::Rpc(error)))
+        Err(RequestFailure::Lost(LostResponse::Rpc(error)))
             if matches!(error.code, code::MISSING_CAPABILITY | code::HEADER_MISMATCH) =>
         {
-            return Err(failed(client, &connection, ErrorKind::Rpc(error.into())));
+            return Err(connection_error(
+                client,
+                &connection,
+                ClientErrorKind::Rpc(error.into()),
+            ));
         }
-        Err(Unanswered::Lost(Lost::Transport(error))) if !is_refusal(&error) => {
-            return Err(failed(client, &connection, ErrorKind::Transport(error)));
+        Err(RequestFailure::Lost(LostResponse::Transport(error))) if !is_refusal(&error) => {
+            return Err(connection_error(
+                client,
+                &connection,
+                ClientErrorKind::Transport(error),
+            ));
         }
-        Err(unanswered) => failed(client, &connection, unanswered.into_kind()),
+        Err(unanswered) => connection_error(client, &connection, unanswered.into_kind()),
     };
     match may_be_older {
         false => Err(refused),
-        true if connection.is_live() => Ok(Discovered::Older(connection)),
-        true => Ok(Discovered::Gone),
+        true if connection.is_live() => Ok(DiscoverOutcome::Legacy(connection)),
+        true => Ok(DiscoverOutcome::Disconnected),
     }
 }
 
 /// Whether a server that refuses our revision says that it knows it.
-fn lists_ours(error: &RpcError) -> bool {
+fn supports_our_version(error: &RpcError) -> bool {
     let listed = error.data.as_ref().and_then(|data| data.get("supported"));
     let listed = listed.and_then(Value::as_array);
     error.code == code::UNSUPPORTED_VERSION
@@ -190,35 +215,41 @@ fn is_refusal(error: &TransportError) -> bool {
     }
 }
 
-async fn initialized(client: &Client, connection: Connection) -> Result<Connection, Error> {
-    greeted(client, &connection).await?;
+async fn initialize(
+    client: &McpClient,
+    connection: McpConnection,
+) -> Result<McpConnection, ClientError> {
+    send_initialize(client, &connection).await?;
     Ok(connection)
 }
 
 /// Greets a server of the handshake revisions.
-async fn greeted(client: &Client, connection: &Connection) -> Result<(), Error> {
+async fn send_initialize(
+    client: &McpClient,
+    connection: &McpConnection,
+) -> Result<(), ClientError> {
     let params = Map::from_iter([
         ("protocolVersion".to_owned(), json!(HANDSHAKE_VERSION)),
         (
             "capabilities".to_owned(),
-            client.0.handler.offers().to_json(),
+            client.0.handler.capabilities().to_json(),
         ),
         ("clientInfo".to_owned(), client_info()),
     ]);
-    let limit = client.config().limits.connect;
+    let limit = client.config().limits.connect_timeout;
     let answer = connection
-        .request(asking("initialize", params, limit))
+        .request(handshake_request("initialize", params, limit))
         .await
-        .map_err(|unanswered| failed(client, connection, unanswered.into_kind()))?;
+        .map_err(|unanswered| connection_error(client, connection, unanswered.into_kind()))?;
     let result: Value = serde_json::from_str(answer.get()).unwrap_or_default();
     let version = result.get("protocolVersion").and_then(Value::as_str);
     let Some(version) = version.filter(|version| HANDSHAKE_VERSIONS.contains(version)) else {
         let version: String = version.unwrap_or("none").chars().take(40).collect();
         let reason = format!("it speaks revision {version:?}, which we do not know");
-        return Err(malformed(client, &reason));
+        return Err(malformed_error(client, &reason));
     };
-    connection.agree(ServerSide {
-        era: Era::Handshake,
+    connection.set_server_info(ServerInfo {
+        era: McpEra::Handshake,
         version: version.to_owned(),
         info: result.get("serverInfo").cloned().unwrap_or_default(),
         capabilities: result.get("capabilities").cloned().unwrap_or_default(),
@@ -227,17 +258,17 @@ async fn greeted(client: &Client, connection: &Connection) -> Result<(), Error> 
     let ready = connection.notify("notifications/initialized", &Value::Null);
     ready
         .await
-        .map_err(|error| failed(client, connection, ErrorKind::Transport(error)))
+        .map_err(|error| connection_error(client, connection, ClientErrorKind::Transport(error)))
 }
 
-fn asking(method: &str, params: Map<String, Value>, limit: Duration) -> Asking {
-    Asking {
+fn handshake_request(method: &str, params: Map<String, Value>, limit: Duration) -> McpRequest {
+    McpRequest {
         method: method.to_owned(),
         params,
         name: None,
         headers: Vec::new(),
-        answer: Some(limit),
-        longest: Some(limit),
+        response_timeout: Some(limit),
+        total_timeout: Some(limit),
         progress: None,
         wants_progress: false,
         handler: None,
@@ -247,26 +278,30 @@ fn asking(method: &str, params: Map<String, Value>, limit: Duration) -> Asking {
 }
 
 /// `params` with what every request of the stateless era carries.
-pub(super) fn with_meta(inner: &Inner, side: &ServerSide, mut params: Value) -> Value {
+pub(super) fn with_meta(inner: &McpClientInner, side: &ServerInfo, mut params: Value) -> Value {
     if let Some(fields) = params.as_object_mut() {
-        put_meta(inner, side, fields);
+        insert_meta(inner, side, fields);
     }
     params
 }
 
 /// The same, for the fields of the parameters.
-pub(super) fn put_meta(inner: &Inner, side: &ServerSide, params: &mut Map<String, Value>) {
-    if side.era != Era::Stateless {
+pub(super) fn insert_meta(
+    inner: &McpClientInner,
+    side: &ServerInfo,
+    params: &mut Map<String, Value>,
+) {
+    if side.era != McpEra::Stateless {
         return;
     }
-    let ours = meta(&inner.handler.offers().to_json(), &side.version);
+    let ours = request_meta(&inner.handler.capabilities().to_json(), &side.version);
     let place = params.entry("_meta").or_insert_with(|| json!({}));
     if let (Some(place), Value::Object(ours)) = (place.as_object_mut(), ours) {
         place.extend(ours);
     }
 }
 
-fn meta(capabilities: &Value, version: &str) -> Value {
+fn request_meta(capabilities: &Value, version: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": client_info(),
@@ -283,14 +318,18 @@ fn instructions(result: &Value) -> Option<String> {
     Some(text.chars().take(20_000).collect())
 }
 
-fn malformed(client: &Client, reason: &str) -> Error {
+fn malformed_error(client: &McpClient, reason: &str) -> ClientError {
     let reason = reason.to_owned();
-    Error::new(client.name(), ErrorKind::Malformed { reason })
+    ClientError::new(client.name(), ClientErrorKind::Malformed { reason })
 }
 
-fn failed(client: &Client, connection: &Connection, kind: ErrorKind) -> Error {
-    Error {
-        diagnosis: connection.link.diagnosis().map(Into::into),
-        ..Error::new(client.name(), kind)
+fn connection_error(
+    client: &McpClient,
+    connection: &McpConnection,
+    kind: ClientErrorKind,
+) -> ClientError {
+    ClientError {
+        diagnosis: connection.transport.diagnosis().map(Into::into),
+        ..ClientError::new(client.name(), kind)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 const MAX_DEPTH: usize = 8;
 
 /// Name and value of each header that these arguments call for.
-pub(super) fn of(schema: &Value, arguments: &Value) -> Vec<(String, String)> {
+pub(super) fn collect_headers(schema: &Value, arguments: &Value) -> Vec<(String, String)> {
     let mut headers = Vec::new();
     collect(schema, arguments, 0, &mut headers);
     headers
@@ -15,7 +15,7 @@ pub(super) fn of(schema: &Value, arguments: &Value) -> Vec<(String, String)> {
 
 /// What is wrong with the headers that a schema calls for. A tool with such a schema can't be
 /// called as its server wants it, and is left out.
-pub(super) fn fault(schema: &Value) -> Option<String> {
+pub(super) fn annotation_problem(schema: &Value) -> Option<String> {
     let mut seen = Vec::new();
     if schema.get("x-mcp-header").is_some() {
         return Some("x-mcp-header stands at the root of the schema".to_owned());

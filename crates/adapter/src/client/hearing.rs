@@ -13,93 +13,97 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Changed, Handler, Progress,
-    connection::outgoing,
-    pending::{Lost, Pending, Whose},
+    ClientHandler, McpProgress, ServerEvent,
+    connection::outgoing_message,
+    pending::{LostResponse, PendingRequests, RequestOwner},
 };
 use crate::{
-    transport::{Inbox, Incoming, Link, Sending, TransportError},
-    wire::{self, Message, RequestId, RpcError, code},
+    transport::{IncomingEvent, IncomingSink, McpTransport, MessageKind, TransportError},
+    wire::{self, RequestId, RpcError, RpcMessage, code},
 };
 
 /// Questions of a server that are answered at once; more are refused.
-const QUESTIONS_AT_ONCE: usize = 32;
+const MAX_CONCURRENT_REQUESTS: usize = 32;
 /// Questions whose answers are being made or sent. Beyond that a server asks without listening,
 /// and what it asks is left.
-const QUESTIONS_OPEN: usize = 1_000;
+const MAX_OPEN_REQUESTS: usize = 1_000;
 
 /// What the link's reader works on.
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     server: String,
-    pub(super) pending: Pending,
-    pub(super) link: OnceLock<Weak<dyn Link>>,
-    handler: Arc<dyn Handler>,
+    pub(super) pending: PendingRequests,
+    pub(super) transport: OnceLock<Weak<dyn McpTransport>>,
+    handler: Arc<dyn ClientHandler>,
     /// Told of what concerns the client as a whole.
-    hears: Box<dyn Fn(News) + Send + Sync>,
-    questions: Semaphore,
-    open: Arc<Semaphore>,
-    asked: Mutex<HashMap<String, CancellationToken>>,
+    on_event: Box<dyn Fn(ConnectionEvent) + Send + Sync>,
+    handler_slots: Semaphore,
+    request_slots: Arc<Semaphore>,
+    server_requests: Mutex<HashMap<String, CancellationToken>>,
     /// Cancelled when nothing more will come, or nothing more should be sent.
     pub(super) ended: CancellationToken,
-    pub(super) why_ended: OnceLock<String>,
+    pub(super) end_reason: OnceLock<String>,
     pub(super) garbage: AtomicU64,
     /// Whether it speaks the era in which servers ask nothing.
-    pub(super) asks_nothing: AtomicBool,
+    pub(super) is_stateless: AtomicBool,
 }
 
 /// What concerns the client as a whole.
 #[derive(Debug)]
-pub(super) enum News {
-    Changed(Changed),
-    Ended,
+pub(super) enum ConnectionEvent {
+    Server(ServerEvent),
+    Closed,
     /// The server has forgotten the session.
-    Forgotten,
+    SessionLost,
     /// Changes are told from now on. What changed before was not.
-    Listening,
+    Subscribed,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn new(
         server: String,
-        handler: Arc<dyn Handler>,
-        hears: impl Fn(News) + Send + Sync + 'static,
+        handler: Arc<dyn ClientHandler>,
+        hears: impl Fn(ConnectionEvent) + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             server,
-            pending: Pending::default(),
-            link: OnceLock::new(),
+            pending: PendingRequests::default(),
+            transport: OnceLock::new(),
             handler,
-            hears: Box::new(hears),
-            questions: Semaphore::new(QUESTIONS_AT_ONCE),
-            open: Arc::new(Semaphore::new(QUESTIONS_OPEN)),
-            asked: Mutex::default(),
+            on_event: Box::new(hears),
+            handler_slots: Semaphore::new(MAX_CONCURRENT_REQUESTS),
+            request_slots: Arc::new(Semaphore::new(MAX_OPEN_REQUESTS)),
+            server_requests: Mutex::default(),
             ended: CancellationToken::new(),
-            why_ended: OnceLock::new(),
+            end_reason: OnceLock::new(),
             garbage: AtomicU64::new(0),
-            asks_nothing: AtomicBool::new(false),
+            is_stateless: AtomicBool::new(false),
         })
     }
 
     /// Where the link puts what comes.
-    pub(super) fn inbox(self: &Arc<Self>) -> Inbox {
+    pub(super) fn incoming_sink(self: &Arc<Self>) -> IncomingSink {
         let shared = self.clone();
-        Inbox::new(move |incoming| shared.take(incoming))
+        IncomingSink::new(move |incoming| shared.handle_incoming(incoming))
     }
 
-    fn take(self: &Arc<Self>, incoming: Incoming) {
+    fn handle_incoming(self: &Arc<Self>, incoming: IncomingEvent) {
         match incoming {
-            Incoming::Message { message, during } => self.take_message(message, during),
-            Incoming::Failed { id, error } => {
-                self.pending.end(id, Err(Lost::Transport(error)));
+            IncomingEvent::Message {
+                message,
+                request_id: during,
+            } => self.handle_message(message, during),
+            IncomingEvent::Failed { id, error } => {
+                self.pending
+                    .complete(id, Err(LostResponse::Transport(error)));
             }
-            Incoming::Garbage(what) => {
+            IncomingEvent::Garbage(what) => {
                 self.garbage.fetch_add(1, Ordering::Relaxed);
                 tracing::debug!(target: "deliberate::upstream", server = self.server, what, "not a message");
             }
-            Incoming::SessionLost => self.end("the server has forgotten the session", false),
-            Incoming::Closed(error) => {
+            IncomingEvent::SessionLost => self.end("the server has forgotten the session", false),
+            IncomingEvent::Closed(error) => {
                 if let Some(error @ TransportError::TooLarge { .. }) = &error {
-                    self.pending.end_only(error);
+                    self.pending.fail_only(error);
                 }
                 let reason = error.map_or_else(
                     || "the server ended it".to_owned(),
@@ -116,34 +120,39 @@ impl Shared {
     /// Nothing more is sent on this connection. What waits may still be answered, unless nothing
     /// more comes either.
     pub(super) fn end(&self, reason: &str, for_good: bool) {
-        if self.why_ended.set(reason.to_owned()).is_ok() {
+        if self.end_reason.set(reason.to_owned()).is_ok() {
             self.ended.cancel();
             let news = if for_good {
-                News::Ended
+                ConnectionEvent::Closed
             } else {
-                News::Forgotten
+                ConnectionEvent::SessionLost
             };
-            (self.hears)(news);
+            (self.on_event)(news);
         }
         if for_good {
-            self.pending.end_all(reason);
+            self.pending.fail_all(reason);
         }
     }
 
-    fn take_message(self: &Arc<Self>, message: Message, during: Option<RequestId>) {
+    fn handle_message(self: &Arc<Self>, message: RpcMessage, during: Option<RequestId>) {
         match message {
-            Message::Response { id, outcome } => {
-                if !self.pending.end(id, outcome.map_err(Lost::Rpc)) {
+            RpcMessage::Response { id, outcome } => {
+                if !self
+                    .pending
+                    .complete(id, outcome.map_err(LostResponse::Rpc))
+                {
                     tracing::debug!(target: "deliberate::upstream", server = self.server, id, "an answer that nobody waits for");
                 }
             }
-            Message::Notification { method, params } => self.told(&method, &params),
-            Message::Request { id, method, params } => {
-                let Ok(open) = self.open.clone().try_acquire_owned() else {
+            RpcMessage::Notification { method, params } => {
+                self.handle_notification(&method, &params)
+            }
+            RpcMessage::Request { id, method, params } => {
+                let Ok(open) = self.request_slots.clone().try_acquire_owned() else {
                     self.garbage.fetch_add(1, Ordering::Relaxed);
                     return;
                 };
-                let answer = self.clone().answer(id, method, params, during);
+                let answer = self.clone().answer_request(id, method, params, during);
                 // An answer is due even while the question is not understood.
                 tokio::spawn(async move {
                     answer.await;
@@ -153,41 +162,46 @@ impl Shared {
         }
     }
 
-    fn told(&self, method: &str, params: &Value) {
+    fn handle_notification(&self, method: &str, params: &Value) {
         let changed = match method {
-            "notifications/progress" => return self.told_progress(params),
+            "notifications/progress" => return self.handle_progress(params),
             "notifications/message" => return self.handler.log(&self.server, params),
             "notifications/cancelled" => {
                 let id = params.get("requestId").map(Value::to_string);
-                let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+                let asked = self
+                    .server_requests
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 if let Some(question) = id.and_then(|id| asked.get(&id)) {
                     question.cancel();
                 }
                 drop(asked);
-                return self.taken_back(params);
+                return self.handle_cancelled(params);
             }
-            "notifications/subscriptions/acknowledged" => return (self.hears)(News::Listening),
-            "notifications/tools/list_changed" => Changed::Tools,
-            "notifications/prompts/list_changed" => Changed::Prompts,
-            "notifications/resources/list_changed" => Changed::Resources,
+            "notifications/subscriptions/acknowledged" => {
+                return (self.on_event)(ConnectionEvent::Subscribed);
+            }
+            "notifications/tools/list_changed" => ServerEvent::ToolsChanged,
+            "notifications/prompts/list_changed" => ServerEvent::PromptsChanged,
+            "notifications/resources/list_changed" => ServerEvent::ResourcesChanged,
             "notifications/resources/updated" => match params.get("uri").and_then(Value::as_str) {
-                Some(uri) => Changed::Resource(uri.to_owned()),
+                Some(uri) => ServerEvent::ResourceUpdated(uri.to_owned()),
                 None => return,
             },
             _ => return,
         };
-        (self.hears)(News::Changed(changed));
+        (self.on_event)(ConnectionEvent::Server(changed));
     }
 
     /// Servers of 2026-07-28 ask nothing; what they take back is the answer to a request of ours.
-    fn taken_back(&self, params: &Value) {
+    fn handle_cancelled(&self, params: &Value) {
         let id = params.get("requestId").and_then(Value::as_u64);
-        if let (Some(id), true) = (id, self.asks_nothing.load(Ordering::Relaxed)) {
-            self.pending.end(id, Err(Lost::TakenBack));
+        if let (Some(id), true) = (id, self.is_stateless.load(Ordering::Relaxed)) {
+            self.pending.complete(id, Err(LostResponse::Cancelled));
         }
     }
 
-    fn told_progress(&self, params: &Value) {
+    fn handle_progress(&self, params: &Value) {
         let id = match params.get("progressToken") {
             Some(Value::Number(number)) => number.as_u64(),
             Some(Value::String(text)) => text.parse().ok(),
@@ -196,16 +210,16 @@ impl Shared {
         let (Some(id), Some(done)) = (id, params.get("progress").and_then(Value::as_f64)) else {
             return;
         };
-        let progress = Progress {
+        let progress = McpProgress {
             done,
             total: params.get("total").and_then(Value::as_f64),
             message: (params.get("message").and_then(Value::as_str)).map(str::to_owned),
         };
-        self.pending.progressed(id, progress);
+        self.pending.on_progress(id, progress);
     }
 
     /// Answers what the server asks.
-    async fn answer(
+    async fn answer_request(
         self: Arc<Self>,
         id: Value,
         method: String,
@@ -214,25 +228,25 @@ impl Shared {
     ) {
         let taken_back = CancellationToken::new();
         let key = id.to_string();
-        self.with_asked(|asked| asked.insert(key.clone(), taken_back.clone()));
+        self.with_server_requests(|asked| asked.insert(key.clone(), taken_back.clone()));
         let outcome = tokio::select! {
             biased;
             () = taken_back.cancelled() => None,
             () = self.ended.cancelled() => None,
-            outcome = self.outcome(&method, params, during) => Some(outcome),
+            outcome = self.handle_request(&method, params, during) => Some(outcome),
         };
-        self.with_asked(|asked| asked.remove(&key));
-        let link = self.link.get().and_then(Weak::upgrade);
+        self.with_server_requests(|asked| asked.remove(&key));
+        let link = self.transport.get().and_then(Weak::upgrade);
         if let (Some(outcome), Some(link)) = (outcome, link) {
-            let body = wire::response(&id, &outcome);
-            let answer = outgoing(body, Sending::Response, None);
+            let body = wire::encode_response(&id, &outcome);
+            let answer = outgoing_message(body, MessageKind::Response, None);
             if let Err(error) = link.send(answer).await {
                 tracing::debug!(target: "deliberate::upstream", server = self.server, %error, "an answer could not be sent");
             }
         }
     }
 
-    async fn outcome(
+    async fn handle_request(
         &self,
         method: &str,
         params: Value,
@@ -241,32 +255,32 @@ impl Shared {
         if method == "ping" {
             return Ok(json!({}));
         }
-        let Ok(_place) = self.questions.try_acquire() else {
+        let Ok(_place) = self.handler_slots.try_acquire() else {
             return Err(RpcError::new(code::INTERNAL, "too many questions at once"));
         };
         let handler = match self.pending.handler_for(during) {
-            Whose::Calls(handler) => handler,
-            Whose::Clients => self.handler.clone(),
-            Whose::Unclear => {
+            RequestOwner::Call(handler) => handler,
+            RequestOwner::Client => self.handler.clone(),
+            RequestOwner::Ambiguous => {
                 let why = "several calls run, and it can't be told which of them asks";
                 return Err(RpcError::new(code::INTERNAL, why));
             }
         };
-        let _answering = self.pending.answering(during);
-        self.ask_handler(handler.as_ref(), method, params).await
+        let _answering = self.pending.hold_deadlines(during);
+        self.call_handler(handler.as_ref(), method, params).await
     }
 
     /// Asks a handler what the server asks.
-    pub(super) async fn ask_handler(
+    pub(super) async fn call_handler(
         &self,
-        handler: &dyn Handler,
+        handler: &dyn ClientHandler,
         method: &str,
         params: Value,
     ) -> Result<Value, RpcError> {
         match method {
             "sampling/createMessage" => handler.sample(&self.server, params).await,
             "elicitation/create" => handler.elicit(&self.server, params).await,
-            "roots/list" => Ok(json!({ "roots": handler.roots(&self.server).await })),
+            "roots/list" => Ok(json!({ "roots": handler.list_roots(&self.server).await })),
             other => Err(RpcError::new(
                 code::METHOD_NOT_FOUND,
                 format!("there is no method {other:?}"),
@@ -274,7 +288,13 @@ impl Shared {
         }
     }
 
-    fn with_asked<T>(&self, act: impl FnOnce(&mut HashMap<String, CancellationToken>) -> T) -> T {
-        act(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_server_requests<T>(
+        &self,
+        act: impl FnOnce(&mut HashMap<String, CancellationToken>) -> T,
+    ) -> T {
+        act(&mut self
+            .server_requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner))
     }
 }

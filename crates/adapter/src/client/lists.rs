@@ -10,13 +10,13 @@ use std::{
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{CallOptions, Changed, Client, ToolDef, headers};
-use crate::{Error, ErrorKind, config::Reach, transport::Era};
+use super::{CallOptions, McpClient, ServerEvent, ToolDef, headers};
+use crate::{ClientError, ClientErrorKind, config::TransportConfig, transport::McpEra};
 
 /// Pages that are read of one list.
 const MAX_PAGES: usize = 200;
 /// How long tools are kept of a server that does not say when they change.
-const UNTOLD: Duration = Duration::from_mins(5);
+const DEFAULT_TTL: Duration = Duration::from_mins(5);
 
 /// The tools of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,158 +37,171 @@ impl ToolList {
 
 /// Whether what is known will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fresh {
+pub enum CachePolicy {
     /// What is known will do, if it is fresh.
     Cached,
     /// The server is asked.
-    Anew,
+    Refresh,
 }
 
 /// What is kept.
 #[derive(Default)]
-pub(super) struct Lists {
-    tools: Mutex<Kept>,
+pub(super) struct ListingCache {
+    cached: Mutex<CachedToolList>,
     /// One asks, the others wait and take what it got.
-    asking: tokio::sync::Mutex<()>,
+    fetch_lock: tokio::sync::Mutex<()>,
     /// How often it was asked, and how that failed the last time, if it did.
-    asked: Mutex<(u64, Option<Error>)>,
+    last_fetch: Mutex<(u64, Option<ClientError>)>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedToolList {
     list: Option<(Arc<ToolList>, Instant)>,
     /// Counts what was forgotten, so that what was asked before is not kept after.
-    changes: u64,
+    invalidations: u64,
 }
 
-impl Lists {
-    pub(super) fn forget(&self, changed: &Changed) {
-        if *changed == Changed::Tools {
-            let mut kept = self.kept();
+impl ListingCache {
+    pub(super) fn invalidate(&self, changed: &ServerEvent) {
+        if *changed == ServerEvent::ToolsChanged {
+            let mut kept = self.cached();
             kept.list = None;
-            kept.changes += 1;
+            kept.invalidations += 1;
         }
     }
 
     /// The tools, if what is known of them is fresh.
-    pub(super) fn tools(&self) -> Option<Arc<ToolList>> {
-        let kept = self.kept();
+    pub(super) fn fresh_tools(&self) -> Option<Arc<ToolList>> {
+        let kept = self.cached();
         let (list, until) = kept.list.as_ref()?;
         (Instant::now() < *until).then(|| list.clone())
     }
 
     /// The tools as they were last seen, fresh or not.
-    pub(super) fn last_seen(&self) -> Option<Arc<ToolList>> {
-        self.kept().list.as_ref().map(|(list, _)| list.clone())
+    pub(super) fn last_tools(&self) -> Option<Arc<ToolList>> {
+        self.cached().list.as_ref().map(|(list, _)| list.clone())
     }
 
-    fn asked(&self) -> std::sync::MutexGuard<'_, (u64, Option<Error>)> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_fetch(&self) -> std::sync::MutexGuard<'_, (u64, Option<ClientError>)> {
+        self.last_fetch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cached(&self) -> std::sync::MutexGuard<'_, CachedToolList> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What the pages of a list hold together.
-struct Pages {
+struct ListPages {
     items: Vec<Value>,
     /// How long the server says that it is fresh.
     ttl: Option<Duration>,
     warnings: Vec<String>,
 }
 
-impl Client {
+impl McpClient {
     /// The tools of the server.
-    pub async fn tools(&self, fresh: Fresh) -> Result<Arc<ToolList>, Error> {
+    pub async fn tools(&self, fresh: CachePolicy) -> Result<Arc<ToolList>, ClientError> {
         let known = || {
-            (fresh == Fresh::Cached)
-                .then(|| self.0.lists.tools())
+            (fresh == CachePolicy::Cached)
+                .then(|| self.0.listing_cache.fresh_tools())
                 .flatten()
         };
         if let Some(known) = known() {
             return Ok(known);
         }
-        let before = self.0.lists.asked().0;
-        let _asking = self.0.lists.asking.lock().await;
+        let before = self.0.listing_cache.last_fetch().0;
+        let _asking = self.0.listing_cache.fetch_lock.lock().await;
         if let Some(known) = known() {
             return Ok(known);
         }
         // Who waited for a server that does not answer need not wait once more.
-        if let (asked, Some(failed)) = &*self.0.lists.asked()
+        if let (asked, Some(failed)) = &*self.0.listing_cache.last_fetch()
             && *asked != before
         {
             return Err(failed.clone());
         }
-        let outcome = self.ask_for_tools().await;
-        let mut asked = self.0.lists.asked();
+        let outcome = self.fetch_tools().await;
+        let mut asked = self.0.listing_cache.last_fetch();
         *asked = (asked.0 + 1, outcome.as_ref().err().cloned());
         outcome
     }
 
-    async fn ask_for_tools(&self) -> Result<Arc<ToolList>, Error> {
-        let side = self.server().await?;
-        if !side.has("tools") {
-            return Ok(Arc::new(ToolList::of(Vec::new(), Vec::new(), false)));
+    async fn fetch_tools(&self) -> Result<Arc<ToolList>, ClientError> {
+        let side = self.server_info().await?;
+        if !side.has_capability("tools") {
+            return Ok(Arc::new(ToolList::from_items(
+                Vec::new(),
+                Vec::new(),
+                false,
+            )));
         }
-        let changes = self.0.lists.kept().changes;
-        let pages = self.pages("tools/list", "tools").await?;
-        let checks_headers = side.era == Era::Stateless;
-        let list = Arc::new(ToolList::of(pages.items, pages.warnings, checks_headers));
+        let changes = self.0.listing_cache.cached().invalidations;
+        let pages = self.fetch_pages("tools/list", "tools").await?;
+        let checks_headers = side.era == McpEra::Stateless;
+        let list = Arc::new(ToolList::from_items(
+            pages.items,
+            pages.warnings,
+            checks_headers,
+        ));
         // Over HTTP the stream on which an older server would tell may not be there.
-        let may_be_deaf =
-            side.era == Era::Handshake && matches!(self.config().reach, Reach::Http(_));
-        let told = side.tells_changes("tools") && !may_be_deaf;
+        let may_be_deaf = side.era == McpEra::Handshake
+            && matches!(self.config().transport, TransportConfig::Http(_));
+        let told = side.supports_list_changed("tools") && !may_be_deaf;
         let ttl = pages.ttl.unwrap_or(if told {
             Duration::from_hours(24)
         } else {
-            UNTOLD
+            DEFAULT_TTL
         });
-        let mut kept = self.0.lists.kept();
-        if kept.changes == changes {
+        let mut kept = self.0.listing_cache.cached();
+        if kept.invalidations == changes {
             kept.list = Some((list.clone(), Instant::now() + ttl));
         }
         Ok(list)
     }
 
     /// The tools, if they are known; the server is not asked.
-    pub(crate) fn known_tools(&self) -> Option<Arc<ToolList>> {
-        self.0.lists.tools()
+    pub(crate) fn cached_tools(&self) -> Option<Arc<ToolList>> {
+        self.0.listing_cache.fresh_tools()
     }
 
     /// The resources of the server.
-    pub async fn resources(&self) -> Result<Vec<Value>, Error> {
-        self.needs("resources").await?;
-        Ok(self.pages("resources/list", "resources").await?.items)
+    pub async fn resources(&self) -> Result<Vec<Value>, ClientError> {
+        self.require_capability("resources").await?;
+        Ok(self.fetch_pages("resources/list", "resources").await?.items)
     }
 
     /// The templates of its resources.
-    pub async fn resource_templates(&self) -> Result<Vec<Value>, Error> {
-        self.needs("resources").await?;
-        let pages = self.pages("resources/templates/list", "resourceTemplates");
+    pub async fn resource_templates(&self) -> Result<Vec<Value>, ClientError> {
+        self.require_capability("resources").await?;
+        let pages = self.fetch_pages("resources/templates/list", "resourceTemplates");
         Ok(pages.await?.items)
     }
 
     /// The prompts of the server.
-    pub async fn prompts(&self) -> Result<Vec<Value>, Error> {
-        self.needs("prompts").await?;
-        Ok(self.pages("prompts/list", "prompts").await?.items)
+    pub async fn prompts(&self) -> Result<Vec<Value>, ClientError> {
+        self.require_capability("prompts").await?;
+        Ok(self.fetch_pages("prompts/list", "prompts").await?.items)
     }
 
     /// Fails if the server does not say that it has this.
-    pub(super) async fn needs(&self, capability: &'static str) -> Result<(), Error> {
-        if self.server().await?.has(capability) {
+    pub(super) async fn require_capability(
+        &self,
+        capability: &'static str,
+    ) -> Result<(), ClientError> {
+        if self.server_info().await?.has_capability(capability) {
             return Ok(());
         }
-        let kind = ErrorKind::Unsupported { capability };
-        Err(Error::new(self.name(), kind))
+        let kind = ClientErrorKind::Unsupported { capability };
+        Err(ClientError::new(self.name(), kind))
     }
 
     /// Reads a list to its end. A server that never ends is stopped.
-    async fn pages(&self, method: &str, field: &str) -> Result<Pages, Error> {
-        let most = self.config().limits.items;
-        let mut pages = Pages {
+    async fn fetch_pages(&self, method: &str, field: &str) -> Result<ListPages, ClientError> {
+        let most = self.config().limits.max_items;
+        let mut pages = ListPages {
             items: Vec::new(),
             ttl: None,
             warnings: Vec::new(),
@@ -208,7 +221,10 @@ impl Client {
             }
             let Some(Value::Array(items)) = page.get_mut(field).map(Value::take) else {
                 let reason = format!("{method} answered without {field:?}");
-                return Err(Error::new(self.name(), ErrorKind::Malformed { reason }));
+                return Err(ClientError::new(
+                    self.name(),
+                    ClientErrorKind::Malformed { reason },
+                ));
             };
             pages.items.extend(items);
             if pages.items.len() > most {
@@ -240,27 +256,27 @@ impl Client {
     }
 
     /// Reads a resource.
-    pub async fn read_resource(&self, uri: &str) -> Result<Value, Error> {
-        self.needs("resources").await?;
+    pub async fn read_resource(&self, uri: &str) -> Result<Value, ClientError> {
+        self.require_capability("resources").await?;
         self.request(
             "resources/read",
             json!({ "uri": uri }),
             CallOptions::default(),
         )
         .await
-        .map_err(|error| error.about(uri))
+        .map_err(|error| error.with_subject(uri))
     }
 
     /// Fills in a prompt.
-    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
-        self.needs("prompts").await?;
+    pub async fn get_prompt(&self, name: &str, arguments: Value) -> Result<Value, ClientError> {
+        self.require_capability("prompts").await?;
         let mut params = json!({ "name": name });
         if let (Some(fields), false) = (params.as_object_mut(), arguments.is_null()) {
             fields.insert("arguments".to_owned(), arguments);
         }
         self.request("prompts/get", params, CallOptions::default())
             .await
-            .map_err(|error| error.about(name))
+            .map_err(|error| error.with_subject(name))
     }
 
     /// What an argument may be: `reference` is `{"type": "ref/prompt", "name": …}` or
@@ -271,8 +287,8 @@ impl Client {
         argument: &str,
         value: &str,
         context: Option<Value>,
-    ) -> Result<Value, Error> {
-        self.needs("completions").await?;
+    ) -> Result<Value, ClientError> {
+        self.require_capability("completions").await?;
         let mut params = json!({
             "ref": reference,
             "argument": { "name": argument, "value": value },
@@ -284,42 +300,42 @@ impl Client {
             .await
     }
 
-    /// Wants to be told when this resource changes ([`Changed::Resource`]).
-    pub async fn subscribe(&self, uri: &str) -> Result<(), Error> {
-        self.handshake_only("resources/subscribe", json!({ "uri": uri }))
+    /// Wants to be told when this resource changes ([`ServerEvent::Resource`]).
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        self.request_handshake_only("resources/subscribe", json!({ "uri": uri }))
             .await
     }
 
     /// No longer wants to be.
-    pub async fn unsubscribe(&self, uri: &str) -> Result<(), Error> {
-        self.handshake_only("resources/unsubscribe", json!({ "uri": uri }))
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
+        self.request_handshake_only("resources/unsubscribe", json!({ "uri": uri }))
             .await
     }
 
     /// How much the server should log.
-    pub async fn set_log_level(&self, level: &str) -> Result<(), Error> {
-        self.handshake_only("logging/setLevel", json!({ "level": level }))
+    pub async fn set_log_level(&self, level: &str) -> Result<(), ClientError> {
+        self.request_handshake_only("logging/setLevel", json!({ "level": level }))
             .await
     }
 
     /// Tells the server that its roots changed.
-    pub async fn roots_changed(&self) -> Result<(), Error> {
+    pub async fn notify_roots_changed(&self) -> Result<(), ClientError> {
         let connection = self.connection().await?;
         if connection.is_stateless() {
             return Ok(());
         }
         let told = connection.notify("notifications/roots/list_changed", &Value::Null);
         told.await
-            .map_err(|error| Error::new(self.name(), ErrorKind::Transport(error)))
+            .map_err(|error| ClientError::new(self.name(), ClientErrorKind::Transport(error)))
     }
 
     /// A request that later revisions no longer have.
-    async fn handshake_only(&self, method: &str, params: Value) -> Result<(), Error> {
-        if self.server().await?.era == Era::Stateless {
+    async fn request_handshake_only(&self, method: &str, params: Value) -> Result<(), ClientError> {
+        if self.server_info().await?.era == McpEra::Stateless {
             let capability = "requests of the handshake revisions";
-            return Err(Error::new(
+            return Err(ClientError::new(
                 self.name(),
-                ErrorKind::Unsupported { capability },
+                ClientErrorKind::Unsupported { capability },
             ));
         }
         self.request(method, params, CallOptions::default())
@@ -329,7 +345,7 @@ impl Client {
 }
 
 impl ToolList {
-    fn of(items: Vec<Value>, mut warnings: Vec<String>, checks_headers: bool) -> Self {
+    fn from_items(items: Vec<Value>, mut warnings: Vec<String>, checks_headers: bool) -> Self {
         let mut tools: Vec<Arc<ToolDef>> = Vec::with_capacity(items.len());
         let mut by_name = BTreeMap::new();
         for item in items {
@@ -344,11 +360,13 @@ impl ToolList {
                 ));
                 continue;
             }
-            if let Some(fault) = tool.fault() {
+            if let Some(fault) = tool.definition_problem() {
                 warnings.push(format!("the tool {shown:?} is left out: {fault}"));
                 continue;
             }
-            if let Some(fault) = headers::fault(tool.input_schema()).filter(|_| checks_headers) {
+            if let Some(fault) =
+                headers::annotation_problem(tool.input_schema()).filter(|_| checks_headers)
+            {
                 warnings.push(format!("the tool {shown:?} is left out: {fault}"));
                 continue;
             }

@@ -23,24 +23,24 @@ use std::{
     sync::{Arc, PoisonError, RwLock, atomic::AtomicBool},
 };
 
-use connect::Connecting;
-use connection::Connection;
+use connect::Reconnector;
+use connection::McpConnection;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use lists::Lists;
+use lists::ListingCache;
 use serde_json::Value;
-use status::Counts;
+use status::ClientMetrics;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-pub use handler::{Changed, Handler, NoHandler, Offers};
-pub use lists::{Fresh, ToolList};
-pub use options::{Again, CallOptions, InputMode, Progress, ProgressListener};
-pub use status::{State, Status};
+pub use handler::{ClientCapabilities, ClientHandler, NoClientHandler, ServerEvent};
+pub use lists::{CachePolicy, ToolList};
+pub use options::{CallOptions, InputMode, McpProgress, ProgressListener, ResumedInput};
+pub use status::{ClientState, ClientStatus};
 pub use tool::ToolDef;
 
 use crate::{
-    Error, ErrorKind, ServerConfig,
-    transport::{self, Connector, Era, http::Authorizer},
+    ClientError, ClientErrorKind, ServerConfig,
+    transport::{self, Connector, McpEra, http::Authorizer},
 };
 
 /// One server. Cheap to clone; all clones share the connection. Nothing is connected before the
@@ -75,43 +75,43 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Client(
-    Arc<Inner>,
-    #[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<User>>,
+pub struct McpClient(
+    Arc<McpClientInner>,
+    #[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<ShutdownOnDrop>>,
 );
 
 /// Those who use a client. When the last has gone, what is under way for them ends.
-struct User(CancellationToken);
+struct ShutdownOnDrop(CancellationToken);
 
-impl Drop for User {
+impl Drop for ShutdownOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
 }
 
-struct Inner {
+struct McpClientInner {
     config: ServerConfig,
     connector: Arc<dyn Connector>,
     /// The transport to try if the server refuses this one, and whether it is the one.
-    older: Option<Arc<dyn Connector>>,
-    is_older: AtomicBool,
-    handler: Arc<dyn Handler>,
-    live: RwLock<Option<Arc<Connection>>>,
-    connecting: Connecting,
-    lists: Lists,
-    places: Semaphore,
+    fallback_connector: Option<Arc<dyn Connector>>,
+    uses_fallback_connector: AtomicBool,
+    handler: Arc<dyn ClientHandler>,
+    connection: RwLock<Option<Arc<McpConnection>>>,
+    reconnector: Reconnector,
+    listing_cache: ListingCache,
+    request_slots: Semaphore,
     /// Those that wait for one.
-    waiting: Semaphore,
-    pace: Option<DefaultDirectRateLimiter>,
-    counts: Counts,
-    stopped: CancellationToken,
+    queue_slots: Semaphore,
+    rate_limiter: Option<DefaultDirectRateLimiter>,
+    metrics: ClientMetrics,
+    shutdown: CancellationToken,
 }
 
 /// What a server said of itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ServerSide {
+pub struct ServerInfo {
     /// The era it is spoken to in.
-    pub era: Era,
+    pub era: McpEra,
     /// The revision.
     pub version: String,
     /// Its name and version.
@@ -122,84 +122,85 @@ pub struct ServerSide {
     pub instructions: Option<String>,
 }
 
-impl ServerSide {
+impl ServerInfo {
     /// Whether it says that it has this.
-    pub fn has(&self, capability: &str) -> bool {
+    pub fn has_capability(&self, capability: &str) -> bool {
         self.capabilities
             .get(capability)
             .is_some_and(|value| !value.is_null())
     }
 
     /// Whether it tells when this list changes.
-    pub(crate) fn tells_changes(&self, capability: &str) -> bool {
+    pub(crate) fn supports_list_changed(&self, capability: &str) -> bool {
         let place = format!("/{capability}/listChanged");
         self.capabilities.pointer(&place) == Some(&Value::Bool(true))
     }
 }
 
-impl Client {
+impl McpClient {
     /// A client for that server; `handler` answers what the server asks. Connects nothing.
-    pub fn new(config: ServerConfig, handler: Arc<dyn Handler>) -> Result<Self, Error> {
-        let auth = transport::authorizer(&config);
-        Self::logged_in(config, auth, handler)
+    pub fn new(config: ServerConfig, handler: Arc<dyn ClientHandler>) -> Result<Self, ClientError> {
+        let auth = transport::build_authorizer(&config);
+        Self::build_with_authorizer(config, auth, handler)
     }
 
     /// The same, with someone of your own who logs us in.
     pub fn with_authorizer(
         config: ServerConfig,
         auth: Arc<dyn Authorizer>,
-        handler: Arc<dyn Handler>,
-    ) -> Result<Self, Error> {
-        Self::logged_in(config, Some(auth), handler)
+        handler: Arc<dyn ClientHandler>,
+    ) -> Result<Self, ClientError> {
+        Self::build_with_authorizer(config, Some(auth), handler)
     }
 
-    fn logged_in(
+    fn build_with_authorizer(
         config: ServerConfig,
         auth: Option<Arc<dyn Authorizer>>,
-        handler: Arc<dyn Handler>,
-    ) -> Result<Self, Error> {
-        config
-            .check()
-            .map_err(|error| Error::new(config.name.as_str(), ErrorKind::Config(error)))?;
-        let connector = transport::connector(&config, auth.clone())
-            .map_err(|error| Error::new(config.name.as_str(), ErrorKind::Transport(error)))?;
-        let older = transport::older_connector(&config, auth);
-        Ok(Self::made(config, connector, older, handler))
+        handler: Arc<dyn ClientHandler>,
+    ) -> Result<Self, ClientError> {
+        config.check().map_err(|error| {
+            ClientError::new(config.name.as_str(), ClientErrorKind::Config(error))
+        })?;
+        let connector = transport::build_connector(&config, auth.clone()).map_err(|error| {
+            ClientError::new(config.name.as_str(), ClientErrorKind::Transport(error))
+        })?;
+        let older = transport::build_fallback_connector(&config, auth);
+        Ok(Self::build(config, connector, older, handler))
     }
 
     /// The same with a transport of your own.
     pub fn with_connector(
         config: ServerConfig,
         connector: Arc<dyn Connector>,
-        handler: Arc<dyn Handler>,
+        handler: Arc<dyn ClientHandler>,
     ) -> Self {
-        Self::made(config, connector, None, handler)
+        Self::build(config, connector, None, handler)
     }
 
-    fn made(
+    fn build(
         config: ServerConfig,
         connector: Arc<dyn Connector>,
         older: Option<Arc<dyn Connector>>,
-        handler: Arc<dyn Handler>,
+        handler: Arc<dyn ClientHandler>,
     ) -> Self {
         let limits = &config.limits;
         let per_minute = limits.per_minute.and_then(std::num::NonZeroU32::new);
         let stopped = CancellationToken::new();
-        let user = Arc::new(User(stopped.clone()));
-        let inner = Inner {
-            places: Semaphore::new(limits.at_once),
-            waiting: Semaphore::new(limits.at_once.saturating_mul(2)),
-            pace: per_minute.map(|most| RateLimiter::direct(Quota::per_minute(most))),
+        let user = Arc::new(ShutdownOnDrop(stopped.clone()));
+        let inner = McpClientInner {
+            request_slots: Semaphore::new(limits.max_concurrent),
+            queue_slots: Semaphore::new(limits.max_concurrent.saturating_mul(2)),
+            rate_limiter: per_minute.map(|most| RateLimiter::direct(Quota::per_minute(most))),
             config,
             connector,
-            older,
-            is_older: AtomicBool::new(false),
+            fallback_connector: older,
+            uses_fallback_connector: AtomicBool::new(false),
             handler,
-            live: RwLock::default(),
-            connecting: Connecting::default(),
-            lists: Lists::default(),
-            counts: Counts::default(),
-            stopped,
+            connection: RwLock::default(),
+            reconnector: Reconnector::default(),
+            listing_cache: ListingCache::default(),
+            metrics: ClientMetrics::default(),
+            shutdown: stopped,
         };
         Self(Arc::new(inner), Some(user))
     }
@@ -215,38 +216,44 @@ impl Client {
     }
 
     /// What the server says of itself. Connects if there is no connection.
-    pub async fn server(&self) -> Result<Arc<ServerSide>, Error> {
+    pub async fn server_info(&self) -> Result<Arc<ServerInfo>, ClientError> {
         let connection = self.connection().await?;
-        connection.side().cloned().ok_or_else(|| self.stopped())
+        connection
+            .server_info()
+            .cloned()
+            .ok_or_else(|| self.stopped_error())
     }
 
     /// Ends the connection in good order; a program that was started ends. Later requests fail.
     pub async fn close(&self) {
-        self.0.stopped.cancel();
-        if let Some(connection) = self.take_live() {
-            connection.shared.end("the client was closed", true);
-            connection.link.close().await;
+        self.0.shutdown.cancel();
+        if let Some(connection) = self.take_connection() {
+            connection.state.end("the client was closed", true);
+            connection.transport.close().await;
         }
     }
 
-    fn stopped(&self) -> Error {
-        Error::new(self.name(), ErrorKind::Stopped)
+    fn stopped_error(&self) -> ClientError {
+        ClientError::new(self.name(), ClientErrorKind::Stopped)
     }
 }
 
-impl Drop for Inner {
+impl Drop for McpClientInner {
     fn drop(&mut self) {
         // Who listens for changes holds the connection until it ends.
-        let live = self.live.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let live = self
+            .connection
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.take() {
-            live.shared.end("nobody needs it any more", true);
+            live.state.end("nobody needs it any more", true);
         }
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
+        f.debug_struct("McpClient")
             .field("server", &self.name())
             .finish_non_exhaustive()
     }

@@ -11,18 +11,18 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::Client;
-use crate::Error;
+use super::McpClient;
+use crate::ClientError;
 
 /// How a server does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Status {
+pub struct ClientStatus {
     /// Its name.
     pub server: String,
     /// How it is reached; without secrets.
     pub address: String,
     /// How it stands with the connection.
-    pub state: State,
+    pub state: ClientState,
     /// The revision of the protocol, while connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -56,7 +56,7 @@ pub struct Status {
 /// How it stands with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum ClientState {
     /// Nobody needs it.
     Idle,
     /// It is being made.
@@ -71,51 +71,51 @@ pub enum State {
 
 /// What is counted.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct ClientMetrics {
     calls: AtomicU64,
     failures: AtomicU64,
-    took_us: AtomicU64,
+    total_latency_us: AtomicU64,
     connects: AtomicU64,
-    more: Mutex<More>,
+    history: Mutex<ConnectionHistory>,
 }
 
 #[derive(Default)]
-struct More {
+struct ConnectionHistory {
     last_error: Option<String>,
     last_ping: Option<Duration>,
-    first: Option<Instant>,
+    first_attempt: Option<Instant>,
     up_since: Option<Instant>,
     up_before: Duration,
 }
 
-impl Counts {
-    pub(super) fn called(&self, took: Duration, failed: Option<&Error>) {
+impl ClientMetrics {
+    pub(super) fn record_call(&self, took: Duration, failed: Option<&ClientError>) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.took_us.fetch_add(took, Ordering::Relaxed);
+        self.total_latency_us.fetch_add(took, Ordering::Relaxed);
         if let Some(error) = failed {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            self.with(|more| more.last_error = Some(error.to_string()));
+            self.with_history(|more| more.last_error = Some(error.to_string()));
         }
     }
 
-    pub(super) fn connected(&self) {
+    pub(super) fn record_connect(&self) {
         self.connects.fetch_add(1, Ordering::Relaxed);
-        self.with(|more| {
-            more.first.get_or_insert_with(Instant::now);
+        self.with_history(|more| {
+            more.first_attempt.get_or_insert_with(Instant::now);
             more.up_since = Some(Instant::now());
         });
     }
 
-    pub(super) fn failed_to_connect(&self, error: &Error) {
-        self.with(|more| {
-            more.first.get_or_insert_with(Instant::now);
+    pub(super) fn record_connect_failure(&self, error: &ClientError) {
+        self.with_history(|more| {
+            more.first_attempt.get_or_insert_with(Instant::now);
             more.last_error = Some(error.to_string());
         });
     }
 
-    pub(super) fn lost(&self, why: &str) {
-        self.with(|more| {
+    pub(super) fn record_disconnect(&self, why: &str) {
+        self.with_history(|more| {
             if let Some(since) = more.up_since.take() {
                 more.up_before += since.elapsed();
             }
@@ -123,70 +123,70 @@ impl Counts {
         });
     }
 
-    pub(super) fn pinged(&self, took: Duration) {
-        self.with(|more| more.last_ping = Some(took));
+    pub(super) fn record_ping(&self, took: Duration) {
+        self.with_history(|more| more.last_ping = Some(took));
     }
 
-    pub(super) fn failed_ping(&self, error: &Error) {
-        self.with(|more| {
+    pub(super) fn record_ping_failure(&self, error: &ClientError) {
+        self.with_history(|more| {
             more.last_ping = None;
             more.last_error = Some(error.to_string());
         });
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut More) -> T) -> T {
-        act(&mut self.more.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_history<T>(&self, act: impl FnOnce(&mut ConnectionHistory) -> T) -> T {
+        act(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Client {
+impl McpClient {
     /// How the server does. Asks nothing.
-    pub fn status(&self) -> Status {
-        let counts = &self.0.counts;
-        let live = self.live();
+    pub fn status(&self) -> ClientStatus {
+        let counts = &self.0.metrics;
+        let live = self.current_connection();
         let calls = counts.calls.load(Ordering::Relaxed);
-        let took = counts.took_us.load(Ordering::Relaxed) as f64 / 1_000.0;
+        let took = counts.total_latency_us.load(Ordering::Relaxed) as f64 / 1_000.0;
         let connects = counts.connects.load(Ordering::Relaxed);
         let in_ms = |time: Duration| time.as_secs_f64() * 1_000.0;
-        counts.with(|more| Status {
+        counts.with_history(|more| ClientStatus {
             server: self.name().to_owned(),
-            address: self.0.connector.address(),
+            address: self.0.connector.display_address(),
             state: self.state(live.is_some()),
             version: live
                 .as_ref()
-                .and_then(|live| Some(live.side()?.version.clone())),
-            in_flight: live.as_ref().map_or(0, |live| live.shared.pending.len()),
+                .and_then(|live| Some(live.server_info()?.version.clone())),
+            in_flight: live.as_ref().map_or(0, |live| live.state.pending.len()),
             calls,
             failures: counts.failures.load(Ordering::Relaxed),
             reconnects: connects.saturating_sub(1),
             garbage: live
                 .as_ref()
-                .map_or(0, |live| live.shared.garbage.load(Ordering::Relaxed)),
+                .map_or(0, |live| live.state.garbage.load(Ordering::Relaxed)),
             mean_ms: (calls > 0).then(|| took / calls as f64),
             last_error: more.last_error.clone(),
             last_ping_ms: more.last_ping.map(in_ms),
-            up_percent: more.first.map(|first| {
+            up_percent: more.first_attempt.map(|first| {
                 let now = more
                     .up_since
                     .map_or(Duration::ZERO, |since| since.elapsed());
                 let all = first.elapsed().as_secs_f64().max(f64::EPSILON);
                 (100.0 * (more.up_before + now).as_secs_f64() / all).min(100.0)
             }),
-            diagnosis: live.as_ref().and_then(|live| live.link.diagnosis()),
+            diagnosis: live.as_ref().and_then(|live| live.transport.diagnosis()),
         })
     }
 
-    fn state(&self, live: bool) -> State {
-        if self.0.stopped.is_cancelled() {
-            State::Stopped
+    fn state(&self, live: bool) -> ClientState {
+        if self.0.shutdown.is_cancelled() {
+            ClientState::Stopped
         } else if live {
-            State::Ready
+            ClientState::Ready
         } else if self.is_connecting() {
-            State::Connecting
-        } else if self.resting().is_some() {
-            State::Resting
+            ClientState::Connecting
+        } else if self.backoff_remaining().is_some() {
+            ClientState::Resting
         } else {
-            State::Idle
+            ClientState::Idle
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::schema::{Checker, Fault, Parameters};
+use crate::schema::{JsonSchemaValidator, Parameters, SchemaViolation};
 
 /// A tool of a server. The description is kept as the server wrote it.
 #[derive(Debug)]
@@ -14,8 +14,8 @@ pub struct ToolDef {
     /// The whole definition.
     pub raw: Arc<Value>,
     parameters: OnceLock<Arc<Parameters>>,
-    input: OnceLock<Option<Checker>>,
-    output: OnceLock<Option<Checker>>,
+    input_validator: OnceLock<Option<JsonSchemaValidator>>,
+    output_validator: OnceLock<Option<JsonSchemaValidator>>,
 }
 
 impl PartialEq for ToolDef {
@@ -24,7 +24,7 @@ impl PartialEq for ToolDef {
     }
 }
 
-static NOTHING: Value = Value::Null;
+static NULL: Value = Value::Null;
 
 impl ToolDef {
     /// The definition, if it has a name.
@@ -40,14 +40,14 @@ impl ToolDef {
             name,
             raw: Arc::new(raw),
             parameters: OnceLock::new(),
-            input: OnceLock::new(),
-            output: OnceLock::new(),
+            input_validator: OnceLock::new(),
+            output_validator: OnceLock::new(),
         })
     }
 
     /// What is wrong with the definition: clients refuse a whole list for one tool that is not what
     /// the protocol says.
-    pub(crate) fn fault(&self) -> Option<&'static str> {
+    pub(crate) fn definition_problem(&self) -> Option<&'static str> {
         let is = |name: &str, fits: fn(&Value) -> bool| self.raw.get(name).is_none_or(fits);
         let object = |schema: &Value| {
             schema.is_object() && schema.get("type").is_none_or(|kind| kind == "object")
@@ -91,7 +91,7 @@ impl ToolDef {
 
     /// The schema of its arguments.
     pub fn input_schema(&self) -> &Value {
-        self.raw.get("inputSchema").unwrap_or(&NOTHING)
+        self.raw.get("inputSchema").unwrap_or(&NULL)
     }
 
     /// The schema of what it answers as structure.
@@ -108,20 +108,20 @@ impl ToolDef {
     }
 
     /// What is wrong with arguments; nothing, if its schema can't be used to tell.
-    pub fn check(&self, arguments: &Value) -> Vec<Fault> {
+    pub fn check_arguments(&self, arguments: &Value) -> Vec<SchemaViolation> {
         let checker = self
-            .input
-            .get_or_init(|| Checker::new(self.input_schema()).ok());
+            .input_validator
+            .get_or_init(|| JsonSchemaValidator::new(self.input_schema()).ok());
         checker
             .as_ref()
             .map_or_else(Vec::new, |checker| checker.check(arguments))
     }
 
     /// What is wrong with a structured answer.
-    pub fn check_answer(&self, answer: &Value) -> Vec<Fault> {
-        let checker = self.output.get_or_init(|| {
+    pub fn check_output(&self, answer: &Value) -> Vec<SchemaViolation> {
+        let checker = self.output_validator.get_or_init(|| {
             self.output_schema()
-                .and_then(|schema| Checker::new(schema).ok())
+                .and_then(|schema| JsonSchemaValidator::new(schema).ok())
         });
         checker
             .as_ref()

@@ -4,100 +4,103 @@ use std::fmt;
 
 use url::Url;
 
-use super::{HttpConfig, Reach, ServerConfig};
+use super::{HttpConfig, ServerConfig, TransportConfig};
 
 /// The longest name of a server: with a tool's it must fit into 64 characters.
 const MAX_NAME: usize = 32;
 
 /// A configuration that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigError {
+pub struct ServerConfigError {
     /// Everything that is wrong.
-    pub mistakes: Vec<Mistake>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct ConfigProblem {
     /// Where: `servers.files.command`.
-    pub place: String,
+    pub path: String,
     /// What is wrong, and what would be right.
-    pub what: String,
+    pub message: String,
 }
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for ServerConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, mistake) in self.mistakes.iter().enumerate() {
+        for (at, mistake) in self.problems.iter().enumerate() {
             if at > 0 {
                 f.write_str("; ")?;
             }
-            write!(f, "{}: {}", mistake.place, mistake.what)?;
+            write!(f, "{}: {}", mistake.path, mistake.message)?;
         }
         Ok(())
     }
 }
 
-impl From<Vec<Mistake>> for ConfigError {
-    fn from(mistakes: Vec<Mistake>) -> Self {
-        Self { mistakes }
+impl From<Vec<ConfigProblem>> for ServerConfigError {
+    fn from(mistakes: Vec<ConfigProblem>) -> Self {
+        Self { problems: mistakes }
     }
 }
 
-impl Mistake {
+impl ConfigProblem {
     /// A mistake at that place.
     pub fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self {
-            place: place.into(),
-            what: what.into(),
+            path: place.into(),
+            message: what.into(),
         }
     }
 }
 
-pub(super) fn server(config: &ServerConfig) -> Result<(), ConfigError> {
+pub(super) fn check_server(config: &ServerConfig) -> Result<(), ServerConfigError> {
     let mut mistakes = Vec::new();
     let place = |field: &str| format!("servers.{}.{field}", config.name);
-    name(&config.name, &mut mistakes);
-    match &config.reach {
-        Reach::Stdio(stdio) => {
+    check_name(&config.name, &mut mistakes);
+    match &config.transport {
+        TransportConfig::Stdio(stdio) => {
             if stdio.command.trim().is_empty() {
-                mistakes.push(Mistake::new(place("command"), "must not be empty"));
+                mistakes.push(ConfigProblem::new(place("command"), "must not be empty"));
             }
             let texts = std::iter::once(&stdio.command).chain(&stdio.args);
             if texts.into_iter().any(|text| text.contains('\0')) {
-                mistakes.push(Mistake::new(place("args"), "must not hold a NUL character"));
+                mistakes.push(ConfigProblem::new(
+                    place("args"),
+                    "must not hold a NUL character",
+                ));
             }
             for name in stdio.env.keys().chain(&stdio.pass_env) {
                 if name.is_empty() || name.contains(['=', '\0']) {
-                    mistakes.push(Mistake::new(
+                    mistakes.push(ConfigProblem::new(
                         place("env"),
                         format!("{name:?} is no name of a variable"),
                     ));
                 }
             }
         }
-        Reach::Http(http) | Reach::Sse(http) => {
-            scheme(http, &["http", "https"], &place("url"), &mut mistakes);
-            headers(http, &place("headers"), &mut mistakes);
+        TransportConfig::Http(http) | TransportConfig::Sse(http) => {
+            check_scheme(http, &["http", "https"], &place("url"), &mut mistakes);
+            check_headers(http, &place("headers"), &mut mistakes);
             let auth = http.auth.as_ref();
             if auth.is_some_and(|it| it.client_secret.is_some() && it.client_id.is_none()) {
-                mistakes.push(Mistake::new(
+                mistakes.push(ConfigProblem::new(
                     place("auth"),
                     "has a `client_secret` but no `client_id`",
                 ));
             }
         }
-        Reach::WebSocket(http) => {
-            scheme(http, &["ws", "wss"], &place("url"), &mut mistakes);
-            headers(http, &place("headers"), &mut mistakes);
+        TransportConfig::WebSocket(http) => {
+            check_scheme(http, &["ws", "wss"], &place("url"), &mut mistakes);
+            check_headers(http, &place("headers"), &mut mistakes);
             if http.auth.is_some() {
-                mistakes.push(Mistake::new(
+                mistakes.push(ConfigProblem::new(
                     place("auth"),
                     "is for HTTP; put a key into `headers`",
                 ));
             }
         }
     }
-    limits(config, &place, &mut mistakes);
+    check_limits(config, &place, &mut mistakes);
     if mistakes.is_empty() {
         Ok(())
     } else {
@@ -105,12 +108,12 @@ pub(super) fn server(config: &ServerConfig) -> Result<(), ConfigError> {
     }
 }
 
-pub(super) fn name(name: &str, mistakes: &mut Vec<Mistake>) {
+pub(super) fn check_name(name: &str, mistakes: &mut Vec<ConfigProblem>) {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     // Two underscores part a server from its tool.
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fine) || name.contains("__") {
         let shown: String = name.chars().take(80).collect();
-        mistakes.push(Mistake::new(
+        mistakes.push(ConfigProblem::new(
             format!("servers.{shown}"),
             format!("a name has 1 to {MAX_NAME} letters, digits, `-` and `_`, no two `_` in a row"),
         ));
@@ -118,35 +121,35 @@ pub(super) fn name(name: &str, mistakes: &mut Vec<Mistake>) {
 }
 
 /// A network address, or what is wrong with it.
-pub(super) fn address(server: &str, text: &str) -> Result<Url, ConfigError> {
+pub(super) fn parse_url(server: &str, text: &str) -> Result<Url, ServerConfigError> {
     Url::parse(text).map_err(|error| {
         let place = format!("servers.{server}.url");
-        vec![Mistake::new(place, format!("is no address: {error}"))].into()
+        vec![ConfigProblem::new(place, format!("is no address: {error}"))].into()
     })
 }
 
-fn scheme(http: &HttpConfig, known: &[&str], place: &str, mistakes: &mut Vec<Mistake>) {
+fn check_scheme(http: &HttpConfig, known: &[&str], place: &str, mistakes: &mut Vec<ConfigProblem>) {
     if !known.contains(&http.url.scheme()) {
-        mistakes.push(Mistake::new(
+        mistakes.push(ConfigProblem::new(
             place,
             format!("must begin with {}://", known.join(":// or ")),
         ));
     }
     if http.url.host_str().is_none() {
-        mistakes.push(Mistake::new(place, "has no host"));
+        mistakes.push(ConfigProblem::new(place, "has no host"));
     }
     if !http.url.username().is_empty() || http.url.password().is_some() {
-        mistakes.push(Mistake::new(
+        mistakes.push(ConfigProblem::new(
             place,
             "must hold no password; put it into `headers`",
         ));
     }
 }
 
-fn headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<Mistake>) {
+fn check_headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<ConfigProblem>) {
     use secrecy::ExposeSecret as _;
     /// What the transport says itself.
-    const OURS: &[&str] = &[
+    const RESERVED_HEADERS: &[&str] = &[
         "accept",
         "connection",
         "content-length",
@@ -161,18 +164,18 @@ fn headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<Mistake>) {
     ];
     for (name, value) in &http.headers {
         if http::HeaderName::try_from(name.as_str()).is_err() {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 place,
                 format!("{name:?} is no name of a header"),
             ));
-        } else if OURS.contains(&name.to_ascii_lowercase().as_str()) {
-            mistakes.push(Mistake::new(
+        } else if RESERVED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            mistakes.push(ConfigProblem::new(
                 place,
                 format!("{name:?} is set by the protocol"),
             ));
         }
         if http::HeaderValue::try_from(value.expose_secret()).is_err() {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 place,
                 format!("the value of {name:?} holds characters that a header can't"),
             ));
@@ -180,18 +183,22 @@ fn headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-fn limits(config: &ServerConfig, place: &impl Fn(&str) -> String, mistakes: &mut Vec<Mistake>) {
+fn check_limits(
+    config: &ServerConfig,
+    place: &impl Fn(&str) -> String,
+    mistakes: &mut Vec<ConfigProblem>,
+) {
     let limits = &config.limits;
     let mut least = |field: &str, fine: bool| {
         if !fine {
-            mistakes.push(Mistake::new(place(field), "must be more than 0"));
+            mistakes.push(ConfigProblem::new(place(field), "must be more than 0"));
         }
     };
-    least("connect_ms", !limits.connect.is_zero());
-    least("answer_ms", !limits.answer.is_zero());
-    least("longest_ms", !limits.longest.is_zero());
+    least("connect_ms", !limits.connect_timeout.is_zero());
+    least("answer_ms", !limits.response_timeout.is_zero());
+    least("longest_ms", !limits.total_timeout.is_zero());
     least("message_bytes", limits.message_bytes > 0);
-    least("at_once", limits.at_once > 0);
+    least("at_once", limits.max_concurrent > 0);
     least("per_minute", limits.per_minute != Some(0));
-    least("items", limits.items > 0);
+    least("items", limits.max_items > 0);
 }

@@ -1,9 +1,9 @@
 //! `${NAME}` in a configuration: a variable of ours, so that secrets need not be written down.
 
-use super::Mistake;
+use super::ConfigProblem;
 
 /// Where the values of variables come from.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// `text` with the variables in it put in: `${NAME}`, `${env:NAME}` (as VS Code and Cursor write
 /// it), `${NAME:-what to take without it}`. A variable that is not set is a mistake: an empty
@@ -11,8 +11,8 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub fn expand(
     text: &str,
     place: &str,
-    variables: Variables<'_>,
-    mistakes: &mut Vec<Mistake>,
+    variables: VariableLookup<'_>,
+    mistakes: &mut Vec<ConfigProblem>,
 ) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -31,7 +31,7 @@ pub fn expand(
         if is_name(name) {
             match variables(name).or_else(|| otherwise.map(str::to_owned)) {
                 Some(value) => out.push_str(&value),
-                None => mistakes.push(Mistake::new(
+                None => mistakes.push(ConfigProblem::new(
                     place,
                     format!(
                         "the variable {name} is not set; set it, or write ${{{name}:-}} for nothing"
@@ -58,7 +58,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn with(text: &str) -> (String, usize) {
+    fn expand_text(text: &str) -> (String, usize) {
         let variables = |name: &str| (name == "KEY").then(|| "secret".to_owned());
         let mut mistakes = Vec::new();
         let out = expand(text, "here", &variables, &mut mistakes);
@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn variables_are_put_in() {
         assert_eq!(
-            with("a ${KEY} b ${env:KEY}"),
+            expand_text("a ${KEY} b ${env:KEY}"),
             ("a secret b secret".to_owned(), 0)
         );
-        assert_eq!(with("${NONE:-x}${NONE:-}"), ("x".to_owned(), 0));
-        assert_eq!(with("Bearer ${NONE}"), ("Bearer ".to_owned(), 1));
+        assert_eq!(expand_text("${NONE:-x}${NONE:-}"), ("x".to_owned(), 0));
+        assert_eq!(expand_text("Bearer ${NONE}"), ("Bearer ".to_owned(), 1));
     }
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
             "${1}",
             "$}{",
         ] {
-            assert_eq!(with(text), (text.to_owned(), 0));
+            assert_eq!(expand_text(text), (text.to_owned(), 0));
         }
     }
 }

@@ -5,26 +5,30 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Mistake;
+use super::ConfigProblem;
 
 /// What is left of an entry, and where that is.
-pub(super) struct Fields<'a> {
-    place: String,
-    rest: Map<String, Value>,
-    mistakes: &'a mut Vec<Mistake>,
+pub(super) struct EntryFields<'a> {
+    path: String,
+    remaining: Map<String, Value>,
+    problems: &'a mut Vec<ConfigProblem>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> EntryFields<'a> {
     /// The fields of this object; nothing, if it is none.
-    pub(super) fn of(place: String, value: &Value, mistakes: &'a mut Vec<Mistake>) -> Option<Self> {
+    pub(super) fn from_value(
+        place: String,
+        value: &Value,
+        mistakes: &'a mut Vec<ConfigProblem>,
+    ) -> Option<Self> {
         let Value::Object(fields) = value else {
-            mistakes.push(Mistake::new(place, "must be an object with fields"));
+            mistakes.push(ConfigProblem::new(place, "must be an object with fields"));
             return None;
         };
         Some(Self {
-            place,
-            rest: fields.clone(),
-            mistakes,
+            path: place,
+            remaining: fields.clone(),
+            problems: mistakes,
         })
     }
 
@@ -37,21 +41,21 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of texts.
-    pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
+    pub(super) fn text_list(&mut self, name: &str) -> Vec<String> {
         let texts = self.read(&[name], "must be a list of texts", |value| match value {
-            Value::Array(items) => items.into_iter().map(plain).collect(),
+            Value::Array(items) => items.into_iter().map(scalar_text).collect(),
             _ => None,
         });
         texts.unwrap_or_default()
     }
 
     /// Texts by name; numbers and yes-or-no will do.
-    pub(super) fn table(&mut self, name: &str) -> BTreeMap<String, String> {
+    pub(super) fn text_map(&mut self, name: &str) -> BTreeMap<String, String> {
         let must = "must be an object whose fields are texts";
         let table = self.read(&[name], must, |value| match value {
             Value::Object(fields) => fields
                 .into_iter()
-                .map(|(name, value)| Some((name, plain(value)?)))
+                .map(|(name, value)| Some((name, scalar_text(value)?)))
                 .collect(),
             _ => None,
         });
@@ -71,24 +75,25 @@ impl<'a> Fields<'a> {
     }
 
     /// The entry in that field.
-    pub(super) fn nested(&mut self, name: &str) -> Option<Fields<'_>> {
+    pub(super) fn nested(&mut self, name: &str) -> Option<EntryFields<'_>> {
         let value = self
-            .rest
+            .remaining
             .shift_remove(name)
             .filter(|value| !value.is_null())?;
-        Fields::of(format!("{}.{name}", self.place), &value, self.mistakes)
+        EntryFields::from_value(format!("{}.{name}", self.path), &value, self.problems)
     }
 
     /// What nobody asked for.
-    pub(super) fn rest(self) -> Map<String, Value> {
-        self.rest
+    pub(super) fn into_remaining(self) -> Map<String, Value> {
+        self.remaining
     }
 
     /// The same, as mistakes.
-    pub(super) fn refuse_rest(self) {
-        for name in self.rest.keys() {
-            let place = format!("{}.{name}", self.place);
-            self.mistakes.push(Mistake::new(place, "is not known"));
+    pub(super) fn reject_remaining(self) {
+        for name in self.remaining.keys() {
+            let place = format!("{}.{name}", self.path);
+            self.problems
+                .push(ConfigProblem::new(place, "is not known"));
         }
     }
 
@@ -102,7 +107,7 @@ impl<'a> Fields<'a> {
         let mut found = None;
         for name in names {
             let value = self
-                .rest
+                .remaining
                 .shift_remove(*name)
                 .filter(|value| !value.is_null());
             found = found.or(value.map(|value| (*name, value)));
@@ -110,14 +115,14 @@ impl<'a> Fields<'a> {
         let (name, value) = found?;
         let read = read(value);
         if read.is_none() {
-            let place = format!("{}.{name}", self.place);
-            self.mistakes.push(Mistake::new(place, must));
+            let place = format!("{}.{name}", self.path);
+            self.problems.push(ConfigProblem::new(place, must));
         }
         read
     }
 }
 
-fn plain(value: Value) -> Option<String> {
+fn scalar_text(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),

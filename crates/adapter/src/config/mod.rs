@@ -10,9 +10,9 @@ mod expand;
 mod fields;
 mod read;
 
-pub use check::{ConfigError, Mistake};
-pub use expand::{Variables, expand};
-pub use read::{Listed, read_servers};
+pub use check::{ConfigProblem, ServerConfigError};
+pub use expand::{VariableLookup, expand};
+pub use read::{ConfiguredServer, read_servers};
 
 /// A server that can be used.
 #[derive(Debug, Clone)]
@@ -20,16 +20,16 @@ pub struct ServerConfig {
     /// Its name: letters, digits, `-` and `_`, at most 32.
     pub name: String,
     /// How it is reached.
-    pub reach: Reach,
+    pub transport: TransportConfig,
     /// Which era it is spoken to in.
-    pub speaks: Speaks,
+    pub protocol: ProtocolPreference,
     /// What it may take.
     pub limits: ServerLimits,
 }
 
 /// How a server is reached.
 #[derive(Debug, Clone)]
-pub enum Reach {
+pub enum TransportConfig {
     /// A program that is started and spoken to through its standard input and output.
     Stdio(StdioConfig),
     /// Streamable HTTP.
@@ -106,7 +106,7 @@ impl fmt::Debug for HttpConfig {
 
 /// Which era a server is spoken to in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Speaks {
+pub enum ProtocolPreference {
     /// The newest both know, found out when connecting.
     #[default]
     Auto,
@@ -120,31 +120,31 @@ pub enum Speaks {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerLimits {
     /// How long to wait for a connection, the handshake included.
-    pub connect: Duration,
+    pub connect_timeout: Duration,
     /// How long to wait for an answer; news of progress begins it anew.
-    pub answer: Duration,
+    pub response_timeout: Duration,
     /// How long to wait for an answer in all, whatever progress is told.
-    pub longest: Duration,
+    pub total_timeout: Duration,
     /// The largest message it may send.
     pub message_bytes: usize,
     /// Calls that may run at once; twice as many may wait, more are refused.
-    pub at_once: usize,
+    pub max_concurrent: usize,
     /// Calls a minute; more are refused, with the time to wait.
     pub per_minute: Option<u32>,
     /// Tools, resources or prompts that are taken from its lists.
-    pub items: usize,
+    pub max_items: usize,
 }
 
 impl Default for ServerLimits {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(30),
-            answer: Duration::from_mins(1),
-            longest: Duration::from_mins(30),
+            connect_timeout: Duration::from_secs(30),
+            response_timeout: Duration::from_mins(1),
+            total_timeout: Duration::from_mins(30),
             message_bytes: 16 * 1024 * 1024,
-            at_once: 32,
+            max_concurrent: 32,
             per_minute: None,
-            items: 2_000,
+            max_items: 2_000,
         }
     }
 }
@@ -156,9 +156,9 @@ impl ServerConfig {
         command: impl Into<String>,
         args: impl IntoIterator<Item = S>,
     ) -> Self {
-        Self::of(
+        Self::with_transport(
             name.into(),
-            Reach::Stdio(StdioConfig {
+            TransportConfig::Stdio(StdioConfig {
                 command: command.into(),
                 args: args.into_iter().map(Into::into).collect(),
                 env: BTreeMap::new(),
@@ -169,30 +169,30 @@ impl ServerConfig {
     }
 
     /// A server that speaks streamable HTTP at this address.
-    pub fn http(name: impl Into<String>, url: &str) -> Result<Self, ConfigError> {
+    pub fn http(name: impl Into<String>, url: &str) -> Result<Self, ServerConfigError> {
         let name = name.into();
-        let reach = check::address(&name, url).map(|url| {
-            Reach::Http(HttpConfig {
+        let reach = check::parse_url(&name, url).map(|url| {
+            TransportConfig::Http(HttpConfig {
                 url,
                 headers: BTreeMap::new(),
                 auth: None,
             })
         })?;
-        Ok(Self::of(name, reach))
+        Ok(Self::with_transport(name, reach))
     }
 
     /// The usual, reached that way.
-    pub fn of(name: String, reach: Reach) -> Self {
+    pub fn with_transport(name: String, transport: TransportConfig) -> Self {
         Self {
             name,
-            reach,
-            speaks: Speaks::default(),
+            transport,
+            protocol: ProtocolPreference::default(),
             limits: ServerLimits::default(),
         }
     }
 
     /// Names every mistake.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        check::server(self)
+    pub fn check(&self) -> Result<(), ServerConfigError> {
+        check::check_server(self)
     }
 }

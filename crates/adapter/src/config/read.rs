@@ -8,11 +8,11 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::{
-    AuthConfig, ConfigError, HttpConfig, Mistake, Reach, ServerConfig, ServerLimits, Speaks,
-    StdioConfig,
-    check::{self, address},
-    expand::{Variables, expand},
-    fields::Fields,
+    AuthConfig, ConfigProblem, HttpConfig, ProtocolPreference, ServerConfig, ServerConfigError,
+    ServerLimits, StdioConfig, TransportConfig,
+    check::{self, parse_url},
+    expand::{VariableLookup, expand},
+    fields::EntryFields,
 };
 
 /// The most servers that are read from one place.
@@ -20,17 +20,17 @@ const MAX_SERVERS: usize = 200;
 
 /// A server as it was written down, and what the gateway is to do with it.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct ConfiguredServer {
     /// The server.
     pub config: ServerConfig,
     /// Whether it is switched off.
     pub disabled: bool,
     /// Fields that are not the client's business: what is left for whoever uses the server.
-    pub more: Map<String, Value>,
+    pub extra_fields: Map<String, Value>,
 }
 
 /// An entry, with the fields of all who write them.
-struct Entry {
+struct RawServerEntry {
     kind: Option<String>,
     command: Option<String>,
     args: Vec<String>,
@@ -39,73 +39,73 @@ struct Entry {
     cwd: Option<String>,
     url: Option<String>,
     headers: BTreeMap<String, String>,
-    auth: Option<Auth>,
-    speaks: Option<String>,
+    auth: Option<RawAuth>,
+    protocol: Option<String>,
     disabled: bool,
     limits: ServerLimits,
-    more: Map<String, Value>,
+    extra_fields: Map<String, Value>,
 }
 
-struct Auth {
+struct RawAuth {
     client_id: Option<String>,
     client_secret: Option<String>,
     scopes: Vec<String>,
     issuer: Option<String>,
 }
 
-impl Entry {
-    fn read(mut fields: Fields<'_>) -> Self {
+impl RawServerEntry {
+    fn read(mut fields: EntryFields<'_>) -> Self {
         Self {
             kind: fields.text(&["type", "transport"]),
             command: fields.text(&["command"]),
-            args: fields.texts("args"),
-            env: fields.table("env"),
-            pass_env: fields.texts("pass_env"),
+            args: fields.text_list("args"),
+            env: fields.text_map("env"),
+            pass_env: fields.text_list("pass_env"),
             cwd: fields.text(&["cwd"]),
             url: fields.text(&["url", "serverUrl", "httpUrl"]),
-            headers: fields.table("headers"),
-            auth: fields.nested("auth").map(Auth::read),
-            speaks: fields.text(&["speaks"]),
+            headers: fields.text_map("headers"),
+            auth: fields.nested("auth").map(RawAuth::read),
+            protocol: fields.text(&["speaks"]),
             disabled: fields.flag("disabled") == Some(true)
                 || fields.flag("enabled") == Some(false),
-            limits: limits(&mut fields),
-            more: fields.rest(),
+            limits: read_limits(&mut fields),
+            extra_fields: fields.into_remaining(),
         }
     }
 }
 
-impl Auth {
-    fn read(mut fields: Fields<'_>) -> Self {
+impl RawAuth {
+    fn read(mut fields: EntryFields<'_>) -> Self {
         let auth = Self {
             client_id: fields.text(&["client_id"]),
             client_secret: fields.text(&["client_secret"]),
-            scopes: fields.texts("scopes"),
+            scopes: fields.text_list("scopes"),
             issuer: fields.text(&["issuer"]),
         };
-        fields.refuse_rest();
+        fields.reject_remaining();
         auth
     }
 }
 
-fn limits(fields: &mut Fields<'_>) -> ServerLimits {
+fn read_limits(fields: &mut EntryFields<'_>) -> ServerLimits {
     let mut limits = ServerLimits::default();
     let set = |limit: &mut Duration, ms: Option<u64>| {
         if let Some(ms) = ms {
             *limit = Duration::from_millis(ms);
         }
     };
-    set(&mut limits.connect, fields.number(&["connect_ms"]));
-    set(&mut limits.answer, fields.number(&["answer_ms"]));
+    set(&mut limits.connect_timeout, fields.number(&["connect_ms"]));
+    set(&mut limits.response_timeout, fields.number(&["answer_ms"]));
     // Some programs write seconds here, some milliseconds; nobody means less than a second.
     let seconds_too = |time| if time < 1_000 { time * 1_000 } else { time };
     let timeout = fields.number(&["timeout"]).map(seconds_too);
-    set(&mut limits.longest, timeout);
-    set(&mut limits.longest, fields.number(&["longest_ms"]));
+    set(&mut limits.total_timeout, timeout);
+    set(&mut limits.total_timeout, fields.number(&["longest_ms"]));
     let bytes = fields.number(&["message_bytes"]);
     limits.message_bytes = bytes.unwrap_or(limits.message_bytes);
-    limits.at_once = fields.number(&["at_once"]).unwrap_or(limits.at_once);
+    limits.max_concurrent = fields.number(&["at_once"]).unwrap_or(limits.max_concurrent);
     limits.per_minute = fields.number(&["per_minute"]).or(limits.per_minute);
-    limits.items = fields.number(&["items"]).unwrap_or(limits.items);
+    limits.max_items = fields.number(&["items"]).unwrap_or(limits.max_items);
     limits
 }
 
@@ -128,8 +128,8 @@ fn limits(fields: &mut Fields<'_>) -> ServerLimits {
 /// ```
 pub fn read_servers(
     servers: &Map<String, Value>,
-    variables: Variables<'_>,
-) -> Result<Vec<Listed>, ConfigError> {
+    variables: VariableLookup<'_>,
+) -> Result<Vec<ConfiguredServer>, ServerConfigError> {
     let mut mistakes = Vec::new();
     let mut listed = Vec::new();
     if servers.len() > MAX_SERVERS {
@@ -137,13 +137,13 @@ pub fn read_servers(
             "there are {} servers, more than {MAX_SERVERS}",
             servers.len()
         );
-        return Err(vec![Mistake::new("servers", what)].into());
+        return Err(vec![ConfigProblem::new("servers", what)].into());
     }
     for (name, value) in servers {
         let before = mistakes.len();
-        let fields = Fields::of(format!("servers.{name}"), value, &mut mistakes);
-        if let Some(entry) = fields.map(Entry::read) {
-            let server = server(name, entry, variables, &mut mistakes);
+        let fields = EntryFields::from_value(format!("servers.{name}"), value, &mut mistakes);
+        if let Some(entry) = fields.map(RawServerEntry::read) {
+            let server = read_server(name, entry, variables, &mut mistakes);
             listed.extend(server.filter(|_| mistakes.len() == before));
         }
     }
@@ -154,49 +154,49 @@ pub fn read_servers(
     }
 }
 
-fn server(
+fn read_server(
     name: &str,
-    entry: Entry,
-    variables: Variables<'_>,
-    mistakes: &mut Vec<Mistake>,
-) -> Option<Listed> {
-    let reach = reach(name, &entry, variables, mistakes);
-    let speaks = speaks(name, entry.speaks.as_deref(), mistakes);
+    entry: RawServerEntry,
+    variables: VariableLookup<'_>,
+    mistakes: &mut Vec<ConfigProblem>,
+) -> Option<ConfiguredServer> {
+    let reach = read_transport(name, &entry, variables, mistakes);
+    let speaks = read_protocol(name, entry.protocol.as_deref(), mistakes);
     let Some(reach) = reach else {
-        check::name(name, mistakes);
+        check::check_name(name, mistakes);
         return None;
     };
-    let mut config = ServerConfig::of(name.to_owned(), reach);
-    config.speaks = speaks;
+    let mut config = ServerConfig::with_transport(name.to_owned(), reach);
+    config.protocol = speaks;
     config.limits = entry.limits;
     if let Err(error) = config.check() {
-        mistakes.extend(error.mistakes);
+        mistakes.extend(error.problems);
     }
-    Some(Listed {
+    Some(ConfiguredServer {
         config,
         disabled: entry.disabled,
-        more: entry.more,
+        extra_fields: entry.extra_fields,
     })
 }
 
-fn reach(
+fn read_transport(
     name: &str,
-    entry: &Entry,
-    variables: Variables<'_>,
-    mistakes: &mut Vec<Mistake>,
-) -> Option<Reach> {
+    entry: &RawServerEntry,
+    variables: VariableLookup<'_>,
+    mistakes: &mut Vec<ConfigProblem>,
+) -> Option<TransportConfig> {
     let place = |field: &str| format!("servers.{name}.{field}");
     let (command, url) = (entry.command.as_deref(), entry.url.as_deref());
     let kind = match (entry.kind.as_deref(), command, url) {
         (_, Some(_), Some(_)) => {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 format!("servers.{name}"),
                 "has both `command` and `url`; a server has one of them",
             ));
             return None;
         }
         (_, None, None) => {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 format!("servers.{name}"),
                 "needs `command` (a program to start) or `url` (a server to reach)",
             ));
@@ -208,18 +208,20 @@ fn reach(
         (None, None, Some(_)) => "http",
     };
     match (kind, command, url) {
-        ("stdio", Some(command), _) => Some(Reach::Stdio(stdio(
+        ("stdio", Some(command), _) => Some(TransportConfig::Stdio(read_stdio(
             name, command, entry, variables, mistakes,
         ))),
         ("http" | "streamable-http" | "streamable_http" | "streamableHttp", _, Some(url)) => {
-            network(name, url, entry, variables, mistakes).map(Reach::Http)
+            read_http(name, url, entry, variables, mistakes).map(TransportConfig::Http)
         }
-        ("sse", _, Some(url)) => network(name, url, entry, variables, mistakes).map(Reach::Sse),
+        ("sse", _, Some(url)) => {
+            read_http(name, url, entry, variables, mistakes).map(TransportConfig::Sse)
+        }
         ("websocket" | "ws", _, Some(url)) => {
-            network(name, url, entry, variables, mistakes).map(Reach::WebSocket)
+            read_http(name, url, entry, variables, mistakes).map(TransportConfig::WebSocket)
         }
         ("stdio", None, _) => {
-            mistakes.push(Mistake::new(place("command"), "is missing"));
+            mistakes.push(ConfigProblem::new(place("command"), "is missing"));
             None
         }
         (
@@ -228,11 +230,11 @@ fn reach(
             _,
             None,
         ) => {
-            mistakes.push(Mistake::new(place("url"), "is missing"));
+            mistakes.push(ConfigProblem::new(place("url"), "is missing"));
             None
         }
         (other, ..) => {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 place("type"),
                 format!("{other:?} is unknown; use stdio, http, sse or websocket"),
             ));
@@ -241,12 +243,12 @@ fn reach(
     }
 }
 
-fn stdio(
+fn read_stdio(
     name: &str,
     command: &str,
-    entry: &Entry,
-    variables: Variables<'_>,
-    mistakes: &mut Vec<Mistake>,
+    entry: &RawServerEntry,
+    variables: VariableLookup<'_>,
+    mistakes: &mut Vec<ConfigProblem>,
 ) -> StdioConfig {
     let place = |field: &str| format!("servers.{name}.{field}");
     let mut put = |text: &str, field: &str| expand(text, &place(field), variables, mistakes);
@@ -264,12 +266,12 @@ fn stdio(
     }
 }
 
-fn network(
+fn read_http(
     name: &str,
     url: &str,
-    entry: &Entry,
-    variables: Variables<'_>,
-    mistakes: &mut Vec<Mistake>,
+    entry: &RawServerEntry,
+    variables: VariableLookup<'_>,
+    mistakes: &mut Vec<ConfigProblem>,
 ) -> Option<HttpConfig> {
     let place = |field: &str| format!("servers.{name}.{field}");
     let mut put = |text: &str, field: &str| expand(text, &place(field), variables, mistakes);
@@ -286,26 +288,30 @@ fn network(
         scopes: auth.scopes.clone(),
         issuer: auth.issuer.as_deref().map(|issuer| put(issuer, "auth")),
     });
-    match address(name, &url) {
+    match parse_url(name, &url) {
         Ok(url) => Some(HttpConfig { url, headers, auth }),
         Err(error) => {
-            mistakes.extend(error.mistakes);
+            mistakes.extend(error.problems);
             None
         }
     }
 }
 
-fn speaks(name: &str, said: Option<&str>, mistakes: &mut Vec<Mistake>) -> Speaks {
+fn read_protocol(
+    name: &str,
+    said: Option<&str>,
+    mistakes: &mut Vec<ConfigProblem>,
+) -> ProtocolPreference {
     match said {
-        None | Some("auto") => Speaks::Auto,
-        Some("handshake" | "legacy") => Speaks::Handshake,
-        Some("stateless" | "modern") => Speaks::Stateless,
+        None | Some("auto") => ProtocolPreference::Auto,
+        Some("handshake" | "legacy") => ProtocolPreference::Handshake,
+        Some("stateless" | "modern") => ProtocolPreference::Stateless,
         Some(other) => {
-            mistakes.push(Mistake::new(
+            mistakes.push(ConfigProblem::new(
                 format!("servers.{name}.speaks"),
                 format!("{other:?} is unknown; use auto, handshake or stateless"),
             ));
-            Speaks::Auto
+            ProtocolPreference::Auto
         }
     }
 }

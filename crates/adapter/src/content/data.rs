@@ -6,7 +6,7 @@ use base64::{
 };
 
 /// The most bytes that are decoded at once.
-pub const MOST_BYTES: usize = 64 << 20;
+pub const MAX_DECODED_BYTES: usize = 64 << 20;
 
 /// Why data could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,39 +16,39 @@ pub enum DataError {
     NotBase64(String),
     /// It is too large.
     #[error(
-        "the data is about {0} bytes, more than the {MOST_BYTES} that are decoded at once; read it in parts"
+        "the data is about {0} bytes, more than the {MAX_DECODED_BYTES} that are decoded at once; read it in parts"
     )]
     TooLarge(usize),
 }
 
 const LENIENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 /// How many bytes the data holds, by its length.
-pub(super) const fn size(base64: &str) -> usize {
+pub(super) const fn decoded_size(base64: &str) -> usize {
     base64.len() / 4 * 3
 }
 
 /// The bytes. Line breaks, missing padding and the alphabet for addresses are all met.
-pub(super) fn decoded(base64: &str) -> Result<Vec<u8>, DataError> {
-    if size(base64) > MOST_BYTES {
-        return Err(DataError::TooLarge(size(base64)));
+pub(super) fn decode_base64(base64: &str) -> Result<Vec<u8>, DataError> {
+    if decoded_size(base64) > MAX_DECODED_BYTES {
+        return Err(DataError::TooLarge(decoded_size(base64)));
     }
     let tidy: Vec<u8> = base64
         .bytes()
         .filter(|it| !it.is_ascii_whitespace())
         .collect();
     let url_safe = tidy.iter().any(|it| *it == b'-' || *it == b'_');
-    let engine = if url_safe { URL_SAFE } else { PLAIN };
+    let engine = if url_safe { URL_SAFE } else { STANDARD };
     engine
         .decode(tidy)
         .map_err(|error| DataError::NotBase64(error.to_string()))
 }
 
 /// A size for people.
-pub(super) fn spoken(bytes: usize) -> String {
+pub(super) fn format_size(bytes: usize) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{} KB", (bytes + 512) / 1024),

@@ -10,7 +10,7 @@ mod part;
 mod prompt;
 mod result;
 
-pub use data::{DataError, MOST_BYTES};
-pub use part::{Body, Contents, Link, Media, Part, Resource};
-pub use prompt::PromptMessage;
-pub use result::ToolResult;
+pub use data::{DataError, MAX_DECODED_BYTES};
+pub use part::{ContentPart, EmbeddedContents, EmbeddedResource, Media, PartKind, ResourceLink};
+pub use prompt::McpPromptMessage;
+pub use result::McpToolResult;

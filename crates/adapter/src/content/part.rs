@@ -7,9 +7,9 @@ use super::data::{self, DataError};
 
 /// A piece of what a tool, a prompt or a resource gave.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct ContentPart {
     /// What it is.
-    pub body: Body,
+    pub kind: PartKind,
     /// The block's other fields: annotations, `_meta` and unknown ones.
     pub extra: Map<String, Value>,
     /// The order of the block's fields, so that it is written as it was read.
@@ -18,7 +18,7 @@ pub struct Part {
 
 /// What a part is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Body {
+pub enum PartKind {
     /// Words.
     Text(String),
     /// A picture.
@@ -26,9 +26,9 @@ pub enum Body {
     /// A sound.
     Audio(Media),
     /// A resource with its contents.
-    Resource(Resource),
+    Resource(EmbeddedResource),
     /// A resource told by its address.
-    Link(Link),
+    Link(ResourceLink),
     /// Something unknown or malformed, as it came.
     Opaque(Value),
 }
@@ -44,13 +44,13 @@ pub struct Media {
 
 /// A resource with its contents.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resource {
+pub struct EmbeddedResource {
     /// Its address.
     pub uri: String,
     /// Its media type, if told.
     pub mime: Option<String>,
     /// What it holds.
-    pub contents: Contents,
+    pub contents: EmbeddedContents,
     /// Its other fields.
     pub extra: Map<String, Value>,
     order: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Resource {
 
 /// What a resource holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Contents {
+pub enum EmbeddedContents {
     /// Words.
     Text(String),
     /// Data in base64.
@@ -67,7 +67,7 @@ pub enum Contents {
 
 /// A resource told by its address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Link {
+pub struct ResourceLink {
     /// Its address.
     pub uri: String,
     /// Its name.
@@ -83,26 +83,26 @@ pub struct Link {
 }
 
 impl Media {
-    /// The bytes, up to [`MOST_BYTES`](super::MOST_BYTES).
-    pub fn decoded(&self) -> Result<Vec<u8>, DataError> {
-        data::decoded(&self.data)
+    /// The bytes, up to [`MAX_DECODED_BYTES`](super::MOST_BYTES).
+    pub fn decode(&self) -> Result<Vec<u8>, DataError> {
+        data::decode_base64(&self.data)
     }
 }
 
-impl Resource {
+impl EmbeddedResource {
     /// The bytes: decoded if they are data, as they are if they are words.
-    pub fn decoded(&self) -> Result<Vec<u8>, DataError> {
+    pub fn decode(&self) -> Result<Vec<u8>, DataError> {
         match &self.contents {
-            Contents::Text(text) => Ok(text.as_bytes().to_vec()),
-            Contents::Blob(blob) => data::decoded(blob),
+            EmbeddedContents::Text(text) => Ok(text.as_bytes().to_vec()),
+            EmbeddedContents::Blob(blob) => data::decode_base64(blob),
         }
     }
 }
 
-impl From<Body> for Part {
-    fn from(body: Body) -> Self {
+impl From<PartKind> for ContentPart {
+    fn from(body: PartKind) -> Self {
         Self {
-            body,
+            kind: body,
             extra: Map::new(),
             order: Vec::new(),
         }
@@ -110,12 +110,12 @@ impl From<Body> for Part {
 }
 
 /// Takes typed fields out of a block; it must hold each once, with the right type.
-struct Block {
+struct BlockReader {
     fields: Map<String, Value>,
     order: Vec<String>,
 }
 
-impl Block {
+impl BlockReader {
     fn new(fields: &Map<String, Value>) -> Self {
         Self {
             order: fields.keys().cloned().collect(),
@@ -141,29 +141,29 @@ impl Block {
     }
 }
 
-impl Part {
+impl ContentPart {
     /// Words alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Body::Text(text.into()).into()
+        PartKind::Text(text.into()).into()
     }
 
     /// Reads one block. It never fails: an unknown or malformed one is kept as it is.
     pub fn from_value(block: &Value) -> Self {
-        let typed = block.as_object().and_then(Self::typed);
-        typed.unwrap_or_else(|| Body::Opaque(block.clone()).into())
+        let typed = block.as_object().and_then(Self::parse_block);
+        typed.unwrap_or_else(|| PartKind::Opaque(block.clone()).into())
     }
 
-    fn typed(fields: &Map<String, Value>) -> Option<Self> {
-        let mut block = Block::new(fields);
+    fn parse_block(fields: &Map<String, Value>) -> Option<Self> {
+        let mut block = BlockReader::new(fields);
         let body = match block.text("type")?.as_str() {
-            "text" => Body::Text(block.text("text")?),
-            "image" => Body::Image(media(&mut block)?),
-            "audio" => Body::Audio(media(&mut block)?),
+            "text" => PartKind::Text(block.text("text")?),
+            "image" => PartKind::Image(read_media(&mut block)?),
+            "audio" => PartKind::Audio(read_media(&mut block)?),
             "resource" => match block.fields.shift_remove("resource")? {
-                Value::Object(inner) => Body::Resource(Resource::read(&inner)?),
+                Value::Object(inner) => PartKind::Resource(EmbeddedResource::read(&inner)?),
                 _ => return None,
             },
-            "resource_link" => Body::Link(Link {
+            "resource_link" => PartKind::Link(ResourceLink {
                 uri: block.text("uri")?,
                 name: block.text("name")?,
                 title: block.text("title"),
@@ -174,7 +174,7 @@ impl Part {
             _ => return None,
         };
         Some(Self {
-            body,
+            kind: body,
             extra: block.fields,
             order: block.order,
         })
@@ -186,25 +186,25 @@ impl Part {
         let mut put = |key: &str, value: Value| {
             known.insert(key.to_owned(), value);
         };
-        match &self.body {
-            Body::Opaque(block) => return block.clone(),
-            Body::Text(text) => {
+        match &self.kind {
+            PartKind::Opaque(block) => return block.clone(),
+            PartKind::Text(text) => {
                 put("type", "text".into());
                 put("text", text.as_str().into());
             }
-            Body::Image(media) | Body::Audio(media) => {
-                let image = matches!(self.body, Body::Image(_));
+            PartKind::Image(media) | PartKind::Audio(media) => {
+                let image = matches!(self.kind, PartKind::Image(_));
                 put("type", if image { "image" } else { "audio" }.into());
                 put("data", media.data.as_str().into());
                 put("mimeType", media.mime.as_str().into());
             }
-            Body::Resource(resource) => {
+            PartKind::Resource(resource) => {
                 put("type", "resource".into());
                 put("resource", resource.write());
             }
-            Body::Link(link) => link.write(&mut put),
+            PartKind::Link(link) => link.write(&mut put),
         }
-        in_order(known, &self.extra, &self.order)
+        merge_in_order(known, &self.extra, &self.order)
     }
 
     /// The block's annotations, if it has any.
@@ -218,16 +218,16 @@ impl Part {
     }
 }
 
-fn media(block: &mut Block) -> Option<Media> {
+fn read_media(block: &mut BlockReader) -> Option<Media> {
     Some(Media {
         data: block.text("data")?,
         mime: block.text("mimeType")?,
     })
 }
 
-impl Resource {
+impl EmbeddedResource {
     /// A resource with no more than an address, a type and what it holds.
-    pub fn new(uri: impl Into<String>, mime: Option<String>, contents: Contents) -> Self {
+    pub fn new(uri: impl Into<String>, mime: Option<String>, contents: EmbeddedContents) -> Self {
         Self {
             uri: uri.into(),
             mime,
@@ -239,11 +239,11 @@ impl Resource {
 
     /// Reads the inside of a resource block, or one of the contents of `resources/read`.
     pub fn read(fields: &Map<String, Value>) -> Option<Self> {
-        let mut block = Block::new(fields);
+        let mut block = BlockReader::new(fields);
         let uri = block.text("uri")?;
         let contents = match block.text("text") {
-            Some(text) => Contents::Text(text),
-            None => Contents::Blob(block.text("blob")?),
+            Some(text) => EmbeddedContents::Text(text),
+            None => EmbeddedContents::Blob(block.text("blob")?),
         };
         Some(Self {
             uri,
@@ -262,15 +262,15 @@ impl Resource {
             known.insert("mimeType".to_owned(), mime.as_str().into());
         }
         let (key, held) = match &self.contents {
-            Contents::Text(text) => ("text", text),
-            Contents::Blob(blob) => ("blob", blob),
+            EmbeddedContents::Text(text) => ("text", text),
+            EmbeddedContents::Blob(blob) => ("blob", blob),
         };
         known.insert(key.to_owned(), held.as_str().into());
-        in_order(known, &self.extra, &self.order)
+        merge_in_order(known, &self.extra, &self.order)
     }
 }
 
-impl Link {
+impl ResourceLink {
     fn write(&self, put: &mut impl FnMut(&str, Value)) {
         put("type", "resource_link".into());
         put("uri", self.uri.as_str().into());
@@ -291,7 +291,7 @@ impl Link {
 }
 
 /// Known and other fields as one object, in the order they were read; new ones at the end.
-pub(super) fn in_order(
+pub(super) fn merge_in_order(
     mut known: Map<String, Value>,
     extra: &Map<String, Value>,
     order: &[String],

@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value};
 
-use super::part::{Body, Part, in_order};
+use super::part::{ContentPart, PartKind, merge_in_order};
 
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PromptMessage {
+pub struct McpPromptMessage {
     /// Who says it: `user` or `assistant`; empty if it was malformed.
     pub role: String,
     /// What is said.
-    pub part: Part,
+    pub part: ContentPart,
     /// The message's other fields.
     pub extra: Map<String, Value>,
     order: Vec<String>,
 }
 
-impl PromptMessage {
+impl McpPromptMessage {
     /// Reads one message. It never fails: a malformed one is one opaque part without a role.
     pub fn from_value(message: &Value) -> Self {
         let read = message.as_object().and_then(|fields| {
@@ -27,7 +27,7 @@ impl PromptMessage {
             let content = extra.shift_remove("content")?;
             Some(Self {
                 role,
-                part: Part::from_value(&content),
+                part: ContentPart::from_value(&content),
                 extra,
                 order: fields.keys().cloned().collect(),
             })
@@ -35,7 +35,7 @@ impl PromptMessage {
         read.filter(|it| !it.role.is_empty())
             .unwrap_or_else(|| Self {
                 role: String::new(),
-                part: Body::Opaque(message.clone()).into(),
+                part: PartKind::Opaque(message.clone()).into(),
                 extra: Map::new(),
                 order: Vec::new(),
             })
@@ -49,11 +49,11 @@ impl PromptMessage {
         let mut known = Map::new();
         known.insert("role".to_owned(), Value::String(self.role.clone()));
         known.insert("content".to_owned(), self.part.to_value());
-        in_order(known, &self.extra, &self.order)
+        merge_in_order(known, &self.extra, &self.order)
     }
 
     /// The messages of a `prompts/get` result; none if it has none.
-    pub fn all_of(result: &Value) -> Vec<Self> {
+    pub fn from_result(result: &Value) -> Vec<Self> {
         let messages = result.get("messages").and_then(Value::as_array);
         messages
             .map(|all| all.iter().map(Self::from_value).collect())
@@ -62,15 +62,15 @@ impl PromptMessage {
 
     /// The message as `OpenAI`'s chat takes it.
     pub fn to_openai(&self) -> Value {
-        self.with(&self.part.to_openai())
+        self.to_model_message(&self.part.to_openai())
     }
 
     /// The message as Anthropic takes it.
     pub fn to_anthropic(&self) -> Value {
-        self.with(&self.part.to_anthropic())
+        self.to_model_message(&self.part.to_anthropic())
     }
 
-    fn with(&self, content: &Value) -> Value {
+    fn to_model_message(&self, content: &Value) -> Value {
         // Models know two speakers; what is no assistant asks.
         let role = match self.role.as_str() {
             "assistant" => "assistant",

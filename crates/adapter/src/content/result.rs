@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 use super::{
     data,
-    part::{Body, Contents, Part, in_order},
+    part::{ContentPart, EmbeddedContents, PartKind, merge_in_order},
 };
 
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ToolResult {
+pub struct McpToolResult {
     /// Its parts, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ContentPart>,
     /// The answer as data, if the tool gives it.
     pub structured: Option<Value>,
     /// Whether the tool says that it failed.
@@ -23,12 +23,12 @@ pub struct ToolResult {
     /// The order of its fields; none if it was not read but made.
     order: Option<Vec<String>>,
     /// The whole, if it was no object at all.
-    whole: Option<Value>,
+    raw: Option<Value>,
 }
 
-impl ToolResult {
+impl McpToolResult {
     /// An answer of these parts.
-    pub fn new(parts: Vec<Part>) -> Self {
+    pub fn new(parts: Vec<ContentPart>) -> Self {
         Self {
             parts,
             ..Self::default()
@@ -40,8 +40,8 @@ impl ToolResult {
     pub fn from_value(result: &Value) -> Self {
         let Value::Object(fields) = result else {
             return Self {
-                parts: vec![Body::Opaque(result.clone()).into()],
-                whole: Some(result.clone()),
+                parts: vec![PartKind::Opaque(result.clone()).into()],
+                raw: Some(result.clone()),
                 ..Self::default()
             };
         };
@@ -52,7 +52,7 @@ impl ToolResult {
         for (key, value) in fields {
             match (key.as_str(), value) {
                 ("content", Value::Array(blocks)) => {
-                    out.parts = blocks.iter().map(Part::from_value).collect();
+                    out.parts = blocks.iter().map(ContentPart::from_value).collect();
                 }
                 ("structuredContent", value) => out.structured = Some(value.clone()),
                 ("isError", Value::Bool(failed)) => out.is_error = *failed,
@@ -67,7 +67,7 @@ impl ToolResult {
 
     /// The result as the protocol writes it: the very one that was read, if it was read.
     pub fn to_value(&self) -> Value {
-        if let Some(whole) = &self.whole {
+        if let Some(whole) = &self.raw {
             return whole.clone();
         }
         let order = self.order.as_deref().unwrap_or_default();
@@ -75,7 +75,7 @@ impl ToolResult {
         let read = |key: &str| order.iter().any(|it| it == key) && !self.extra.contains_key(key);
         let mut known = Map::new();
         if self.order.is_none() || !self.parts.is_empty() || read("content") {
-            let blocks = self.parts.iter().map(Part::to_value).collect();
+            let blocks = self.parts.iter().map(ContentPart::to_value).collect();
             known.insert("content".to_owned(), blocks);
         }
         if let Some(value) = &self.structured {
@@ -87,7 +87,7 @@ impl ToolResult {
         if let Some(meta) = &self.meta {
             known.insert("_meta".to_owned(), Value::Object(meta.clone()));
         }
-        in_order(known, &self.extra, order)
+        merge_in_order(known, &self.extra, order)
     }
 
     /// All words, a line apart, with everything else told in a short line. Without parts it is
@@ -98,7 +98,7 @@ impl ToolResult {
         {
             return value.to_string();
         }
-        let lines: Vec<String> = self.parts.iter().map(Part::told).collect();
+        let lines: Vec<String> = self.parts.iter().map(ContentPart::to_text).collect();
         lines.join("\n")
     }
 
@@ -106,8 +106,8 @@ impl ToolResult {
     pub fn single_text(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [
-                Part {
-                    body: Body::Text(text),
+                ContentPart {
+                    kind: PartKind::Text(text),
                     ..
                 },
             ] => Some(text),
@@ -116,42 +116,46 @@ impl ToolResult {
     }
 }
 
-impl Part {
+impl ContentPart {
     /// The part in words: its text, or a short line that tells what it is.
-    pub fn told(&self) -> String {
-        match &self.body {
-            Body::Text(text) => text.clone(),
-            Body::Image(it) => media("image", &it.mime, &it.data),
-            Body::Audio(it) => media("audio", &it.mime, &it.data),
-            Body::Resource(it) => match &it.contents {
-                Contents::Text(text) => text.clone(),
-                Contents::Blob(blob) => {
+    pub fn to_text(&self) -> String {
+        match &self.kind {
+            PartKind::Text(text) => text.clone(),
+            PartKind::Image(it) => media_summary("image", &it.mime, &it.data),
+            PartKind::Audio(it) => media_summary("audio", &it.mime, &it.data),
+            PartKind::Resource(it) => match &it.contents {
+                EmbeddedContents::Text(text) => text.clone(),
+                EmbeddedContents::Blob(blob) => {
                     let mime = it.mime.as_deref().unwrap_or("data");
-                    let size = data::spoken(data::size(blob));
-                    format!("[resource {} {}, {size}]", short(&it.uri), short(mime))
+                    let size = data::format_size(data::decoded_size(blob));
+                    format!(
+                        "[resource {} {}, {size}]",
+                        truncate_line(&it.uri),
+                        truncate_line(mime)
+                    )
                 }
             },
-            Body::Link(it) => {
+            PartKind::Link(it) => {
                 let mut line = format!(
                     "[link {}: {}",
-                    short(link_name(&it.name, it.title.as_deref())),
-                    short(&it.uri)
+                    truncate_line(link_name(&it.name, it.title.as_deref())),
+                    truncate_line(&it.uri)
                 );
                 if let Some(mime) = &it.mime {
-                    line = format!("{line}, {}", short(mime));
+                    line = format!("{line}, {}", truncate_line(mime));
                 }
                 if let Some(size) = it.size {
                     let size = usize::try_from(size).unwrap_or(usize::MAX);
-                    line = format!("{line}, {}", data::spoken(size));
+                    line = format!("{line}, {}", data::format_size(size));
                 }
                 line + "]"
             }
-            Body::Opaque(value) => {
+            PartKind::Opaque(value) => {
                 let kind = value
                     .get("type")
                     .and_then(Value::as_str)
                     .unwrap_or("content");
-                format!("[unknown {}]", short(kind))
+                format!("[unknown {}]", truncate_line(kind))
             }
         }
     }
@@ -161,16 +165,16 @@ fn link_name<'a>(name: &'a str, title: Option<&'a str>) -> &'a str {
     title.unwrap_or(name)
 }
 
-fn media(kind: &str, mime: &str, base64: &str) -> String {
+fn media_summary(kind: &str, mime: &str, base64: &str) -> String {
     format!(
         "[{kind} {}, {}]",
-        short(mime),
-        data::spoken(data::size(base64))
+        truncate_line(mime),
+        data::format_size(data::decoded_size(base64))
     )
 }
 
 /// What a server calls things goes into one line, so it is kept to one short line.
-fn short(text: &str) -> String {
+fn truncate_line(text: &str) -> String {
     let clean = text
         .chars()
         .map(|it| if it.is_control() { ' ' } else { it });

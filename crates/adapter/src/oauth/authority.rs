@@ -8,28 +8,28 @@ use rmcp::transport::auth::{
 use secrecy::{ExposeSecret as _, SecretString};
 use url::{Host, Url};
 
-use super::{OAuthOptions, browser::Browser, fault, keep::KnownClient};
+use super::{OAuthClientOptions, browser::Browser, fault, keep::RegisteredClient};
 use crate::transport::TransportError;
 
 /// What we are called where clients are registered.
-const NAME: &str = "deliberate";
+const CLIENT_NAME: &str = "deliberate";
 
 /// The scope that makes some give tokens that can be renewed.
-const OFFLINE: &str = "offline_access";
+const OFFLINE_ACCESS: &str = "offline_access";
 
 /// Who gives tokens.
-pub(super) struct Authority {
+pub(super) struct AuthorizationServer {
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
-    tokens: InMemoryCredentialStore,
+    credential_store: InMemoryCredentialStore,
 }
 
-impl Authority {
+impl AuthorizationServer {
     /// Finds out who it is, from what the server said when it refused us, or by asking it.
-    pub(super) async fn find(server: &Url, said: Option<&str>) -> Result<Self, TransportError> {
+    pub(super) async fn discover(server: &Url, said: Option<&str>) -> Result<Self, TransportError> {
         // An error means that a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let failed = |error: AuthError| fault::of(&error, &[]);
+        let failed = |error: AuthError| fault::from_auth_error(&error, &[]);
         let manager = AuthorizationManager::new(server.as_str()).await;
         let mut manager = manager.map_err(failed)?;
         let found = manager.resolve_metadata_from_challenge(said).await;
@@ -41,7 +41,7 @@ impl Authority {
         Ok(Self {
             manager,
             metadata,
-            tokens,
+            credential_store: tokens,
         })
     }
 
@@ -50,7 +50,7 @@ impl Authority {
     }
 
     /// What to ask for at first: what is configured, or what the server says it needs.
-    pub(super) async fn first_scopes(&self, configured: &[String]) -> Vec<String> {
+    pub(super) async fn initial_scopes(&self, configured: &[String]) -> Vec<String> {
         if configured.is_empty() {
             return self.manager.select_initial_scopes(&[]).await;
         }
@@ -58,25 +58,25 @@ impl Authority {
     }
 
     /// With the scope that makes tokens last, if there is one and anything is asked for at all.
-    pub(super) fn with_offline(&self, mut scopes: Vec<String>) -> Vec<String> {
+    pub(super) fn with_offline_access(&self, mut scopes: Vec<String>) -> Vec<String> {
         let known = self.metadata.scopes_supported.as_deref();
-        let is_known = known.is_some_and(|known| known.iter().any(|scope| scope == OFFLINE));
-        if is_known && !scopes.is_empty() && !scopes.iter().any(|scope| scope == OFFLINE) {
-            scopes.push(OFFLINE.to_owned());
+        let is_known = known.is_some_and(|known| known.iter().any(|scope| scope == OFFLINE_ACCESS));
+        if is_known && !scopes.is_empty() && !scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
+            scopes.push(OFFLINE_ACCESS.to_owned());
         }
         scopes
     }
 
     /// Who we are here: as configured, as before, by our document, or newly registered.
-    pub(super) async fn client(
+    pub(super) async fn resolve_client(
         &mut self,
-        options: &OAuthOptions,
-        before: Option<&KnownClient>,
+        options: &OAuthClientOptions,
+        before: Option<&RegisteredClient>,
         redirect: &str,
         scopes: &[String],
-    ) -> Result<KnownClient, AuthError> {
+    ) -> Result<RegisteredClient, AuthError> {
         let auth = &options.auth;
-        let known = |id: String, secret: Option<String>| KnownClient {
+        let known = |id: String, secret: Option<String>| RegisteredClient {
             id,
             secret,
             redirect: Some(redirect.to_owned()),
@@ -86,40 +86,48 @@ impl Authority {
             let secret = secret.map(|secret| secret.expose_secret().to_owned());
             return Ok(known(id.clone(), secret));
         }
-        if let Some(document) = options.client_metadata.as_ref().filter(|_| self.reads()) {
+        if let Some(document) = options
+            .client_metadata
+            .as_ref()
+            .filter(|_| self.supports_client_metadata())
+        {
             return Ok(known(document.to_string(), None));
         }
         if let Some(before) = before.filter(|it| it.redirect.as_deref() == Some(redirect)) {
             return Ok(before.clone());
         }
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-        let client = self.manager.register_client(NAME, redirect, &scopes).await;
+        let client = self
+            .manager
+            .register_client(CLIENT_NAME, redirect, &scopes)
+            .await;
         client.map(|client| known(client.client_id, client.client_secret))
     }
 
     /// Whether it reads documents about clients.
-    fn reads(&self) -> bool {
+    fn supports_client_metadata(&self) -> bool {
         let field = "client_id_metadata_document_supported";
         let reads = self.metadata.additional_fields.get(field);
         reads.and_then(serde_json::Value::as_bool).unwrap_or(false)
     }
 
     /// A token that someone agrees to.
-    pub(super) async fn by_agreement(
+    pub(super) async fn authorization_code_grant(
         &mut self,
         browser: &dyn Browser,
-        client: &KnownClient,
+        client: &RegisteredClient,
         scopes: &[String],
     ) -> Result<StoredCredentials, TransportError> {
-        let secrets = secrets(client);
-        let failed = |error: AuthError| fault::of(&error, &secrets);
-        self.be(client, "").map_err(failed)?;
+        let secrets = client_secrets(client);
+        let failed = |error: AuthError| fault::from_auth_error(&error, &secrets);
+        self.configure_client(client, "").map_err(failed)?;
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let address = self.manager.get_authorization_url(&scopes).await;
         let address = address.map_err(failed)?;
         let address = Url::parse(&address).map_err(|error| failed(error.into()))?;
         let back = browser.authorize(&address).await;
-        let back = back.map_err(|error| fault::refused(format!("logging in failed: {error}")))?;
+        let back =
+            back.map_err(|error| fault::login_refused(format!("logging in failed: {error}")))?;
         if let Some((_, error)) = back.query_pairs().find(|(name, _)| name == "error") {
             return Err(failed(AuthError::AuthorizationFailed(error.into_owned())));
         }
@@ -129,21 +137,21 @@ impl Authority {
             .exchange_code_for_token_with_issuer(&said.code, &said.csrf_token, issuer)
             .await
             .map_err(failed)?;
-        self.given().await
+        self.received_credentials().await
     }
 
     /// A token for our secret.
-    pub(super) async fn by_secret(
+    pub(super) async fn client_credentials_grant(
         &mut self,
         server: &Url,
-        client: &KnownClient,
+        client: &RegisteredClient,
         scopes: &[String],
     ) -> Result<StoredCredentials, TransportError> {
-        let failed = |error: AuthError| fault::of(&error, &secrets(client));
+        let failed = |error: AuthError| fault::from_auth_error(&error, &client_secrets(client));
         let mut resource = server.clone();
         resource.set_fragment(None);
         // Our secret outlives every token; none has to be renewed.
-        let scopes = scopes.iter().filter(|scope| *scope != OFFLINE);
+        let scopes = scopes.iter().filter(|scope| *scope != OFFLINE_ACCESS);
         let config = ClientCredentialsConfig::ClientSecret {
             client_id: client.id.clone(),
             client_secret: client.secret.clone().unwrap_or_default(),
@@ -156,26 +164,30 @@ impl Authority {
         (manager.configure_client_credentials(&config)).map_err(failed)?;
         let given = manager.exchange_client_credentials(&config).await;
         given.map_err(failed)?;
-        self.given().await
+        self.received_credentials().await
     }
 
     /// A new token for an old one; none if the old one is no longer good for that.
-    pub(super) async fn by_renewal(
+    pub(super) async fn refresh_token_grant(
         &mut self,
         server: &Url,
-        client: &KnownClient,
+        client: &RegisteredClient,
         old: StoredCredentials,
     ) -> Result<Option<StoredCredentials>, AuthError> {
-        self.be(client, server.as_str())?;
-        self.tokens.save(old).await?;
+        self.configure_client(client, server.as_str())?;
+        self.credential_store.save(old).await?;
         match self.manager.refresh_token().await {
-            Ok(_) => self.tokens.load().await,
+            Ok(_) => self.credential_store.load().await,
             Err(AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn be(&mut self, client: &KnownClient, otherwise: &str) -> Result<(), AuthError> {
+    fn configure_client(
+        &mut self,
+        client: &RegisteredClient,
+        otherwise: &str,
+    ) -> Result<(), AuthError> {
         let redirect = client.redirect.as_deref().unwrap_or(otherwise);
         let config = OAuthClientConfig::new(client.id.as_str(), redirect);
         self.manager.configure_client(match &client.secret {
@@ -184,13 +196,13 @@ impl Authority {
         })
     }
 
-    async fn given(&self) -> Result<StoredCredentials, TransportError> {
-        let given = self.tokens.load().await.ok().flatten();
-        given.ok_or_else(|| fault::refused("logging in gave no token"))
+    async fn received_credentials(&self) -> Result<StoredCredentials, TransportError> {
+        let given = self.credential_store.load().await.ok().flatten();
+        given.ok_or_else(|| fault::login_refused("logging in gave no token"))
     }
 }
 
-fn secrets(client: &KnownClient) -> Vec<SecretString> {
+fn client_secrets(client: &RegisteredClient) -> Vec<SecretString> {
     client.secret.iter().cloned().map(Into::into).collect()
 }
 
@@ -211,7 +223,7 @@ fn check(server: &Url, metadata: &AuthorizationMetadata) -> Result<(), Transport
         });
         if !is_safe {
             let origin = url.map(|url| url.origin().ascii_serialization());
-            return Err(fault::refused(format!(
+            return Err(fault::login_refused(format!(
                 "it sends us to {} to log in, which is not safe: only https is",
                 origin.unwrap_or_else(|| "no address".to_owned())
             )));

@@ -18,45 +18,45 @@ const MAX_REQUEST: usize = 16 * 1024;
 /// How long it may take to send it.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-const PATH: &str = "/callback";
+const CALLBACK_PATH: &str = "/callback";
 
 /// Lets someone agree.
 pub trait Browser: Send + Sync + 'static {
     /// Where they are to be sent back to.
-    fn redirect(&self) -> String;
+    fn redirect_uri(&self) -> String;
 
     /// Shows the page at this address, and gives the address that they were sent back to.
     fn authorize<'a>(&'a self, address: &'a Url) -> BoxFuture<'a, Result<Url, LoginError>>;
 }
 
 /// Shows an address to a person, however that is done.
-pub type Show = Arc<dyn Fn(&Url) -> Result<(), LoginError> + Send + Sync>;
+pub type UrlOpener = Arc<dyn Fn(&Url) -> Result<(), LoginError> + Send + Sync>;
 
 /// Waits on a port of this machine for the browser to come back.
-pub struct Loopback {
+pub struct LoopbackRedirect {
     listener: TcpListener,
     port: u16,
-    show: Show,
+    open_url: UrlOpener,
 }
 
-impl Loopback {
+impl LoopbackRedirect {
     /// Takes a port. `show` gets the address of the page.
-    pub async fn bind(show: Show) -> io::Result<Self> {
+    pub async fn bind(show: UrlOpener) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let port = listener.local_addr()?.port();
         Ok(Self {
             listener,
             port,
-            show,
+            open_url: show,
         })
     }
 
-    async fn wait(&self) -> Result<Url, LoginError> {
+    async fn wait_for_redirect(&self) -> Result<Url, LoginError> {
         loop {
             let accepted = self.listener.accept().await;
             let (mut stream, _) = accepted
                 .map_err(|error| LoginError::new(format!("nobody can come back: {error}")))?;
-            let answered = tokio::time::timeout(MAX_WAIT, self.answer(&mut stream)).await;
+            let answered = tokio::time::timeout(MAX_WAIT, self.answer_request(&mut stream)).await;
             if let Ok(Some(back)) = answered {
                 return Ok(back);
             }
@@ -64,10 +64,10 @@ impl Loopback {
     }
 
     /// Answers one request; where it was sent to, if it is the one that is waited for.
-    async fn answer(&self, stream: &mut TcpStream) -> Option<Url> {
-        let target = target(stream).await?;
+    async fn answer_request(&self, stream: &mut TcpStream) -> Option<Url> {
+        let target = read_request_target(stream).await?;
         let url = Url::parse(&format!("http://127.0.0.1:{}{target}", self.port)).ok()?;
-        let is_it = url.path() == PATH && url.query().is_some();
+        let is_it = url.path() == CALLBACK_PATH && url.query().is_some();
         let (status, text) = if is_it {
             ("200 OK", "That is all. This window can be closed.")
         } else {
@@ -87,7 +87,7 @@ impl Loopback {
 }
 
 /// What a browser asks for.
-async fn target(stream: &mut TcpStream) -> Option<String> {
+async fn read_request_target(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     let mut part = [0; 2048];
     while !request.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
@@ -104,15 +104,15 @@ async fn target(stream: &mut TcpStream) -> Option<String> {
     target.starts_with('/').then(|| target.to_owned())
 }
 
-impl Browser for Loopback {
-    fn redirect(&self) -> String {
-        format!("http://127.0.0.1:{}{PATH}", self.port)
+impl Browser for LoopbackRedirect {
+    fn redirect_uri(&self) -> String {
+        format!("http://127.0.0.1:{}{CALLBACK_PATH}", self.port)
     }
 
     fn authorize<'a>(&'a self, address: &'a Url) -> BoxFuture<'a, Result<Url, LoginError>> {
         Box::pin(async move {
-            (self.show)(address)?;
-            self.wait().await
+            (self.open_url)(address)?;
+            self.wait_for_redirect().await
         })
     }
 }

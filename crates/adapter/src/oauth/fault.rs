@@ -3,7 +3,7 @@
 use rmcp::transport::auth::AuthError;
 use secrecy::SecretString;
 
-use crate::transport::{TransportError, http::fault::shown};
+use crate::transport::{TransportError, http::fault::redact};
 
 /// What a browser could not do, or a place for tokens.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,23 +23,25 @@ impl LoginError {
 }
 
 /// The server can't be used as things stand.
-pub(super) fn refused(reason: impl Into<String>) -> TransportError {
+pub(super) fn login_refused(reason: impl Into<String>) -> TransportError {
     TransportError::Unauthorized {
         reason: reason.into(),
     }
 }
 
 /// Nobody can be asked.
-pub(super) fn nobody() -> TransportError {
-    refused("it wants us to log in; log in to this server first, or put a key into its `headers`")
+pub(super) fn no_login_possible() -> TransportError {
+    login_refused(
+        "it wants us to log in; log in to this server first, or put a key into its `headers`",
+    )
 }
 
 /// What went wrong, for the transport. What others wrote is shortened, and keys are left out.
-pub(super) fn of(error: &AuthError, secrets: &[SecretString]) -> TransportError {
-    let words = shown(&error.to_string(), secrets).unwrap_or_default();
+pub(super) fn from_auth_error(error: &AuthError, secrets: &[SecretString]) -> TransportError {
+    let words = redact(&error.to_string(), secrets).unwrap_or_default();
     match error {
         // The token may be fine; it can be tried again.
         AuthError::TokenRefreshFailed(_) => TransportError::Unreachable { reason: words },
-        _ => refused(format!("logging in failed: {words}")),
+        _ => login_refused(format!("logging in failed: {words}")),
     }
 }

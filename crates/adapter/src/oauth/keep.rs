@@ -15,10 +15,10 @@ use url::Url;
 use super::fault::LoginError;
 
 /// A token is no longer used when it ends sooner than this.
-const MARGIN: Duration = Duration::from_secs(30);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
 /// No token is believed to last longer.
-const LONGEST: Duration = Duration::from_hours(24 * 365);
+const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
 
 /// Keeps what belongs to the login at one server, as one text that is nobody else's business.
 pub trait TokenStore: Send + Sync + 'static {
@@ -34,41 +34,41 @@ pub trait TokenStore: Send + Sync + 'static {
 
 /// Keeps it as long as the program runs.
 #[derive(Debug, Default)]
-pub struct MemoryTokens(Mutex<Option<SecretString>>);
+pub struct MemoryTokenStore(Mutex<Option<SecretString>>);
 
-impl MemoryTokens {
-    fn put(&self, text: Option<SecretString>) {
+impl MemoryTokenStore {
+    fn set(&self, text: Option<SecretString>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }
 
-impl TokenStore for MemoryTokens {
+impl TokenStore for MemoryTokenStore {
     fn load(&self) -> BoxFuture<'_, Result<Option<SecretString>, LoginError>> {
         let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Box::pin(std::future::ready(Ok(text.clone())))
     }
 
     fn save(&self, text: SecretString) -> BoxFuture<'_, Result<(), LoginError>> {
-        self.put(Some(text));
+        self.set(Some(text));
         Box::pin(std::future::ready(Ok(())))
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), LoginError>> {
-        self.put(None);
+        self.set(None);
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
 /// A token and when it ends.
 #[derive(Clone)]
-pub(super) struct Token {
+pub(super) struct AccessToken {
     pub(super) text: SecretString,
-    until: Option<Instant>,
+    expires_at: Option<Instant>,
 }
 
-impl Token {
-    pub(super) fn is_fresh(&self) -> bool {
-        self.until.is_none_or(|until| Instant::now() < until)
+impl AccessToken {
+    pub(super) fn is_valid(&self) -> bool {
+        self.expires_at.is_none_or(|until| Instant::now() < until)
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
@@ -78,7 +78,7 @@ impl Token {
 
 /// Who we are to those who give tokens.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct KnownClient {
+pub(super) struct RegisteredClient {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     /// Where people are sent back to.
@@ -87,12 +87,12 @@ pub(super) struct KnownClient {
 
 /// What is kept of a login.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct StoredLogin {
     /// For which server. A token never goes to another.
     server: String,
     /// Who gave it.
     pub(super) issuer: Option<String>,
-    pub(super) client: KnownClient,
+    pub(super) client: RegisteredClient,
     /// What was asked for.
     pub(super) asked: Vec<String>,
     pub(super) credentials: StoredCredentials,
@@ -100,17 +100,17 @@ pub(super) struct Kept {
 
 /// The part of the credentials that is looked at.
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     access_token: String,
     refresh_token: Option<String>,
     expires_in: Option<u64>,
 }
 
-impl Kept {
+impl StoredLogin {
     pub(super) fn new(
         server: &Url,
         issuer: Option<String>,
-        client: KnownClient,
+        client: RegisteredClient,
         asked: Vec<String>,
         credentials: StoredCredentials,
     ) -> Self {
@@ -135,35 +135,36 @@ impl Kept {
         Ok(SecretString::from(text))
     }
 
-    fn answer(&self) -> Option<Answer> {
+    fn token_response(&self) -> Option<TokenResponse> {
         let answer = serde_json::to_value(self.credentials.token_response.as_ref()?).ok()?;
         serde_json::from_value(answer).ok()
     }
 
-    pub(super) fn token(&self) -> Option<Token> {
-        let answer = self.answer()?;
+    pub(super) fn token(&self) -> Option<AccessToken> {
+        let answer = self.token_response()?;
         let given = self.credentials.token_received_at;
         let until = answer.expires_in.zip(given).map(|(lasts, given)| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let age = now.unwrap_or_default().as_secs().saturating_sub(given);
-            let left = Duration::from_secs(lasts.saturating_sub(age)).min(LONGEST);
+            let left = Duration::from_secs(lasts.saturating_sub(age)).min(MAX_LIFETIME);
             // One that lasts no longer than that is used all the same.
-            let margin = MARGIN.min(Duration::from_secs(lasts / 2));
+            let margin = EXPIRY_MARGIN.min(Duration::from_secs(lasts / 2));
             Instant::now() + left.saturating_sub(margin)
         });
-        Some(Token {
+        Some(AccessToken {
             text: SecretString::from(answer.access_token),
-            until,
+            expires_at: until,
         })
     }
 
-    pub(super) fn can_be_renewed(&self) -> bool {
-        self.answer().is_some_and(|it| it.refresh_token.is_some())
+    pub(super) fn has_refresh_token(&self) -> bool {
+        self.token_response()
+            .is_some_and(|it| it.refresh_token.is_some())
     }
 
     /// What must not be shown.
     pub(super) fn secrets(&self) -> Vec<SecretString> {
-        let answer = self.answer();
+        let answer = self.token_response();
         let tokens = answer.map(|it| [Some(it.access_token), it.refresh_token]);
         (tokens.into_iter().flatten())
             .chain([self.client.secret.clone()])

@@ -31,48 +31,48 @@ use crate::{
     transport::{TransportError, http::Authorizer},
 };
 
-pub use browser::{Browser, Loopback, Show};
+pub use browser::{Browser, LoopbackRedirect, UrlOpener};
 pub use fault::LoginError;
-pub use keep::{MemoryTokens, TokenStore};
+pub use keep::{MemoryTokenStore, TokenStore};
 
-use keep::Token;
-use session::{Challenge, Session};
+use keep::AccessToken;
+use session::{OAuthChallenge, OAuthSession};
 
 /// How long it may take to get a token when nobody is asked.
-const ALONE: Duration = Duration::from_mins(1);
+const UNATTENDED_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long when someone has to agree.
-const WITH_SOMEONE: Duration = Duration::from_mins(10);
+const INTERACTIVE_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// How we log in.
 #[derive(Clone)]
-pub struct OAuthOptions {
+pub struct OAuthClientOptions {
     /// Our client id, its secret, and what to ask for, where these are known.
     pub auth: AuthConfig,
     /// Where a document about us is found, for servers that take its address as our client id.
     pub client_metadata: Option<Url>,
     /// Who is asked to agree. Without it only a secret or a token from before helps. A person
-    /// takes longer than a connection may: let them log in ([`OAuth::login`]) before it is made.
+    /// takes longer than a connection may: let them log in ([`OAuthClient::login`]) before it is made.
     pub browser: Option<Arc<dyn Browser>>,
     /// Where tokens are kept.
     pub store: Arc<dyn TokenStore>,
 }
 
-impl Default for OAuthOptions {
+impl Default for OAuthClientOptions {
     /// Nobody is asked, and tokens are kept in memory.
     fn default() -> Self {
         Self {
             auth: AuthConfig::default(),
             client_metadata: None,
             browser: None,
-            store: Arc::new(MemoryTokens::default()),
+            store: Arc::new(MemoryTokenStore::default()),
         }
     }
 }
 
-impl fmt::Debug for OAuthOptions {
+impl fmt::Debug for OAuthClientOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuthOptions")
+        f.debug_struct("OAuthClientOptions")
             .field("auth", &self.auth)
             .field("client_metadata", &self.client_metadata)
             .field("asks", &self.browser.is_some())
@@ -83,22 +83,22 @@ impl fmt::Debug for OAuthOptions {
 /// Gives the token for one server, and gets another when the server wants that. Cheap to clone;
 /// clones share the token.
 #[derive(Clone)]
-pub struct OAuth(Arc<Inner>);
+pub struct OAuthClient(Arc<OAuthClientInner>);
 
-struct Inner {
+struct OAuthClientInner {
     server: Url,
-    options: OAuthOptions,
-    current: RwLock<Option<Token>>,
+    options: OAuthClientOptions,
+    current: RwLock<Option<AccessToken>>,
     /// How many tokens there were. Who was refused with an older one only tries again.
     generation: AtomicU64,
     /// One at a time gets a token; the others wait for it.
-    session: Mutex<Session>,
+    session: Mutex<OAuthSession>,
 }
 
-impl OAuth {
+impl OAuthClient {
     /// The way to log in to that server. Does nothing yet.
-    pub fn new(server: Url, options: OAuthOptions) -> Self {
-        Self(Arc::new(Inner {
+    pub fn new(server: Url, options: OAuthClientOptions) -> Self {
+        Self(Arc::new(OAuthClientInner {
             server,
             options,
             current: RwLock::default(),
@@ -110,10 +110,10 @@ impl OAuth {
     /// Logs in now, whatever token there is.
     pub async fn login(&self) -> Result<(), TransportError> {
         let inner = Arc::clone(&self.0);
-        self.apart(async move {
+        self.run_detached(async move {
             let mut session = inner.session.lock().await;
             let kept = session.log_in(&inner.server, &inner.options).await;
-            kept.map(|token| inner.put(token))
+            kept.map(|token| inner.set_token(token))
         })
         .await
     }
@@ -121,10 +121,10 @@ impl OAuth {
     /// Forgets the token, here and where it is kept.
     pub async fn logout(&self) -> Result<(), TransportError> {
         let mut session = self.0.session.lock().await;
-        *session = Session::default();
-        self.0.put(None);
+        *session = OAuthSession::default();
+        self.0.set_token(None);
         let cleared = self.0.options.store.clear().await;
-        cleared.map_err(|error| fault::refused(error.to_string()))
+        cleared.map_err(|error| fault::login_refused(error.to_string()))
     }
 
     /// Whether there is a token. It may have ended.
@@ -136,32 +136,32 @@ impl OAuth {
 
     /// Does it in a task of its own: a token that was given must be kept, even if who wanted it
     /// has gone away meanwhile.
-    async fn apart<T: Send + 'static>(
+    async fn run_detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, TransportError>> + Send + 'static,
     ) -> Result<T, TransportError> {
         let limit = match self.0.options.browser {
-            Some(_) => WITH_SOMEONE,
-            None => ALONE,
+            Some(_) => INTERACTIVE_TIMEOUT,
+            None => UNATTENDED_TIMEOUT,
         };
         let task = tokio::spawn(tokio::time::timeout(limit, work));
         match task.await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(fault::refused("logging in took too long")),
-            Err(_) => Err(fault::refused("logging in failed")),
+            Ok(Err(_)) => Err(fault::login_refused("logging in took too long")),
+            Err(_) => Err(fault::login_refused("logging in failed")),
         }
     }
 }
 
-impl Inner {
+impl OAuthClientInner {
     /// The token, if it can still be used.
-    fn ready(&self) -> Option<SecretString> {
+    fn valid_token(&self) -> Option<SecretString> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let token = current.as_ref().filter(|token| token.is_fresh());
+        let token = current.as_ref().filter(|token| token.is_valid());
         token.map(|token| token.text.clone())
     }
 
-    fn put(&self, token: Option<Token>) {
+    fn set_token(&self, token: Option<AccessToken>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = token;
         self.generation.fetch_add(1, Ordering::AcqRel);
@@ -169,68 +169,72 @@ impl Inner {
 
     async fn token(&self) -> Result<Option<SecretString>, TransportError> {
         let mut session = self.session.lock().await;
-        if let Some(token) = self.ready() {
+        if let Some(token) = self.valid_token() {
             return Ok(Some(token));
         }
         session.load(&self.server, &self.options).await?;
         let Some(token) = session.token() else {
             return Ok(None);
         };
-        if token.is_fresh() {
-            self.put(Some(token));
-            return Ok(self.ready());
+        if token.is_valid() {
+            self.set_token(Some(token));
+            return Ok(self.valid_token());
         }
         let renewed = session.refresh(&self.server, &self.options).await?;
         let text = renewed.as_ref().map(|token| token.text.clone());
-        self.put(renewed);
+        self.set_token(renewed);
         Ok(text)
     }
 
-    async fn challenged(&self, challenge: Challenge, seen: u64) -> Result<bool, TransportError> {
+    async fn handle_challenge(
+        &self,
+        challenge: OAuthChallenge,
+        seen: u64,
+    ) -> Result<bool, TransportError> {
         let mut session = self.session.lock().await;
         if self.generation.load(Ordering::Acquire) != seen {
             return Ok(true);
         }
-        let answer = session.answer(&self.server, &self.options, &challenge);
+        let answer = session.answer_challenge(&self.server, &self.options, &challenge);
         let Some(token) = answer.await? else {
             return Ok(false);
         };
-        self.put(Some(token));
+        self.set_token(Some(token));
         Ok(true)
     }
 }
 
-impl Authorizer for OAuth {
+impl Authorizer for OAuthClient {
     fn token(&self) -> BoxFuture<'_, Result<Option<SecretString>, TransportError>> {
         Box::pin(async move {
-            if let Some(token) = self.0.ready() {
+            if let Some(token) = self.0.valid_token() {
                 return Ok(Some(token));
             }
             let inner = Arc::clone(&self.0);
-            self.apart(async move { inner.token().await }).await
+            self.run_detached(async move { inner.token().await }).await
         })
     }
 
-    fn challenged<'a>(
+    fn handle_challenge<'a>(
         &'a self,
         status: u16,
         www_authenticate: Option<&'a str>,
         attempt: u32,
     ) -> BoxFuture<'a, Result<bool, TransportError>> {
-        let challenge = Challenge {
+        let challenge = OAuthChallenge {
             status,
-            said: www_authenticate.map(str::to_owned),
+            www_authenticate: www_authenticate.map(str::to_owned),
             attempt,
         };
         let seen = self.0.generation.load(Ordering::Acquire);
         let inner = Arc::clone(&self.0);
-        Box::pin(self.apart(async move { inner.challenged(challenge, seen).await }))
+        Box::pin(self.run_detached(async move { inner.handle_challenge(challenge, seen).await }))
     }
 }
 
-impl fmt::Debug for OAuth {
+impl fmt::Debug for OAuthClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuth")
+        f.debug_struct("OAuthClient")
             .field("server", &self.0.server.origin().ascii_serialization())
             .finish_non_exhaustive()
     }

@@ -4,100 +4,104 @@ use rmcp::transport::auth::{StoredCredentials, WWWAuthenticateParams};
 use url::Url;
 
 use super::{
-    OAuthOptions,
-    authority::Authority,
+    OAuthClientOptions,
+    authority::AuthorizationServer,
     fault,
-    keep::{Kept, KnownClient, Token},
+    keep::{AccessToken, RegisteredClient, StoredLogin},
 };
 use crate::transport::TransportError;
 
 /// A server's refusal.
-pub(super) struct Challenge {
+pub(super) struct OAuthChallenge {
     pub(super) status: u16,
-    pub(super) said: Option<String>,
+    pub(super) www_authenticate: Option<String>,
     /// How many times the request was refused, this time included.
     pub(super) attempt: u32,
 }
 
 /// How it stands with the login.
 #[derive(Default)]
-pub(super) struct Session {
+pub(super) struct OAuthSession {
     loaded: bool,
-    kept: Option<Kept>,
-    authority: Option<Authority>,
+    login: Option<StoredLogin>,
+    authorization_server: Option<AuthorizationServer>,
     /// Whether the token was got anew, not renewed. If it is refused, another will be too.
     is_new: bool,
 }
 
-impl Session {
+impl OAuthSession {
     /// Reads what was kept, once.
     pub(super) async fn load(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
+        options: &OAuthClientOptions,
     ) -> Result<(), TransportError> {
         if !self.loaded {
-            self.kept = read(server, options).await?;
+            self.login = load_login(server, options).await?;
             self.loaded = true;
         }
         Ok(())
     }
 
-    pub(super) fn token(&self) -> Option<Token> {
-        self.kept.as_ref().and_then(Kept::token)
+    pub(super) fn token(&self) -> Option<AccessToken> {
+        self.login.as_ref().and_then(StoredLogin::token)
     }
 
     /// Logs in, whatever token there is.
     pub(super) async fn log_in(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
-    ) -> Result<Option<Token>, TransportError> {
+        options: &OAuthClientOptions,
+    ) -> Result<Option<AccessToken>, TransportError> {
         self.load(server, options).await?;
-        self.find(server, options, None).await?;
-        let scopes = self.first_scopes(options).await;
-        self.get(server, options, scopes).await.map(Some)
+        self.discover(server, options, None).await?;
+        let scopes = self.initial_scopes(options).await;
+        self.obtain_token(server, options, scopes).await.map(Some)
     }
 
     /// A token that has not ended, in place of one that has; none if there is no way.
     pub(super) async fn refresh(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
-    ) -> Result<Option<Token>, TransportError> {
-        if self.adopt(server, options).await? {
+        options: &OAuthClientOptions,
+    ) -> Result<Option<AccessToken>, TransportError> {
+        if self.adopt_stored(server, options).await? {
             return Ok(self.token());
         }
-        if !self.kept.as_ref().is_some_and(Kept::can_be_renewed) {
+        if !self
+            .login
+            .as_ref()
+            .is_some_and(StoredLogin::has_refresh_token)
+        {
             return Ok(None);
         }
-        if self.authority.is_none() {
-            self.find(server, options, None).await?;
+        if self.authorization_server.is_none() {
+            self.discover(server, options, None).await?;
         }
         self.renew(server, options).await
     }
 
     /// Does what a refusal calls for. No token means that nothing helps.
-    pub(super) async fn answer(
+    pub(super) async fn answer_challenge(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
-        challenge: &Challenge,
-    ) -> Result<Option<Token>, TransportError> {
+        options: &OAuthClientOptions,
+        challenge: &OAuthChallenge,
+    ) -> Result<Option<AccessToken>, TransportError> {
         self.load(server, options).await?;
-        let said = challenge.said.as_deref();
+        let said = challenge.www_authenticate.as_deref();
         match challenge.status {
             401 if challenge.attempt > 1 && self.is_new => Ok(None),
             401 => {
-                if self.adopt(server, options).await? {
+                if self.adopt_stored(server, options).await? {
                     return Ok(self.token());
                 }
-                self.find(server, options, said).await?;
+                self.discover(server, options, said).await?;
                 if let Some(token) = self.renew(server, options).await? {
                     return Ok(Some(token));
                 }
-                let scopes = self.first_scopes(options).await;
-                self.get(server, options, scopes).await.map(Some)
+                let scopes = self.initial_scopes(options).await;
+                self.obtain_token(server, options, scopes).await.map(Some)
             }
             _ => {
                 let params = WWWAuthenticateParams::parse(said.unwrap_or_default(), server);
@@ -105,8 +109,8 @@ impl Session {
                 let Some(wanted) = params.scope.filter(|_| is_for_more) else {
                     return Ok(None);
                 };
-                if self.authority.is_none() {
-                    self.find(server, options, said).await?;
+                if self.authorization_server.is_none() {
+                    self.discover(server, options, said).await?;
                 }
                 self.step_up(server, options, &wanted).await.map(Some)
             }
@@ -117,10 +121,10 @@ impl Session {
     async fn step_up(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
+        options: &OAuthClientOptions,
         wanted: &str,
-    ) -> Result<Token, TransportError> {
-        let mut scopes = (self.kept.as_ref()).map_or_else(Vec::new, |kept| kept.asked.clone());
+    ) -> Result<AccessToken, TransportError> {
+        let mut scopes = (self.login.as_ref()).map_or_else(Vec::new, |kept| kept.asked.clone());
         let before = scopes.len();
         for scope in wanted.split_whitespace() {
             if !scopes.iter().any(|known| known == scope) {
@@ -128,61 +132,61 @@ impl Session {
             }
         }
         if scopes.len() == before {
-            return Err(fault::refused(
+            return Err(fault::login_refused(
                 "it wants more rights than we were given, though we asked for them",
             ));
         }
-        self.get(server, options, scopes).await
+        self.obtain_token(server, options, scopes).await
     }
 
     /// Takes over what was kept meanwhile, by another program for instance.
-    async fn adopt(
+    async fn adopt_stored(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
+        options: &OAuthClientOptions,
     ) -> Result<bool, TransportError> {
-        let there = read(server, options).await?;
-        let is_other = |kept: &Kept| {
-            let ours = self.kept.as_ref().and_then(Kept::token);
-            let theirs = kept.token().filter(Token::is_fresh);
+        let there = load_login(server, options).await?;
+        let is_other = |kept: &StoredLogin| {
+            let ours = self.login.as_ref().and_then(StoredLogin::token);
+            let theirs = kept.token().filter(AccessToken::is_valid);
             theirs.is_some_and(|theirs| ours.is_none_or(|ours| !ours.is_same(&theirs)))
         };
         let Some(there) = there.filter(is_other) else {
             return Ok(false);
         };
-        self.kept = Some(there);
+        self.login = Some(there);
         self.is_new = false;
         Ok(true)
     }
 
     /// Finds out who gives tokens. If it is another than before, nothing of before is of use, nor
     /// may the other see it; nor a secret of ours that was for the first.
-    async fn find(
+    async fn discover(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
+        options: &OAuthClientOptions,
         said: Option<&str>,
     ) -> Result<(), TransportError> {
-        let authority = Authority::find(server, said).await?;
-        let before = self.kept.as_ref().and_then(|kept| kept.issuer.as_deref());
+        let authority = AuthorizationServer::discover(server, said).await?;
+        let before = self.login.as_ref().and_then(|kept| kept.issuer.as_deref());
         let before = before.filter(|_| options.auth.client_secret.is_some());
         let expected = options.auth.issuer.as_deref().or(before);
         if let Some(expected) = expected.filter(|it| Some(*it) != authority.issuer()) {
             let found = authority.issuer().unwrap_or("nobody we know");
-            return Err(fault::refused(format!(
+            return Err(fault::login_refused(format!(
                 "it sends us to {found} to log in, not to {expected}; correct `issuer` in its \
                  `auth` if that is right"
             )));
         }
-        let is_same = |kept: &Kept| kept.issuer.as_deref() == authority.issuer();
-        self.kept = self.kept.take().filter(is_same);
-        self.authority = Some(authority);
+        let is_same = |kept: &StoredLogin| kept.issuer.as_deref() == authority.issuer();
+        self.login = self.login.take().filter(is_same);
+        self.authorization_server = Some(authority);
         Ok(())
     }
 
-    async fn first_scopes(&self, options: &OAuthOptions) -> Vec<String> {
-        match &self.authority {
-            Some(authority) => authority.first_scopes(&options.auth.scopes).await,
+    async fn initial_scopes(&self, options: &OAuthClientOptions) -> Vec<String> {
+        match &self.authorization_server {
+            Some(authority) => authority.initial_scopes(&options.auth.scopes).await,
             None => options.auth.scopes.clone(),
         }
     }
@@ -190,64 +194,73 @@ impl Session {
     async fn renew(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
-    ) -> Result<Option<Token>, TransportError> {
-        let kept = self.kept.as_ref().filter(|kept| kept.can_be_renewed());
-        let (Some(kept), Some(authority)) = (kept.cloned(), &mut self.authority) else {
+        options: &OAuthClientOptions,
+    ) -> Result<Option<AccessToken>, TransportError> {
+        let kept = self.login.as_ref().filter(|kept| kept.has_refresh_token());
+        let (Some(kept), Some(authority)) = (kept.cloned(), &mut self.authorization_server) else {
             return Ok(None);
         };
         let old = kept.credentials.clone();
-        let renewed = authority.by_renewal(server, &kept.client, old).await;
-        let renewed = renewed.map_err(|error| fault::of(&error, &kept.secrets()))?;
+        let renewed = authority
+            .refresh_token_grant(server, &kept.client, old)
+            .await;
+        let renewed = renewed.map_err(|error| fault::from_auth_error(&error, &kept.secrets()))?;
         let Some(credentials) = renewed else {
             return Ok(None);
         };
         self.is_new = false;
-        let token = self.keep(server, options, kept.client, kept.asked, credentials);
+        let token = self.store_login(server, options, kept.client, kept.asked, credentials);
         token.await.map(Some)
     }
 
     /// Gets a token anew: someone agrees, or our secret is enough.
-    async fn get(
+    async fn obtain_token(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
+        options: &OAuthClientOptions,
         scopes: Vec<String>,
-    ) -> Result<Token, TransportError> {
-        let Some(authority) = &mut self.authority else {
-            return Err(fault::nobody());
+    ) -> Result<AccessToken, TransportError> {
+        let Some(authority) = &mut self.authorization_server else {
+            return Err(fault::no_login_possible());
         };
-        let before = self.kept.as_ref().map(|kept| &kept.client);
+        let before = self.login.as_ref().map(|kept| &kept.client);
         let (client, credentials) = if let Some(browser) = &options.browser {
-            let scopes = authority.with_offline(scopes.clone());
-            let redirect = browser.redirect();
-            let client = authority.client(options, before, &redirect, &scopes).await;
-            let client = client.map_err(|error| fault::of(&error, &[]))?;
-            let given = authority.by_agreement(browser.as_ref(), &client, &scopes);
+            let scopes = authority.with_offline_access(scopes.clone());
+            let redirect = browser.redirect_uri();
+            let client = authority
+                .resolve_client(options, before, &redirect, &scopes)
+                .await;
+            let client = client.map_err(|error| fault::from_auth_error(&error, &[]))?;
+            let given = authority.authorization_code_grant(browser.as_ref(), &client, &scopes);
             let given = given.await?;
             (client, given)
-        } else if let Some(client) = with_secret(options) {
-            let given = authority.by_secret(server, &client, &scopes).await?;
+        } else if let Some(client) = client_with_secret(options) {
+            let given = authority
+                .client_credentials_grant(server, &client, &scopes)
+                .await?;
             (client, given)
         } else {
-            return Err(fault::nobody());
+            return Err(fault::no_login_possible());
         };
         self.is_new = true;
-        self.keep(server, options, client, scopes, credentials)
+        self.store_login(server, options, client, scopes, credentials)
             .await
     }
 
-    async fn keep(
+    async fn store_login(
         &mut self,
         server: &Url,
-        options: &OAuthOptions,
-        client: KnownClient,
+        options: &OAuthClientOptions,
+        client: RegisteredClient,
         asked: Vec<String>,
         credentials: StoredCredentials,
-    ) -> Result<Token, TransportError> {
-        let issuer = self.authority.as_ref().and_then(Authority::issuer);
+    ) -> Result<AccessToken, TransportError> {
+        let issuer = self
+            .authorization_server
+            .as_ref()
+            .and_then(AuthorizationServer::issuer);
         let issuer = issuer.map(str::to_owned);
-        let kept = Kept::new(server, issuer, client, asked, credentials);
+        let kept = StoredLogin::new(server, issuer, client, asked, credentials);
         let saved = match kept.write() {
             Ok(text) => options.store.save(text).await,
             Err(error) => Err(error),
@@ -257,23 +270,26 @@ impl Session {
             tracing::warn!(%error, "the login was not kept");
         }
         let token = kept.token();
-        self.kept = Some(kept);
-        token.ok_or_else(|| fault::refused("logging in gave no token"))
+        self.login = Some(kept);
+        token.ok_or_else(|| fault::login_refused("logging in gave no token"))
     }
 }
 
-async fn read(server: &Url, options: &OAuthOptions) -> Result<Option<Kept>, TransportError> {
+async fn load_login(
+    server: &Url,
+    options: &OAuthClientOptions,
+) -> Result<Option<StoredLogin>, TransportError> {
     let text = options.store.load().await;
-    let text = text.map_err(|error| fault::refused(error.to_string()))?;
-    Ok(text.and_then(|text| Kept::read(&text, server)))
+    let text = text.map_err(|error| fault::login_refused(error.to_string()))?;
+    Ok(text.and_then(|text| StoredLogin::read(&text, server)))
 }
 
 /// Who we are, if a secret stands for us.
-fn with_secret(options: &OAuthOptions) -> Option<KnownClient> {
+fn client_with_secret(options: &OAuthClientOptions) -> Option<RegisteredClient> {
     use secrecy::ExposeSecret as _;
     let auth = &options.auth;
     let (id, secret) = auth.client_id.as_ref().zip(auth.client_secret.as_ref())?;
-    Some(KnownClient {
+    Some(RegisteredClient {
         id: id.clone(),
         secret: Some(secret.expose_secret().to_owned()),
         redirect: None,

@@ -5,52 +5,54 @@ use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationEr
 use serde_json::Value;
 
 use super::{
-    DEEPEST_JSON,
-    draft::Draft,
-    looks::{Look, looks},
+    MAX_JSON_DEPTH,
+    draft::SchemaDraft,
+    looks::{CountedSchemas, count_evaluations},
     refs, words,
 };
 
 /// The most faults that are told at once.
-pub const MOST_FAULTS: usize = 10;
+pub const MAX_VIOLATIONS: usize = 10;
 
 /// The most bytes a pattern may be read into.
-const LARGEST_PATTERN: usize = 256 << 10;
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
 /// The most characters of a value or a rule that are shown.
-const LONGEST_SHOWN: usize = 120;
+const MAX_SHOWN_CHARS: usize = 120;
 
 /// How deep arguments may be nested.
-const DEEPEST_ARGUMENTS: usize = 128;
+const MAX_ARGUMENT_DEPTH: usize = 128;
 
 /// How many schemas may look at one and the same value. What is counted is the worst case.
-const MOST_LOOKS: u64 = 100_000;
+const MAX_EVALUATIONS: u64 = 100_000;
 
 /// How many ways through the forms of a schema may be gone to tell faults.
-const MOST_GATHERED: u64 = 20_000;
+const MAX_ERROR_PATHS: u64 = 20_000;
 
 /// What is taken for the spread of a schema whose references can't be followed here.
-const UNKNOWN_SPREAD: u64 = 8;
+const DEFAULT_FANOUT: u64 = 8;
 
 /// Why a schema can't be used to check anything.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SchemaFault {
+pub enum JsonSchemaError {
     /// It is nested too deep.
-    #[error("the schema is nested deeper than {DEEPEST_JSON} levels; ask its server to flatten it")]
+    #[error(
+        "the schema is nested deeper than {MAX_JSON_DEPTH} levels; ask its server to flatten it"
+    )]
     TooDeep,
     /// Its parts refer to each other so often that checking one value would take too long.
     #[error(
         "the schema's parts refer to each other in circles or too often to be checked in time; ask its server to simplify it"
     )]
-    TooManyLooks,
+    TooExpensive,
     /// It breaks the rules of JSON Schema, or refers to something outside itself.
     #[error("the schema can't be used: {0}")]
-    Broken(String),
+    Invalid(String),
 }
 
 /// One rule that a value breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct SchemaViolation {
     /// Where, as a JSON pointer; empty for the top.
     pub path: String,
     /// The keyword that is broken.
@@ -61,7 +63,7 @@ pub struct Fault {
     pub value: String,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for SchemaViolation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let place = if self.path.is_empty() {
             "the arguments"
@@ -74,46 +76,51 @@ impl std::fmt::Display for Fault {
 
 /// Checks values against one schema.
 #[derive(Debug)]
-pub struct Checker {
+pub struct JsonSchemaValidator {
     validator: Validator,
     /// How many schemas look from one level of a value into the next, at most.
-    spread: u64,
+    fanout: u64,
 }
 
-impl Checker {
+impl JsonSchemaValidator {
     /// Reads the schema once, for many checks.
-    pub fn new(schema: &Value) -> Result<Self, SchemaFault> {
-        if refs::depth(schema, DEEPEST_JSON) > DEEPEST_JSON {
-            return Err(SchemaFault::TooDeep);
+    pub fn new(schema: &Value) -> Result<Self, JsonSchemaError> {
+        if refs::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
+            return Err(JsonSchemaError::TooDeep);
         }
-        let draft = Draft::of(schema);
-        let known = refs::Refs::of(schema, draft.id_is_plain);
-        if looks(&known, Look::Any, MOST_LOOKS) > MOST_LOOKS {
-            return Err(SchemaFault::TooManyLooks);
+        let draft = SchemaDraft::detect(schema);
+        let known = refs::SchemaRefs::new(schema, draft.has_legacy_id);
+        if count_evaluations(&known, CountedSchemas::Any, MAX_EVALUATIONS) > MAX_EVALUATIONS {
+            return Err(JsonSchemaError::TooExpensive);
         }
         let spread = if known.many_resources {
-            UNKNOWN_SPREAD
+            DEFAULT_FANOUT
         } else {
-            looks(&known, Look::Inward, MOST_LOOKS)
+            count_evaluations(&known, CountedSchemas::Descending, MAX_EVALUATIONS)
         };
         let patterns = PatternOptions::regex()
-            .size_limit(LARGEST_PATTERN)
-            .dfa_size_limit(LARGEST_PATTERN);
+            .size_limit(MAX_PATTERN_BYTES)
+            .dfa_size_limit(MAX_PATTERN_BYTES);
         let validator = jsonschema::options()
             .offline()
             .with_pattern_options(patterns)
             .build(schema)
-            .map_err(|error| SchemaFault::Broken(words::cut(&error.to_string(), 300)))?;
-        Ok(Self { validator, spread })
+            .map_err(|error| {
+                JsonSchemaError::Invalid(words::truncate_at_word(&error.to_string(), 300))
+            })?;
+        Ok(Self {
+            validator,
+            fanout: spread,
+        })
     }
 
-    /// Every rule the value breaks, up to [`MOST_FAULTS`]; none if it passes.
-    pub fn check(&self, value: &Value) -> Vec<Fault> {
-        if refs::depth(value, DEEPEST_ARGUMENTS) > DEEPEST_ARGUMENTS {
-            return vec![Fault {
+    /// Every rule the value breaks, up to [`MAX_VIOLATIONS`]; none if it passes.
+    pub fn check(&self, value: &Value) -> Vec<SchemaViolation> {
+        if refs::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH {
+            return vec![SchemaViolation {
                 path: String::new(),
                 keyword: "depth".to_owned(),
-                rule: format!("must not be nested deeper than {DEEPEST_ARGUMENTS} levels"),
+                rule: format!("must not be nested deeper than {MAX_ARGUMENT_DEPTH} levels"),
                 value: "…".to_owned(),
             }];
         }
@@ -121,36 +128,39 @@ impl Checker {
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        if self.is_tangled(value) {
-            return vec![Fault {
+        if self.is_too_expensive(value) {
+            return vec![SchemaViolation {
                 path: String::new(),
                 keyword: "schema".to_owned(),
                 rule: "must match the schema, which has too many forms to say where it doesn't"
                     .to_owned(),
-                value: words::cut(&value.to_string(), LONGEST_SHOWN),
+                value: words::truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
             }];
         }
         let errors = self.validator.iter_errors(value);
-        let told = errors.filter(|error| !is_met(error)).take(MOST_FAULTS);
-        told.map(|error| fault(&error)).collect()
+        let told = errors
+            .filter(|error| !is_false_missing(error))
+            .take(MAX_VIOLATIONS);
+        told.map(|error| to_violation(&error)).collect()
     }
 
     /// Whether telling the faults of this value could take too long: unlike the answer itself,
     /// faults are gathered anew for every form at every level.
-    fn is_tangled(&self, value: &Value) -> bool {
-        let levels = refs::depth(value, DEEPEST_ARGUMENTS);
+    fn is_too_expensive(&self, value: &Value) -> bool {
+        let levels = refs::depth(value, MAX_ARGUMENT_DEPTH);
         let levels = u32::try_from(levels).unwrap_or(u32::MAX);
-        self.spread.max(1).saturating_pow(levels) > MOST_GATHERED
+        self.fanout.max(1).saturating_pow(levels) > MAX_ERROR_PATHS
     }
 
     /// Whether the value passes.
     pub fn accepts(&self, value: &Value) -> bool {
-        refs::depth(value, DEEPEST_ARGUMENTS) <= DEEPEST_ARGUMENTS && self.validator.is_valid(value)
+        refs::depth(value, MAX_ARGUMENT_DEPTH) <= MAX_ARGUMENT_DEPTH
+            && self.validator.is_valid(value)
     }
 }
 
 /// In a closed object the library also tells a field as missing that is there but not described.
-fn is_met(error: &ValidationError<'_>) -> bool {
+fn is_false_missing(error: &ValidationError<'_>) -> bool {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
@@ -160,16 +170,16 @@ fn is_met(error: &ValidationError<'_>) -> bool {
     }
 }
 
-fn fault(error: &ValidationError<'_>) -> Fault {
-    Fault {
+fn to_violation(error: &ValidationError<'_>) -> SchemaViolation {
+    SchemaViolation {
         path: error.instance_path().as_str().to_owned(),
         keyword: error.kind().keyword().to_owned(),
-        rule: rule(error),
-        value: words::cut(&error.instance().to_string(), LONGEST_SHOWN),
+        rule: rule_text(error),
+        value: words::truncate_at_word(&error.instance().to_string(), MAX_SHOWN_CHARS),
     }
 }
 
-fn rule(error: &ValidationError<'_>) -> String {
+fn rule_text(error: &ValidationError<'_>) -> String {
     use ValidationErrorKind as Kind;
     let said = match error.kind() {
         Kind::Minimum { limit } => format!("must be at least {limit}"),
@@ -187,5 +197,5 @@ fn rule(error: &ValidationError<'_>) -> String {
         // The library's text begins with the value, which is shown apart.
         _ => error.masked_with("it").to_string(),
     };
-    words::cut(&said, LONGEST_SHOWN * 2)
+    words::truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
 }

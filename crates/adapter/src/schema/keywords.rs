@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The type of value a rule speaks of, if it is one alone; others pass it unseen.
-pub(super) fn type_of_rule(key: &str) -> Option<&'static str> {
+pub(super) fn keyword_type(key: &str) -> Option<&'static str> {
     Some(match key {
         "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => "number",
         "maxLength" | "minLength" | "pattern" | "contentEncoding" | "contentMediaType"
@@ -26,8 +26,8 @@ pub(super) fn type_of_rule(key: &str) -> Option<&'static str> {
 }
 
 /// Whether a keyword says what passes; all others only describe.
-pub(super) fn is_rule(key: &str) -> bool {
-    type_of_rule(key).is_some()
+pub(super) fn is_validation_keyword(key: &str) -> bool {
+    keyword_type(key).is_some()
         || matches!(
             key,
             "type"
@@ -45,7 +45,7 @@ pub(super) fn is_rule(key: &str) -> bool {
 }
 
 /// The type of a value, with whole numbers among the numbers.
-pub(super) fn family_of(value: &Value) -> &'static str {
+pub(super) fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::refs::Refs;
+use super::refs::SchemaRefs;
 
 /// How many schemas may stand in each other at one place, through references too.
-const LONGEST_CHAIN: usize = 300;
+const MAX_CHAIN: usize = 300;
 
 /// Keywords whose schemas look at the same value as the one they stand in.
-const SAME_PLACE_ONE: [&str; 4] = ["not", "if", "then", "else"];
-const SAME_PLACE_LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-const SAME_PLACE_NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
+const IN_PLACE_SINGLE: [&str; 4] = ["not", "if", "then", "else"];
+const IN_PLACE_LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const IN_PLACE_MAP: [&str; 2] = ["dependentSchemas", "dependencies"];
 
 /// Keywords whose schemas look at what is inside the value.
-const STEPS: [&str; 10] = [
+const DESCENDING_KEYWORDS: [&str; 10] = [
     "properties",
     "patternProperties",
     "additionalProperties",
@@ -32,21 +32,21 @@ const STEPS: [&str; 10] = [
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum CountedSchemas {
     /// Every schema.
     Any,
     /// Those that look on into the value: with each level of it they multiply.
-    Inward,
+    Descending,
 }
 
 /// The most schemas that look at one place through a reference; more than `most` if it is more
 /// or has no end. Where nothing is referred to, the count can't exceed what was sent.
-pub(super) fn looks(refs: &Refs<'_>, what: Look, most: u64) -> u64 {
-    let mut counter = Counter {
+pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, what: CountedSchemas, most: u64) -> u64 {
+    let mut counter = EvaluationCounter {
         refs,
-        what,
-        most,
-        known: HashMap::new(),
+        counted: what,
+        limit: most,
+        memo: HashMap::new(),
     };
     let mut worst = 0;
     let mut todo = vec![refs.document];
@@ -68,31 +68,34 @@ pub(super) fn looks(refs: &Refs<'_>, what: Look, most: u64) -> u64 {
     worst
 }
 
-struct Counter<'a, 'b> {
-    refs: &'a Refs<'b>,
-    what: Look,
-    most: u64,
-    known: HashMap<String, u64>,
+struct EvaluationCounter<'a, 'b> {
+    refs: &'a SchemaRefs<'b>,
+    counted: CountedSchemas,
+    limit: u64,
+    memo: HashMap<String, u64>,
 }
 
-impl Counter<'_, '_> {
+impl EvaluationCounter<'_, '_> {
     fn count(&mut self, fields: &Map<String, Value>, chain: usize) -> u64 {
-        if chain >= LONGEST_CHAIN {
+        if chain >= MAX_CHAIN {
             return u64::MAX;
         }
-        let counts = self.what == Look::Any || STEPS.iter().any(|key| fields.contains_key(*key));
+        let counts = self.counted == CountedSchemas::Any
+            || DESCENDING_KEYWORDS
+                .iter()
+                .any(|key| fields.contains_key(*key));
         let mut total = u64::from(counts);
         if let Some(Value::String(reference)) = fields.get("$ref")
             && let Some(pointer) = self.refs.pointer(reference)
         {
             total = total.saturating_add(self.count_at(&pointer, chain));
         }
-        for inner in same_place(fields) {
+        for inner in in_place_schemas(fields) {
             let Value::Object(inner) = inner else {
                 continue;
             };
             total = total.saturating_add(self.count(inner, chain + 1));
-            if total > self.most {
+            if total > self.limit {
                 break;
             }
         }
@@ -100,26 +103,26 @@ impl Counter<'_, '_> {
     }
 
     fn count_at(&mut self, pointer: &str, chain: usize) -> u64 {
-        if let Some(count) = self.known.get(pointer) {
+        if let Some(count) = self.memo.get(pointer) {
             return *count;
         }
         // Until it is counted it counts as endless: meeting it again is a circle.
-        self.known.insert(pointer.to_owned(), u64::MAX);
-        let count = match self.refs.at(pointer) {
+        self.memo.insert(pointer.to_owned(), u64::MAX);
+        let count = match self.refs.resolve(pointer) {
             Some(Value::Object(fields)) => self.count(fields, chain + 1),
             _ => 1,
         };
-        self.known.insert(pointer.to_owned(), count);
+        self.memo.insert(pointer.to_owned(), count);
         count
     }
 }
 
-fn same_place(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
-    let one = SAME_PLACE_ONE.iter().filter_map(|key| fields.get(*key));
-    let list = SAME_PLACE_LIST
+fn in_place_schemas(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let one = IN_PLACE_SINGLE.iter().filter_map(|key| fields.get(*key));
+    let list = IN_PLACE_LIST
         .iter()
         .filter_map(|key| fields.get(*key)?.as_array());
-    let named = SAME_PLACE_NAMED
+    let named = IN_PLACE_MAP
         .iter()
         .filter_map(|key| fields.get(*key)?.as_object());
     one.chain(list.flatten())

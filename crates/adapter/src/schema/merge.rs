@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::keywords::is_rule;
+use super::keywords::is_validation_keyword;
 
 /// Keywords whose meaning hangs on what stands beside them: only one part may have any of a
 /// group, and then no other part may touch the fields or items they speak of.
-const FIELDS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];
-const ITEMS: [&str; 6] = [
+const OBJECT_KEYWORDS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];
+const ARRAY_KEYWORDS: [&str; 6] = [
     "items",
     "prefixItems",
     "additionalItems",
@@ -15,11 +15,11 @@ const ITEMS: [&str; 6] = [
     "minContains",
     "maxContains",
 ];
-const BRANCH: [&str; 3] = ["if", "then", "else"];
+const CONDITIONAL_KEYWORDS: [&str; 3] = ["if", "then", "else"];
 
 /// The parts as one, or none if that would change what passes.
-pub(super) fn merged(parts: &[Map<String, Value>]) -> Option<Map<String, Value>> {
-    for group in [&FIELDS[..], &ITEMS, &BRANCH] {
+pub(super) fn merge_all(parts: &[Map<String, Value>]) -> Option<Map<String, Value>> {
+    for group in [&OBJECT_KEYWORDS[..], &ARRAY_KEYWORDS, &CONDITIONAL_KEYWORDS] {
         let has = |part: &&Map<String, Value>| group.iter().any(|key| part.contains_key(*key));
         let only_properties = |part: &&Map<String, Value>| {
             let own = group.iter().filter(|key| part.contains_key(**key));
@@ -30,7 +30,7 @@ pub(super) fn merged(parts: &[Map<String, Value>]) -> Option<Map<String, Value>>
             return None;
         }
     }
-    if parts.iter().any(hangs_on_all) {
+    if parts.iter().any(depends_on_siblings) {
         return None;
     }
     let mut whole = Map::new();
@@ -38,7 +38,7 @@ pub(super) fn merged(parts: &[Map<String, Value>]) -> Option<Map<String, Value>>
         for (key, value) in part {
             let joined = match whole.get(key) {
                 None => value.clone(),
-                Some(old) => joined(key, old, value)?,
+                Some(old) => merge_keyword(key, old, value)?,
             };
             whole.insert(key.clone(), joined);
         }
@@ -47,7 +47,7 @@ pub(super) fn merged(parts: &[Map<String, Value>]) -> Option<Map<String, Value>>
 }
 
 /// Whether a part says something of whatever else stands in the same schema.
-fn hangs_on_all(part: &Map<String, Value>) -> bool {
+fn depends_on_siblings(part: &Map<String, Value>) -> bool {
     let flag = |key: &str| part.get(key).is_some_and(Value::is_boolean);
     part.keys().any(|key| key.starts_with("unevaluated"))
         || flag("exclusiveMinimum")
@@ -55,7 +55,7 @@ fn hangs_on_all(part: &Map<String, Value>) -> bool {
 }
 
 /// Two values of one keyword as one.
-fn joined(key: &str, old: &Value, new: &Value) -> Option<Value> {
+fn merge_keyword(key: &str, old: &Value, new: &Value) -> Option<Value> {
     match (key, old, new) {
         _ if old == new => Some(old.clone()),
         ("description", Value::String(old), Value::String(new)) => {
@@ -76,15 +76,15 @@ fn joined(key: &str, old: &Value, new: &Value) -> Option<Value> {
             }
             Some(Value::Object(all))
         }
-        ("minimum" | "minLength" | "minItems" | "minProperties", ..) => larger(old, new),
-        ("maximum" | "maxLength" | "maxItems" | "maxProperties", ..) => smaller(old, new),
+        ("minimum" | "minLength" | "minItems" | "minProperties", ..) => larger_value(old, new),
+        ("maximum" | "maxLength" | "maxItems" | "maxProperties", ..) => smaller_value(old, new),
         // What is no rule can't change what passes; the outer word stands.
-        _ if !is_rule(key) => Some(old.clone()),
+        _ if !is_validation_keyword(key) => Some(old.clone()),
         _ => None,
     }
 }
 
-fn larger(old: &Value, new: &Value) -> Option<Value> {
+fn larger_value(old: &Value, new: &Value) -> Option<Value> {
     let kept = if old.as_i64()? >= new.as_i64()? {
         old
     } else {
@@ -93,7 +93,7 @@ fn larger(old: &Value, new: &Value) -> Option<Value> {
     Some(kept.clone())
 }
 
-fn smaller(old: &Value, new: &Value) -> Option<Value> {
+fn smaller_value(old: &Value, new: &Value) -> Option<Value> {
     let kept = if old.as_i64()? <= new.as_i64()? {
         old
     } else {

@@ -1,8 +1,8 @@
 //! JSON Schema and function parameters, both ways, with nothing dropped.
 //!
-//! [`Parameters::from_schema`] reads a tool's schema into [`Shape`]s and keeps the original
+//! [`Parameters::from_schema`] reads a tool's schema into [`SchemaShape`]s and keeps the original
 //! beside them; [`Parameters::to_schema`] writes a schema from the shapes that accepts the same
-//! values. [`Checker`] checks arguments, and [`formats`] puts a tool into the form an API of a
+//! values. [`JsonSchemaValidator`] checks arguments, and [`formats`] puts a tool into the form an API of a
 //! model takes. Schemas come from other servers: nothing is fetched, and everything is bounded.
 //!
 //! It knows nothing of servers and connections.
@@ -38,18 +38,18 @@ mod write;
 
 use serde_json::{Map, Value, json};
 
-use draft::Draft;
-use read::Reader;
+use draft::SchemaDraft;
+use read::SchemaReader;
 
-pub use check::{Checker, Fault, MOST_FAULTS, SchemaFault};
-pub use shape::{Additional, Definition, Kind, Param, Shape};
-pub use words::constraints_in_words;
+pub use check::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
+pub use shape::{AdditionalProperties, Param, SchemaDefinition, SchemaShape, ShapeKind};
+pub use words::describe_constraints;
 
 /// How deep the JSON of a schema may be nested. A parser stops at 128; more is no honest tool.
-pub const DEEPEST_JSON: usize = 200;
+pub const MAX_JSON_DEPTH: usize = 200;
 
 /// How many definitions are followed to find what a name means.
-const MOST_STEPS: usize = 32;
+const MAX_REF_STEPS: usize = 32;
 
 /// The parameters of a function, as a schema says them.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,20 +57,20 @@ pub struct Parameters {
     /// The schema as it was given, word for word (`true` if it was nested too deep to keep).
     pub original: Value,
     /// What it says.
-    pub root: Shape,
-    /// The shapes that [`Kind::Ref`] names.
-    pub definitions: Vec<Definition>,
+    pub root: SchemaShape,
+    /// The shapes that [`ShapeKind::Ref`] names.
+    pub definitions: Vec<SchemaDefinition>,
     /// What was odd in it.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<SchemaWarning>,
 }
 
 /// Something odd in a schema that did not stop it from being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct SchemaWarning {
     /// Where, as field names joined by dots; empty for the top.
-    pub place: String,
+    pub path: String,
     /// What, in one sentence.
-    pub what: String,
+    pub message: String,
 }
 
 impl Parameters {
@@ -78,32 +78,32 @@ impl Parameters {
     pub fn from_schema(schema: &Value) -> Self {
         let mut warnings = Vec::new();
         let mut warn = |what: &str| {
-            warnings.push(Warning {
-                place: String::new(),
-                what: what.to_owned(),
+            warnings.push(SchemaWarning {
+                path: String::new(),
+                message: what.to_owned(),
             });
         };
-        if refs::depth(schema, DEEPEST_JSON) > DEEPEST_JSON {
+        if refs::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
             warn("the schema is nested too deep to be read; any arguments are taken");
             return Self {
                 original: Value::Bool(true),
-                root: Shape::of(Kind::Any),
+                root: SchemaShape::new(ShapeKind::Any),
                 definitions: Vec::new(),
                 warnings,
             };
         }
-        let draft = Draft::of(schema);
-        let mut reader = Reader::new(schema, draft);
+        let draft = SchemaDraft::detect(schema);
+        let mut reader = SchemaReader::new(schema, draft);
         let (root, definitions) = if reader.refs.many_resources {
             warn("the schema names its own parts by address; it is kept whole");
-            (Shape::opaque(schema.clone()), Vec::new())
+            (SchemaShape::opaque(schema.clone()), Vec::new())
         } else {
             let root = reader.read(schema);
             if let Some(definitions) = reader.definitions() {
                 (root, definitions)
             } else {
                 warn("the schema refers to itself too much to be modelled; it is kept whole");
-                (Shape::opaque(schema.clone()), Vec::new())
+                (SchemaShape::opaque(schema.clone()), Vec::new())
             }
         };
         warnings.append(&mut reader.warnings);
@@ -118,7 +118,7 @@ impl Parameters {
     /// The named parameters, in the schema's order; none if the schema is no plain object.
     pub fn params(&self) -> &[Param] {
         match &self.resolve(&self.root).kind {
-            Kind::Object { params, .. } => params,
+            ShapeKind::Object { params, .. } => params,
             _ => &[],
         }
     }
@@ -129,10 +129,10 @@ impl Parameters {
     }
 
     /// A shape with its name followed, if it is one.
-    pub fn resolve<'a>(&'a self, shape: &'a Shape) -> &'a Shape {
+    pub fn resolve<'a>(&'a self, shape: &'a SchemaShape) -> &'a SchemaShape {
         let mut shape = shape;
-        for _ in 0..MOST_STEPS {
-            let Kind::Ref(name) = &shape.kind else {
+        for _ in 0..MAX_REF_STEPS {
+            let ShapeKind::Ref(name) = &shape.kind else {
                 break;
             };
             match self.definitions.iter().find(|it| it.name == *name) {
@@ -146,7 +146,7 @@ impl Parameters {
     /// A schema written from the shapes: it accepts what the original accepts.
     pub fn to_schema(&self) -> Value {
         let draft = self.draft();
-        let root = write::write(&self.root, draft);
+        let root = write::write_schema(&self.root, draft);
         let dialect = self.original.get("$schema");
         let fields = match root {
             Value::Object(fields) => fields,
@@ -163,19 +163,19 @@ impl Parameters {
         }
         out.extend(fields);
         if !self.definitions.is_empty() {
-            out.insert(refs::SHELF.to_owned(), self.shelf(draft));
+            out.insert(refs::DEFS.to_owned(), self.definitions_schema(draft));
         }
         Value::Object(out)
     }
 
-    fn draft(&self) -> Draft {
-        Draft::of(&self.original)
+    fn draft(&self) -> SchemaDraft {
+        SchemaDraft::detect(&self.original)
     }
 
     /// The definitions as schemas, by name.
-    fn shelf(&self, draft: Draft) -> Value {
+    fn definitions_schema(&self, draft: SchemaDraft) -> Value {
         let all = self.definitions.iter();
-        let all = all.map(|it| (it.name.clone(), write::write(&it.shape, draft)));
+        let all = all.map(|it| (it.name.clone(), write::write_schema(&it.shape, draft)));
         Value::Object(all.collect())
     }
 }

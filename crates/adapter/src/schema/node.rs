@@ -3,23 +3,23 @@
 use serde_json::{Map, Value};
 
 use super::{
-    keywords::{family_of, is_rule, type_of_rule},
-    read::Reader,
-    shape::{Additional, Kind, Param, Shape},
+    keywords::{is_validation_keyword, json_type, keyword_type},
+    read::SchemaReader,
+    shape::{AdditionalProperties, Param, SchemaShape, ShapeKind},
 };
 
 /// The keywords of a schema, told apart.
-pub(super) struct Rules {
-    pub(super) limits: Map<String, Value>,
+pub(super) struct SchemaKeywords {
+    pub(super) constraints: Map<String, Value>,
     description: Option<String>,
     default: Option<Value>,
     notes: Map<String, Value>,
 }
 
-impl Rules {
+impl SchemaKeywords {
     pub(super) fn split(fields: &Map<String, Value>) -> Self {
         let mut out = Self {
-            limits: Map::new(),
+            constraints: Map::new(),
             description: None,
             default: None,
             notes: Map::new(),
@@ -31,8 +31,8 @@ impl Rules {
                 | ("$anchor" | "$schema" | "$id", _) => {}
                 ("description", Value::String(text)) => out.description = Some(text.clone()),
                 ("default", value) => out.default = Some(value.clone()),
-                (key, _) if is_rule(key) => {
-                    out.limits.insert(key.to_owned(), value.clone());
+                (key, _) if is_validation_keyword(key) => {
+                    out.constraints.insert(key.to_owned(), value.clone());
                 }
                 _ => {
                     out.notes.insert(key.clone(), value.clone());
@@ -43,7 +43,7 @@ impl Rules {
     }
 
     /// Puts what was said outside on the shape; the outer word goes first.
-    pub(super) fn tell(self, shape: &mut Shape) {
+    pub(super) fn apply_to(self, shape: &mut SchemaShape) {
         shape.description = match (self.description, shape.description.take()) {
             (Some(outer), Some(inner)) if outer != inner => Some(format!("{outer}\n{inner}")),
             (outer, inner) => outer.or(inner),
@@ -57,22 +57,25 @@ impl Rules {
 }
 
 /// One schema; an error says why it must be kept whole.
-pub(super) fn read(reader: &mut Reader<'_>, fields: &Map<String, Value>) -> Result<Shape, String> {
-    let mut told = Rules::split(fields);
-    let mut rules = std::mem::take(&mut told.limits);
-    let mut shape = match only_choice(reader, &rules)? {
+pub(super) fn read(
+    reader: &mut SchemaReader<'_>,
+    fields: &Map<String, Value>,
+) -> Result<SchemaShape, String> {
+    let mut told = SchemaKeywords::split(fields);
+    let mut rules = std::mem::take(&mut told.constraints);
+    let mut shape = match read_combinator(reader, &rules)? {
         Some(shape) => shape,
-        None => typed(reader, &mut rules)?,
+        None => read_typed(reader, &mut rules)?,
     };
-    told.tell(&mut shape);
+    told.apply_to(&mut shape);
     Ok(shape)
 }
 
 /// A schema whose only rule is `anyOf`, `oneOf` or `allOf`.
-fn only_choice(
-    reader: &mut Reader<'_>,
+fn read_combinator(
+    reader: &mut SchemaReader<'_>,
     rules: &Map<String, Value>,
-) -> Result<Option<Shape>, String> {
+) -> Result<Option<SchemaShape>, String> {
     let mut each = rules.iter();
     let (Some((key, value)), None) = (each.next(), each.next()) else {
         return Ok(None);
@@ -86,17 +89,17 @@ fn only_choice(
         ));
     };
     let shapes = forms.iter().enumerate();
-    let mut shapes: Vec<Shape> = shapes
+    let mut shapes: Vec<SchemaShape> = shapes
         .map(|(at, form)| reader.read_at(&format!("{key}[{at}]"), form))
         .collect();
-    let nothing = |it: &Shape| it.kind == Kind::Null && it.is_bare();
+    let nothing = |it: &SchemaShape| it.kind == ShapeKind::Null && it.is_bare();
     if key != "allOf"
         && shapes.len() == 2
         && let Some(at) = shapes.iter().position(nothing)
     {
         let null = shapes.remove(at);
         if let [real] = shapes.as_slice()
-            && (key == "anyOf" || surely_not_null(real))
+            && (key == "anyOf" || excludes_null(real))
         {
             let mut real = real.clone();
             real.nullable = true;
@@ -104,40 +107,43 @@ fn only_choice(
         }
         shapes.insert(at, null);
     }
-    Ok(Some(Shape::of(match key.as_str() {
-        "anyOf" => Kind::Union(shapes),
-        "oneOf" => Kind::OneOf(shapes),
-        _ => Kind::All(shapes),
+    Ok(Some(SchemaShape::new(match key.as_str() {
+        "anyOf" => ShapeKind::AnyOf(shapes),
+        "oneOf" => ShapeKind::OneOf(shapes),
+        _ => ShapeKind::AllOf(shapes),
     })))
 }
 
 /// `oneOf` refuses what passes twice, so a form that takes null itself must stay apart.
-fn surely_not_null(shape: &Shape) -> bool {
+fn excludes_null(shape: &SchemaShape) -> bool {
     let named = matches!(
         shape.kind,
-        Kind::Boolean
-            | Kind::Integer
-            | Kind::Number
-            | Kind::String
-            | Kind::Array { .. }
-            | Kind::Object { .. }
+        ShapeKind::Boolean
+            | ShapeKind::Integer
+            | ShapeKind::Number
+            | ShapeKind::String
+            | ShapeKind::Array { .. }
+            | ShapeKind::Object { .. }
     );
     named && !shape.implied && !shape.nullable
 }
 
 /// A schema by its type.
-fn typed(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Shape, String> {
+fn read_typed(
+    reader: &mut SchemaReader<'_>,
+    rules: &mut Map<String, Value>,
+) -> Result<SchemaShape, String> {
     match rules.get("type").cloned() {
-        None => untyped(reader, rules),
+        None => read_untyped(reader, rules),
         Some(Value::String(name)) => {
             rules.shift_remove("type");
-            let fixed = rules.get("const").filter(|_| !reader.draft.id_is_plain);
-            if fixed.is_some_and(|value| says_enough(value, &name)) {
-                return untyped(reader, rules);
+            let fixed = rules.get("const").filter(|_| !reader.draft.has_legacy_id);
+            if fixed.is_some_and(|value| implies_type(value, &name)) {
+                return read_untyped(reader, rules);
             }
-            of_type(reader, &name, rules)
+            read_type(reader, &name, rules)
         }
-        Some(Value::Array(names)) => several(reader, &names, rules),
+        Some(Value::Array(names)) => read_type_list(reader, &names, rules),
         Some(_) => {
             Err("type must be a name or a list of names; this part is kept whole".to_owned())
         }
@@ -145,46 +151,49 @@ fn typed(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Shap
 }
 
 /// Whether a fixed value alone says its type.
-fn says_enough(value: &Value, kind: &str) -> bool {
+fn implies_type(value: &Value, kind: &str) -> bool {
     match value {
         Value::Number(number) if kind == "integer" => number.is_i64() || number.is_u64(),
-        value => family_of(value) == kind,
+        value => json_type(value) == kind,
     }
 }
 
 /// Without a type, the rules that are there tell what is meant; other values pass as well.
-fn untyped(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Shape, String> {
-    let mut kinds = rules.keys().filter_map(|key| type_of_rule(key));
+fn read_untyped(
+    reader: &mut SchemaReader<'_>,
+    rules: &mut Map<String, Value>,
+) -> Result<SchemaShape, String> {
+    let mut kinds = rules.keys().filter_map(|key| keyword_type(key));
     let first = kinds.next();
     let one = first.filter(|first| kinds.all(|kind| kind == *first));
     drop(kinds);
     if let Some(kind) = one {
-        let mut shape = of_type(reader, kind, rules)?;
+        let mut shape = read_type(reader, kind, rules)?;
         shape.implied = true;
         return Ok(shape);
     }
-    let mut shape = Shape::of(match rules.shift_remove("const") {
-        Some(value) => Kind::Const(value),
-        None => Kind::Any,
+    let mut shape = SchemaShape::new(match rules.shift_remove("const") {
+        Some(value) => ShapeKind::Const(value),
+        None => ShapeKind::Any,
     });
-    take_choices(&mut shape, rules)?;
-    keep_rest(reader, &mut shape, rules);
+    take_enum(&mut shape, rules)?;
+    keep_constraints(reader, &mut shape, rules);
     Ok(shape)
 }
 
-fn of_type(
-    reader: &mut Reader<'_>,
+fn read_type(
+    reader: &mut SchemaReader<'_>,
     name: &str,
     rules: &mut Map<String, Value>,
-) -> Result<Shape, String> {
+) -> Result<SchemaShape, String> {
     let kind = match name {
-        "null" => Kind::Null,
-        "boolean" => Kind::Boolean,
-        "integer" => Kind::Integer,
-        "number" => Kind::Number,
-        "string" => Kind::String,
-        "array" => array(reader, rules)?,
-        "object" => object(reader, rules)?,
+        "null" => ShapeKind::Null,
+        "boolean" => ShapeKind::Boolean,
+        "integer" => ShapeKind::Integer,
+        "number" => ShapeKind::Number,
+        "string" => ShapeKind::String,
+        "array" => read_array(reader, rules)?,
+        "object" => read_object(reader, rules)?,
         other => {
             let shown: String = other.chars().take(40).collect();
             return Err(format!(
@@ -192,30 +201,30 @@ fn of_type(
             ));
         }
     };
-    let mut shape = Shape::of(kind);
-    take_choices(&mut shape, rules)?;
-    keep_rest(reader, &mut shape, rules);
+    let mut shape = SchemaShape::new(kind);
+    take_enum(&mut shape, rules)?;
+    keep_constraints(reader, &mut shape, rules);
     Ok(shape)
 }
 
 /// `type` as a list: null becomes a flag, several others become a union, each with the rules
 /// that speak of it.
-fn several(
-    reader: &mut Reader<'_>,
+fn read_type_list(
+    reader: &mut SchemaReader<'_>,
     names: &[Value],
     rules: &mut Map<String, Value>,
-) -> Result<Shape, String> {
+) -> Result<SchemaShape, String> {
     let names: Option<Vec<&str>> = names.iter().map(Value::as_str).collect();
     let names = names
         .filter(|names| !names.is_empty())
         .ok_or("type must be a name or a list of names; this part is kept whole")?;
     // Where a rule speaks of all types at once, null can't be told apart.
     let divisible = rules.keys().all(|key| {
-        type_of_rule(key).is_some() || ["type", "enum", "format"].contains(&key.as_str())
+        keyword_type(key).is_some() || ["type", "enum", "format"].contains(&key.as_str())
     });
     if !divisible {
-        let mut shape = Shape::of(Kind::Any);
-        keep_rest(reader, &mut shape, rules);
+        let mut shape = SchemaShape::new(ShapeKind::Any);
+        keep_constraints(reader, &mut shape, rules);
         return Ok(shape);
     }
     rules.shift_remove("type");
@@ -227,35 +236,35 @@ fn several(
     let nullable = names.contains(&"null") && null_passes;
     let mut forms = Vec::new();
     for name in names.iter().filter(|name| **name != "null") {
-        let mut own = rules_for(name, rules);
+        let mut own = keywords_for(name, rules);
         let none_left = matches!(own.get("enum"), Some(Value::Array(left)) if left.is_empty());
         if !none_left {
-            forms.push(of_type(reader, name, &mut own)?);
+            forms.push(read_type(reader, name, &mut own)?);
         }
     }
     let mut shape = match (forms.pop(), forms.is_empty(), nullable) {
-        (None, _, true) => return Ok(Shape::of(Kind::Null)),
-        (None, _, false) => Shape::of(Kind::Never),
+        (None, _, true) => return Ok(SchemaShape::new(ShapeKind::Null)),
+        (None, _, false) => SchemaShape::new(ShapeKind::Never),
         (Some(only), true, _) => only,
         (Some(last), false, _) => {
             forms.push(last);
-            Shape::of(Kind::Union(forms))
+            SchemaShape::new(ShapeKind::AnyOf(forms))
         }
     };
     shape.nullable |= nullable;
     Ok(shape)
 }
 
-fn rules_for(name: &str, rules: &Map<String, Value>) -> Map<String, Value> {
+fn keywords_for(name: &str, rules: &Map<String, Value>) -> Map<String, Value> {
     let family = if name == "integer" { "number" } else { name };
     let mut own = Map::new();
     for (key, value) in rules {
-        if type_of_rule(key).is_some_and(|kind| kind != family) {
+        if keyword_type(key).is_some_and(|kind| kind != family) {
             continue;
         }
         let value = match (key.as_str(), value) {
             ("enum", Value::Array(values)) => {
-                let fitting = values.iter().filter(|value| family_of(value) == family);
+                let fitting = values.iter().filter(|value| json_type(value) == family);
                 fitting.cloned().collect()
             }
             _ => value.clone(),
@@ -265,9 +274,12 @@ fn rules_for(name: &str, rules: &Map<String, Value>) -> Map<String, Value> {
     own
 }
 
-fn array(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Kind, String> {
+fn read_array(
+    reader: &mut SchemaReader<'_>,
+    rules: &mut Map<String, Value>,
+) -> Result<ShapeKind, String> {
     // A tuple of the older editions: the list is the beginning, `additionalItems` the rest.
-    let old = reader.draft.items_may_be_a_list;
+    let old = reader.draft.items_may_be_tuple;
     let (first, rest) = match rules.get("items") {
         Some(Value::Array(_)) if old => ("items", "additionalItems"),
         Some(Value::Array(_)) => {
@@ -287,10 +299,13 @@ fn array(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Kind
     };
     let items = rules.shift_remove(rest);
     let items = items.map(|items| Box::new(reader.read_at("[]", &items)));
-    Ok(Kind::Array { prefix, items })
+    Ok(ShapeKind::Array { prefix, items })
 }
 
-fn object(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Kind, String> {
+fn read_object(
+    reader: &mut SchemaReader<'_>,
+    rules: &mut Map<String, Value>,
+) -> Result<ShapeKind, String> {
     let properties = match rules.shift_remove("properties") {
         None => Map::new(),
         Some(Value::Object(named)) => named,
@@ -321,31 +336,35 @@ fn object(reader: &mut Reader<'_>, rules: &mut Map<String, Value>) -> Result<Kin
         }
     }
     let additional = match rules.shift_remove("additionalProperties") {
-        None => Additional::Open,
-        Some(Value::Bool(false)) => Additional::Closed,
-        Some(schema) => Additional::Shape(Box::new(reader.read_at("*", &schema))),
+        None => AdditionalProperties::Open,
+        Some(Value::Bool(false)) => AdditionalProperties::Closed,
+        Some(schema) => AdditionalProperties::Shape(Box::new(reader.read_at("*", &schema))),
     };
-    Ok(Kind::Object {
+    Ok(ShapeKind::Object {
         params,
         also_required,
         additional,
     })
 }
 
-fn take_choices(shape: &mut Shape, rules: &mut Map<String, Value>) -> Result<(), String> {
+fn take_enum(shape: &mut SchemaShape, rules: &mut Map<String, Value>) -> Result<(), String> {
     match rules.shift_remove("enum") {
         None => Ok(()),
         Some(Value::Array(values)) => {
-            shape.choices = Some(values);
+            shape.enum_values = Some(values);
             Ok(())
         }
         Some(_) => Err("enum must be a list; this part is kept whole".to_owned()),
     }
 }
 
-fn keep_rest(reader: &mut Reader<'_>, shape: &mut Shape, rules: &Map<String, Value>) {
+fn keep_constraints(
+    reader: &mut SchemaReader<'_>,
+    shape: &mut SchemaShape,
+    rules: &Map<String, Value>,
+) {
     for (key, value) in rules {
-        if let Some(value) = reader.refs.rewired(key, value) {
+        if let Some(value) = reader.refs.rewrite_keyword(key, value) {
             shape.constraints.insert(key.clone(), value);
         }
     }

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 /// Where named definitions stand.
-pub(super) const SHELF: &str = "$defs";
+pub(super) const DEFS: &str = "$defs";
 
 /// Keywords that hold one schema.
-const ONE: [&str; 12] = [
+const SINGLE_KEYWORDS: [&str; 12] = [
     "additionalProperties",
     "additionalItems",
     "contains",
@@ -25,10 +25,10 @@ const ONE: [&str; 12] = [
 ];
 
 /// Keywords that hold a list of schemas.
-const LIST: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+const LIST_KEYWORDS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 
 /// Keywords that hold schemas by name.
-const NAMED: [&str; 4] = [
+const MAP_KEYWORDS: [&str; 4] = [
     "properties",
     "patternProperties",
     "dependentSchemas",
@@ -36,21 +36,23 @@ const NAMED: [&str; 4] = [
 ];
 
 /// The schemas that a keyword holds.
-pub(super) enum Held<'a> {
-    One(&'a Value),
+pub(super) enum SubSchemas<'a> {
+    Single(&'a Value),
     List(&'a [Value]),
     Named(&'a Map<String, Value>),
 }
 
-impl<'a> Held<'a> {
+impl<'a> SubSchemas<'a> {
     /// None if the keyword, or what it is given, holds none.
-    pub(super) fn of(key: &str, value: &'a Value) -> Option<Self> {
+    pub(super) fn from_keyword(key: &str, value: &'a Value) -> Option<Self> {
         match value {
-            Value::Array(items) if LIST.contains(&key) => Some(Self::List(items)),
-            Value::Object(named) if NAMED.contains(&key) || key == "$defs" => {
+            Value::Array(items) if LIST_KEYWORDS.contains(&key) => Some(Self::List(items)),
+            Value::Object(named) if MAP_KEYWORDS.contains(&key) || key == "$defs" => {
                 Some(Self::Named(named))
             }
-            Value::Object(_) | Value::Bool(_) if ONE.contains(&key) => Some(Self::One(value)),
+            Value::Object(_) | Value::Bool(_) if SINGLE_KEYWORDS.contains(&key) => {
+                Some(Self::Single(value))
+            }
             _ => None,
         }
     }
@@ -75,40 +77,40 @@ pub(crate) fn depth(document: &Value, most: usize) -> usize {
 }
 
 /// What references need to know of a document.
-pub(super) struct Refs<'a> {
+pub(super) struct SchemaRefs<'a> {
     pub(super) document: &'a Value,
     /// Anchors, each with the pointer it stands at.
     anchors: HashMap<&'a str, String>,
     /// A part of it has an address of its own, or references are resolved while validating.
     pub(super) many_resources: bool,
     names: HashMap<String, String>,
-    taken: HashSet<String>,
+    used_names: HashSet<String>,
     /// The pointers that were given a name and are not read yet.
-    waiting: VecDeque<String>,
+    pending: VecDeque<String>,
 }
 
-impl<'a> Refs<'a> {
-    pub(super) fn of(document: &'a Value, id_is_plain: bool) -> Self {
+impl<'a> SchemaRefs<'a> {
+    pub(super) fn new(document: &'a Value, id_is_plain: bool) -> Self {
         let mut refs = Self {
             document,
             anchors: HashMap::new(),
             many_resources: false,
             names: HashMap::new(),
-            taken: HashSet::new(),
-            waiting: VecDeque::new(),
+            used_names: HashSet::new(),
+            pending: VecDeque::new(),
         };
-        refs.survey(id_is_plain);
+        refs.index_document(id_is_plain);
         refs
     }
 
-    fn survey(&mut self, id_is_plain: bool) {
+    fn index_document(&mut self, id_is_plain: bool) {
         let has_address = self.document.get("$id").is_some();
         let mut todo = vec![(self.document, String::new())];
         while let Some((value, place)) = todo.pop() {
             match value {
                 Value::Object(fields) => {
                     for (key, inner) in fields {
-                        self.look_at(key, inner, &place, id_is_plain);
+                        self.index_keyword(key, inner, &place, id_is_plain);
                         // With an address, a reference by address may mean the document itself.
                         let by_address =
                             key == "$ref" && inner.as_str().is_some_and(|it| !it.starts_with('#'));
@@ -129,7 +131,7 @@ impl<'a> Refs<'a> {
         }
     }
 
-    fn look_at(&mut self, key: &str, value: &'a Value, place: &str, id_is_plain: bool) {
+    fn index_keyword(&mut self, key: &str, value: &'a Value, place: &str, id_is_plain: bool) {
         match (key, value) {
             ("$anchor", Value::String(name)) => {
                 let twice = self.anchors.insert(name, place.to_owned()).is_some();
@@ -148,7 +150,7 @@ impl<'a> Refs<'a> {
     /// The pointer a reference means, if it stays in the document and hits something.
     pub(super) fn pointer(&self, reference: &str) -> Option<String> {
         let fragment = reference.strip_prefix('#')?;
-        let fragment = unescape(fragment)?;
+        let fragment = percent_decode(fragment)?;
         if fragment.is_empty() || fragment.starts_with('/') {
             self.document.pointer(&fragment)?;
             return Some(fragment);
@@ -157,12 +159,12 @@ impl<'a> Refs<'a> {
     }
 
     /// What stands at a pointer.
-    pub(super) fn at(&self, pointer: &str) -> Option<&'a Value> {
+    pub(super) fn resolve(&self, pointer: &str) -> Option<&'a Value> {
         self.document.pointer(pointer)
     }
 
     /// The name of the definition for a pointer; a new one is queued to be read.
-    pub(super) fn name(&mut self, pointer: &str) -> String {
+    pub(super) fn definition_name(&mut self, pointer: &str) -> String {
         if let Some(name) = self.names.get(pointer) {
             return name.clone();
         }
@@ -176,32 +178,32 @@ impl<'a> Refs<'a> {
         };
         let mut name = stem.clone();
         let mut number = 2_usize;
-        while !self.taken.insert(name.clone()) {
+        while !self.used_names.insert(name.clone()) {
             // Many pointers may end alike: the count of all names is a number not yet tried.
-            number = number.max(self.taken.len());
+            number = number.max(self.used_names.len());
             name = format!("{stem}_{number}");
             number += 1;
         }
         self.names.insert(pointer.to_owned(), name.clone());
-        self.waiting.push_back(pointer.to_owned());
+        self.pending.push_back(pointer.to_owned());
         name
     }
 
     /// The next pointer that was named but not read.
-    pub(super) fn next_waiting(&mut self) -> Option<(String, String)> {
-        let pointer = self.waiting.pop_front()?;
+    pub(super) fn next_pending(&mut self) -> Option<(String, String)> {
+        let pointer = self.pending.pop_front()?;
         let name = self.names.get(&pointer).cloned()?;
         Some((pointer, name))
     }
 
     /// A schema word for word, but for its references: they go to the new definitions.
-    pub(super) fn rewire(&mut self, schema: &Value) -> Value {
+    pub(super) fn rewrite_refs(&mut self, schema: &Value) -> Value {
         let Value::Object(fields) = schema else {
             return schema.clone();
         };
         let mut out = Map::new();
         for (key, value) in fields {
-            if let Some(value) = self.rewired(key, value) {
+            if let Some(value) = self.rewrite_keyword(key, value) {
                 out.insert(key.clone(), value);
             }
         }
@@ -209,23 +211,25 @@ impl<'a> Refs<'a> {
     }
 
     /// The value of one keyword, rewired; none for what only names places.
-    pub(super) fn rewired(&mut self, key: &str, value: &Value) -> Option<Value> {
+    pub(super) fn rewrite_keyword(&mut self, key: &str, value: &Value) -> Option<Value> {
         Some(match value {
             Value::String(reference) if key == "$ref" => match self.pointer(reference) {
                 Some(pointer) => {
-                    let name = self.name(&pointer);
-                    Value::String(link(&name))
+                    let name = self.definition_name(&pointer);
+                    Value::String(definition_ref(&name))
                 }
                 None => value.clone(),
             },
             Value::String(_) if ["$anchor", "$id", "$schema"].contains(&key) => return None,
             Value::Object(_) if key == "$defs" || key == "definitions" => return None,
-            value => match Held::of(key, value) {
-                Some(Held::One(schema)) => self.rewire(schema),
-                Some(Held::List(schemas)) => schemas.iter().map(|it| self.rewire(it)).collect(),
-                Some(Held::Named(schemas)) => {
+            value => match SubSchemas::from_keyword(key, value) {
+                Some(SubSchemas::Single(schema)) => self.rewrite_refs(schema),
+                Some(SubSchemas::List(schemas)) => {
+                    schemas.iter().map(|it| self.rewrite_refs(it)).collect()
+                }
+                Some(SubSchemas::Named(schemas)) => {
                     let schemas = schemas.iter();
-                    let all = schemas.map(|(name, it)| (name.clone(), self.rewire(it)));
+                    let all = schemas.map(|(name, it)| (name.clone(), self.rewrite_refs(it)));
                     Value::Object(all.collect())
                 }
                 None => value.clone(),
@@ -236,12 +240,12 @@ impl<'a> Refs<'a> {
 
 /// How a definition is referred to in the schema that is written. In every edition they stand
 /// under one name: a reference is only a path.
-pub(super) fn link(name: &str) -> String {
-    format!("#/{SHELF}/{name}")
+pub(super) fn definition_ref(name: &str) -> String {
+    format!("#/{DEFS}/{name}")
 }
 
 /// Percent signs undone; none if that is no text.
-fn unescape(fragment: &str) -> Option<String> {
+fn percent_decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());
     }

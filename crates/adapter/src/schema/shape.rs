@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 /// What a value may be.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Shape {
+pub struct SchemaShape {
     /// The kind of value.
-    pub kind: Kind,
+    pub kind: ShapeKind,
     /// The schema doesn't name the type: values of other types pass as well.
     pub implied: bool,
     /// `null` passes too.
     pub nullable: bool,
     /// The only values that pass (`enum`), if they are listed.
-    pub choices: Option<Vec<Value>>,
+    pub enum_values: Option<Vec<Value>>,
     /// What it is for.
     pub description: Option<String>,
     /// What stands when it is left out.
@@ -26,7 +26,7 @@ pub struct Shape {
 
 /// A kind of value.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Kind {
+pub enum ShapeKind {
     /// Anything the rules allow.
     #[default]
     Any,
@@ -45,9 +45,9 @@ pub enum Kind {
     /// A list.
     Array {
         /// The first items, each with its own shape.
-        prefix: Vec<Shape>,
+        prefix: Vec<SchemaShape>,
         /// Every further item; none if anything goes.
-        items: Option<Box<Shape>>,
+        items: Option<Box<SchemaShape>>,
     },
     /// An object.
     Object {
@@ -56,32 +56,32 @@ pub enum Kind {
         /// Fields that must be there though nothing else is said of them.
         also_required: Vec<String>,
         /// The fields that are not named.
-        additional: Additional,
+        additional: AdditionalProperties,
     },
     /// At least one of these (`anyOf`, or several types).
-    Union(Vec<Shape>),
+    AnyOf(Vec<SchemaShape>),
     /// Exactly one of these.
-    OneOf(Vec<Shape>),
+    OneOf(Vec<SchemaShape>),
     /// All of these together, where they could not be made one exactly.
-    All(Vec<Shape>),
+    AllOf(Vec<SchemaShape>),
     /// Only this value.
     Const(Value),
     /// What the definition of this name says.
     Ref(String),
     /// A schema that is not modelled, kept whole.
-    Schema(Value),
+    Opaque(Value),
 }
 
 /// The fields of an object that its schema doesn't name.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Additional {
+pub enum AdditionalProperties {
     /// They may be anything.
     #[default]
     Open,
     /// There are none.
     Closed,
     /// They have this shape.
-    Shape(Box<Shape>),
+    Shape(Box<SchemaShape>),
 }
 
 /// One parameter of a function, or one field of an object.
@@ -92,21 +92,21 @@ pub struct Param {
     /// Whether it must be given.
     pub required: bool,
     /// What it may be.
-    pub shape: Shape,
+    pub shape: SchemaShape,
 }
 
 /// A shape with a name, because it holds itself or is used too often to be written out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
-    /// The name that [`Kind::Ref`] uses.
+pub struct SchemaDefinition {
+    /// The name that [`ShapeKind::Ref`] uses.
     pub name: String,
     /// What it stands for.
-    pub shape: Shape,
+    pub shape: SchemaShape,
 }
 
-impl Shape {
+impl SchemaShape {
     /// A shape of this kind, with nothing else said.
-    pub fn of(kind: Kind) -> Self {
+    pub fn new(kind: ShapeKind) -> Self {
         Self {
             kind,
             ..Self::default()
@@ -115,11 +115,11 @@ impl Shape {
 
     /// A schema kept whole.
     pub(super) fn opaque(schema: Value) -> Self {
-        Self::of(Kind::Schema(schema))
+        Self::new(ShapeKind::Opaque(schema))
     }
 
     /// Whether nothing but its kind limits it.
     pub(super) fn is_bare(&self) -> bool {
-        self.constraints.is_empty() && self.choices.is_none() && !self.nullable
+        self.constraints.is_empty() && self.enum_values.is_none() && !self.nullable
     }
 }

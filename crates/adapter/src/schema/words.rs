@@ -2,39 +2,42 @@
 
 use serde_json::{Map, Value};
 
-use super::{DEEPEST_JSON, refs};
+use super::{MAX_JSON_DEPTH, refs};
 
 /// The most characters of JSON that are shown in a sentence.
-const LONGEST_JSON: usize = 300;
+const MAX_JSON_CHARS: usize = 300;
 
 /// The most names or values that are listed.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// What a schema asks for beyond its type, a short phrase each.
-pub fn constraints_in_words(schema: &Value) -> Vec<String> {
-    if refs::depth(schema, DEEPEST_JSON) > DEEPEST_JSON {
+pub fn describe_constraints(schema: &Value) -> Vec<String> {
+    if refs::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
         return vec!["more rules than can be told".to_owned()];
     }
-    schema.as_object().map(of_rules).unwrap_or_default()
+    schema
+        .as_object()
+        .map(describe_keywords)
+        .unwrap_or_default()
 }
 
 /// The same, of a map of rules.
-pub(super) fn of_rules(rules: &Map<String, Value>) -> Vec<String> {
+pub(super) fn describe_keywords(rules: &Map<String, Value>) -> Vec<String> {
     rules
         .iter()
-        .filter_map(|(key, value)| phrase(key, value, rules))
+        .filter_map(|(key, value)| describe_keyword(key, value, rules))
         .collect()
 }
 
-fn phrase(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
-    numbers(key, value, rules)
-        .or_else(|| texts(key, value))
-        .or_else(|| lists(key, value, rules))
-        .or_else(|| objects(key, value))
-        .or_else(|| forms(key, value, rules))
+fn describe_keyword(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
+    describe_number(key, value, rules)
+        .or_else(|| describe_string(key, value))
+        .or_else(|| describe_array(key, value, rules))
+        .or_else(|| describe_object(key, value))
+        .or_else(|| describe_combinator(key, value, rules))
 }
 
-fn numbers(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
+fn describe_number(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
     // Draft 4 says "exclusive" with a flag beside the number.
     let strictly = |flag: &str| rules.get(flag) == Some(&Value::Bool(true));
     Some(match key {
@@ -49,76 +52,76 @@ fn numbers(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<Strin
     })
 }
 
-fn texts(key: &str, value: &Value) -> Option<String> {
+fn describe_string(key: &str, value: &Value) -> Option<String> {
     Some(match key {
-        "minLength" => format!("at least {}", counted(value, "character", "characters")),
-        "maxLength" => format!("at most {}", counted(value, "character", "characters")),
-        "pattern" => format!("matches the pattern {}", plain(value)),
-        "format" => format!("in the format {}", plain(value)),
-        "contentEncoding" => format!("encoded as {}", plain(value)),
-        "contentMediaType" => format!("holds {}", plain(value)),
-        "contentSchema" => format!("what it holds matches {}", json(value)),
+        "minLength" => format!("at least {}", pluralize(value, "character", "characters")),
+        "maxLength" => format!("at most {}", pluralize(value, "character", "characters")),
+        "pattern" => format!("matches the pattern {}", plain_text(value)),
+        "format" => format!("in the format {}", plain_text(value)),
+        "contentEncoding" => format!("encoded as {}", plain_text(value)),
+        "contentMediaType" => format!("holds {}", plain_text(value)),
+        "contentSchema" => format!("what it holds matches {}", schema_text(value)),
         _ => return None,
     })
 }
 
-fn lists(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
+fn describe_array(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
     Some(match key {
-        "minItems" => format!("at least {}", counted(value, "item", "items")),
-        "maxItems" => format!("at most {}", counted(value, "item", "items")),
+        "minItems" => format!("at least {}", pluralize(value, "item", "items")),
+        "maxItems" => format!("at most {}", pluralize(value, "item", "items")),
         "uniqueItems" if value == &Value::Bool(true) => "no item twice".to_owned(),
         "contains" if rules.contains_key("minContains") || rules.contains_key("maxContains") => {
-            format!("counted items match {}", json(value))
+            format!("counted items match {}", schema_text(value))
         }
-        "contains" => format!("at least one item matches {}", json(value)),
-        "minContains" => format!("at least {} counted", counted(value, "item", "items")),
-        "maxContains" => format!("at most {} counted", counted(value, "item", "items")),
+        "contains" => format!("at least one item matches {}", schema_text(value)),
+        "minContains" => format!("at least {} counted", pluralize(value, "item", "items")),
+        "maxContains" => format!("at most {} counted", pluralize(value, "item", "items")),
         _ => return None,
     })
 }
 
-fn objects(key: &str, value: &Value) -> Option<String> {
+fn describe_object(key: &str, value: &Value) -> Option<String> {
     Some(match key {
-        "minProperties" => format!("at least {}", counted(value, "field", "fields")),
-        "maxProperties" => format!("at most {}", counted(value, "field", "fields")),
-        "propertyNames" => format!("every field name matches {}", json(value)),
-        "patternProperties" => format!("fields by name pattern: {}", json(value)),
+        "minProperties" => format!("at least {}", pluralize(value, "field", "fields")),
+        "maxProperties" => format!("at most {}", pluralize(value, "field", "fields")),
+        "propertyNames" => format!("every field name matches {}", schema_text(value)),
+        "patternProperties" => format!("fields by name pattern: {}", schema_text(value)),
         "additionalProperties" | "unevaluatedProperties" if value == &Value::Bool(false) => {
             "no other fields".to_owned()
         }
         "additionalProperties" if value.is_object() => {
-            format!("every other field matches {}", json(value))
+            format!("every other field matches {}", schema_text(value))
         }
-        "dependentRequired" | "dependencies" | "dependentSchemas" => depends(value)?,
-        "unevaluatedProperties" => format!("every other field matches {}", json(value)),
+        "dependentRequired" | "dependencies" | "dependentSchemas" => describe_dependencies(value)?,
+        "unevaluatedProperties" => format!("every other field matches {}", schema_text(value)),
         "unevaluatedItems" if value == &Value::Bool(false) => "no other items".to_owned(),
-        "unevaluatedItems" => format!("every other item matches {}", json(value)),
+        "unevaluatedItems" => format!("every other item matches {}", schema_text(value)),
         _ => return None,
     })
 }
 
-fn forms(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
+fn describe_combinator(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
     Some(match key {
         "enum" => format!(
             "one of {}",
-            listed(value.as_array()?.iter().map(short_json))
+            join_list(value.as_array()?.iter().map(short_json))
         ),
         "const" => format!("always {}", short_json(value)),
         "default" => format!("{} when left out", short_json(value)),
         "not" => match only_required(value) {
-            Some(names) => format!("not {} together", listed(names.into_iter())),
-            None => format!("does not match {}", json(value)),
+            Some(names) => format!("not {} together", join_list(names.into_iter())),
+            None => format!("does not match {}", schema_text(value)),
         },
-        "anyOf" => choice("at least one", value),
-        "oneOf" => choice("exactly one", value),
-        "allOf" => format!("matches all of {}", json(value)),
-        "if" => condition(value, rules),
+        "anyOf" => describe_choice("at least one", value),
+        "oneOf" => describe_choice("exactly one", value),
+        "allOf" => format!("matches all of {}", schema_text(value)),
+        "if" => describe_condition(value, rules),
         _ => return None,
     })
 }
 
 /// `anyOf: [{required: [a]}, {required: [b]}]` is what most such rules say.
-fn choice(how: &str, value: &Value) -> String {
+fn describe_choice(how: &str, value: &Value) -> String {
     let groups: Option<Vec<String>> = value.as_array().and_then(|forms| {
         let names = forms.iter().map(only_required);
         names
@@ -126,8 +129,8 @@ fn choice(how: &str, value: &Value) -> String {
             .collect()
     });
     match groups {
-        Some(groups) => format!("{how} of {} is given", listed(groups.into_iter())),
-        None => format!("matches {how} of {}", json(value)),
+        Some(groups) => format!("{how} of {} is given", join_list(groups.into_iter())),
+        None => format!("matches {how} of {}", schema_text(value)),
     }
 }
 
@@ -144,25 +147,25 @@ fn only_required(schema: &Value) -> Option<Vec<String>> {
         .collect()
 }
 
-fn depends(value: &Value) -> Option<String> {
+fn describe_dependencies(value: &Value) -> Option<String> {
     let rules = value.as_object()?.iter().map(|(name, needs)| match needs {
-        Value::Array(names) => format!("{name} needs {}", listed(names.iter().map(plain))),
-        schema => format!("with {name}, all matches {}", json(schema)),
+        Value::Array(names) => format!("{name} needs {}", join_list(names.iter().map(plain_text))),
+        schema => format!("with {name}, all matches {}", schema_text(schema)),
     });
-    Some(listed_with(rules, "; "))
+    Some(join_with(rules, "; "))
 }
 
-fn condition(tested: &Value, rules: &Map<String, Value>) -> String {
-    let mut said = format!("if it matches {}", json(tested));
+fn describe_condition(tested: &Value, rules: &Map<String, Value>) -> String {
+    let mut said = format!("if it matches {}", schema_text(tested));
     for (key, word) in [("then", "then"), ("else", "otherwise")] {
         if let Some(schema) = rules.get(key) {
-            said = format!("{said}, {word} it matches {}", json(schema));
+            said = format!("{said}, {word} it matches {}", schema_text(schema));
         }
     }
     said
 }
 
-fn counted(number: &Value, one: &str, many: &str) -> String {
+fn pluralize(number: &Value, one: &str, many: &str) -> String {
     let word = if number.as_f64() == Some(1.0) {
         one
     } else {
@@ -171,43 +174,44 @@ fn counted(number: &Value, one: &str, many: &str) -> String {
     format!("{number} {word}")
 }
 
-fn listed(names: impl Iterator<Item = String>) -> String {
-    listed_with(names, ", ")
+fn join_list(names: impl Iterator<Item = String>) -> String {
+    join_with(names, ", ")
 }
 
-fn listed_with(names: impl Iterator<Item = String>, mark: &str) -> String {
-    let mut names: Vec<String> = names.take(MOST_LISTED + 1).collect();
-    if names.len() > MOST_LISTED {
-        names.truncate(MOST_LISTED);
+fn join_with(names: impl Iterator<Item = String>, mark: &str) -> String {
+    let mut names: Vec<String> = names.take(MAX_LISTED + 1).collect();
+    if names.len() > MAX_LISTED {
+        names.truncate(MAX_LISTED);
         names.push("…".to_owned());
     }
     names.join(mark)
 }
 
-fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| short_json(value), |text| cut(text, LONGEST_JSON))
+fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(
+        || short_json(value),
+        |text| truncate_at_word(text, MAX_JSON_CHARS),
+    )
 }
 
 fn short_json(value: &Value) -> String {
-    cut(&value.to_string(), LONGEST_JSON / 3)
+    truncate_at_word(&value.to_string(), MAX_JSON_CHARS / 3)
 }
 
 /// A schema that has no short words is shown as it is.
-pub(super) fn json(value: &Value) -> String {
-    let words = value.as_object().map(of_rules).unwrap_or_default();
+pub(super) fn schema_text(value: &Value) -> String {
+    let words = value.as_object().map(describe_keywords).unwrap_or_default();
     match value.as_object() {
         // One rule alone reads better in words.
         Some(fields) if fields.len() == 1 && words.len() == 1 => {
-            format!("({})", cut(&words.join("; "), LONGEST_JSON))
+            format!("({})", truncate_at_word(&words.join("; "), MAX_JSON_CHARS))
         }
-        _ => cut(&value.to_string(), LONGEST_JSON),
+        _ => truncate_at_word(&value.to_string(), MAX_JSON_CHARS),
     }
 }
 
 /// Cut to so many characters, at a word if there is one near, with a mark that it was cut.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(super) fn truncate_at_word(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

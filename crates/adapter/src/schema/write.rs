@@ -3,27 +3,27 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    draft::Draft,
-    keywords::type_of_rule,
-    refs::link,
-    shape::{Additional, Kind, Shape},
+    draft::SchemaDraft,
+    keywords::keyword_type,
+    refs::definition_ref,
+    shape::{AdditionalProperties, SchemaShape, ShapeKind},
 };
 
 /// A shape as a schema.
-pub(super) fn write(shape: &Shape, draft: Draft) -> Value {
+pub(super) fn write_schema(shape: &SchemaShape, draft: SchemaDraft) -> Value {
     let untold = shape.description.is_none() && shape.default.is_none() && shape.notes.is_empty();
     if untold && shape.is_bare() {
         match &shape.kind {
             // Draft 4 has no such schema; there it is written as a rule.
-            Kind::Never if !draft.id_is_plain => return Value::Bool(false),
-            Kind::Schema(schema) => return schema.clone(),
+            ShapeKind::Never if !draft.has_legacy_id => return Value::Bool(false),
+            ShapeKind::Opaque(schema) => return schema.clone(),
             _ => {}
         }
     }
     let mut out = if shape.nullable {
         with_null(shape, draft)
     } else {
-        core(shape, draft)
+        write_core(shape, draft)
     };
     if let Some(text) = &shape.description {
         out.insert("description".to_owned(), Value::String(text.clone()));
@@ -38,26 +38,26 @@ pub(super) fn write(shape: &Shape, draft: Draft) -> Value {
 }
 
 /// The name of the type, where the schema gives one.
-pub(super) fn type_name(shape: &Shape) -> Option<&'static str> {
+pub(super) fn type_name(shape: &SchemaShape) -> Option<&'static str> {
     if shape.implied {
         return None;
     }
     Some(match &shape.kind {
-        Kind::Null => "null",
-        Kind::Boolean => "boolean",
-        Kind::Integer => "integer",
-        Kind::Number => "number",
-        Kind::String => "string",
-        Kind::Array { .. } => "array",
-        Kind::Object { .. } => "object",
+        ShapeKind::Null => "null",
+        ShapeKind::Boolean => "boolean",
+        ShapeKind::Integer => "integer",
+        ShapeKind::Number => "number",
+        ShapeKind::String => "string",
+        ShapeKind::Array { .. } => "array",
+        ShapeKind::Object { .. } => "object",
         _ => return None,
     })
 }
 
-fn with_null(shape: &Shape, draft: Draft) -> Map<String, Value> {
-    let mut out = core(shape, draft);
-    let of_its_type = |key: &String| type_of_rule(key).is_some() || key == "format";
-    let divisible = shape.choices.is_none() && shape.constraints.keys().all(of_its_type);
+fn with_null(shape: &SchemaShape, draft: SchemaDraft) -> Map<String, Value> {
+    let mut out = write_core(shape, draft);
+    let of_its_type = |key: &String| keyword_type(key).is_some() || key == "format";
+    let divisible = shape.enum_values.is_none() && shape.constraints.keys().all(of_its_type);
     match type_name(shape) {
         Some(name) if divisible && name != "null" => {
             out.insert("type".to_owned(), json!([name, "null"]));
@@ -73,39 +73,46 @@ fn with_null(shape: &Shape, draft: Draft) -> Map<String, Value> {
 }
 
 /// All but null and what is told: the rules themselves.
-fn core(shape: &Shape, draft: Draft) -> Map<String, Value> {
+fn write_core(shape: &SchemaShape, draft: SchemaDraft) -> Map<String, Value> {
     let mut out = Map::new();
     if let Some(name) = type_name(shape) {
         out.insert("type".to_owned(), Value::String(name.to_owned()));
     }
-    let list = |shapes: &[Shape]| shapes.iter().map(|it| write(it, draft)).collect::<Value>();
+    let list = |shapes: &[SchemaShape]| {
+        shapes
+            .iter()
+            .map(|it| write_schema(it, draft))
+            .collect::<Value>()
+    };
     match &shape.kind {
-        Kind::Array { prefix, items } => array(&mut out, prefix, items.as_deref(), draft),
-        Kind::Object { .. } => object(&mut out, &shape.kind, draft),
-        Kind::Union(forms) => {
+        ShapeKind::Array { prefix, items } => {
+            write_array(&mut out, prefix, items.as_deref(), draft)
+        }
+        ShapeKind::Object { .. } => write_object(&mut out, &shape.kind, draft),
+        ShapeKind::AnyOf(forms) => {
             out.insert("anyOf".to_owned(), list(forms));
         }
-        Kind::OneOf(forms) => {
+        ShapeKind::OneOf(forms) => {
             out.insert("oneOf".to_owned(), list(forms));
         }
-        Kind::All(parts) => {
+        ShapeKind::AllOf(parts) => {
             out.insert("allOf".to_owned(), list(parts));
         }
-        Kind::Const(value) => {
+        ShapeKind::Const(value) => {
             out.insert("const".to_owned(), value.clone());
         }
-        Kind::Ref(name) => {
-            out.insert("$ref".to_owned(), Value::String(link(name)));
+        ShapeKind::Ref(name) => {
+            out.insert("$ref".to_owned(), Value::String(definition_ref(name)));
         }
-        Kind::Schema(schema) => {
+        ShapeKind::Opaque(schema) => {
             out.insert("allOf".to_owned(), json!([schema]));
         }
-        Kind::Never => {
+        ShapeKind::Never => {
             out.insert("not".to_owned(), json!({}));
         }
         _ => {}
     }
-    if let Some(values) = &shape.choices {
+    if let Some(values) = &shape.enum_values {
         out.insert("enum".to_owned(), Value::Array(values.clone()));
     }
     for (key, value) in &shape.constraints {
@@ -114,22 +121,27 @@ fn core(shape: &Shape, draft: Draft) -> Map<String, Value> {
     out
 }
 
-fn array(out: &mut Map<String, Value>, prefix: &[Shape], items: Option<&Shape>, draft: Draft) {
-    let (first, rest) = match (draft.items_may_be_a_list, prefix.is_empty()) {
+fn write_array(
+    out: &mut Map<String, Value>,
+    prefix: &[SchemaShape],
+    items: Option<&SchemaShape>,
+    draft: SchemaDraft,
+) {
+    let (first, rest) = match (draft.items_may_be_tuple, prefix.is_empty()) {
         (true, false) => ("items", "additionalItems"),
         _ => ("prefixItems", "items"),
     };
     if !prefix.is_empty() {
-        let all = prefix.iter().map(|it| write(it, draft)).collect();
+        let all = prefix.iter().map(|it| write_schema(it, draft)).collect();
         out.insert(first.to_owned(), all);
     }
     if let Some(items) = items {
-        out.insert(rest.to_owned(), write(items, draft));
+        out.insert(rest.to_owned(), write_schema(items, draft));
     }
 }
 
-fn object(out: &mut Map<String, Value>, kind: &Kind, draft: Draft) {
-    let Kind::Object {
+fn write_object(out: &mut Map<String, Value>, kind: &ShapeKind, draft: SchemaDraft) {
+    let ShapeKind::Object {
         params,
         also_required,
         additional,
@@ -139,7 +151,7 @@ fn object(out: &mut Map<String, Value>, kind: &Kind, draft: Draft) {
     };
     let properties: Map<String, Value> = params
         .iter()
-        .map(|param| (param.name.clone(), write(&param.shape, draft)))
+        .map(|param| (param.name.clone(), write_schema(&param.shape, draft)))
         .collect();
     out.insert("properties".to_owned(), Value::Object(properties));
     let needed = params.iter().filter(|param| param.required);
@@ -149,9 +161,9 @@ fn object(out: &mut Map<String, Value>, kind: &Kind, draft: Draft) {
         out.insert("required".to_owned(), Value::Array(needed));
     }
     let other = match additional {
-        Additional::Open => return,
-        Additional::Closed => Value::Bool(false),
-        Additional::Shape(shape) => match write(shape, draft) {
+        AdditionalProperties::Open => return,
+        AdditionalProperties::Closed => Value::Bool(false),
+        AdditionalProperties::Shape(shape) => match write_schema(shape, draft) {
             Value::Object(empty) if empty.is_empty() => Value::Bool(true),
             schema => schema,
         },

@@ -26,7 +26,7 @@ pub enum TransportError {
         /// How, in words.
         reason: String,
         /// Whether the message may have arrived.
-        sent: Sent,
+        sent: DeliveryStatus,
     },
     /// The server answered with an HTTP error.
     #[error("HTTP status {status}{}", .message.as_deref().map(|message| format!(": {message}")).unwrap_or_default())]
@@ -73,7 +73,7 @@ pub enum TransportError {
 /// Whether a server may have seen a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sent {
+pub enum DeliveryStatus {
     /// Surely not: sending it again does nothing twice.
     No,
     /// It may have.
@@ -84,21 +84,21 @@ pub enum Sent {
 
 impl TransportError {
     /// Whether the server may have seen the message.
-    pub fn sent(&self) -> Sent {
+    pub fn delivery_status(&self) -> DeliveryStatus {
         match self {
             Self::NotStarted { .. }
             | Self::Unreachable { .. }
             | Self::ConnectTimeout { .. }
             | Self::Unauthorized { .. }
-            | Self::Unsendable { .. } => Sent::No,
+            | Self::Unsendable { .. } => DeliveryStatus::No,
             Self::Closed { sent, .. } => *sent,
             // A server that is too busy, sends us elsewhere, or knows nothing of the address, did
             // nothing.
             Self::Http { status, .. } => match status {
-                300..=499 => Sent::No,
-                _ => Sent::Maybe,
+                300..=499 => DeliveryStatus::No,
+                _ => DeliveryStatus::Maybe,
             },
-            Self::TooLarge { .. } | Self::Garbage { .. } => Sent::Yes,
+            Self::TooLarge { .. } | Self::Garbage { .. } => DeliveryStatus::Yes,
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 
 /// How much is shown of an error that is not written as one.
-const MAX_ODD_CHARS: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// Names one of our requests on its connection.
 pub type RequestId = u64;
@@ -38,7 +38,7 @@ pub mod code {
 
 /// What a server sent.
 #[derive(Debug, Clone)]
-pub enum Message {
+pub enum RpcMessage {
     /// An answer to one of our requests.
     Response {
         /// Which.
@@ -80,31 +80,31 @@ pub struct RpcError {
 /// Bytes that are no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NoMessage(pub String);
+pub struct JsonRpcParseError(pub String);
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct MessageEnvelope<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "even_null")]
+    #[serde(borrow, default, deserialize_with = "keep_null")]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
 /// A result that is `null` is a result.
-fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+fn keep_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }
 
 /// The messages in these bytes: one, or those of a batch (the revision 2025-03-26 knew batches).
-pub fn read(bytes: &[u8]) -> Result<Vec<Message>, NoMessage> {
+pub fn parse_messages(bytes: &[u8]) -> Result<Vec<RpcMessage>, JsonRpcParseError> {
     let unreadable =
-        |error: serde_json::Error| NoMessage(format!("not a JSON-RPC message: {error}"));
+        |error: serde_json::Error| JsonRpcParseError(format!("not a JSON-RPC message: {error}"));
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         let batch: Vec<&RawValue> = serde_json::from_slice(bytes).map_err(unreadable)?;
         return batch
@@ -112,77 +112,82 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Message>, NoMessage> {
             .map(|one| {
                 serde_json::from_str(one.get())
                     .map_err(unreadable)
-                    .and_then(message)
+                    .and_then(parse_message)
             })
             .collect();
     }
     let envelope = serde_json::from_slice(bytes).map_err(unreadable)?;
-    Ok(vec![message(envelope)?])
+    Ok(vec![parse_message(envelope)?])
 }
 
-fn message(envelope: Envelope<'_>) -> Result<Message, NoMessage> {
+fn parse_message(envelope: MessageEnvelope<'_>) -> Result<RpcMessage, JsonRpcParseError> {
     let value = |raw: Option<&RawValue>| match raw {
         Some(raw) => serde_json::from_str(raw.get())
-            .map_err(|error| NoMessage(format!("the parameters can't be read: {error}"))),
+            .map_err(|error| JsonRpcParseError(format!("the parameters can't be read: {error}"))),
         None => Ok(Value::Null),
     };
     match (envelope.method, envelope.id.filter(|id| id.get() != "null")) {
-        (Some(method), Some(id)) => Ok(Message::Request {
+        (Some(method), Some(id)) => Ok(RpcMessage::Request {
             id: value(Some(id))?,
             method: method.into_owned(),
             params: value(envelope.params)?,
         }),
-        (Some(method), None) => Ok(Message::Notification {
+        (Some(method), None) => Ok(RpcMessage::Notification {
             method: method.into_owned(),
             params: value(envelope.params)?,
         }),
         (None, Some(id)) => {
-            let id = own_id(id)
-                .ok_or_else(|| NoMessage("the answer has an id that is not ours".to_owned()))?;
+            let id = parse_request_id(id).ok_or_else(|| {
+                JsonRpcParseError("the answer has an id that is not ours".to_owned())
+            })?;
             let outcome = match (envelope.result, envelope.error) {
                 (Some(result), None) => Ok(result.to_owned()),
-                (_, Some(error)) => Err(said_error(error)),
-                (None, None) => return Err(NoMessage("neither a result nor an error".to_owned())),
+                (_, Some(error)) => Err(parse_rpc_error(error)),
+                (None, None) => {
+                    return Err(JsonRpcParseError(
+                        "neither a result nor an error".to_owned(),
+                    ));
+                }
             };
-            Ok(Message::Response { id, outcome })
+            Ok(RpcMessage::Response { id, outcome })
         }
         (None, None) => match envelope.error {
-            Some(error) => Err(NoMessage(format!(
+            Some(error) => Err(JsonRpcParseError(format!(
                 "an error without an id: {}",
-                said_error(error).message
+                parse_rpc_error(error).message
             ))),
-            None => Err(NoMessage("neither a method nor an id".to_owned())),
+            None => Err(JsonRpcParseError("neither a method nor an id".to_owned())),
         },
     }
 }
 
 /// The error, however it is written: some servers send a text in place of the object.
-fn said_error(raw: &RawValue) -> RpcError {
+fn parse_rpc_error(raw: &RawValue) -> RpcError {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| {
         let message = match serde_json::from_str(raw.get()) {
             Ok(Value::String(text)) => text,
-            _ => raw.get().chars().take(MAX_ODD_CHARS).collect(),
+            _ => raw.get().chars().take(MAX_SHOWN_CHARS).collect(),
         };
         RpcError::new(code::INTERNAL, message)
     })
 }
 
 /// Our ids are numbers; some servers answer with the number as text.
-fn own_id(id: &RawValue) -> Option<RequestId> {
+fn parse_request_id(id: &RawValue) -> Option<RequestId> {
     id.get().trim_matches('"').parse().ok()
 }
 
 /// A request, ready to be sent.
-pub fn request(id: RequestId, method: &str, params: &Value) -> Vec<u8> {
+pub fn encode_request(id: RequestId, method: &str, params: &Value) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Request<'a> {
+    struct RequestMessage<'a> {
         jsonrpc: &'static str,
         id: RequestId,
         method: &'a str,
         #[serde(skip_serializing_if = "Value::is_null")]
         params: &'a Value,
     }
-    written(&Request {
+    to_bytes(&RequestMessage {
         jsonrpc: "2.0",
         id,
         method,
@@ -191,15 +196,15 @@ pub fn request(id: RequestId, method: &str, params: &Value) -> Vec<u8> {
 }
 
 /// A notification, ready to be sent.
-pub fn notification(method: &str, params: &Value) -> Vec<u8> {
+pub fn encode_notification(method: &str, params: &Value) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Notification<'a> {
+    struct NotificationMessage<'a> {
         jsonrpc: &'static str,
         method: &'a str,
         #[serde(skip_serializing_if = "Value::is_null")]
         params: &'a Value,
     }
-    written(&Notification {
+    to_bytes(&NotificationMessage {
         jsonrpc: "2.0",
         method,
         params,
@@ -207,9 +212,9 @@ pub fn notification(method: &str, params: &Value) -> Vec<u8> {
 }
 
 /// An answer to something the server asked, ready to be sent.
-pub fn response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8> {
+pub fn encode_response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Response<'a> {
+    struct ResponseMessage<'a> {
         jsonrpc: &'static str,
         id: &'a Value,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,7 +222,7 @@ pub fn response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8> {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'a RpcError>,
     }
-    written(&Response {
+    to_bytes(&ResponseMessage {
         jsonrpc: "2.0",
         id,
         result: outcome.as_ref().ok(),
@@ -226,7 +231,7 @@ pub fn response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8> {
 }
 
 /// Values of these types can always be written.
-fn written(message: &impl Serialize) -> Vec<u8> {
+fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }
 

@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::*;
 
-fn one(text: &str) -> Message {
-    let mut all = read(text.as_bytes()).unwrap();
+fn parse_one(text: &str) -> RpcMessage {
+    let mut all = parse_messages(text.as_bytes()).unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 #[test]
 fn a_result_stays_as_it_was_written() {
-    let Message::Response { id, outcome } =
-        one(r#"{"id":7,"jsonrpc":"2.0","result":{"z":1,"a":{"y": 2.50},"new":[ ]}}"#)
+    let RpcMessage::Response { id, outcome } =
+        parse_one(r#"{"id":7,"jsonrpc":"2.0","result":{"z":1,"a":{"y": 2.50},"new":[ ]}}"#)
     else {
         panic!("no response");
     };
@@ -27,20 +27,20 @@ fn a_result_stays_as_it_was_written() {
 #[test]
 fn an_id_may_come_back_as_text() {
     assert!(matches!(
-        one(r#"{"id":"7","result":{}}"#),
-        Message::Response { id: 7, .. }
+        parse_one(r#"{"id":"7","result":{}}"#),
+        RpcMessage::Response { id: 7, .. }
     ));
 }
 
 #[test]
 fn requests_and_notifications_are_told_apart() {
     assert!(matches!(
-        one(r#"{"id":"a","method":"ping"}"#),
-        Message::Request { id, method, params: Value::Null } if id == "a" && method == "ping"
+        parse_one(r#"{"id":"a","method":"ping"}"#),
+        RpcMessage::Request { id, method, params: Value::Null } if id == "a" && method == "ping"
     ));
     assert!(matches!(
-        one(r#"{"id":null,"method":"notifications/message","params":{"x":1}}"#),
-        Message::Notification { params, .. } if params == json!({"x": 1})
+        parse_one(r#"{"id":null,"method":"notifications/message","params":{"x":1}}"#),
+        RpcMessage::Notification { params, .. } if params == json!({"x": 1})
     ));
 }
 
@@ -55,7 +55,7 @@ fn what_is_no_message_says_why() {
         r#"{"id":{},"result":1}"#,
         r#"{"id":1,"id":2,"result":1}"#,
     ] {
-        assert!(read(text.as_bytes()).is_err(), "{text}");
+        assert!(parse_messages(text.as_bytes()).is_err(), "{text}");
     }
 }
 
@@ -65,7 +65,7 @@ fn an_error_is_an_error_however_it_is_written() {
         (r#"{"id":1,"error":"boom"}"#, "boom"),
         (r#"{"id":1,"error":{"code":"E_X"}}"#, r#"{"code":"E_X"}"#),
     ] {
-        let Message::Response { outcome, .. } = one(text) else {
+        let RpcMessage::Response { outcome, .. } = parse_one(text) else {
             panic!("{text}");
         };
         assert_eq!(outcome.unwrap_err().message, message);
@@ -74,7 +74,7 @@ fn an_error_is_an_error_however_it_is_written() {
 
 #[test]
 fn a_result_may_be_null() {
-    let Message::Response { outcome, .. } = one(r#"{"id":1,"result":null}"#) else {
+    let RpcMessage::Response { outcome, .. } = parse_one(r#"{"id":1,"result":null}"#) else {
         panic!("no response");
     };
     assert_eq!(outcome.unwrap().get(), "null");
@@ -82,14 +82,14 @@ fn a_result_may_be_null() {
 
 #[test]
 fn batches_are_read() {
-    let all = read(br#" [{"id":1,"result":1},{"method":"x"}]"#).unwrap();
+    let all = parse_messages(br#" [{"id":1,"result":1},{"method":"x"}]"#).unwrap();
     assert_eq!(all.len(), 2);
 }
 
 #[test]
 fn an_error_with_a_null_result_is_an_error() {
-    let message = one(r#"{"id":1,"result":null,"error":{"code":-32601,"message":"no"}}"#);
+    let message = parse_one(r#"{"id":1,"result":null,"error":{"code":-32601,"message":"no"}}"#);
     assert!(
-        matches!(message, Message::Response { outcome: Err(error), .. } if error.code == -32601)
+        matches!(message, RpcMessage::Response { outcome: Err(error), .. } if error.code == -32601)
     );
 }

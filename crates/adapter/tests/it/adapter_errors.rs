@@ -3,44 +3,44 @@
 use std::time::Duration;
 
 use deliberate_adapter::{
-    Error, ErrorKind,
-    config::ConfigError,
-    schema::Fault,
-    transport::{Sent, TransportError},
+    ClientError, ClientErrorKind,
+    config::ServerConfigError,
+    schema::SchemaViolation,
+    transport::{DeliveryStatus, TransportError},
     wire::RpcError,
 };
 use serde_json::json;
 
-fn closed(sent: Sent) -> ErrorKind {
+fn closed(sent: DeliveryStatus) -> ClientErrorKind {
     let reason = "x".to_owned();
-    ErrorKind::Transport(TransportError::Closed { reason, sent })
+    ClientErrorKind::Transport(TransportError::Closed { reason, sent })
 }
 
-fn http(status: u16) -> ErrorKind {
-    ErrorKind::Transport(TransportError::Http {
+fn http(status: u16) -> ClientErrorKind {
+    ClientErrorKind::Transport(TransportError::Http {
         status,
         message: None,
         retry_after: None,
     })
 }
 
-fn rpc(code: i64) -> ErrorKind {
-    ErrorKind::Rpc(Box::new(RpcError::new(code, "x")))
+fn rpc(code: i64) -> ClientErrorKind {
+    ClientErrorKind::Rpc(Box::new(RpcError::new(code, "x")))
 }
 
-fn transport(error: TransportError) -> ErrorKind {
-    ErrorKind::Transport(error)
+fn transport(error: TransportError) -> ClientErrorKind {
+    ClientErrorKind::Transport(error)
 }
 
 /// Each kind, and whether it may be repeated if that is unsafe, if it is safe, and whether another
 /// server may know better.
-fn kinds() -> Vec<(ErrorKind, bool, bool, bool)> {
+fn kinds() -> Vec<(ClientErrorKind, bool, bool, bool)> {
     let reason = || "x".to_owned();
     let wait = Duration::from_secs(1);
     vec![
-        (closed(Sent::No), true, true, false),
-        (closed(Sent::Maybe), false, true, false),
-        (closed(Sent::Yes), false, true, false),
+        (closed(DeliveryStatus::No), true, true, false),
+        (closed(DeliveryStatus::Maybe), false, true, false),
+        (closed(DeliveryStatus::Yes), false, true, false),
         (
             transport(TransportError::Unreachable { reason: reason() }),
             true,
@@ -92,27 +92,27 @@ fn kinds() -> Vec<(ErrorKind, bool, bool, bool)> {
         (http(503), false, true, false),
         (http(400), false, false, false),
         (http(404), false, false, false),
-        (ErrorKind::Timeout { after: wait }, false, true, false),
-        (ErrorKind::RateLimited { wait }, true, true, false),
+        (ClientErrorKind::Timeout { after: wait }, false, true, false),
+        (ClientErrorKind::RateLimited { wait }, true, true, false),
         (
-            ErrorKind::Resting {
+            ClientErrorKind::Backoff {
                 wait,
-                because: reason(),
+                reason: reason(),
             },
             true,
             true,
             false,
         ),
         (
-            ErrorKind::Malformed { reason: reason() },
+            ClientErrorKind::Malformed { reason: reason() },
             false,
             true,
             false,
         ),
-        (ErrorKind::Cancelled, false, false, false),
-        (ErrorKind::Stopped, false, false, false),
+        (ClientErrorKind::Cancelled, false, false, false),
+        (ClientErrorKind::Stopped, false, false, false),
         (
-            ErrorKind::Domain {
+            ClientErrorKind::Domain {
                 message: reason(),
                 result: Box::new(json!({})),
             },
@@ -120,10 +120,20 @@ fn kinds() -> Vec<(ErrorKind, bool, bool, bool)> {
             false,
             false,
         ),
-        (ErrorKind::Invalid(Vec::<Fault>::new()), false, false, false),
-        (ErrorKind::UnknownTool { nearest: None }, false, false, true),
         (
-            ErrorKind::Unsupported {
+            ClientErrorKind::InvalidArguments(Vec::<SchemaViolation>::new()),
+            false,
+            false,
+            false,
+        ),
+        (
+            ClientErrorKind::UnknownTool { nearest: None },
+            false,
+            false,
+            true,
+        ),
+        (
+            ClientErrorKind::Unsupported {
                 capability: "tools",
             },
             false,
@@ -131,8 +141,8 @@ fn kinds() -> Vec<(ErrorKind, bool, bool, bool)> {
             true,
         ),
         (
-            ErrorKind::Config(ConfigError {
-                mistakes: Vec::new(),
+            ClientErrorKind::Config(ServerConfigError {
+                problems: Vec::new(),
             }),
             false,
             false,
@@ -153,9 +163,9 @@ fn kinds() -> Vec<(ErrorKind, bool, bool, bool)> {
 fn each_kind_of_error_says_whether_it_may_be_repeated() {
     for (kind, if_unsafe, if_safe, elsewhere) in kinds() {
         let shown = format!("{kind:?}");
-        let error = Error::new("a", kind).about("t");
-        assert_eq!(error.may_be_repeated(false), if_unsafe, "unsafe: {shown}");
-        assert_eq!(error.may_be_repeated(true), if_safe, "safe: {shown}");
+        let error = ClientError::new("a", kind).with_subject("t");
+        assert_eq!(error.is_repeatable(false), if_unsafe, "unsafe: {shown}");
+        assert_eq!(error.is_repeatable(true), if_safe, "safe: {shown}");
         assert_eq!(
             error.may_differ_elsewhere(),
             elsewhere,

@@ -3,20 +3,20 @@
 use std::sync::{Arc, Mutex};
 
 use deliberate_adapter::{
-    AdapterConfig, CallOptions, Class, Error, ErrorKind,
-    adapter::{Interceptor, Invocation, Next},
+    AdapterConfig, CallOptions, ClientError, ClientErrorKind, ErrorClass,
+    adapter::{Interceptor, Next, ToolInvocation},
     client::InputMode,
-    transport::Sent,
+    transport::DeliveryStatus,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::{
-    adapter_support::{adapter, run, saying, server},
-    client_support::{Puppet, soon, stdio, text, until},
+    adapter_support::{adapter, execute, handshake_server, named_server},
+    client_support::{ScriptedServer, stdio, text, wait_until, with_deadline},
 };
 
-fn strict() -> Arc<Puppet> {
+fn strict_server() -> Arc<ScriptedServer> {
     let tools = json!([{
         "name": "t",
         "inputSchema": {
@@ -36,7 +36,7 @@ fn strict() -> Arc<Puppet> {
             "required": ["sum"],
         },
     }]);
-    server(tools, |stage, message| {
+    handshake_server(tools, |stage, message| {
         let answer = message["params"]["arguments"]["name"].as_str();
         let mut result = json!({ "content": [], "structuredContent": { "sum": answer } });
         match answer {
@@ -50,96 +50,102 @@ fn strict() -> Arc<Puppet> {
 
 #[tokio::test]
 async fn every_wrong_argument_is_named_and_nothing_is_sent() {
-    let puppet = strict();
+    let puppet = strict_server();
     let adapter = adapter(&[("s", &puppet)], AdapterConfig::default());
     let arguments = json!({ "count": 0, "mode": "c", "inner": {}, "more": 1 });
-    let error = run(&adapter, "s", "t", arguments).await.unwrap_err();
+    let error = execute(&adapter, "s", "t", arguments).await.unwrap_err();
     assert_eq!(
         (error.code(), error.class()),
-        ("Validation", Class::Protocol)
+        ("Validation", ErrorClass::Protocol)
     );
-    assert_eq!(error.sent, Sent::No);
+    assert_eq!(error.delivery, DeliveryStatus::No);
     let shown = error.to_string();
     for field in ["count", "mode", "deep", "more", "name"] {
         assert!(shown.contains(field), "{field}: {shown}");
     }
-    assert!(puppet.heard("tools/call").is_empty());
+    assert!(puppet.received_of("tools/call").is_empty());
 }
 
 #[tokio::test]
 async fn without_checks_everything_is_sent_and_taken() {
-    let puppet = strict();
+    let puppet = strict_server();
     let config = AdapterConfig {
         validate: false,
         ..AdapterConfig::default()
     };
     let adapter = adapter(&[("s", &puppet)], config);
-    run(&adapter, "s", "t", json!({ "name": "bad" }))
+    execute(&adapter, "s", "t", json!({ "name": "bad" }))
         .await
         .unwrap();
-    run(&adapter, "s", "unheard-of", json!({})).await.unwrap();
-    assert!(puppet.heard("tools/list").is_empty());
+    execute(&adapter, "s", "unheard-of", json!({}))
+        .await
+        .unwrap();
+    assert!(puppet.received_of("tools/list").is_empty());
     // What is known of the tool does not change that.
-    soon(adapter.to_functions()).await.unwrap();
-    run(&adapter, "s", "t", json!({ "name": "bad" }))
+    with_deadline(adapter.to_functions()).await.unwrap();
+    execute(&adapter, "s", "t", json!({ "name": "bad" }))
         .await
         .unwrap();
 }
 
 #[tokio::test]
 async fn an_answer_must_keep_what_its_schema_promises() {
-    let puppet = strict();
+    let puppet = strict_server();
     let adapter = adapter(&[("s", &puppet)], AdapterConfig::default());
     let with = |name: &str| json!({ "count": 1, "name": name });
-    run(&adapter, "s", "t", with("good")).await.unwrap();
+    execute(&adapter, "s", "t", with("good")).await.unwrap();
     // What failed promises nothing.
-    run(&adapter, "s", "t", with("failed")).await.unwrap();
-    let error = run(&adapter, "s", "t", with("bad")).await.unwrap_err();
-    assert!(matches!(&error.kind, ErrorKind::Malformed { reason } if reason.contains("sum")));
-    assert_eq!(error.sent, Sent::Yes);
+    execute(&adapter, "s", "t", with("failed")).await.unwrap();
+    let error = execute(&adapter, "s", "t", with("bad")).await.unwrap_err();
+    assert!(matches!(&error.kind, ClientErrorKind::Malformed { reason } if reason.contains("sum")));
+    assert_eq!(error.delivery, DeliveryStatus::Yes);
 }
 
 #[tokio::test]
 async fn what_does_not_exist_comes_with_what_is_near() {
-    let puppet = saying("s", &["read_file"]);
+    let puppet = named_server("s", &["read_file"]);
     let adapter = adapter(&[("server", &puppet)], AdapterConfig::default());
-    let error = run(&adapter, "server", "read_flie", json!({}))
+    let error = execute(&adapter, "server", "read_flie", json!({}))
         .await
         .unwrap_err();
     assert_eq!(error.hint().unwrap(), "Did you mean read_file?");
     assert_eq!(error.to_json()["about"], "read_flie");
-    let error = run(&adapter, "sever", "read_file", json!({}))
+    let error = execute(&adapter, "sever", "read_file", json!({}))
         .await
         .unwrap_err();
     assert_eq!(error.hint().unwrap(), "Did you mean server?");
-    assert!(puppet.heard("tools/call").is_empty());
+    assert!(puppet.received_of("tools/call").is_empty());
 }
 
 #[tokio::test]
 async fn a_tool_that_says_it_failed_is_an_error_of_the_function_only() {
-    let config = AdapterConfig::of([stdio("s", &[])]);
+    let config = AdapterConfig::from_servers([stdio("s", &[])]);
     let adapter = deliberate_adapter::Adapter::new(config).unwrap();
-    let executed = run(&adapter, "s", "fail", json!({ "message": "no" }))
+    let executed = execute(&adapter, "s", "fail", json!({ "message": "no" }))
         .await
         .unwrap();
     assert_eq!(
-        (executed.by.as_str(), &executed.result["isError"]),
+        (executed.server.as_str(), &executed.result["isError"]),
         ("s", &json!(true))
     );
-    let functions = soon(adapter.to_functions()).await.unwrap();
+    let functions = with_deadline(adapter.to_functions()).await.unwrap();
     let function = functions.get("s__fail").unwrap();
-    let error = soon(function.call(json!({ "message": "no" })))
+    let error = with_deadline(function.call(json!({ "message": "no" })))
         .await
         .unwrap_err();
-    assert_eq!((error.class(), error.code()), (Class::Domain, "ToolFailed"));
+    assert_eq!(
+        (error.class(), error.code()),
+        (ErrorClass::Domain, "ToolFailed")
+    );
     assert!(!error.is_transient() && !error.may_differ_elsewhere());
     assert!(error.to_string().contains("the tool failed: no"));
 }
 
 #[tokio::test]
 async fn what_nobody_knows_passes_unharmed() {
-    let adapter = deliberate_adapter::Adapter::new(AdapterConfig::of([stdio("s", &[])])).unwrap();
-    let executed = run(&adapter, "s", "unknown_block", json!({}))
+    let adapter =
+        deliberate_adapter::Adapter::new(AdapterConfig::from_servers([stdio("s", &[])])).unwrap();
+    let executed = execute(&adapter, "s", "unknown_block", json!({}))
         .await
         .unwrap();
     let shown = executed.result.to_string();
@@ -154,28 +160,31 @@ async fn what_nobody_knows_passes_unharmed() {
 
 #[tokio::test]
 async fn cancelling_ends_it_even_before_the_call() {
-    let puppet = Puppet::new(|stage, message| {
-        crate::client_support::older(stage, message);
+    let puppet = ScriptedServer::new(|stage, message| {
+        crate::client_support::answer_handshake(stage, message);
     });
     let adapter = adapter(&[("s", &puppet)], AdapterConfig::default());
     let options = CallOptions::default();
     let (running, with) = (adapter.clone(), options.clone());
     let call = tokio::spawn(async move { running.execute("s", "t", json!({}), with).await });
-    until(|| puppet.heard("tools/list").len() == 1).await;
-    options.cancelled.cancel();
-    let error = soon(call).await.unwrap().unwrap_err();
-    assert_eq!((error.kind, error.sent), (ErrorKind::Cancelled, Sent::No));
+    wait_until(|| puppet.received_of("tools/list").len() == 1).await;
+    options.cancellation.cancel();
+    let error = with_deadline(call).await.unwrap().unwrap_err();
+    assert_eq!(
+        (error.kind, error.delivery),
+        (ClientErrorKind::Cancelled, DeliveryStatus::No)
+    );
 }
 
 #[tokio::test]
 async fn wanted_input_is_handed_over_unchecked() {
-    let config = AdapterConfig::of([stdio("s", &["--era", "stateless"])]);
+    let config = AdapterConfig::from_servers([stdio("s", &["--era", "stateless"])]);
     let adapter = deliberate_adapter::Adapter::new(config).unwrap();
     let options = CallOptions {
-        input: InputMode::HandOver,
+        input_mode: InputMode::ReturnToCaller,
         ..CallOptions::default()
     };
-    let executed = soon(adapter.execute("s", "ask", json!({ "message": "x" }), options));
+    let executed = with_deadline(adapter.execute("s", "ask", json!({ "message": "x" }), options));
     assert_eq!(
         executed.await.unwrap().result["resultType"],
         "input_required"
@@ -183,17 +192,17 @@ async fn wanted_input_is_handed_over_unchecked() {
 }
 
 /// Does something around a call, and writes down that it did.
-struct Around {
+struct LoggingInterceptor {
     name: &'static str,
     log: Arc<Mutex<Vec<String>>>,
 }
 
-impl Interceptor for Around {
-    fn around<'a>(
+impl Interceptor for LoggingInterceptor {
+    fn intercept<'a>(
         &'a self,
-        mut invocation: Invocation,
+        mut invocation: ToolInvocation,
         next: Next<'a>,
-    ) -> BoxFuture<'a, Result<Value, Error>> {
+    ) -> BoxFuture<'a, Result<Value, ClientError>> {
         Box::pin(async move {
             let tool = invocation.tool.clone();
             self.log
@@ -202,7 +211,10 @@ impl Interceptor for Around {
                 .push(format!("{} before {tool}", self.name));
             let result = match self.name {
                 "answers" => Ok(json!({ "content": [{ "type": "text", "text": "known" }] })),
-                "refuses" => Err(Error::new(invocation.server.as_str(), ErrorKind::Cancelled)),
+                "refuses" => Err(ClientError::new(
+                    invocation.server.as_str(),
+                    ClientErrorKind::Cancelled,
+                )),
                 "repeats" => match next.run(invocation.clone()).await {
                     Err(_) => next.run(invocation).await,
                     fine => fine,
@@ -225,13 +237,13 @@ impl Interceptor for Around {
     }
 }
 
-type Log = Arc<Mutex<Vec<String>>>;
+type CallLog = Arc<Mutex<Vec<String>>>;
 
-fn around(names: &[&'static str]) -> (AdapterConfig, Log) {
-    let log = Log::default();
+fn logging_config(names: &[&'static str]) -> (AdapterConfig, CallLog) {
+    let log = CallLog::default();
     let interceptors = names.iter().map(|name| {
         let log = log.clone();
-        Arc::new(Around { name, log }) as Arc<dyn Interceptor>
+        Arc::new(LoggingInterceptor { name, log }) as Arc<dyn Interceptor>
     });
     let config = AdapterConfig {
         interceptors: interceptors.collect(),
@@ -242,59 +254,61 @@ fn around(names: &[&'static str]) -> (AdapterConfig, Log) {
 
 #[tokio::test]
 async fn interceptors_stand_around_in_order() {
-    let a = saying("a", &["t"]);
-    let (config, log) = around(&["one", "two"]);
+    let a = named_server("a", &["t"]);
+    let (config, log) = logging_config(&["one", "two"]);
     let adapter = adapter(&[("a", &a)], config);
-    run(&adapter, "a", "t", json!({})).await.unwrap();
+    execute(&adapter, "a", "t", json!({})).await.unwrap();
     let log = log.lock().unwrap().join(", ");
     assert_eq!(log, "one before t, two before t, two after, one after");
 }
 
 #[tokio::test]
 async fn an_interceptor_may_rewrite_everything() {
-    let (a, b) = (saying("a", &["u"]), saying("b", &["t"]));
-    let (config, _) = around(&["rewrites"]);
+    let (a, b) = (named_server("a", &["u"]), named_server("b", &["t"]));
+    let (config, _) = logging_config(&["rewrites"]);
     let adapter = adapter(&[("a", &a), ("b", &b)], config);
-    let executed = run(&adapter, "a", "u", json!({ "own": 1 })).await.unwrap();
+    let executed = execute(&adapter, "a", "u", json!({ "own": 1 }))
+        .await
+        .unwrap();
     assert_eq!(
-        (text(&executed.result), executed.by.as_str()),
+        (text(&executed.result), executed.server.as_str()),
         ("b".to_owned(), "b")
     );
-    let sent = &b.heard("tools/call")[0]["params"];
+    let sent = &b.received_of("tools/call")[0]["params"];
     assert_eq!(sent["arguments"], json!({ "own": 1, "added": 1 }));
     assert_eq!(sent["_meta"]["x/y"], 2);
 }
 
 #[tokio::test]
 async fn an_interceptor_may_answer_or_refuse_in_its_place() {
-    let a = saying("a", &["t"]);
-    let (config, log) = around(&["answers", "never"]);
-    let executed = run(&adapter(&[("a", &a)], config), "a", "t", json!({}))
+    let a = named_server("a", &["t"]);
+    let (config, log) = logging_config(&["answers", "never"]);
+    let executed = execute(&adapter(&[("a", &a)], config), "a", "t", json!({}))
         .await
         .unwrap();
     assert_eq!(text(&executed.result), "known");
     assert_eq!(log.lock().unwrap().len(), 2);
-    let (config, _) = around(&["refuses"]);
-    let error = run(&adapter(&[("a", &a)], config), "a", "t", json!({}))
+    let (config, _) = logging_config(&["refuses"]);
+    let error = execute(&adapter(&[("a", &a)], config), "a", "t", json!({}))
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Cancelled);
-    assert!(a.heard("tools/call").is_empty());
+    assert_eq!(error.kind, ClientErrorKind::Cancelled);
+    assert!(a.received_of("tools/call").is_empty());
 }
 
 #[tokio::test]
 async fn an_interceptor_may_repeat() {
     let calls = Mutex::new(0);
-    let a = server(json!([{ "name": "t" }]), move |stage, message| {
+    let a = handshake_server(json!([{ "name": "t" }]), move |stage, message| {
         let mut calls = calls.lock().unwrap();
         *calls += 1;
         match *calls {
             1 => stage.refuse(message, -32_603, "not yet"),
-            _ => stage.say(message, "now"),
+            _ => stage.answer_text(message, "now"),
         }
     });
-    let (config, log) = around(&["repeats", "inner"]);
-    let executed = run(&adapter(&[("a", &a)], config), "a", "t", json!({}))
+    let (config, log) = logging_config(&["repeats", "inner"]);
+    let executed = execute(&adapter(&[("a", &a)], config), "a", "t", json!({}))
         .await
         .unwrap();
     assert_eq!(text(&executed.result), "now");

@@ -6,26 +6,26 @@ use std::{
 };
 
 use deliberate_adapter::{
-    Adapter, AdapterConfig, CallOptions, Error, ErrorKind, ServerConfig, adapter::WhenFailing,
-    transport::Sent,
+    Adapter, AdapterConfig, CallOptions, ClientError, ClientErrorKind, ServerConfig,
+    adapter::FallbackPolicy, transport::DeliveryStatus,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    adapter_support::{adapter, run, saying, server},
-    client_support::{Puppet, soon, stdio, text},
+    adapter_support::{adapter, execute, handshake_server, named_server},
+    client_support::{ScriptedServer, stdio, text, with_deadline},
 };
 
-fn config(when: WhenFailing) -> AdapterConfig {
+fn config(when: FallbackPolicy) -> AdapterConfig {
     AdapterConfig {
         fallbacks: [("a".to_owned(), "b".to_owned())].into(),
-        when_failing: when,
+        fallback_policy: when,
         ..AdapterConfig::default()
     }
 }
 
-fn usual() -> AdapterConfig {
-    config(WhenFailing::default())
+fn default_config() -> AdapterConfig {
+    config(FallbackPolicy::default())
 }
 
 /// Three tools: one that only reads, one that may be repeated, one that must not be.
@@ -38,33 +38,35 @@ fn tools() -> Value {
 }
 
 /// What came of a call to `a` that failed so, and how often `b` was called.
-async fn after(
-    fails: impl Fn(&crate::client_support::Stage, &Value) + Send + Sync + 'static,
+async fn call_after_failure(
+    fails: impl Fn(&crate::client_support::ServerConnection, &Value) + Send + Sync + 'static,
     tool: &str,
     config: AdapterConfig,
-) -> (Result<String, Error>, usize) {
-    let a = server(tools(), fails);
-    let b = server(tools(), |stage, message| stage.say(message, "from b"));
+) -> (Result<String, ClientError>, usize) {
+    let a = handshake_server(tools(), fails);
+    let b = handshake_server(tools(), |stage, message| {
+        stage.answer_text(message, "from b")
+    });
     let adapter = adapter(&[("a", &a), ("b", &b)], config);
     let options = CallOptions {
-        answer: Some(Duration::from_secs(5)),
+        response_timeout: Some(Duration::from_secs(5)),
         ..CallOptions::default()
     };
     let outcome = adapter.execute("a", tool, json!({}), options).await;
     let outcome = outcome.map(|executed| {
-        assert_eq!(executed.by, "b");
+        assert_eq!(executed.server, "b");
         text(&executed.result)
     });
-    assert_eq!(a.heard("tools/call").len(), 1);
-    (outcome, b.heard("tools/call").len())
+    assert_eq!(a.received_of("tools/call").len(), 1);
+    (outcome, b.received_of("tools/call").len())
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unsafe_tool_is_never_run_twice() {
-    type Fails = fn(&crate::client_support::Stage, &Value);
-    let silent: Fails = |_, _| {};
-    let dies: Fails = |stage, _| stage.end("it died");
-    let internal: Fails = |stage, message| stage.refuse(message, -32_603, "oops");
+    type FailingScript = fn(&crate::client_support::ServerConnection, &Value);
+    let silent: FailingScript = |_, _| {};
+    let dies: FailingScript = |stage, _| stage.end("it died");
+    let internal: FailingScript = |stage, message| stage.refuse(message, -32_603, "oops");
     for fails in [silent, dies, internal] {
         for (tool, may_repeat, expected) in [
             ("reads", false, 1),
@@ -72,11 +74,11 @@ async fn an_unsafe_tool_is_never_run_twice() {
             ("acts", false, 0),
             ("acts", true, 1),
         ] {
-            let when = WhenFailing {
-                may_repeat,
-                ..WhenFailing::default()
+            let when = FallbackPolicy {
+                allow_repeat: may_repeat,
+                ..FallbackPolicy::default()
             };
-            let (outcome, calls) = after(fails, tool, config(when)).await;
+            let (outcome, calls) = call_after_failure(fails, tool, config(when)).await;
             assert_eq!(calls, expected, "{tool} {outcome:?}");
             assert_eq!(outcome.is_ok(), expected == 1);
         }
@@ -88,98 +90,98 @@ async fn what_the_first_does_not_know_another_may() {
     // Some servers refuse so what they answered themselves, when all was done.
     for (code, tool) in [(-32_601, "acts"), (-32_602, "reads")] {
         for (unknown, expected) in [(true, 1), (false, 0)] {
-            let when = WhenFailing {
-                unknown,
-                ..WhenFailing::default()
+            let when = FallbackPolicy {
+                on_unknown_tool: unknown,
+                ..FallbackPolicy::default()
             };
-            let fails = move |stage: &crate::client_support::Stage, message: &Value| {
+            let fails = move |stage: &crate::client_support::ServerConnection, message: &Value| {
                 stage.refuse(message, code, "no");
             };
-            let (_, calls) = after(fails, tool, config(when)).await;
+            let (_, calls) = call_after_failure(fails, tool, config(when)).await;
             assert_eq!(calls, expected, "{code}");
         }
     }
-    let refuses = |stage: &crate::client_support::Stage, message: &Value| {
+    let refuses = |stage: &crate::client_support::ServerConnection, message: &Value| {
         stage.refuse(message, -32_602, "no");
     };
-    let (_, calls) = after(refuses, "acts", config(WhenFailing::default())).await;
+    let (_, calls) = call_after_failure(refuses, "acts", config(FallbackPolicy::default())).await;
     assert_eq!(calls, 0, "it may have acted");
-    let (a, b) = (saying("a", &["t"]), saying("b", &["t", "u"]));
+    let (a, b) = (named_server("a", &["t"]), named_server("b", &["t", "u"]));
     for (unknown, by) in [(true, Some("b")), (false, None)] {
-        let when = WhenFailing {
-            unknown,
-            ..WhenFailing::default()
+        let when = FallbackPolicy {
+            on_unknown_tool: unknown,
+            ..FallbackPolicy::default()
         };
         let adapter = adapter(&[("a", &a), ("b", &b)], config(when));
-        let executed = run(&adapter, "a", "u", json!({})).await;
-        assert_eq!(executed.ok().map(|executed| executed.by).as_deref(), by);
+        let executed = execute(&adapter, "a", "u", json!({})).await;
+        assert_eq!(executed.ok().map(|executed| executed.server).as_deref(), by);
     }
 }
 
 #[tokio::test]
 async fn what_a_tool_says_of_itself_is_never_taken_elsewhere() {
-    let fails = |stage: &crate::client_support::Stage, message: &Value| {
+    let fails = |stage: &crate::client_support::ServerConnection, message: &Value| {
         let text = "request_timeout internal_error";
         let result = json!({ "isError": true, "content": [{ "type": "text", "text": text }] });
         stage.answer(message, &result);
     };
-    let a = server(tools(), fails);
-    let b = saying("b", &["reads"]);
-    let adapter = adapter(&[("a", &a), ("b", &b)], usual());
-    let executed = run(&adapter, "a", "reads", json!({})).await.unwrap();
-    assert_eq!((executed.by.as_str(), b.opened()), ("a", 0));
+    let a = handshake_server(tools(), fails);
+    let b = named_server("b", &["reads"]);
+    let adapter = adapter(&[("a", &a), ("b", &b)], default_config());
+    let executed = execute(&adapter, "a", "reads", json!({})).await.unwrap();
+    assert_eq!((executed.server.as_str(), b.open_count()), ("a", 0));
 }
 
 #[tokio::test]
 async fn what_was_cancelled_is_not_taken_elsewhere() {
-    let a = server(tools(), |_, _| {});
-    let b = saying("b", &["reads"]);
-    let adapter = adapter(&[("a", &a), ("b", &b)], usual());
+    let a = handshake_server(tools(), |_, _| {});
+    let b = named_server("b", &["reads"]);
+    let adapter = adapter(&[("a", &a), ("b", &b)], default_config());
     let options = CallOptions::default();
     let (running, with) = (adapter.clone(), options.clone());
     let call = tokio::spawn(async move { running.execute("a", "reads", json!({}), with).await });
-    crate::client_support::until(|| a.heard("tools/call").len() == 1).await;
-    options.cancelled.cancel();
+    crate::client_support::wait_until(|| a.received_of("tools/call").len() == 1).await;
+    options.cancellation.cancel();
     assert_eq!(
-        soon(call).await.unwrap().unwrap_err().kind,
-        ErrorKind::Cancelled
+        with_deadline(call).await.unwrap().unwrap_err().kind,
+        ClientErrorKind::Cancelled
     );
-    assert_eq!(b.opened(), 0);
+    assert_eq!(b.open_count(), 0);
 }
 
 #[tokio::test]
 async fn wrong_arguments_are_not_taken_elsewhere() {
     let schema = json!({ "type": "object", "required": ["x"] });
-    let a = server(json!([{ "name": "t", "inputSchema": schema }]), |_, _| {});
-    let b = saying("b", &["t"]);
-    let adapter = adapter(&[("a", &a), ("b", &b)], usual());
-    let error = run(&adapter, "a", "t", json!({})).await.unwrap_err();
-    assert_eq!((error.code(), b.opened()), ("Validation", 0));
+    let a = handshake_server(json!([{ "name": "t", "inputSchema": schema }]), |_, _| {});
+    let b = named_server("b", &["t"]);
+    let adapter = adapter(&[("a", &a), ("b", &b)], default_config());
+    let error = execute(&adapter, "a", "t", json!({})).await.unwrap_err();
+    assert_eq!((error.code(), b.open_count()), ("Validation", 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cannot_be_asked_has_done_nothing() {
     // It is refused, and it hangs when its tools are listed: either way the call was not sent.
-    let refused = saying("a", &["acts"]);
+    let refused = named_server("a", &["acts"]);
     refused.refuses.store(true, Ordering::SeqCst);
-    let hangs = Puppet::new(|stage, message| {
-        crate::client_support::older(stage, message);
+    let hangs = ScriptedServer::new(|stage, message| {
+        crate::client_support::answer_handshake(stage, message);
     });
     for a in [refused, hangs] {
-        let b = saying("b", &["acts"]);
-        let adapter = adapter(&[("a", &a), ("b", &b)], usual());
+        let b = named_server("b", &["acts"]);
+        let adapter = adapter(&[("a", &a), ("b", &b)], default_config());
         let executed = adapter
             .execute("a", "acts", json!({}), CallOptions::default())
             .await;
-        assert_eq!(executed.unwrap().by, "b");
+        assert_eq!(executed.unwrap().server, "b");
     }
 }
 
 #[tokio::test]
 async fn the_hook_sees_what_failed_and_may_say_no() {
-    type Seen = Arc<Mutex<Vec<String>>>;
+    type SeenErrors = Arc<Mutex<Vec<String>>>;
     for allow in [true, false] {
-        let seen = Seen::default();
+        let seen = SeenErrors::default();
         let sees = seen.clone();
         let config = AdapterConfig {
             before_fallback: Some(Arc::new(move |error, invocation| {
@@ -192,30 +194,35 @@ async fn the_hook_sees_what_failed_and_may_say_no() {
                 sees.lock().unwrap().push(shown);
                 allow
             })),
-            ..usual()
+            ..default_config()
         };
-        let a = server(tools(), |stage, message| {
+        let a = handshake_server(tools(), |stage, message| {
             stage.refuse(message, -32_603, "oops");
         });
-        let b = server(tools(), |stage, message| stage.say(message, "b"));
+        let b = handshake_server(tools(), |stage, message| stage.answer_text(message, "b"));
         let adapter = adapter(&[("a", &a), ("b", &b)], config);
-        let outcome = run(&adapter, "a", "reads", json!({ "x": 1 })).await;
+        let outcome = execute(&adapter, "a", "reads", json!({ "x": 1 })).await;
         assert_eq!(outcome.is_ok(), allow);
         assert_eq!(*seen.lock().unwrap(), ["Rpc reads {\"x\":1}"]);
         // Not asked where it makes no difference.
-        run(&adapter, "a", "acts", json!({})).await.unwrap_err();
+        execute(&adapter, "a", "acts", json!({})).await.unwrap_err();
         assert_eq!(seen.lock().unwrap().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn both_failures_are_told() {
-    let fails = |stage: &crate::client_support::Stage, message: &Value| {
+    let fails = |stage: &crate::client_support::ServerConnection, message: &Value| {
         stage.refuse(message, -32_603, "oops");
     };
-    let (a, b) = (server(tools(), fails), server(tools(), fails));
-    let adapter = adapter(&[("a", &a), ("b", &b)], usual());
-    let error = run(&adapter, "a", "reads", json!({})).await.unwrap_err();
+    let (a, b) = (
+        handshake_server(tools(), fails),
+        handshake_server(tools(), fails),
+    );
+    let adapter = adapter(&[("a", &a), ("b", &b)], default_config());
+    let error = execute(&adapter, "a", "reads", json!({}))
+        .await
+        .unwrap_err();
     let json = error.to_json();
     assert_eq!(
         (&json["server"], &json["rpc_code"]),
@@ -227,23 +234,28 @@ async fn both_failures_are_told() {
 
 #[tokio::test]
 async fn without_checks_a_tool_that_is_known_may_still_fall_back() {
-    let a = server(tools(), |stage, message| {
+    let a = handshake_server(tools(), |stage, message| {
         stage.refuse(message, -32_603, "oops");
     });
-    let b = saying("b", &[]);
+    let b = named_server("b", &[]);
     let config = AdapterConfig {
         validate: false,
-        ..usual()
+        ..default_config()
     };
     let adapter = adapter(&[("a", &a), ("b", &b)], config);
     // Nothing is known of it yet, so it counts as unsafe.
-    run(&adapter, "a", "reads", json!({})).await.unwrap_err();
-    soon(adapter.to_functions()).await.unwrap();
+    execute(&adapter, "a", "reads", json!({}))
+        .await
+        .unwrap_err();
+    with_deadline(adapter.to_functions()).await.unwrap();
     assert_eq!(
-        run(&adapter, "a", "reads", json!({})).await.unwrap().by,
+        execute(&adapter, "a", "reads", json!({}))
+            .await
+            .unwrap()
+            .server,
         "b"
     );
-    run(&adapter, "a", "acts", json!({})).await.unwrap_err();
+    execute(&adapter, "a", "acts", json!({})).await.unwrap_err();
 }
 
 /// Two processes that count into one file show that nothing was done twice.
@@ -256,16 +268,29 @@ async fn real_servers_count_each_call_once() {
     let other = || stdio("b", &["--state", state]);
     let adapter = |first: ServerConfig| {
         let servers = vec![first, other()];
-        Adapter::new(AdapterConfig { servers, ..usual() }).unwrap()
+        Adapter::new(AdapterConfig {
+            servers,
+            ..default_config()
+        })
+        .unwrap()
     };
     // Not there: the other one counts.
     let gone = adapter(ServerConfig::stdio("a", "/no/such/program", [""; 0]));
-    assert_eq!(run(&gone, "a", "count", json!({})).await.unwrap().by, "b");
+    assert_eq!(
+        execute(&gone, "a", "count", json!({}))
+            .await
+            .unwrap()
+            .server,
+        "b"
+    );
     assert_eq!(counted(), "1");
     // It dies while it counts: nobody knows whether it has, so the other does not.
     let dies = adapter(stdio("a", &["--state", state, "--fault", "die-on:count"]));
-    let error = run(&dies, "a", "count", json!({})).await.unwrap_err();
-    assert_eq!((error.sent, counted().as_str()), (Sent::Maybe, "1"));
+    let error = execute(&dies, "a", "count", json!({})).await.unwrap_err();
+    assert_eq!(
+        (error.delivery, counted().as_str()),
+        (DeliveryStatus::Maybe, "1")
+    );
     // It hangs: the same. What only reads is read elsewhere.
     let hangs = adapter(stdio(
         "a",
@@ -281,13 +306,13 @@ async fn real_servers_count_each_call_once() {
     // The limit is for the calls alone: a busy machine takes its time to start a server and to
     // list its tools. The other server must answer within it, too.
     let options = CallOptions {
-        answer: Some(Duration::from_secs(2)),
+        response_timeout: Some(Duration::from_secs(2)),
         ..CallOptions::default()
     };
-    let error = soon(hangs.execute("a", "count", json!({}), options.clone()))
+    let error = with_deadline(hangs.execute("a", "count", json!({}), options.clone()))
         .await
         .unwrap_err();
     assert_eq!((error.code(), counted().as_str()), ("Timeout", "1"));
-    let read = soon(hangs.execute("a", "pid", json!({}), options)).await;
-    assert_eq!(read.unwrap().by, "b");
+    let read = with_deadline(hangs.execute("a", "pid", json!({}), options)).await;
+    assert_eq!(read.unwrap().server, "b");
 }

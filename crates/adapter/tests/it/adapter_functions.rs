@@ -3,20 +3,20 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_adapter::{
-    Adapter, AdapterConfig, Error, ErrorKind, ServerConfig,
-    adapter::{Failing, Filter, MAX_NAME, Prefix},
+    Adapter, AdapterConfig, ClientError, ClientErrorKind, ServerConfig,
+    adapter::{ListingFailure, MAX_NAME, NamePrefix, ToolFilter},
 };
 use serde_json::json;
 
 use crate::{
-    adapter_support::{adapter, names, saying},
-    client_support::{Served, client, soon, stdio},
+    adapter_support::{adapter, function_names, named_server},
+    client_support::{SpawnedServer, client, stdio, with_deadline},
 };
 
 #[tokio::test]
 async fn lists_are_kept_unless_that_is_not_wanted() {
     for (cache, lists) in [(true, 1), (false, 3)] {
-        let puppet = saying("a", &["t"]);
+        let puppet = named_server("a", &["t"]);
         let adapter = adapter(
             &[("a", &puppet)],
             AdapterConfig {
@@ -25,11 +25,11 @@ async fn lists_are_kept_unless_that_is_not_wanted() {
             },
         );
         for _ in 0..3 {
-            assert_eq!(names(&adapter).await, ["a__t"]);
+            assert_eq!(function_names(&adapter).await, ["a__t"]);
         }
-        assert_eq!(puppet.heard("tools/list").len(), lists);
-        soon(adapter.refresh_tools()).await.unwrap();
-        assert_eq!(puppet.heard("tools/list").len(), lists + 1);
+        assert_eq!(puppet.received_of("tools/list").len(), lists);
+        with_deadline(adapter.refresh_tools()).await.unwrap();
+        assert_eq!(puppet.received_of("tools/list").len(), lists + 1);
     }
 }
 
@@ -38,18 +38,18 @@ fn keeping_is_the_default() {
     let config = AdapterConfig::default();
     assert!(config.cache && config.validate);
     assert_eq!(
-        (config.prefix, config.failing),
-        (Prefix::Always, Failing::Open)
+        (config.prefix, config.on_listing_failure),
+        (NamePrefix::Always, ListingFailure::Open)
     );
 }
 
 #[tokio::test]
 async fn filters_choose_in_their_order() {
     let (a, b) = (
-        saying("a", &["read", "read_all", "write"]),
-        saying("b", &["read"]),
+        named_server("a", &["read", "read_all", "write"]),
+        named_server("b", &["read"]),
     );
-    let names_of = |filter: Filter| {
+    let names_of = |filter: ToolFilter| {
         let servers = [("a", &a), ("b", &b)];
         let adapter = adapter(
             &servers,
@@ -58,7 +58,7 @@ async fn filters_choose_in_their_order() {
                 ..AdapterConfig::default()
             },
         );
-        async move { names(&adapter).await.join(" ") }
+        async move { function_names(&adapter).await.join(" ") }
     };
     let some = |names: &[&str]| {
         names
@@ -78,7 +78,7 @@ async fn filters_choose_in_their_order() {
         (None, some(&["b__*", "a__write"]), "a__read a__read_all"),
     ] {
         let shown = format!("{only:?} {except:?}");
-        let filter = Filter {
+        let filter = ToolFilter {
             only,
             except,
             predicate: None,
@@ -86,7 +86,7 @@ async fn filters_choose_in_their_order() {
         assert_eq!(names_of(filter).await, expected, "{shown}");
     }
     // The predicate sees only what the names let through.
-    let filter = Filter {
+    let filter = ToolFilter {
         only: only(&["a__*"]),
         except: some(&["write"]),
         predicate: Some(Arc::new(|server, tool| {
@@ -99,9 +99,9 @@ async fn filters_choose_in_their_order() {
 
 #[tokio::test]
 async fn names_that_nothing_has_are_told() {
-    let a = saying("a", &["read", "write"]);
+    let a = named_server("a", &["read", "write"]);
     let wanted = ["read", "raed", "none*", "write"];
-    let filter = Filter {
+    let filter = ToolFilter {
         only: Some(wanted.iter().map(|name| (*name).to_owned()).collect()),
         except: vec!["write".to_owned()],
         predicate: None,
@@ -111,12 +111,14 @@ async fn names_that_nothing_has_are_told() {
         ..AdapterConfig::default()
     };
     let adapter = adapter(&[("a", &a)], config);
-    let functions = soon(adapter.to_functions()).await.unwrap();
+    let functions = with_deadline(adapter.to_functions()).await.unwrap();
     assert_eq!(
         functions.warnings,
         ["no tool is named \"raed\"", "no tool is named \"none*\""]
     );
-    let missing = soon(adapter.missing(&["a__read", "read"])).await.unwrap();
+    let missing = with_deadline(adapter.missing_names(&["a__read", "read"]))
+        .await
+        .unwrap();
     assert_eq!(missing, ["read"]);
 }
 
@@ -124,84 +126,87 @@ async fn names_that_nothing_has_are_told() {
 async fn names_are_each_functions_own_and_short_enough() {
     let long = "a-very-long-name-of-a-tool-that-says-all-that-it-does-and-more-than-that";
     let (a, b) = (
-        saying("a", &["t", "dot.ted", long]),
-        saying("b", &["t", "u"]),
+        named_server("a", &["t", "dot.ted", long]),
+        named_server("b", &["t", "u"]),
     );
     for (prefix, expected) in [
-        (Prefix::Always, &["a__t", "b__t", "b__u"][..]),
-        (Prefix::OnConflict, &["a__t", "b__t", "u"]),
-        (Prefix::Never, &["t", "u"]),
+        (NamePrefix::Always, &["a__t", "b__t", "b__u"][..]),
+        (NamePrefix::OnConflict, &["a__t", "b__t", "u"]),
+        (NamePrefix::Never, &["t", "u"]),
     ] {
         let config = AdapterConfig {
             prefix,
             ..AdapterConfig::default()
         };
         let adapter = adapter(&[("a", &a), ("b", &b)], config);
-        let functions = soon(adapter.to_functions()).await.unwrap();
+        let functions = with_deadline(adapter.to_functions()).await.unwrap();
         for function in &functions.functions {
             let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             assert!(function.name.len() <= MAX_NAME && function.name.chars().all(fine));
         }
         for name in expected {
             let function = functions.get(name).unwrap();
-            let said = soon(function.call(json!({}))).await.unwrap();
+            let said = with_deadline(function.call(json!({}))).await.unwrap();
             assert_eq!(said.text(), function.server);
         }
-        let left_out = usize::from(prefix == Prefix::Never);
+        let left_out = usize::from(prefix == NamePrefix::Never);
         assert_eq!(functions.functions.len(), 5 - left_out);
         assert_eq!(functions.warnings.len(), left_out);
     }
 }
 
-fn one_dead() -> [ServerConfig; 2] {
+fn with_dead_server() -> [ServerConfig; 2] {
     let dead = ServerConfig::stdio("dead", "/no/such/program", [""; 0]);
     [dead, stdio("alive", &[])]
 }
 
 #[tokio::test]
 async fn one_dead_of_two() {
-    let adapter = Adapter::new(AdapterConfig::of(one_dead())).unwrap();
-    let functions = soon(adapter.to_functions()).await.unwrap();
+    let adapter = Adapter::new(AdapterConfig::from_servers(with_dead_server())).unwrap();
+    let functions = with_deadline(adapter.to_functions()).await.unwrap();
     assert_eq!(functions.functions.len(), 15);
-    let failed: Vec<_> = functions.failed.iter().map(Error::code).collect();
+    let failed: Vec<_> = functions.errors.iter().map(ClientError::code).collect();
     assert_eq!(failed, ["NotStarted"]);
-    assert_eq!(&*functions.failed[0].server, "dead");
+    assert_eq!(&*functions.errors[0].server, "dead");
     let echo = functions.get("alive__echo").unwrap();
-    let result = soon(echo.spawn(json!({ "text": "x" })))
+    let result = with_deadline(echo.spawn(json!({ "text": "x" })))
         .await
         .unwrap()
         .unwrap();
     assert_eq!(result.text(), "x");
-    soon(adapter.close()).await;
+    with_deadline(adapter.close()).await;
 
     let closed = AdapterConfig {
-        failing: Failing::Closed,
-        ..AdapterConfig::of(one_dead())
+        on_listing_failure: ListingFailure::Closed,
+        ..AdapterConfig::from_servers(with_dead_server())
     };
     let adapter = Adapter::new(closed).unwrap();
-    let error = soon(adapter.to_functions()).await.unwrap_err();
+    let error = with_deadline(adapter.to_functions()).await.unwrap_err();
     assert_eq!((&*error.server, error.code()), ("dead", "NotStarted"));
 }
 
 #[tokio::test]
 async fn nobody_there_is_not_the_same_as_no_tools() {
     let dead = ServerConfig::stdio("dead", "/no/such/program", [""; 0]);
-    let adapter = Adapter::new(AdapterConfig::of([dead])).unwrap();
-    soon(adapter.to_functions()).await.unwrap_err();
-    let puppet = saying("a", &[]);
+    let adapter = Adapter::new(AdapterConfig::from_servers([dead])).unwrap();
+    with_deadline(adapter.to_functions()).await.unwrap_err();
+    let puppet = named_server("a", &[]);
     let adapter = crate::adapter_support::adapter(&[("a", &puppet)], AdapterConfig::default());
-    assert!(names(&adapter).await.is_empty());
+    assert!(function_names(&adapter).await.is_empty());
 }
 
 #[tokio::test]
 async fn health_is_asked_and_told() {
-    let adapter = Adapter::new(AdapterConfig::of(one_dead())).unwrap();
-    let failed = adapter.ready(Duration::from_millis(300)).await.unwrap_err();
+    let adapter = Adapter::new(AdapterConfig::from_servers(with_dead_server())).unwrap();
+    let failed = adapter
+        .wait_ready(Duration::from_millis(300))
+        .await
+        .unwrap_err();
     assert_eq!(failed.len(), 1);
-    soon(adapter.client("alive").unwrap().server())
+    with_deadline(adapter.client("alive").unwrap().server_info())
         .await
         .unwrap();
-    let health = soon(adapter.health()).await;
+    let health = with_deadline(adapter.health()).await;
     let (alive, took) = &health[0];
     assert_eq!(alive.server, "alive");
     let took = took.as_ref().unwrap().as_secs_f64() * 1_000.0;
@@ -225,13 +230,13 @@ async fn health_is_asked_and_told() {
 
 #[tokio::test]
 async fn it_is_ready_when_all_are() {
-    let web = Served::http(&[]);
+    let web = SpawnedServer::http(&[]);
     let servers = [
         stdio("slow", &["--fault", "slow-start:200"]),
         web.config("web"),
     ];
-    let adapter = Adapter::new(AdapterConfig::of(servers)).unwrap();
-    adapter.ready(Duration::from_secs(50)).await.unwrap();
+    let adapter = Adapter::new(AdapterConfig::from_servers(servers)).unwrap();
+    adapter.wait_ready(Duration::from_secs(50)).await.unwrap();
     drop(client(stdio("unused", &[])));
 }
 
@@ -247,9 +252,9 @@ fn every_mistake_of_a_configuration_is_named() {
         fallbacks: [("a", "c"), ("b", "b"), ("d", "a")]
             .map(|(one, other)| (one.to_owned(), other.to_owned()))
             .into(),
-        filter: Filter {
+        filter: ToolFilter {
             only: Some(vec![String::new()]),
-            ..Filter::default()
+            ..ToolFilter::default()
         },
         ..AdapterConfig::default()
     };
@@ -257,9 +262,12 @@ fn every_mistake_of_a_configuration_is_named() {
     insta::assert_snapshot!(error.to_string().replace("; ", "\n"));
     let none = Adapter::new(AdapterConfig::default()).unwrap_err();
     assert_eq!(none.to_string(), "servers: there are none");
-    let wrong = deliberate_adapter::Client::new(
+    let wrong = deliberate_adapter::McpClient::new(
         ServerConfig::stdio("", "x", [""; 0]),
-        Arc::new(deliberate_adapter::client::NoHandler),
+        Arc::new(deliberate_adapter::client::NoClientHandler),
     );
-    assert!(matches!(wrong.unwrap_err().kind, ErrorKind::Config(_)));
+    assert!(matches!(
+        wrong.unwrap_err().kind,
+        ClientErrorKind::Config(_)
+    ));
 }

@@ -3,19 +3,22 @@
 use std::sync::Arc;
 
 use deliberate_adapter::{
-    Adapter, AdapterConfig, CallOptions, Client, Error, adapter::Executed, client::NoHandler,
+    Adapter, AdapterConfig, CallOptions, ClientError, McpClient, adapter::ToolCallResult,
+    client::NoClientHandler,
 };
 use serde_json::{Value, json};
 
-use crate::client_support::{Puppet, Stage, older, soon, stdio};
+use crate::client_support::{
+    ScriptedServer, ServerConnection, answer_handshake, stdio, with_deadline,
+};
 
 /// A server of the handshake era with these tools; `calls` answers their calls.
-pub(crate) fn server(
+pub(crate) fn handshake_server(
     tools: Value,
-    calls: impl Fn(&Stage, &Value) + Send + Sync + 'static,
-) -> Arc<Puppet> {
-    Puppet::new(move |stage, message| {
-        if older(stage, message) {
+    calls: impl Fn(&ServerConnection, &Value) + Send + Sync + 'static,
+) -> Arc<ScriptedServer> {
+    ScriptedServer::new(move |stage, message| {
+        if answer_handshake(stage, message) {
             return;
         }
         match message["method"].as_str() {
@@ -27,38 +30,45 @@ pub(crate) fn server(
 }
 
 /// A server that has tools of these names and says its own.
-pub(crate) fn saying(name: &'static str, tools: &[&str]) -> Arc<Puppet> {
-    let tools: Vec<Value> = tools.iter().map(|tool| tool_named(tool)).collect();
-    server(tools.into(), move |stage, message| stage.say(message, name))
+pub(crate) fn named_server(name: &'static str, tools: &[&str]) -> Arc<ScriptedServer> {
+    let tools: Vec<Value> = tools.iter().map(|tool| tool_definition(tool)).collect();
+    handshake_server(tools.into(), move |stage, message| {
+        stage.answer_text(message, name)
+    })
 }
 
-pub(crate) fn tool_named(name: &str) -> Value {
+pub(crate) fn tool_definition(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
 }
 
-pub(crate) fn connected(name: &str, puppet: &Arc<Puppet>) -> Client {
-    Client::with_connector(stdio(name, &[]), puppet.clone(), Arc::new(NoHandler))
+pub(crate) fn connect_client(name: &str, puppet: &Arc<ScriptedServer>) -> McpClient {
+    McpClient::with_connector(stdio(name, &[]), puppet.clone(), Arc::new(NoClientHandler))
 }
 
 /// An adapter of these servers.
-pub(crate) fn adapter(servers: &[(&str, &Arc<Puppet>)], config: AdapterConfig) -> Adapter {
-    let clients = servers.iter().map(|(name, puppet)| connected(name, puppet));
+pub(crate) fn adapter(servers: &[(&str, &Arc<ScriptedServer>)], config: AdapterConfig) -> Adapter {
+    let clients = servers
+        .iter()
+        .map(|(name, puppet)| connect_client(name, puppet));
     Adapter::with_clients(clients, config)
 }
 
-pub(crate) async fn names(adapter: &Adapter) -> Vec<String> {
-    let functions = soon(adapter.to_functions()).await.unwrap().functions;
+pub(crate) async fn function_names(adapter: &Adapter) -> Vec<String> {
+    let functions = with_deadline(adapter.to_functions())
+        .await
+        .unwrap()
+        .functions;
     functions
         .into_iter()
         .map(|function| function.name)
         .collect()
 }
 
-pub(crate) async fn run(
+pub(crate) async fn execute(
     adapter: &Adapter,
     server: &str,
     tool: &str,
     arguments: Value,
-) -> Result<Executed, Error> {
-    soon(adapter.execute(server, tool, arguments, CallOptions::default())).await
+) -> Result<ToolCallResult, ClientError> {
+    with_deadline(adapter.execute(server, tool, arguments, CallOptions::default())).await
 }

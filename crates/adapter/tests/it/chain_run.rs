@@ -3,38 +3,40 @@
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
 use deliberate_adapter::{
-    Adapter, AdapterConfig, Chain, ChainLimits,
-    chain::{ChainEvent, Stopped},
+    Adapter, AdapterConfig, ToolLoop, ToolLoopLimits,
+    chain::{ToolLoopEvent, ToolLoopStopReason},
 };
-use deliberate_testkit::{Standin, standin::Rule};
-use deliberate_thinker::{Ask, Message, OpenAi, OpenAiSettings, Reply, Role, ThinkError, Thinker};
+use deliberate_testkit::{MockProvider, standin::ScriptedAnswer};
+use deliberate_thinker::{
+    ChatMessage, ChatModel, ChatRole, ModelError, ModelReply, ModelRequest, OpenAi, OpenAiSettings,
+};
 use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    chain_support::{Says, calls, does, scripted},
-    client_support::{soon, stdio, until},
+    chain_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model},
+    client_support::{stdio, wait_until, with_deadline},
 };
 
 #[tokio::test]
 async fn a_model_calls_hears_and_answers() {
-    let model = Arc::new(scripted(
+    let model = Arc::new(scripted_chat_model(
         [
-            Says::Calls(vec![("one", json!({ "n": 1 })), ("two", json!({ "n": 2 }))]),
-            Says::Calls(vec![("one", json!({ "n": 3 }))]),
+            ScriptedTurn::Calls(vec![("one", json!({ "n": 1 })), ("two", json!({ "n": 2 }))]),
+            ScriptedTurn::Calls(vec![("one", json!({ "n": 3 }))]),
         ],
-        Says::Text("the end"),
+        ScriptedTurn::Text("the end"),
     ));
-    let chain = Chain::new(model.clone())
-        .saying("be brief")
-        .with([does("one"), does("two")])
-        .with([does("one")]);
+    let chain = ToolLoop::new(model.clone())
+        .with_system_prompt("be brief")
+        .with_tools([behavior_tool("one"), behavior_tool("two")])
+        .with_tools([behavior_tool("one")]);
     let finished = chain.run("begin").await.unwrap();
     assert_eq!((finished.text.as_str(), finished.turns), ("the end", 3));
-    assert_eq!(finished.stopped, Stopped::Answered);
+    assert_eq!(finished.stop_reason, ToolLoopStopReason::Answered);
     let results: Vec<_> = finished
-        .called
+        .calls
         .iter()
         .map(|called| called.result.text.as_str())
         .collect();
@@ -49,15 +51,15 @@ async fn a_model_calls_hears_and_answers() {
     assert_eq!(
         roles,
         [
-            Role::User,
-            Role::Assistant,
-            Role::User,
-            Role::Assistant,
-            Role::User,
-            Role::Assistant
+            ChatRole::User,
+            ChatRole::Assistant,
+            ChatRole::User,
+            ChatRole::Assistant,
+            ChatRole::User,
+            ChatRole::Assistant
         ]
     );
-    let asks = model.asks.lock().unwrap().clone();
+    let asks = model.requests.lock().unwrap().clone();
     assert_eq!(asks[0].system, "be brief");
     let told: Vec<_> = asks[0]
         .functions
@@ -75,34 +77,37 @@ async fn a_model_calls_hears_and_answers() {
 
 #[tokio::test]
 async fn a_conversation_goes_on() {
-    let model = Arc::new(scripted(
-        [calls(&["one"]), Says::Text("first")],
-        Says::Text("second"),
+    let model = Arc::new(scripted_chat_model(
+        [call_turn(&["one"]), ScriptedTurn::Text("first")],
+        ScriptedTurn::Text("second"),
     ));
-    let chain = Chain::new(model.clone()).with([does("one")]);
+    let chain = ToolLoop::new(model.clone()).with_tools([behavior_tool("one")]);
     let first = chain.run("begin").await.unwrap();
     let mut messages = first.messages;
-    messages.push(Message::user("go on"));
+    messages.push(ChatMessage::user("go on"));
     let second = chain.run(messages.clone()).await.unwrap();
-    assert_eq!((second.text.as_str(), second.called.len()), ("second", 0));
+    assert_eq!((second.text.as_str(), second.calls.len()), ("second", 0));
     assert_eq!(second.messages[..messages.len()], messages);
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_of_one_turn_run_side_by_side_and_keep_their_order() {
-    let tool = does("waits");
-    let most = tool.most.clone();
+    let tool = behavior_tool("waits");
+    let most = tool.max_running.clone();
     let many: Vec<_> = (0..8).map(|n| ("waits", json!({ "n": n }))).collect();
-    let model = Arc::new(scripted([Says::Calls(many)], Says::Text("done")));
-    let limits = ChainLimits {
-        at_once: 3,
-        ..ChainLimits::default()
+    let model = Arc::new(scripted_chat_model(
+        [ScriptedTurn::Calls(many)],
+        ScriptedTurn::Text("done"),
+    ));
+    let limits = ToolLoopLimits {
+        max_concurrent: 3,
+        ..ToolLoopLimits::default()
     };
-    let chain = Chain::new(model).with([tool]).within(limits);
+    let chain = ToolLoop::new(model).with_tools([tool]).with_limits(limits);
     let finished = chain.run("begin").await.unwrap();
     assert_eq!(most.load(Ordering::SeqCst), 3);
     let results: Vec<_> = finished
-        .called
+        .calls
         .iter()
         .map(|called| called.result.text.clone())
         .collect();
@@ -112,59 +117,64 @@ async fn calls_of_one_turn_run_side_by_side_and_keep_their_order() {
 
 #[tokio::test]
 async fn what_fails_is_told_to_the_model() {
-    let model = Arc::new(scripted([calls(&["fails"])], Says::Text("I see")));
-    let finished = Chain::new(model.clone())
-        .with([does("fails")])
+    let model = Arc::new(scripted_chat_model(
+        [call_turn(&["fails"])],
+        ScriptedTurn::Text("I see"),
+    ));
+    let finished = ToolLoop::new(model.clone())
+        .with_tools([behavior_tool("fails")])
         .run("begin")
         .await
         .unwrap();
-    let result = &finished.called[0].result;
+    let result = &finished.calls[0].result;
     assert!(result.is_error && result.text == "it is broken");
     assert_eq!(
-        model.asks.lock().unwrap()[1].messages[2].results[0],
+        model.requests.lock().unwrap()[1].messages[2].results[0],
         *result
     );
 }
 
 #[tokio::test]
 async fn a_function_that_is_not_there_is_asked_about_once_more() {
-    let model = Arc::new(scripted(
-        [calls(&["nothing"]), calls(&["one"])],
-        Says::Text("done"),
+    let model = Arc::new(scripted_chat_model(
+        [call_turn(&["nothing"]), call_turn(&["one"])],
+        ScriptedTurn::Text("done"),
     ));
-    let finished = Chain::new(model.clone())
-        .with([does("one")])
+    let finished = ToolLoop::new(model.clone())
+        .with_tools([behavior_tool("one")])
         .run("begin")
         .await
         .unwrap();
-    assert_eq!((finished.called.len(), finished.text.as_str()), (1, "done"));
+    assert_eq!((finished.calls.len(), finished.text.as_str()), (1, "done"));
     // Both attempts are paid for.
     assert_eq!((finished.turns, finished.usage.prompt_tokens), (2, 30));
 }
 
 #[tokio::test]
 async fn a_model_that_fails_leaves_what_was_done() {
-    let model = Arc::new(scripted(
-        [calls(&["one"]), Says::Fails],
-        Says::Text("never"),
+    let model = Arc::new(scripted_chat_model(
+        [call_turn(&["one"]), ScriptedTurn::Fails],
+        ScriptedTurn::Text("never"),
     ));
-    let error = Chain::new(model)
-        .with([does("one")])
+    let error = ToolLoop::new(model)
+        .with_tools([behavior_tool("one")])
         .run("begin")
         .await
         .unwrap_err();
-    assert_eq!((error.called.len(), error.messages.len()), (1, 3));
+    assert_eq!((error.calls.len(), error.messages.len()), (1, 3));
     assert_eq!(error.usage.prompt_tokens, 10);
     assert!(error.to_string().contains("as it was told"));
 }
 
-fn shown(event: &ChainEvent) -> String {
+fn event_name(event: &ToolLoopEvent) -> String {
     match event {
-        ChainEvent::Text(text) => format!("text {text}"),
-        ChainEvent::Again => "again".to_owned(),
-        ChainEvent::Calling(call) => format!("calling {}", call.name),
-        ChainEvent::Called(called) => format!("called {}", called.result.text),
-        ChainEvent::Turn { number, usage } => format!("turn {number} {}", usage.prompt_tokens),
+        ToolLoopEvent::Text(text) => format!("text {text}"),
+        ToolLoopEvent::Restart => "again".to_owned(),
+        ToolLoopEvent::CallStarted(call) => format!("calling {}", call.name),
+        ToolLoopEvent::CallFinished(called) => format!("called {}", called.result.text),
+        ToolLoopEvent::TurnFinished { number, usage } => {
+            format!("turn {number} {}", usage.prompt_tokens)
+        }
         other => format!("{other:?}"),
     }
 }
@@ -180,17 +190,24 @@ const EVENTS: [&str; 8] = [
     "turn 3 40",
 ];
 
-fn eventful() -> Chain {
-    let turns = [calls(&["one"]), calls(&["nothing"]), calls(&["one"])];
-    let model = scripted(turns, Says::Text("the end"));
-    Chain::new(Arc::new(model)).with([does("one")])
+fn eventful_loop() -> ToolLoop {
+    let turns = [
+        call_turn(&["one"]),
+        call_turn(&["nothing"]),
+        call_turn(&["one"]),
+    ];
+    let model = scripted_chat_model(turns, ScriptedTurn::Text("the end"));
+    ToolLoop::new(Arc::new(model)).with_tools([behavior_tool("one")])
 }
 
 #[tokio::test]
 async fn events_come_in_order() {
     let seen: Mutex<Vec<String>> = Mutex::default();
-    let tell = |event: ChainEvent| seen.lock().unwrap().push(shown(&event));
-    eventful().run_telling("begin", &tell).await.unwrap();
+    let tell = |event: ToolLoopEvent| seen.lock().unwrap().push(event_name(&event));
+    eventful_loop()
+        .run_with_events("begin", &tell)
+        .await
+        .unwrap();
     let mut seen = seen.into_inner().unwrap();
     // The second turn's call is told like the first's.
     let again: Vec<_> = seen.drain(5..7).collect();
@@ -201,18 +218,24 @@ async fn events_come_in_order() {
 #[tokio::test]
 async fn in_the_background_no_event_is_lost_to_a_slow_reader() {
     let many: Vec<_> = (0..16).map(|n| ("one", json!({ "n": n }))).collect();
-    let turns = (0..6).map(|_| Says::Calls(many.clone()));
-    let limits = ChainLimits {
+    let turns = (0..6).map(|_| ScriptedTurn::Calls(many.clone()));
+    let limits = ToolLoopLimits {
         calls: 100,
-        ..ChainLimits::default()
+        ..ToolLoopLimits::default()
     };
-    let chain = Chain::new(Arc::new(scripted(turns, Says::Text("the end"))));
-    let mut running = chain.with([does("one")]).within(limits).spawn("begin");
-    let finished = soon(running.outcome).await.unwrap().unwrap();
-    assert_eq!(finished.called.len(), 96);
+    let chain = ToolLoop::new(Arc::new(scripted_chat_model(
+        turns,
+        ScriptedTurn::Text("the end"),
+    )));
+    let mut running = chain
+        .with_tools([behavior_tool("one")])
+        .with_limits(limits)
+        .spawn("begin");
+    let finished = with_deadline(running.outcome).await.unwrap().unwrap();
+    assert_eq!(finished.calls.len(), 96);
     let mut events = Vec::new();
     while let Some(event) = running.events.recv().await {
-        events.push(shown(&event));
+        events.push(event_name(&event));
     }
     let called = events
         .iter()
@@ -224,74 +247,82 @@ async fn in_the_background_no_event_is_lost_to_a_slow_reader() {
 
 #[tokio::test]
 async fn aborting_ends_what_it_called() {
-    let tool = does("hangs");
+    let tool = behavior_tool("hangs");
     let running = tool.running.clone();
-    let chain = Chain::new(Arc::new(scripted([calls(&["hangs"])], Says::Text("x")))).with([tool]);
+    let chain = ToolLoop::new(Arc::new(scripted_chat_model(
+        [call_turn(&["hangs"])],
+        ScriptedTurn::Text("x"),
+    )))
+    .with_tools([tool]);
     let background = chain.spawn("begin");
-    until(|| running.load(Ordering::SeqCst) == 1).await;
+    wait_until(|| running.load(Ordering::SeqCst) == 1).await;
     background.outcome.abort();
-    until(|| running.load(Ordering::SeqCst) == 0).await;
+    wait_until(|| running.load(Ordering::SeqCst) == 0).await;
 }
 
 #[tokio::test]
 async fn a_model_with_a_servers_tools_is_a_few_lines() {
-    let adapter = Adapter::new(AdapterConfig::of([stdio("s", &[])])).unwrap();
-    let functions = soon(adapter.to_functions()).await.unwrap().functions;
-    let model = scripted(
+    let adapter = Adapter::new(AdapterConfig::from_servers([stdio("s", &[])])).unwrap();
+    let functions = with_deadline(adapter.to_functions())
+        .await
+        .unwrap()
+        .functions;
+    let model = scripted_chat_model(
         [
-            Says::Calls(vec![("s__add", json!({ "a": 2, "b": 3 }))]),
-            Says::Calls(vec![("s__add", json!({ "a": "two", "b": 3 }))]),
+            ScriptedTurn::Calls(vec![("s__add", json!({ "a": 2, "b": 3 }))]),
+            ScriptedTurn::Calls(vec![("s__add", json!({ "a": "two", "b": 3 }))]),
         ],
-        Says::Text("five"),
+        ScriptedTurn::Text("five"),
     );
-    let chain = Chain::new(Arc::new(model)).with(functions);
-    let finished = soon(chain.run("how much is 2 + 3?")).await.unwrap();
-    let results: Vec<_> = finished
-        .called
-        .iter()
-        .map(|called| &called.result)
-        .collect();
+    let chain = ToolLoop::new(Arc::new(model)).with_tools(functions);
+    let finished = with_deadline(chain.run("how much is 2 + 3?"))
+        .await
+        .unwrap();
+    let results: Vec<_> = finished.calls.iter().map(|called| &called.result).collect();
     assert!(results[0].text.contains('5') && !results[0].is_error);
     // A wrong argument is told with what to do about it.
     assert!(results[1].is_error && results[1].text.contains("Correct the arguments"));
 }
 
 /// A model behind a real provider's interface that has no functions of its own.
-struct InWords(OpenAi);
+struct PromptedToolsModel(OpenAi);
 
-impl Thinker for InWords {
+impl ChatModel for PromptedToolsModel {
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        self.0.think(ask, deadline)
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.0.complete(ask, deadline)
     }
 }
 
 #[tokio::test]
 async fn over_the_wire_too() {
-    let standin = Standin::start().await.unwrap();
+    let standin = MockProvider::start().await.unwrap();
     let call = json!({ "name": "s__echo", "arguments": { "text": "through the wire" } });
-    standin.rules(vec![
-        Rule::new(&["through the wire"], "It works."),
-        Rule::new(&["say it"], call),
+    standin.set_scripted_answers(vec![
+        ScriptedAnswer::new(&["through the wire"], "It works."),
+        ScriptedAnswer::new(&["say it"], call),
     ]);
     let settings = OpenAiSettings {
         api_key: Some(standin.key().into()),
         model: Some("any".to_owned()),
-        ..OpenAiSettings::at(standin.openai_url())
+        ..OpenAiSettings::for_url(standin.openai_url())
     };
-    let model = Arc::new(InWords(OpenAi::new(settings).unwrap()));
-    let adapter = Adapter::new(AdapterConfig::of([stdio("s", &[])])).unwrap();
-    let functions = soon(adapter.to_functions()).await.unwrap().functions;
-    let finished = soon(Chain::new(model).with(functions).run("say it"))
+    let model = Arc::new(PromptedToolsModel(OpenAi::new(settings).unwrap()));
+    let adapter = Adapter::new(AdapterConfig::from_servers([stdio("s", &[])])).unwrap();
+    let functions = with_deadline(adapter.to_functions())
+        .await
+        .unwrap()
+        .functions;
+    let finished = with_deadline(ToolLoop::new(model).with_tools(functions).run("say it"))
         .await
         .unwrap();
     assert_eq!(finished.text, "It works.");
-    assert_eq!(finished.called[0].result.text, "through the wire");
+    assert_eq!(finished.calls[0].result.text, "through the wire");
 }

@@ -10,76 +10,84 @@ use std::{
 };
 
 use deliberate_adapter::{
-    chain::{Arguments, ChainTool, ToolText},
+    chain::{CallableTool, ToolArguments, ToolText},
     schema::Parameters,
 };
-use deliberate_thinker::{Ask, FunctionCall, Listening, Piece, Reply, ThinkError, Thinker, Usage};
+use deliberate_thinker::{
+    ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent, StreamEvent, TokenUsage,
+    ToolCall,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// What the model does in a turn.
 #[derive(Debug, Clone)]
-pub(crate) enum Says {
+pub(crate) enum ScriptedTurn {
     Text(&'static str),
     Calls(Vec<(&'static str, Value)>),
     Fails,
 }
 
 /// Says what was written down, turn by turn, and keeps what it was asked.
-pub(crate) struct Scripted {
-    turns: Mutex<VecDeque<Says>>,
+pub(crate) struct ScriptedChatModel {
+    turns: Mutex<VecDeque<ScriptedTurn>>,
     /// Said when nothing is left.
-    otherwise: Says,
-    pub(crate) asks: Mutex<Vec<Ask>>,
-    pub(crate) thinks: Duration,
+    otherwise: ScriptedTurn,
+    pub(crate) requests: Mutex<Vec<ModelRequest>>,
+    pub(crate) latency: Duration,
     pub(crate) tokens: u64,
 }
 
-pub(crate) fn scripted(turns: impl IntoIterator<Item = Says>, otherwise: Says) -> Scripted {
-    Scripted {
+pub(crate) fn scripted_chat_model(
+    turns: impl IntoIterator<Item = ScriptedTurn>,
+    otherwise: ScriptedTurn,
+) -> ScriptedChatModel {
+    ScriptedChatModel {
         turns: Mutex::new(turns.into_iter().collect()),
         otherwise,
-        asks: Mutex::default(),
-        thinks: Duration::ZERO,
+        requests: Mutex::default(),
+        latency: Duration::ZERO,
         tokens: 10,
     }
 }
 
-pub(crate) fn calls(names: &[&'static str]) -> Says {
-    Says::Calls(names.iter().map(|name| (*name, json!({}))).collect())
+pub(crate) fn call_turn(names: &[&'static str]) -> ScriptedTurn {
+    ScriptedTurn::Calls(names.iter().map(|name| (*name, json!({}))).collect())
 }
 
-impl Scripted {
-    pub(crate) fn asked(&self) -> usize {
-        self.asks.lock().unwrap().len()
+impl ScriptedChatModel {
+    pub(crate) fn request_count(&self) -> usize {
+        self.requests.lock().unwrap().len()
     }
 
-    fn reply(&self, ask: &Ask) -> Result<Reply, ThinkError> {
+    fn reply(&self, ask: &ModelRequest) -> Result<ModelReply, ModelError> {
         let next = self.turns.lock().unwrap().pop_front();
-        let number = self.asked();
-        let usage = Usage {
+        let number = self.request_count();
+        let usage = TokenUsage {
             prompt_tokens: self.tokens,
             completion_tokens: self.tokens,
             cost_usd: Some(0.5),
         };
         let says = match next {
             // Who must answer answers.
-            Some(Says::Calls(_)) | None if ask.answer_now => Says::Text("made to answer"),
+            Some(ScriptedTurn::Calls(_)) | None if ask.answer_now => {
+                ScriptedTurn::Text("made to answer")
+            }
             Some(says) => says,
             None => self.otherwise.clone(),
         };
         match says {
-            Says::Text(text) => Ok(Reply {
+            ScriptedTurn::Text(text) => Ok(ModelReply {
                 text: text.to_owned(),
                 usage,
-                ..Reply::default()
+                ..ModelReply::default()
             }),
-            Says::Calls(calls) => Ok(Reply {
+            ScriptedTurn::Calls(calls) => Ok(ModelReply {
                 calls: calls
                     .into_iter()
                     .enumerate()
-                    .map(|(at, (name, arguments))| FunctionCall {
+                    .map(|(at, (name, arguments))| ToolCall {
                         id: format!("c{number}-{at}"),
                         name: name.to_owned(),
                         arguments,
@@ -87,9 +95,9 @@ impl Scripted {
                     })
                     .collect(),
                 usage,
-                ..Reply::default()
+                ..ModelReply::default()
             }),
-            Says::Fails => Err(ThinkError::Unavailable {
+            ScriptedTurn::Fails => Err(ModelError::Unavailable {
                 provider: "scripted".to_owned(),
                 reason: "as it was told".to_owned(),
                 attempts: 1,
@@ -98,43 +106,43 @@ impl Scripted {
     }
 }
 
-impl Thinker for Scripted {
+impl ChatModel for ScriptedChatModel {
     fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn calls_functions(&self) -> bool {
+    fn supports_tools(&self) -> bool {
         true
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            self.asks.lock().unwrap().push(ask.clone());
-            let thought = tokio::time::timeout_at(deadline, tokio::time::sleep(self.thinks));
+            self.requests.lock().unwrap().push(ask.clone());
+            let thought = tokio::time::timeout_at(deadline, tokio::time::sleep(self.latency));
             if thought.await.is_err() {
-                return Err(ThinkError::Timeout {
+                return Err(ModelError::Timeout {
                     provider: "scripted".to_owned(),
-                    after: self.thinks,
+                    after: self.latency,
                 });
             }
             self.reply(ask)
         })
     }
 
-    fn think_streaming<'a>(
+    fn complete_streaming<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-        on: Listening<'a>,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        on: OnStreamEvent<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let reply = self.think(ask, deadline).await?;
+            let reply = self.complete(ask, deadline).await?;
             for word in reply.text.split_inclusive(' ') {
-                on(Piece::Text(word.to_owned()));
+                on(StreamEvent::Text(word.to_owned()));
                 tokio::task::yield_now().await;
             }
             Ok(reply)
@@ -143,32 +151,32 @@ impl Thinker for Scripted {
 }
 
 /// A function that does what its name says.
-pub(crate) struct Does {
+pub(crate) struct BehaviorTool {
     pub(crate) name: &'static str,
     pub(crate) running: Arc<AtomicUsize>,
-    pub(crate) most: Arc<AtomicUsize>,
+    pub(crate) max_running: Arc<AtomicUsize>,
     pub(crate) runs: Arc<AtomicUsize>,
 }
 
-pub(crate) fn does(name: &'static str) -> Does {
-    Does {
+pub(crate) fn behavior_tool(name: &'static str) -> BehaviorTool {
+    BehaviorTool {
         name,
         running: Arc::default(),
-        most: Arc::default(),
+        max_running: Arc::default(),
         runs: Arc::default(),
     }
 }
 
 /// Counts down when it is dropped, whatever the reason.
-struct Running(Arc<AtomicUsize>);
+struct RunningCounter(Arc<AtomicUsize>);
 
-impl Drop for Running {
+impl Drop for RunningCounter {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl ChainTool for Does {
+impl CallableTool for BehaviorTool {
     fn name(&self) -> &str {
         self.name
     }
@@ -184,11 +192,11 @@ impl ChainTool for Does {
         })))
     }
 
-    fn call(&self, arguments: Arguments) -> BoxFuture<'_, ToolText> {
+    fn call(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolText> {
         Box::pin(async move {
             let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
-            let _running = Running(self.running.clone());
-            self.most.fetch_max(now, Ordering::SeqCst);
+            let _running = RunningCounter(self.running.clone());
+            self.max_running.fetch_max(now, Ordering::SeqCst);
             self.runs.fetch_add(1, Ordering::SeqCst);
             match self.name {
                 "waits" => tokio::time::sleep(Duration::from_secs(10)).await,

@@ -6,42 +6,45 @@ use std::{
 };
 
 use deliberate_adapter::{
-    Client, ErrorKind, ServerConfig,
-    client::{Again, CallOptions, Changed, Handler, InputMode, Offers},
-    transport::Sent,
+    ClientErrorKind, McpClient, ServerConfig,
+    client::{
+        CallOptions, ClientCapabilities, ClientHandler, InputMode, ResumedInput, ServerEvent,
+    },
+    transport::DeliveryStatus,
     wire::RpcError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::client_support::{
-    Puppet, Served, Stage, call, client, newer, older, soon, stdio, text, until,
+    ScriptedServer, ServerConnection, SpawnedServer, answer_handshake, answer_stateless, call,
+    client, stdio, text, wait_until, with_deadline,
 };
 
 /// Answers everything, and says who it is.
 #[derive(Default)]
-struct Person {
+struct RecordingHandler {
     name: &'static str,
-    told: Mutex<Vec<String>>,
-    thinks: Duration,
+    events: Mutex<Vec<String>>,
+    delay: Duration,
 }
 
-fn person(name: &'static str) -> Arc<Person> {
-    Arc::new(Person {
+fn recording_handler(name: &'static str) -> Arc<RecordingHandler> {
+    Arc::new(RecordingHandler {
         name,
-        ..Person::default()
+        ..RecordingHandler::default()
     })
 }
 
-impl Person {
-    fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+impl RecordingHandler {
+    fn events(&self) -> Vec<String> {
+        self.events.lock().unwrap().clone()
     }
 }
 
-impl Handler for Person {
-    fn offers(&self) -> Offers {
-        Offers {
+impl ClientHandler for RecordingHandler {
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities {
             sampling: true,
             elicitation: true,
             elicitation_url: false,
@@ -56,38 +59,38 @@ impl Handler for Person {
 
     fn elicit<'a>(&'a self, _: &'a str, params: Value) -> BoxFuture<'a, Result<Value, RpcError>> {
         Box::pin(async move {
-            tokio::time::sleep(self.thinks).await;
+            tokio::time::sleep(self.delay).await;
             let content = json!({ "answer": self.name, "asked": params["message"] });
             Ok(json!({ "action": "accept", "content": content }))
         })
     }
 
-    fn roots<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Vec<Value>> {
+    fn list_roots<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async { vec![json!({ "uri": "file:///here", "name": self.name })] })
     }
 
     fn log(&self, server: &str, params: &Value) {
-        let mut told = self.told.lock().unwrap();
+        let mut told = self.events.lock().unwrap();
         told.push(format!("{server}: {}", params["data"]));
     }
 
-    fn changed(&self, _: &str, what: Changed) {
-        self.told.lock().unwrap().push(format!("{what:?}"));
+    fn on_server_event(&self, _: &str, what: ServerEvent) {
+        self.events.lock().unwrap().push(format!("{what:?}"));
     }
 }
 
-async fn asks(config: ServerConfig) {
+async fn assert_server_requests(config: ServerConfig) {
     let shown = config.name.clone();
-    let client = Client::new(config, person("client")).unwrap();
+    let client = McpClient::new(config, recording_handler("client")).unwrap();
     let ask = |tool: &'static str, options: CallOptions| {
         let arguments = json!({ "message": "how?", "prompt": "what?" });
         let call = client.call(tool, arguments, options);
-        async move { text(&soon(call).await.unwrap()) }
+        async move { text(&with_deadline(call).await.unwrap()) }
     };
     for own in [None, Some("call")] {
         let name = own.unwrap_or("client");
         let options = CallOptions {
-            handler: own.map(|name| -> Arc<dyn Handler> { person(name) }),
+            handler: own.map(|name| -> Arc<dyn ClientHandler> { recording_handler(name) }),
             ..CallOptions::default()
         };
         let answer = ask("ask", options.clone()).await;
@@ -106,20 +109,20 @@ async fn asks(config: ServerConfig) {
             "{shown}"
         );
     }
-    soon(client.close()).await;
+    with_deadline(client.close()).await;
 }
 
 #[tokio::test]
 async fn a_call_is_asked_through_every_transport_in_both_eras() {
     for era in ["handshake", "stateless"] {
-        asks(stdio("stdio", &["--era", era])).await;
-        let web = Served::http(&["--era", era, "--sse"]);
-        asks(web.config("streams")).await;
+        assert_server_requests(stdio("stdio", &["--era", era])).await;
+        let web = SpawnedServer::http(&["--era", era, "--sse"]);
+        assert_server_requests(web.config("streams")).await;
         // Without streams the questions come on the one that is listened to.
-        let web = Served::http(&["--era", era]);
-        asks(web.config("plain")).await;
-        let socket = Served::ws(&["--era", era]);
-        asks(socket.socket_config("socket")).await;
+        let web = SpawnedServer::http(&["--era", era]);
+        assert_server_requests(web.config("plain")).await;
+        let socket = SpawnedServer::ws(&["--era", era]);
+        assert_server_requests(socket.socket_config("socket")).await;
     }
 }
 
@@ -135,18 +138,18 @@ async fn nobody_there_refuses() {
         .await
         .unwrap_err();
     // The server had begun; another need not be asked to do it again.
-    assert_eq!((error.code(), error.sent), ("Rpc", Sent::Yes));
+    assert_eq!((error.code(), error.delivery), ("Rpc", DeliveryStatus::Yes));
 }
 
 #[tokio::test]
 async fn wanted_input_can_be_handed_over_and_brought_back() {
     let client = client(stdio("newer", &["--era", "stateless"]));
     let options = CallOptions {
-        input: InputMode::HandOver,
+        input_mode: InputMode::ReturnToCaller,
         ..CallOptions::default()
     };
     let arguments = json!({ "message": "how?" });
-    let wants = soon(client.call("ask", arguments.clone(), options))
+    let wants = with_deadline(client.call("ask", arguments.clone(), options))
         .await
         .unwrap();
     assert_eq!(wants["resultType"], "input_required");
@@ -155,20 +158,22 @@ async fn wanted_input_can_be_handed_over_and_brought_back() {
         "elicitation/create"
     );
     let options = CallOptions {
-        again: Some(Again {
+        resumed_input: Some(ResumedInput {
             state: wants["requestState"].as_str().map(str::to_owned),
             responses: json!({ "answer": { "action": "decline" } }),
         }),
         ..CallOptions::default()
     };
-    let result = soon(client.call("ask", arguments, options)).await.unwrap();
+    let result = with_deadline(client.call("ask", arguments, options))
+        .await
+        .unwrap();
     assert!(text(&result).contains("decline"));
 }
 
 #[tokio::test]
 async fn a_server_that_always_wants_more_is_stopped() {
-    let puppet = Puppet::new(|stage, message| {
-        if !newer(stage, message) {
+    let puppet = ScriptedServer::new(|stage, message| {
+        if !answer_stateless(stage, message) {
             stage.answer(
                 message,
                 &json!({ "resultType": "input_required", "inputRequests": {}, "requestState": "s" }),
@@ -176,25 +181,30 @@ async fn a_server_that_always_wants_more_is_stopped() {
         }
     });
     let error = call(&puppet.client(), "any", json!({})).await.unwrap_err();
-    assert!(matches!(&error.kind, ErrorKind::Malformed { reason } if reason.contains("10 times")));
-    assert_eq!(puppet.heard("tools/call").len(), 10);
-    assert_eq!(puppet.heard("tools/call")[1]["params"]["requestState"], "s");
+    assert!(
+        matches!(&error.kind, ClientErrorKind::Malformed { reason } if reason.contains("10 times"))
+    );
+    assert_eq!(puppet.received_of("tools/call").len(), 10);
+    assert_eq!(
+        puppet.received_of("tools/call")[1]["params"]["requestState"],
+        "s"
+    );
 }
 
 /// Asks a person with every call, and answers with what that person said when it is let.
-fn asking(method: &'static str) -> Arc<Puppet> {
-    Puppet::new(move |stage: &Stage, message| {
-        if older(stage, message) || message["method"].is_null() {
+fn asking_server(method: &'static str) -> Arc<ScriptedServer> {
+    ScriptedServer::new(move |stage: &ServerConnection, message| {
+        if answer_handshake(stage, message) || message["method"].is_null() {
             return;
         }
         let id = message["params"]["arguments"]["question"].clone();
         if !id.is_null() {
-            stage.ask(&id, method, &json!({ "message": "how?" }));
+            stage.request(&id, method, &json!({ "message": "how?" }));
         }
     })
 }
 
-fn with(handler: &Arc<Person>) -> CallOptions {
+fn options_with(handler: &Arc<RecordingHandler>) -> CallOptions {
     CallOptions {
         handler: Some(handler.clone()),
         ..CallOptions::default()
@@ -211,22 +221,26 @@ async fn a_question_that_may_be_anothers_is_refused() {
         (Some("a"), Some("a"), true),
         (None, None, true),
     ] {
-        let puppet = asking("elicitation/create");
-        let client = Client::with_connector(stdio("puppet", &[]), puppet.clone(), person("client"));
-        let same = person("a");
+        let puppet = asking_server("elicitation/create");
+        let client = McpClient::with_connector(
+            stdio("puppet", &[]),
+            puppet.clone(),
+            recording_handler("client"),
+        );
+        let same = recording_handler("a");
         let options = |name: Option<&'static str>| match name {
-            Some("a") => with(&same),
-            Some(other) => with(&person(other)),
+            Some("a") => options_with(&same),
+            Some(other) => options_with(&recording_handler(other)),
             None => CallOptions::default(),
         };
         let (one, options_one) = (client.clone(), options(first));
         let quiet = tokio::spawn(async move { one.call("any", json!({}), options_one).await });
-        until(|| puppet.heard("tools/call").len() == 1).await;
+        wait_until(|| puppet.received_of("tools/call").len() == 1).await;
         let (two, options_two) = (client.clone(), options(second));
         let arguments = json!({ "question": "q" });
         let loud = tokio::spawn(async move { two.call("any", arguments, options_two).await });
-        until(|| puppet.answers().len() == 1).await;
-        let answer = &puppet.answers()[0];
+        wait_until(|| puppet.responses().len() == 1).await;
+        let answer = &puppet.responses()[0];
         assert_eq!(answer["id"], "q");
         assert_eq!(
             answer["error"].is_null(),
@@ -240,41 +254,44 @@ async fn a_question_that_may_be_anothers_is_refused() {
 
 #[tokio::test]
 async fn a_server_can_take_back_its_question() {
-    let puppet = asking("elicitation/create");
-    let person = Arc::new(Person {
-        thinks: Duration::from_hours(1),
-        ..Person::default()
+    let puppet = asking_server("elicitation/create");
+    let person = Arc::new(RecordingHandler {
+        delay: Duration::from_hours(1),
+        ..RecordingHandler::default()
     });
     let client = puppet.client();
     let calling = client.clone();
-    let options = with(&person);
+    let options = options_with(&person);
     let call =
         tokio::spawn(async move { calling.call("any", json!({ "question": 7 }), options).await });
-    until(|| puppet.heard("tools/call").len() == 1).await;
-    let stage = puppet.stage();
-    stage.tell("notifications/cancelled", &json!({ "requestId": 7 }));
-    stage.say(&puppet.heard("tools/call")[0], "never mind");
-    assert_eq!(text(&soon(call).await.unwrap().unwrap()), "never mind");
-    assert!(puppet.answers().is_empty());
+    wait_until(|| puppet.received_of("tools/call").len() == 1).await;
+    let stage = puppet.last_connection();
+    stage.notify("notifications/cancelled", &json!({ "requestId": 7 }));
+    stage.answer_text(&puppet.received_of("tools/call")[0], "never mind");
+    assert_eq!(
+        text(&with_deadline(call).await.unwrap().unwrap()),
+        "never mind"
+    );
+    assert!(puppet.responses().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_person_may_think_longer_than_a_server() {
-    let puppet = Puppet::new(|stage, message| match message["method"].as_str() {
-        Some("tools/call") => stage.ask(&json!(1), "elicitation/create", &json!({})),
-        Some(_) => drop(older(stage, message)),
-        None => stage.say(
+    let puppet = ScriptedServer::new(|stage, message| match message["method"].as_str() {
+        Some("tools/call") => stage.request(&json!(1), "elicitation/create", &json!({})),
+        Some(_) => drop(answer_handshake(stage, message)),
+        None => stage.answer_text(
             &json!({ "id": 3 }),
             &message["result"]["action"].to_string(),
         ),
     });
-    let person = Arc::new(Person {
-        thinks: Duration::from_mins(10),
-        ..Person::default()
+    let person = Arc::new(RecordingHandler {
+        delay: Duration::from_mins(10),
+        ..RecordingHandler::default()
     });
     let options = CallOptions {
-        answer: Some(Duration::from_secs(5)),
-        ..with(&person)
+        response_timeout: Some(Duration::from_secs(5)),
+        ..options_with(&person)
     };
     let client = puppet.client();
     let result = client
@@ -283,23 +300,26 @@ async fn a_person_may_think_longer_than_a_server() {
         .unwrap();
     assert_eq!(text(&result), "\"accept\"");
     let options = CallOptions {
-        longest: Some(Duration::from_mins(1)),
+        total_timeout: Some(Duration::from_mins(1)),
         ..options
     };
     let error = client.call("any", json!({}), options).await.unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::Timeout { .. }), "{error}");
+    assert!(
+        matches!(error.kind, ClientErrorKind::Timeout { .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn every_question_gets_an_answer_and_too_many_are_refused() {
-    let puppet = asking("roots/list");
+    let puppet = asking_server("roots/list");
     let client = puppet.client();
-    soon(client.server()).await.unwrap();
-    let stage = puppet.stage();
-    stage.ask(&json!("p"), "ping", &Value::Null);
-    stage.ask(&json!("x"), "no/such", &Value::Null);
-    until(|| puppet.answers().len() == 2).await;
-    let answers = puppet.answers();
+    with_deadline(client.server_info()).await.unwrap();
+    let stage = puppet.last_connection();
+    stage.request(&json!("p"), "ping", &Value::Null);
+    stage.request(&json!("x"), "no/such", &Value::Null);
+    wait_until(|| puppet.responses().len() == 2).await;
+    let answers = puppet.responses();
     let to = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap();
     assert_eq!(to("p")["result"], json!({}));
     assert_eq!(to("x")["error"]["code"], -32_601);
@@ -307,21 +327,21 @@ async fn every_question_gets_an_answer_and_too_many_are_refused() {
 
 #[tokio::test]
 async fn a_flood_of_questions_is_bounded() {
-    let puppet = asking("elicitation/create");
-    let slow = Arc::new(Person {
-        thinks: Duration::from_hours(1),
-        ..Person::default()
+    let puppet = asking_server("elicitation/create");
+    let slow = Arc::new(RecordingHandler {
+        delay: Duration::from_hours(1),
+        ..RecordingHandler::default()
     });
-    let client = Client::with_connector(stdio("puppet", &[]), puppet.clone(), slow);
-    soon(client.server()).await.unwrap();
-    let stage = puppet.stage();
+    let client = McpClient::with_connector(stdio("puppet", &[]), puppet.clone(), slow);
+    with_deadline(client.server_info()).await.unwrap();
+    let stage = puppet.last_connection();
     for id in 0..5_000 {
-        stage.ask(&json!(id), "elicitation/create", &json!({}));
+        stage.request(&json!(id), "elicitation/create", &json!({}));
     }
-    until(|| puppet.answers().len() >= 968).await;
+    wait_until(|| puppet.responses().len() >= 968).await;
     assert!(
         puppet
-            .answers()
+            .responses()
             .iter()
             .all(|answer| answer["error"]["code"] == -32_603)
     );
@@ -330,22 +350,22 @@ async fn a_flood_of_questions_is_bounded() {
 
 #[tokio::test]
 async fn what_a_server_tells_is_heard() {
-    let puppet = asking("roots/list");
-    let hears = person("client");
-    let client = Client::with_connector(stdio("puppet", &[]), puppet.clone(), hears.clone());
-    soon(client.server()).await.unwrap();
-    let stage = puppet.stage();
-    stage.tell(
+    let puppet = asking_server("roots/list");
+    let hears = recording_handler("client");
+    let client = McpClient::with_connector(stdio("puppet", &[]), puppet.clone(), hears.clone());
+    with_deadline(client.server_info()).await.unwrap();
+    let stage = puppet.last_connection();
+    stage.notify(
         "notifications/message",
         &json!({ "level": "info", "data": "x" }),
     );
-    stage.tell("notifications/tools/list_changed", &Value::Null);
-    stage.tell("notifications/resources/updated", &json!({ "uri": "a:b" }));
-    stage.tell("notifications/unheard/of", &Value::Null);
+    stage.notify("notifications/tools/list_changed", &Value::Null);
+    stage.notify("notifications/resources/updated", &json!({ "uri": "a:b" }));
+    stage.notify("notifications/unheard/of", &Value::Null);
     stage.end("bye");
-    until(|| hears.told().len() == 5).await;
+    wait_until(|| hears.events().len() == 5).await;
     assert_eq!(
-        hears.told(),
+        hears.events(),
         [
             "Connected",
             "puppet: \"x\"",

@@ -5,60 +5,67 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use deliberate_adapter::{ErrorKind, ServerConfig, config::Speaks, transport::Era};
+use deliberate_adapter::{
+    ClientErrorKind, ServerConfig, config::ProtocolPreference, transport::McpEra,
+};
 use serde_json::json;
 
-use crate::client_support::{Puppet, Served, client, newer, older, said, soon, stdio};
+use crate::client_support::{
+    ScriptedServer, SpawnedServer, answer_handshake, answer_stateless, call_text, client, stdio,
+    with_deadline,
+};
 
-async fn speaks(config: ServerConfig, era: Era, version: &str) {
+async fn assert_protocol(config: ServerConfig, era: McpEra, version: &str) {
     let shown = format!("{} {era:?}", config.name);
     let client = client(config);
-    let side = soon(client.server()).await.expect(&shown);
+    let side = with_deadline(client.server_info()).await.expect(&shown);
     assert_eq!((side.era, side.version.as_str()), (era, version), "{shown}");
     assert_eq!(side.info["unknown"]["field"], true, "{shown}");
     assert!(side.instructions.is_some(), "{shown}");
-    let text = said(&client, "echo", json!({ "text": "ü\n\u{1f600}" })).await;
+    let text = call_text(&client, "echo", json!({ "text": "ü\n\u{1f600}" })).await;
     assert_eq!(text, "ü\n\u{1f600}", "{shown}");
     assert_eq!(client.status().version.as_deref(), Some(version), "{shown}");
-    soon(client.close()).await;
+    with_deadline(client.close()).await;
 }
 
 #[tokio::test]
 async fn both_eras_are_found_out_on_every_transport() {
     let eras = [
-        ("both", Era::Stateless, "2026-07-28"),
-        ("stateless", Era::Stateless, "2026-07-28"),
-        ("handshake", Era::Handshake, "2025-11-25"),
+        ("both", McpEra::Stateless, "2026-07-28"),
+        ("stateless", McpEra::Stateless, "2026-07-28"),
+        ("handshake", McpEra::Handshake, "2025-11-25"),
     ];
     // Started once before, which is slow: a server that says nothing for a while counts as older.
-    drop(Served::http(&[]));
+    drop(SpawnedServer::http(&[]));
     for (name, era, version) in eras {
         let arguments = ["--era", name];
-        speaks(stdio("stdio", &arguments), era, version).await;
-        let web = Served::http(&arguments);
-        speaks(web.config("http"), era, version).await;
-        let streams = Served::http(&["--era", name, "--sse"]);
-        speaks(streams.config("streams"), era, version).await;
-        let socket = Served::ws(&arguments);
-        speaks(socket.socket_config("socket"), era, version).await;
+        assert_protocol(stdio("stdio", &arguments), era, version).await;
+        let web = SpawnedServer::http(&arguments);
+        assert_protocol(web.config("http"), era, version).await;
+        let streams = SpawnedServer::http(&["--era", name, "--sse"]);
+        assert_protocol(streams.config("streams"), era, version).await;
+        let socket = SpawnedServer::ws(&arguments);
+        assert_protocol(socket.socket_config("socket"), era, version).await;
     }
 }
 
 #[tokio::test]
 async fn the_era_can_be_chosen() {
     let mut config = stdio("both", &[]);
-    config.speaks = Speaks::Handshake;
-    speaks(config, Era::Handshake, "2025-11-25").await;
+    config.protocol = ProtocolPreference::Handshake;
+    assert_protocol(config, McpEra::Handshake, "2025-11-25").await;
     let mut config = stdio("older", &["--era", "handshake"]);
-    config.speaks = Speaks::Stateless;
-    let error = soon(client(config).server()).await.unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::Rpc(_)), "{error}");
+    config.protocol = ProtocolPreference::Stateless;
+    let error = with_deadline(client(config).server_info())
+        .await
+        .unwrap_err();
+    assert!(matches!(error.kind, ClientErrorKind::Rpc(_)), "{error}");
 }
 
 #[tokio::test]
 async fn a_program_that_dies_when_asked_is_started_again() {
     let config = stdio("dies", &["--fault", "exit-on-discover"]);
-    speaks(config, Era::Handshake, "2025-11-25").await;
+    assert_protocol(config, McpEra::Handshake, "2025-11-25").await;
 }
 
 #[tokio::test]
@@ -71,43 +78,46 @@ async fn what_refuses_or_lies_is_no_server_and_says_why() {
         ),
     ] {
         let client = client(stdio("odd", &["--era", "handshake", "--fault", fault]));
-        let error = soon(client.server()).await.unwrap_err();
+        let error = with_deadline(client.server_info()).await.unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert_eq!(error.to_json()["sent"], "no");
-        let again = soon(client.server()).await.unwrap_err();
-        assert!(matches!(again.kind, ErrorKind::Resting { .. }), "{again}");
+        let again = with_deadline(client.server_info()).await.unwrap_err();
+        assert!(
+            matches!(again.kind, ClientErrorKind::Backoff { .. }),
+            "{again}"
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_to_it_is_greeted() {
-    let puppet = Puppet::new(|stage, message| {
-        if message["method"] == "server/discover" || older(stage, message) {
+    let puppet = ScriptedServer::new(|stage, message| {
+        if message["method"] == "server/discover" || answer_handshake(stage, message) {
             return;
         }
-        stage.say(message, "hello");
+        stage.answer_text(message, "hello");
     });
     let client = puppet.client();
-    assert_eq!(said(&client, "any", json!({})).await, "hello");
-    assert_eq!(client.server().await.unwrap().era, Era::Handshake);
-    assert_eq!(puppet.opened(), 1);
+    assert_eq!(call_text(&client, "any", json!({})).await, "hello");
+    assert_eq!(client.server_info().await.unwrap().era, McpEra::Handshake);
+    assert_eq!(puppet.open_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_era_is_remembered() {
-    let puppet = Puppet::new(|stage, message| {
-        if !older(stage, message) {
-            stage.say(message, "hello");
+    let puppet = ScriptedServer::new(|stage, message| {
+        if !answer_handshake(stage, message) {
+            stage.answer_text(message, "hello");
         }
     });
     let client = puppet.client();
     for _ in 0..3 {
-        said(&client, "any", json!({})).await;
+        call_text(&client, "any", json!({})).await;
         tokio::time::advance(std::time::Duration::from_mins(1)).await;
-        puppet.stage().end("a restart");
+        puppet.last_connection().end("a restart");
     }
-    assert_eq!(puppet.opened(), 3);
-    assert_eq!(puppet.heard("server/discover").len(), 1);
+    assert_eq!(puppet.open_count(), 3);
+    assert_eq!(puppet.received_of("server/discover").len(), 1);
     assert_eq!(client.status().reconnects, 2);
 }
 
@@ -115,23 +125,23 @@ async fn the_era_is_remembered() {
 async fn a_server_that_was_renewed_is_found_out_anew() {
     let renewed = Arc::new(AtomicBool::new(false));
     let is_renewed = renewed.clone();
-    let puppet = Puppet::new(move |stage, message| {
+    let puppet = ScriptedServer::new(move |stage, message| {
         let known = if is_renewed.load(Ordering::SeqCst) {
-            newer(stage, message)
+            answer_stateless(stage, message)
         } else {
-            older(stage, message)
+            answer_handshake(stage, message)
         };
         if !known {
-            stage.say(message, "hello");
+            stage.answer_text(message, "hello");
         }
     });
     let client = puppet.client();
-    said(&client, "any", json!({})).await;
+    call_text(&client, "any", json!({})).await;
     renewed.store(true, Ordering::SeqCst);
     tokio::time::advance(std::time::Duration::from_mins(1)).await;
-    puppet.stage().end("a new release");
-    soon(client.server()).await.unwrap_err();
+    puppet.last_connection().end("a new release");
+    with_deadline(client.server_info()).await.unwrap_err();
     tokio::time::advance(std::time::Duration::from_mins(1)).await;
-    assert_eq!(said(&client, "any", json!({})).await, "hello");
-    assert_eq!(client.server().await.unwrap().era, Era::Stateless);
+    assert_eq!(call_text(&client, "any", json!({})).await, "hello");
+    assert_eq!(client.server_info().await.unwrap().era, McpEra::Stateless);
 }

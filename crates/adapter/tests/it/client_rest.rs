@@ -2,25 +2,30 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use deliberate_adapter::{Client, ErrorKind, client::State, transport::Sent};
+use deliberate_adapter::{
+    ClientErrorKind, McpClient, client::ClientState, transport::DeliveryStatus,
+};
 use serde_json::json;
 use tokio::time::advance;
 
-use crate::client_support::{Puppet, Served, call, client, older, said, soon, until};
+use crate::client_support::{
+    ScriptedServer, SpawnedServer, answer_handshake, call, call_text, client, wait_until,
+    with_deadline,
+};
 
-fn echo() -> std::sync::Arc<Puppet> {
-    Puppet::new(|stage, message| {
-        if !older(stage, message) {
-            stage.say(message, "hello");
+fn echo_server() -> std::sync::Arc<ScriptedServer> {
+    ScriptedServer::new(|stage, message| {
+        if !answer_handshake(stage, message) {
+            stage.answer_text(message, "hello");
         }
     })
 }
 
 /// How long it rests now.
-async fn wait(client: &Client) -> Duration {
+async fn backoff_of(client: &McpClient) -> Duration {
     let error = call(client, "any", json!({})).await.unwrap_err();
-    assert_eq!(error.sent, Sent::No);
-    let ErrorKind::Resting { wait, .. } = error.kind else {
+    assert_eq!(error.delivery, DeliveryStatus::No);
+    let ClientErrorKind::Backoff { wait, .. } = error.kind else {
         panic!("{error}");
     };
     assert!(error.is_transient() && error.hint().is_some());
@@ -29,17 +34,20 @@ async fn wait(client: &Client) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
-    let puppet = echo();
+    let puppet = echo_server();
     puppet.refuses.store(true, Ordering::SeqCst);
     let client = puppet.client();
     let mut rests = Vec::new();
     for tries in 1..=12 {
         let error = call(&client, "any", json!({})).await.unwrap_err();
-        assert_eq!((error.code(), error.sent), ("Unreachable", Sent::No));
-        let rest = wait(&client).await;
-        assert_eq!(client.status().state, State::Resting);
+        assert_eq!(
+            (error.code(), error.delivery),
+            ("Unreachable", DeliveryStatus::No)
+        );
+        let rest = backoff_of(&client).await;
+        assert_eq!(client.status().state, ClientState::Resting);
         // Whoever calls meanwhile does not try.
-        assert_eq!(puppet.opened(), tries);
+        assert_eq!(puppet.open_count(), tries);
         rests.push(rest);
         advance(rest).await;
     }
@@ -47,26 +55,26 @@ async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
     assert!(rests.is_sorted());
     assert_eq!(rests.last(), Some(&Duration::from_secs(30)));
     puppet.refuses.store(false, Ordering::SeqCst);
-    assert_eq!(said(&client, "any", json!({})).await, "hello");
+    assert_eq!(call_text(&client, "any", json!({})).await, "hello");
     let status = client.status();
-    assert_eq!((status.state, status.reconnects), (State::Ready, 0));
+    assert_eq!((status.state, status.reconnects), (ClientState::Ready, 0));
     assert!(status.up_percent.unwrap() < 50.0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_again_and_again_is_tried_less_and_less() {
-    let puppet = echo();
+    let puppet = echo_server();
     let client = puppet.client();
     let mut rests = Vec::new();
     for _ in 0..6 {
-        said(&client, "any", json!({})).await;
-        puppet.stage().end("it fell over");
+        call_text(&client, "any", json!({})).await;
+        puppet.last_connection().end("it fell over");
         let again = call(&client, "any", json!({})).await;
         if let Err(error) = again {
-            let ErrorKind::Resting { wait, because } = error.kind else {
+            let ClientErrorKind::Backoff { wait, reason } = error.kind else {
                 panic!("{error}");
             };
-            assert_eq!(because, "it fell over");
+            assert_eq!(reason, "it fell over");
             rests.push(wait);
             advance(wait).await;
         }
@@ -78,62 +86,62 @@ async fn a_server_that_dies_again_and_again_is_tried_less_and_less() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_life_makes_up_for_failures() {
-    let puppet = echo();
+    let puppet = echo_server();
     let client = puppet.client();
     for _ in 0..3 {
-        said(&client, "any", json!({})).await;
-        puppet.stage().end("it fell over");
+        call_text(&client, "any", json!({})).await;
+        puppet.last_connection().end("it fell over");
         advance(Duration::from_mins(1)).await;
     }
-    said(&client, "any", json!({})).await;
+    call_text(&client, "any", json!({})).await;
     advance(Duration::from_mins(1)).await;
-    puppet.stage().end("a restart");
-    assert_eq!(said(&client, "any", json!({})).await, "hello");
-    puppet.stage().end("and once more");
-    assert_eq!(said(&client, "any", json!({})).await, "hello");
+    puppet.last_connection().end("a restart");
+    assert_eq!(call_text(&client, "any", json!({})).await, "hello");
+    puppet.last_connection().end("and once more");
+    assert_eq!(call_text(&client, "any", json!({})).await, "hello");
 }
 
 #[tokio::test(start_paused = true)]
 async fn callers_share_an_attempt_and_one_who_leaves_does_not_end_it() {
-    let puppet = Puppet::new(|stage, message| {
+    let puppet = ScriptedServer::new(|stage, message| {
         if message["method"] == "server/discover" {
             let (stage, message) = (stage.clone(), message.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 stage.refuse(&message, -32_601, "no");
             });
-        } else if !older(stage, message) {
-            stage.say(message, "hello");
+        } else if !answer_handshake(stage, message) {
+            stage.answer_text(message, "hello");
         }
     });
     let client = &puppet.client();
-    let impatient = tokio::time::timeout(Duration::from_millis(10), client.server());
+    let impatient = tokio::time::timeout(Duration::from_millis(10), client.server_info());
     assert!(impatient.await.is_err());
-    assert_eq!(client.status().state, State::Connecting);
-    let each = (0..20).map(|_| said(client, "any", json!({})));
+    assert_eq!(client.status().state, ClientState::Connecting);
+    let each = (0..20).map(|_| call_text(client, "any", json!({})));
     futures::future::join_all(each).await;
-    assert_eq!(puppet.opened(), 1);
+    assert_eq!(puppet.open_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_nobody_waited_for_is_not_served_stale() {
-    let puppet = echo();
+    let puppet = echo_server();
     puppet.refuses.store(true, Ordering::SeqCst);
     let client = puppet.client();
     {
-        let leaving = client.server();
+        let leaving = client.server_info();
         tokio::pin!(leaving);
         let _ = futures::poll!(&mut leaving);
     }
-    until(|| client.status().state == State::Resting).await;
+    wait_until(|| client.status().state == ClientState::Resting).await;
     puppet.refuses.store(false, Ordering::SeqCst);
     advance(Duration::from_mins(1)).await;
-    assert_eq!(said(&client, "any", json!({})).await, "hello");
+    assert_eq!(call_text(&client, "any", json!({})).await, "hello");
 }
 
 /// A loopback address that only this process uses, so that nobody takes a port of it that is
 /// free for a while. Other systems than Linux have just one.
-fn own_address() -> String {
+fn private_loopback() -> String {
     if cfg!(target_os = "linux") {
         let [_, b, c, d] = std::process::id().to_be_bytes();
         format!("127.{b}.{c}.{d}:0")
@@ -144,15 +152,15 @@ fn own_address() -> String {
 
 #[tokio::test]
 async fn a_real_server_is_found_again() {
-    let mut web = Served::at("--http", &own_address(), &[]);
-    let address = web.address().to_owned();
+    let mut web = SpawnedServer::spawn_at("--http", &private_loopback(), &[]);
+    let address = web.url().to_owned();
     let client = client(web.config("web"));
-    said(&client, "pid", json!({})).await;
+    call_text(&client, "pid", json!({})).await;
     web.kill();
     let error = call(&client, "pid", json!({})).await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
-    let _again = Served::at("--http", &address, &[]);
-    soon(async {
+    let _again = SpawnedServer::spawn_at("--http", &address, &[]);
+    with_deadline(async {
         while call(&client, "pid", json!({})).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -12,23 +12,26 @@ use std::{
 };
 
 use deliberate_adapter::{
-    Client, Error, ServerConfig,
-    client::{CallOptions, NoHandler},
-    config::{HttpConfig, Reach},
-    transport::{Agreed, Connector, Inbox, Incoming, Link, Outgoing, Sent, TransportError},
+    ClientError, McpClient, ServerConfig,
+    client::{CallOptions, NoClientHandler},
+    config::{HttpConfig, TransportConfig},
+    transport::{
+        Connector, DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, NegotiatedProtocol,
+        OutgoingMessage, TransportError,
+    },
     wire::{self, RequestId},
 };
-use deliberate_testkit::upstream_program;
+use deliberate_testkit::mock_mcp_server_program;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-pub(crate) use crate::transport_support::{PATIENCE, gone};
+pub(crate) use crate::transport_support::{TEST_TIMEOUT, wait_until_gone};
 
 /// The stand-in as a program, with these arguments.
 pub(crate) fn stdio(name: &str, arguments: &[&str]) -> ServerConfig {
-    let program = upstream_program().to_string_lossy();
-    patient(ServerConfig::stdio(
+    let program = mock_mcp_server_program().to_string_lossy();
+    with_long_timeouts(ServerConfig::stdio(
         name,
         program,
         arguments.iter().copied(),
@@ -36,29 +39,29 @@ pub(crate) fn stdio(name: &str, arguments: &[&str]) -> ServerConfig {
 }
 
 /// A busy machine takes its time.
-pub(crate) fn patient(mut config: ServerConfig) -> ServerConfig {
-    config.limits.connect = PATIENCE;
-    config.limits.answer = PATIENCE;
+pub(crate) fn with_long_timeouts(mut config: ServerConfig) -> ServerConfig {
+    config.limits.connect_timeout = TEST_TIMEOUT;
+    config.limits.response_timeout = TEST_TIMEOUT;
     config
 }
 
 /// The stand-in as a server on the network. It ends when dropped.
-pub(crate) struct Served {
+pub(crate) struct SpawnedServer {
     child: Child,
-    address: String,
+    url: String,
 }
 
-impl Served {
+impl SpawnedServer {
     pub(crate) fn http(arguments: &[&str]) -> Self {
-        Self::at("--http", "127.0.0.1:0", arguments)
+        Self::spawn_at("--http", "127.0.0.1:0", arguments)
     }
 
     pub(crate) fn ws(arguments: &[&str]) -> Self {
-        Self::at("--ws", "127.0.0.1:0", arguments)
+        Self::spawn_at("--ws", "127.0.0.1:0", arguments)
     }
 
-    pub(crate) fn at(kind: &str, address: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(upstream_program())
+    pub(crate) fn spawn_at(kind: &str, address: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(mock_mcp_server_program())
             .args([kind, address])
             .args(arguments)
             .stdin(Stdio::null())
@@ -69,25 +72,28 @@ impl Served {
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
-        let address = line.trim().rsplit(' ').next().unwrap().to_owned();
-        Self { child, address }
+        let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+        Self { child, url }
     }
 
-    pub(crate) fn address(&self) -> &str {
-        &self.address
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     pub(crate) fn config(&self, name: &str) -> ServerConfig {
-        patient(ServerConfig::http(name, &format!("http://{}/mcp", self.address)).unwrap())
+        with_long_timeouts(ServerConfig::http(name, &format!("http://{}/mcp", self.url)).unwrap())
     }
 
     pub(crate) fn socket_config(&self, name: &str) -> ServerConfig {
         let http = HttpConfig {
-            url: format!("ws://{}/", self.address).parse().unwrap(),
+            url: format!("ws://{}/", self.url).parse().unwrap(),
             headers: std::collections::BTreeMap::new(),
             auth: None,
         };
-        patient(ServerConfig::of(name.to_owned(), Reach::WebSocket(http)))
+        with_long_timeouts(ServerConfig::with_transport(
+            name.to_owned(),
+            TransportConfig::WebSocket(http),
+        ))
     }
 
     pub(crate) fn kill(&mut self) {
@@ -96,24 +102,26 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for SpawnedServer {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-pub(crate) fn client(config: ServerConfig) -> Client {
-    Client::new(config, Arc::new(NoHandler)).unwrap()
+pub(crate) fn client(config: ServerConfig) -> McpClient {
+    McpClient::new(config, Arc::new(NoClientHandler)).unwrap()
 }
 
 /// Waits for something, but not for ever.
-pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, what).await.expect("it takes for ever")
+pub(crate) async fn with_deadline<T>(what: impl Future<Output = T>) -> T {
+    timeout(TEST_TIMEOUT, what)
+        .await
+        .expect("it takes for ever")
 }
 
 /// Waits until something is so.
-pub(crate) async fn until(what: impl Fn() -> bool) {
-    soon(async {
+pub(crate) async fn wait_until(what: impl Fn() -> bool) {
+    with_deadline(async {
         while !what() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -121,12 +129,16 @@ pub(crate) async fn until(what: impl Fn() -> bool) {
     .await;
 }
 
-pub(crate) async fn call(client: &Client, tool: &str, arguments: Value) -> Result<Value, Error> {
-    soon(client.call(tool, arguments, CallOptions::default())).await
+pub(crate) async fn call(
+    client: &McpClient,
+    tool: &str,
+    arguments: Value,
+) -> Result<Value, ClientError> {
+    with_deadline(client.call(tool, arguments, CallOptions::default())).await
 }
 
 /// The text that a tool answers with.
-pub(crate) async fn said(client: &Client, tool: &str, arguments: Value) -> String {
+pub(crate) async fn call_text(client: &McpClient, tool: &str, arguments: Value) -> String {
     text(&call(client, tool, arguments).await.unwrap())
 }
 
@@ -135,108 +147,110 @@ pub(crate) fn text(result: &Value) -> String {
 }
 
 /// What the server does with a message.
-pub(crate) type Script = Arc<dyn Fn(&Stage, &Value) + Send + Sync>;
+pub(crate) type ServerScript = Arc<dyn Fn(&ServerConnection, &Value) + Send + Sync>;
 
 /// A server whose words the test writes.
-pub(crate) struct Puppet {
-    script: Script,
-    opened: AtomicUsize,
+pub(crate) struct ScriptedServer {
+    script: ServerScript,
+    open_count: AtomicUsize,
     pub(crate) refuses: AtomicBool,
-    heard: Arc<Mutex<Vec<Value>>>,
-    stages: Mutex<Vec<Stage>>,
-    left: Arc<AtomicUsize>,
+    received: Arc<Mutex<Vec<Value>>>,
+    connections: Mutex<Vec<ServerConnection>>,
+    closed_count: Arc<AtomicUsize>,
 }
 
 /// One connection to it.
 #[derive(Clone)]
-pub(crate) struct Stage {
+pub(crate) struct ServerConnection {
     /// Which connection it is, from 1.
     pub(crate) number: usize,
-    inbox: Inbox,
+    inbox: IncomingSink,
     ended: Arc<OnceLock<()>>,
 }
 
-impl Drop for PuppetLink {
+impl Drop for ScriptedTransport {
     fn drop(&mut self) {
-        self.left.fetch_add(1, Ordering::SeqCst);
+        self.closed_count.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-struct PuppetLink {
-    stage: Stage,
-    script: Script,
-    heard: Arc<Mutex<Vec<Value>>>,
-    left: Arc<AtomicUsize>,
+struct ScriptedTransport {
+    connection: ServerConnection,
+    script: ServerScript,
+    received: Arc<Mutex<Vec<Value>>>,
+    closed_count: Arc<AtomicUsize>,
 }
 
-impl Puppet {
-    pub(crate) fn new(script: impl Fn(&Stage, &Value) + Send + Sync + 'static) -> Arc<Self> {
+impl ScriptedServer {
+    pub(crate) fn new(
+        script: impl Fn(&ServerConnection, &Value) + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self {
             script: Arc::new(script),
-            opened: AtomicUsize::new(0),
+            open_count: AtomicUsize::new(0),
             refuses: AtomicBool::new(false),
-            heard: Arc::default(),
-            stages: Mutex::default(),
-            left: Arc::default(),
+            received: Arc::default(),
+            connections: Mutex::default(),
+            closed_count: Arc::default(),
         })
     }
 
-    pub(crate) fn client(self: &Arc<Self>) -> Client {
+    pub(crate) fn client(self: &Arc<Self>) -> McpClient {
         self.client_with(ServerConfig::stdio("puppet", "none", [""; 0]))
     }
 
-    pub(crate) fn client_with(self: &Arc<Self>, config: ServerConfig) -> Client {
-        Client::with_connector(config, self.clone(), Arc::new(NoHandler))
+    pub(crate) fn client_with(self: &Arc<Self>, config: ServerConfig) -> McpClient {
+        McpClient::with_connector(config, self.clone(), Arc::new(NoClientHandler))
     }
 
     /// How often it was tried.
-    pub(crate) fn opened(&self) -> usize {
-        self.opened.load(Ordering::SeqCst)
+    pub(crate) fn open_count(&self) -> usize {
+        self.open_count.load(Ordering::SeqCst)
     }
 
     /// How many connections were dropped.
-    pub(crate) fn left(&self) -> usize {
-        self.left.load(Ordering::SeqCst)
+    pub(crate) fn closed_count(&self) -> usize {
+        self.closed_count.load(Ordering::SeqCst)
     }
 
     /// What it was told and asked of that method.
-    pub(crate) fn heard(&self, method: &str) -> Vec<Value> {
-        let heard = self.heard.lock().unwrap();
+    pub(crate) fn received_of(&self, method: &str) -> Vec<Value> {
+        let heard = self.received.lock().unwrap();
         let of = |message: &&Value| message["method"] == method;
         heard.iter().filter(of).cloned().collect()
     }
 
     /// What it was answered.
-    pub(crate) fn answers(&self) -> Vec<Value> {
-        let heard = self.heard.lock().unwrap();
+    pub(crate) fn responses(&self) -> Vec<Value> {
+        let heard = self.received.lock().unwrap();
         let of = |message: &&Value| message["method"].is_null();
         heard.iter().filter(of).cloned().collect()
     }
 
     /// The latest connection.
-    pub(crate) fn stage(&self) -> Stage {
-        self.stages.lock().unwrap().last().unwrap().clone()
+    pub(crate) fn last_connection(&self) -> ServerConnection {
+        self.connections.lock().unwrap().last().unwrap().clone()
     }
 }
 
-impl Connector for Puppet {
+impl Connector for ScriptedServer {
     fn open(
         &self,
-        inbox: Inbox,
+        inbox: IncomingSink,
         _: Instant,
-    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
-        let number = self.opened.fetch_add(1, Ordering::SeqCst) + 1;
-        let stage = Stage {
+    ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
+        let number = self.open_count.fetch_add(1, Ordering::SeqCst) + 1;
+        let stage = ServerConnection {
             number,
             inbox,
             ended: Arc::default(),
         };
-        self.stages.lock().unwrap().push(stage.clone());
-        let link = PuppetLink {
-            stage,
+        self.connections.lock().unwrap().push(stage.clone());
+        let link = ScriptedTransport {
+            connection: stage,
             script: self.script.clone(),
-            heard: self.heard.clone(),
-            left: self.left.clone(),
+            received: self.received.clone(),
+            closed_count: self.closed_count.clone(),
         };
         let refuses = self.refuses.load(Ordering::SeqCst);
         Box::pin(async move {
@@ -245,96 +259,96 @@ impl Connector for Puppet {
                 let reason = "refused".to_owned();
                 return Err(TransportError::Unreachable { reason });
             }
-            let link: Arc<dyn Link> = Arc::new(link);
+            let link: Arc<dyn McpTransport> = Arc::new(link);
             Ok(link)
         })
     }
 
-    fn address(&self) -> String {
+    fn display_address(&self) -> String {
         "puppet".to_owned()
     }
 }
 
-impl Link for PuppetLink {
-    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<(), TransportError>> {
+impl McpTransport for ScriptedTransport {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
-            if self.stage.ended.get().is_some() {
+            if self.connection.ended.get().is_some() {
                 return Err(TransportError::Closed {
                     reason: "it is over".to_owned(),
-                    sent: Sent::No,
+                    sent: DeliveryStatus::No,
                 });
             }
             let message: Value = serde_json::from_slice(&outgoing.body).unwrap();
-            self.heard.lock().unwrap().push(message.clone());
-            (self.script)(&self.stage, &message);
+            self.received.lock().unwrap().push(message.clone());
+            (self.script)(&self.connection, &message);
             Ok(())
         })
     }
 
-    fn agreed(&self, _: &Agreed) {}
+    fn set_protocol(&self, _: &NegotiatedProtocol) {}
 
     fn abandon(&self, _: RequestId) -> bool {
         false
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async { self.stage.end("closed") })
+        Box::pin(async { self.connection.end("closed") })
     }
 }
 
-impl Stage {
-    pub(crate) fn put(&self, message: &Value) {
+impl ServerConnection {
+    pub(crate) fn push(&self, message: &Value) {
         let bytes = message.to_string();
-        for message in wire::read(bytes.as_bytes()).unwrap() {
-            self.inbox.put(Incoming::Message {
+        for message in wire::parse_messages(bytes.as_bytes()).unwrap() {
+            self.inbox.push(IncomingEvent::Message {
                 message,
-                during: None,
+                request_id: None,
             });
         }
     }
 
     pub(crate) fn answer(&self, to: &Value, result: &Value) {
-        self.put(&json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }));
+        self.push(&json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }));
     }
 
     pub(crate) fn refuse(&self, to: &Value, code: i64, message: &str) {
         let error = json!({ "code": code, "message": message });
-        self.put(&json!({ "jsonrpc": "2.0", "id": to["id"], "error": error }));
+        self.push(&json!({ "jsonrpc": "2.0", "id": to["id"], "error": error }));
     }
 
-    pub(crate) fn say(&self, to: &Value, text: &str) {
+    pub(crate) fn answer_text(&self, to: &Value, text: &str) {
         self.answer(
             to,
             &json!({ "content": [{ "type": "text", "text": text }] }),
         );
     }
 
-    pub(crate) fn tell(&self, method: &str, params: &Value) {
-        self.put(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    pub(crate) fn notify(&self, method: &str, params: &Value) {
+        self.push(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    pub(crate) fn ask(&self, id: &Value, method: &str, params: &Value) {
-        self.put(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+    pub(crate) fn request(&self, id: &Value, method: &str, params: &Value) {
+        self.push(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
     }
 
     pub(crate) fn forget_session(&self) {
         let _ = self.ended.set(());
-        self.inbox.put(Incoming::SessionLost);
+        self.inbox.push(IncomingEvent::SessionLost);
     }
 
     /// The connection ends from the server's side.
     pub(crate) fn end(&self, reason: &str) {
         if self.ended.set(()).is_ok() {
             let reason = reason.to_owned();
-            let sent = Sent::Maybe;
+            let sent = DeliveryStatus::Maybe;
             let error = TransportError::Closed { reason, sent };
-            self.inbox.put(Incoming::Closed(Some(error)));
+            self.inbox.push(IncomingEvent::Closed(Some(error)));
         }
     }
 }
 
 /// Answers what every server of the handshake era answers. Whether that was it.
-pub(crate) fn older(stage: &Stage, message: &Value) -> bool {
+pub(crate) fn answer_handshake(stage: &ServerConnection, message: &Value) -> bool {
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" => stage.refuse(message, -32_601, "no such method"),
         "initialize" => stage.answer(
@@ -352,7 +366,7 @@ pub(crate) fn older(stage: &Stage, message: &Value) -> bool {
 }
 
 /// The same for the stateless era.
-pub(crate) fn newer(stage: &Stage, message: &Value) -> bool {
+pub(crate) fn answer_stateless(stage: &ServerConnection, message: &Value) -> bool {
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" => stage.answer(
             message,

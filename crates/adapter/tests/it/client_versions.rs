@@ -9,37 +9,45 @@ use std::{
 };
 
 use deliberate_adapter::{
-    CallOptions, Client, ServerConfig,
-    client::{Fresh, NoHandler},
-    transport::Era,
+    CallOptions, McpClient, ServerConfig,
+    client::{CachePolicy, NoClientHandler},
+    transport::McpEra,
 };
 use serde_json::{Value, json};
 
-use crate::transport_http_kit::{Back, Seen, Server};
+use crate::transport_http_kit::{HttpTestServer, RecordedRequest, ResponseWriter};
 
-fn client(server: &Server) -> Client {
+fn client(server: &HttpTestServer) -> McpClient {
     let config = ServerConfig::http("odd", server.url.as_str()).unwrap();
-    Client::new(config, Arc::new(NoHandler)).unwrap()
+    McpClient::new(config, Arc::new(NoClientHandler)).unwrap()
 }
 
-async fn result(seen: &Seen, back: Back, result: &Value) -> Option<Back> {
+async fn result(
+    seen: &RecordedRequest,
+    back: ResponseWriter,
+    result: &Value,
+) -> Option<ResponseWriter> {
     let answer = json!({ "jsonrpc": "2.0", "id": seen.id(), "result": result });
     back.json(&answer.to_string()).await
 }
 
-async fn refuse(seen: &Seen, back: Back, supported: &str) -> Option<Back> {
+async fn refuse(
+    seen: &RecordedRequest,
+    back: ResponseWriter,
+    supported: &str,
+) -> Option<ResponseWriter> {
     let error = json!({ "code": -32022, "message": "no", "data": { "supported": [supported] } });
     let answer = json!({ "jsonrpc": "2.0", "id": seen.id(), "error": error });
     let headers = [("content-type", "application/json")];
     back.answer(400, &headers, &answer.to_string()).await
 }
 
-fn discovered() -> Value {
+fn discover_result() -> Value {
     json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } })
 }
 
-fn methods(server: &Server) -> Vec<String> {
-    let seen = server.seen();
+fn methods(server: &HttpTestServer) -> Vec<String> {
+    let seen = server.requests();
     let calls = seen.iter().filter(|seen| seen.method == "POST");
     calls
         .map(|seen| seen.json()["method"].as_str().unwrap().to_owned())
@@ -49,25 +57,25 @@ fn methods(server: &Server) -> Vec<String> {
 #[tokio::test]
 async fn a_server_that_refuses_a_revision_it_lists_is_asked_once_more() {
     let first = Arc::new(AtomicBool::new(true));
-    let server = Server::start(move |seen, back| {
+    let server = HttpTestServer::start(move |seen, back| {
         let is_first = first.swap(false, Ordering::SeqCst);
         async move {
             if is_first {
                 return refuse(&seen, back, "2026-07-28").await;
             }
-            result(&seen, back, &discovered()).await
+            result(&seen, back, &discover_result()).await
         }
     })
     .await;
-    let side = client(&server).server().await.unwrap();
-    assert_eq!(side.era, Era::Stateless);
+    let side = client(&server).server_info().await.unwrap();
+    assert_eq!(side.era, McpEra::Stateless);
     assert_eq!(methods(&server), ["server/discover", "server/discover"]);
 }
 
 #[tokio::test]
 async fn a_server_that_does_not_mean_it_is_spoken_to_as_before() {
     for (supported, asked) in [("2026-07-28", 2), ("2025-11-25", 1)] {
-        let server = Server::start(move |seen, back| async move {
+        let server = HttpTestServer::start(move |seen, back| async move {
             if seen.method != "POST" {
                 return back.answer(405, &[], "").await;
             }
@@ -77,12 +85,12 @@ async fn a_server_that_does_not_mean_it_is_spoken_to_as_before() {
                     let said = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
                     result(&seen, back, &said).await
                 }
-                _ => back.accepted().await,
+                _ => back.accept().await,
             }
         })
         .await;
-        let side = client(&server).server().await.unwrap();
-        assert_eq!(side.era, Era::Handshake);
+        let side = client(&server).server_info().await.unwrap();
+        assert_eq!(side.era, McpEra::Handshake);
         let methods = methods(&server);
         let discovers = methods.iter().filter(|it| *it == "server/discover");
         assert_eq!(discovers.count(), asked, "{supported}");
@@ -91,9 +99,9 @@ async fn a_server_that_does_not_mean_it_is_spoken_to_as_before() {
 
 #[tokio::test]
 async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let said = match seen.json()["method"].as_str() {
-            Some("server/discover") => discovered(),
+            Some("server/discover") => discover_result(),
             Some("tools/list") => json!({ "resultType": "complete", "ttlMs": 0, "tools": [{
                 "name": "look",
                 "inputSchema": { "type": "object", "properties": {
@@ -106,11 +114,11 @@ async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
     })
     .await;
     let client = client(&server);
-    client.tools(Fresh::Anew).await.unwrap();
+    client.tools(CachePolicy::Refresh).await.unwrap();
     let arguments = json!({ "region": "north" });
     let called = client.call("look", arguments, CallOptions::default());
     called.await.unwrap();
-    let seen = server.seen();
+    let seen = server.requests();
     let call = seen.last().unwrap();
     assert_eq!(call.header("mcp-param-region"), Some("north"));
 }
@@ -118,7 +126,7 @@ async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
 #[tokio::test]
 async fn a_server_is_listened_to_before_anything_is_asked_of_it() {
     let listened = Arc::new(AtomicBool::new(false));
-    let server = Server::start(move |seen, back| {
+    let server = HttpTestServer::start(move |seen, back| {
         let listened = listened.clone();
         async move {
             if seen.method == "GET" {
@@ -137,11 +145,11 @@ async fn a_server_is_listened_to_before_anything_is_asked_of_it() {
                 Some("tools/list") if listened.load(Ordering::SeqCst) => {
                     result(&seen, back, &json!({ "tools": [] })).await
                 }
-                Some("notifications/initialized") => back.accepted().await,
+                Some("notifications/initialized") => back.accept().await,
                 _ => back.answer(400, &[], "").await,
             }
         }
     })
     .await;
-    client(&server).tools(Fresh::Anew).await.unwrap();
+    client(&server).tools(CachePolicy::Refresh).await.unwrap();
 }

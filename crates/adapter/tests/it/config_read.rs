@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use deliberate_adapter::config::{Listed, Reach, ServerConfig, Speaks, read_servers};
+use deliberate_adapter::config::{
+    ConfiguredServer, ProtocolPreference, ServerConfig, TransportConfig, read_servers,
+};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
@@ -10,20 +12,20 @@ fn variables(name: &str) -> Option<String> {
     (name == "KEY").then(|| "opensesame".to_owned())
 }
 
-fn read(servers: &Value) -> Vec<Listed> {
+fn read(servers: &Value) -> Vec<ConfiguredServer> {
     read_servers(servers.as_object().unwrap(), &variables).unwrap()
 }
 
-fn mistakes(servers: &Value) -> String {
+fn problems(servers: &Value) -> String {
     let error = read_servers(servers.as_object().unwrap(), &variables).unwrap_err();
-    let lines = error.mistakes.iter();
+    let lines = error.problems.iter();
     let lines: Vec<_> = lines
-        .map(|mistake| format!("{}: {}", mistake.place, mistake.what))
+        .map(|mistake| format!("{}: {}", mistake.path, mistake.message))
         .collect();
     lines.join("\n")
 }
 
-fn one(server: &Value) -> ServerConfig {
+fn read_one(server: &Value) -> ServerConfig {
     let mut all = read(&json!({ "one": server }));
     assert_eq!(all.len(), 1);
     all.remove(0).config
@@ -31,13 +33,13 @@ fn one(server: &Value) -> ServerConfig {
 
 #[test]
 fn a_program_as_claude_desktop_writes_it() {
-    let config = one(&json!({
+    let config = read_one(&json!({
         "command": "npx",
         "args": ["-y", "@modelcontextprotocol/server-filesystem", "${KEY}"],
         "env": { "TOKEN": "${KEY}", "PORT": 80, "ON": true },
         "cwd": "/tmp/${KEY}",
     }));
-    let Reach::Stdio(stdio) = &config.reach else {
+    let TransportConfig::Stdio(stdio) = &config.transport else {
         panic!("{config:?}");
     };
     assert_eq!((stdio.command.as_str(), stdio.args.len()), ("npx", 3));
@@ -49,7 +51,7 @@ fn a_program_as_claude_desktop_writes_it() {
         .collect();
     assert_eq!(env, ["true", "80", "opensesame"]);
     assert!(stdio.cwd.as_ref().unwrap().ends_with("opensesame"));
-    assert_eq!(config.speaks, Speaks::Auto);
+    assert_eq!(config.protocol, ProtocolPreference::Auto);
 }
 
 #[test]
@@ -80,12 +82,12 @@ fn addresses_as_cursor_vs_code_and_others_write_them() {
             "websocket",
         ),
     ] {
-        let config = one(&server);
-        let found = match &config.reach {
-            Reach::Http(_) => "http",
-            Reach::Sse(_) => "sse",
-            Reach::WebSocket(_) => "websocket",
-            Reach::Stdio(_) => "stdio",
+        let config = read_one(&server);
+        let found = match &config.transport {
+            TransportConfig::Http(_) => "http",
+            TransportConfig::Sse(_) => "sse",
+            TransportConfig::WebSocket(_) => "websocket",
+            TransportConfig::Stdio(_) => "stdio",
         };
         assert_eq!(found, kind, "{server}");
     }
@@ -93,13 +95,13 @@ fn addresses_as_cursor_vs_code_and_others_write_them() {
 
 #[test]
 fn headers_and_login_may_hold_variables() {
-    let config = one(&json!({
+    let config = read_one(&json!({
         "type": "http",
         "url": "https://a.example/${KEY}",
         "headers": { "Authorization": "Bearer ${env:KEY}", "X-None": "${NONE:-nothing}" },
         "auth": { "client_id": "me", "client_secret": "${KEY}", "scopes": ["read"] },
     }));
-    let Reach::Http(http) = &config.reach else {
+    let TransportConfig::Http(http) = &config.transport else {
         panic!("{config:?}");
     };
     assert_eq!(http.url.as_str(), "https://a.example/opensesame");
@@ -127,27 +129,31 @@ fn limits_switches_and_what_is_left() {
         "three": { "command": "x", "disabled": false, "timeout": 60_000, "args": null },
     }));
     let limits = &all[0].config.limits;
-    assert_eq!(limits.connect, Duration::from_millis(1));
-    assert_eq!(limits.answer, Duration::from_millis(2));
-    assert_eq!(limits.longest, Duration::from_millis(3));
+    assert_eq!(limits.connect_timeout, Duration::from_millis(1));
+    assert_eq!(limits.response_timeout, Duration::from_millis(2));
+    assert_eq!(limits.total_timeout, Duration::from_millis(3));
     assert_eq!(
-        (limits.message_bytes, limits.at_once, limits.items),
+        (
+            limits.message_bytes,
+            limits.max_concurrent,
+            limits.max_items
+        ),
         (4, 5, 7)
     );
     assert_eq!(limits.per_minute, Some(6));
-    assert_eq!(all[0].config.speaks, Speaks::Stateless);
-    let left: Vec<_> = all[0].more.keys().collect();
+    assert_eq!(all[0].config.protocol, ProtocolPreference::Stateless);
+    let left: Vec<_> = all[0].extra_fields.keys().collect();
     assert_eq!(left, ["alwaysAllow", "expose"]);
     let off: Vec<_> = all.iter().map(|listed| listed.disabled).collect();
     assert_eq!(off, [true, true, false]);
     // Some write seconds, some milliseconds.
-    assert_eq!(all[1].config.limits.longest, Duration::from_mins(1));
-    assert_eq!(all[2].config.limits.longest, Duration::from_mins(1));
+    assert_eq!(all[1].config.limits.total_timeout, Duration::from_mins(1));
+    assert_eq!(all[2].config.limits.total_timeout, Duration::from_mins(1));
 }
 
 #[test]
 fn every_mistake_is_named() {
-    insta::assert_snapshot!(mistakes(&json!({
+    insta::assert_snapshot!(problems(&json!({
         "nothing": {},
         "text": "npx server",
         "both": { "command": "x", "url": "http://a.example" },
@@ -181,5 +187,5 @@ fn too_many_servers_are_refused() {
     let servers: serde_json::Map<String, Value> = (0..201)
         .map(|number| (format!("s{number}"), json!({ "command": "x" })))
         .collect();
-    assert!(mistakes(&servers.into()).contains("more than 200"));
+    assert!(problems(&servers.into()).contains("more than 200"));
 }

@@ -1,27 +1,29 @@
 //! A secret in a configuration is seen by the server it is for, and by nobody else.
 
 use deliberate_adapter::{
-    Adapter, AdapterConfig, Client,
-    client::{CallOptions, Fresh},
+    Adapter, AdapterConfig, McpClient,
+    client::{CachePolicy, CallOptions},
     config::read_servers,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::client_support::soon;
+use crate::client_support::with_deadline;
 
-const MARK: &str = "xyzzy-s3cr3t-0123456789";
+const SECRET_MARK: &str = "xyzzy-s3cr3t-0123456789";
 
-fn with(place: usize, reachable: &str) -> Value {
-    let secret = format!("Bearer {MARK}");
+fn entry_with_secret(place: usize, reachable: &str) -> Value {
+    let secret = format!("Bearer {SECRET_MARK}");
     match place {
-        0 => json!({ "command": "/no/such/program", "env": { "TOKEN": MARK } }),
-        1 => json!({ "command": "/no/such/program", "args": ["--key", MARK] }),
+        0 => json!({ "command": "/no/such/program", "env": { "TOKEN": SECRET_MARK } }),
+        1 => json!({ "command": "/no/such/program", "args": ["--key", SECRET_MARK] }),
         2 => json!({ "url": reachable, "headers": { "Authorization": secret } }),
-        3 => json!({ "url": reachable, "auth": { "client_id": "me", "client_secret": MARK } }),
-        4 => json!({ "url": format!("{reachable}?key={MARK}") }),
+        3 => {
+            json!({ "url": reachable, "auth": { "client_id": "me", "client_secret": SECRET_MARK } })
+        }
+        4 => json!({ "url": format!("{reachable}?key={SECRET_MARK}") }),
         5 => {
-            json!({ "url": format!("ws://127.0.0.1:1/?key={MARK}"), "headers": { "X-Key": MARK } })
+            json!({ "url": format!("ws://127.0.0.1:1/?key={SECRET_MARK}"), "headers": { "X-Key": SECRET_MARK } })
         }
         _ => json!({ "type": "sse", "url": reachable, "headers": { "X-Key": secret } }),
     }
@@ -31,45 +33,50 @@ fn with(place: usize, reachable: &str) -> Value {
 async fn what_is_shown_of_a_server_holds_none() {
     let mut servers = Map::new();
     for place in 0..=6 {
-        servers.insert(format!("s{place}"), with(place, "http://127.0.0.1:1/mcp"));
+        servers.insert(
+            format!("s{place}"),
+            entry_with_secret(place, "http://127.0.0.1:1/mcp"),
+        );
     }
     let listed = read_servers(&servers, &|_| None).unwrap();
     let mut shown = vec![format!("{listed:?} {listed:#?}")];
     let configs: Vec<_> = listed.into_iter().map(|listed| listed.config).collect();
     for config in &configs {
-        let client = Client::new(
+        let client = McpClient::new(
             config.clone(),
-            std::sync::Arc::new(deliberate_adapter::client::NoHandler),
+            std::sync::Arc::new(deliberate_adapter::client::NoClientHandler),
         )
         .unwrap();
-        let error = soon(client.call("any", json!({}), CallOptions::default()))
+        let error = with_deadline(client.call("any", json!({}), CallOptions::default()))
             .await
             .unwrap_err();
         shown.push(format!("{error} {error:?} {} {client:?}", error.to_json()));
         shown.push(format!("{:?}", client.status()));
         shown.push(serde_json::to_string(&client.status()).unwrap());
-        let error = soon(client.tools(Fresh::Anew)).await.unwrap_err();
+        let error = with_deadline(client.tools(CachePolicy::Refresh))
+            .await
+            .unwrap_err();
         shown.push(format!("{error:?} {error} {:?}", error.hint()));
     }
-    let adapter = Adapter::new(AdapterConfig::of(configs)).unwrap();
+    let adapter = Adapter::new(AdapterConfig::from_servers(configs)).unwrap();
     shown.push(format!("{adapter:?} {:?}", adapter.status()));
     for shown in shown {
-        assert!(!shown.contains(MARK), "{shown}");
+        assert!(!shown.contains(SECRET_MARK), "{shown}");
     }
 }
 
 /// A place in which somebody may have put a secret by mistake.
-fn misplaced() -> impl Strategy<Value = Value> {
+fn misplaced_secret() -> impl Strategy<Value = Value> {
     let fields = [
         "command", "args", "env", "headers", "auth", "url", "type", "cwd", "at_once", "disabled",
         "speaks", "timeout", "pass_env",
     ];
     let wrong = prop_oneof![
-        Just(json!(MARK)),
-        Just(json!([MARK])),
-        Just(json!({ "a": MARK })),
-        Just(json!({ "a": [MARK] })),
-        Just(json!([{ "a": MARK }])),
+        Just(json!(SECRET_MARK)),
+        Just(json!([SECRET_MARK])),
+        Just(json!({ "a": SECRET_MARK })),
+        Just(json!({ "a": [SECRET_MARK] })),
+        Just(json!([{ "a": SECRET_MARK }])),
     ];
     let field = proptest::sample::select(fields.to_vec());
     proptest::collection::vec((field, wrong), 1..5).prop_map(|fields| {
@@ -83,13 +90,13 @@ fn misplaced() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_wrong_is_told_without_what_was_written(entry in misplaced()) {
+    fn what_is_wrong_is_told_without_what_was_written(entry in misplaced_secret()) {
         let servers = Map::from_iter([("one".to_owned(), entry.clone())]);
         if let Err(error) = read_servers(&servers, &|_| None) {
             // What is no secret by its nature may be quoted.
-            let quoted = ["type", "speaks"].iter().any(|name| entry[*name] == MARK);
+            let quoted = ["type", "speaks"].iter().any(|name| entry[*name] == SECRET_MARK);
             let shown = format!("{error} {error:?}");
-            prop_assert!(quoted || !shown.contains(MARK), "{shown}");
+            prop_assert!(quoted || !shown.contains(SECRET_MARK), "{shown}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Blocks and results read and written again are the same, known or not, in the same order.
 
-use deliberate_adapter::content::{Body, Contents, DataError, Part, PromptMessage, ToolResult};
+use deliberate_adapter::content::{
+    ContentPart, DataError, EmbeddedContents, McpPromptMessage, McpToolResult, PartKind,
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -109,14 +111,14 @@ proptest! {
 
     #[test]
     fn a_block_read_and_written_is_the_same(block in prop_oneof![9 => block(), 1 => json_value()]) {
-        let written = Part::from_value(&block).to_value();
+        let written = ContentPart::from_value(&block).to_value();
         // As text, so that the order of the fields counts.
         prop_assert_eq!(written.to_string(), block.to_string());
     }
 
     #[test]
     fn a_result_read_and_written_is_the_same(result in result()) {
-        let read = ToolResult::from_value(&result);
+        let read = McpToolResult::from_value(&result);
         prop_assert_eq!(read.to_value().to_string(), result.to_string());
         // Nothing it holds may stop it from being told or sent to a model.
         let _ = (read.text(), read.to_openai(), read.to_anthropic());
@@ -124,7 +126,7 @@ proptest! {
 
     #[test]
     fn a_prompts_message_read_and_written_is_the_same(message in block()) {
-        let read = PromptMessage::from_value(&message);
+        let read = McpPromptMessage::from_value(&message);
         prop_assert_eq!(read.to_value().to_string(), message.to_string());
         let _ = (read.to_openai(), read.to_anthropic());
     }
@@ -132,29 +134,29 @@ proptest! {
 
 #[test]
 fn every_kind_of_block_is_typed_and_keeps_its_other_fields() {
-    let read = |block: Value| Part::from_value(&block);
+    let read = |block: Value| ContentPart::from_value(&block);
     let text = read(
         json!({"type": "text", "text": "t", "annotations": {"priority": 1}, "_meta": {"a": 1}, "new": 2}),
     );
-    assert_eq!(text.body, Body::Text("t".to_owned()));
+    assert_eq!(text.kind, PartKind::Text("t".to_owned()));
     assert_eq!(text.annotations().unwrap()["priority"], 1);
     assert_eq!(text.meta().unwrap()["a"], 1);
     assert_eq!(text.extra["new"], 2);
     let image = read(json!({"type": "image", "data": "aGk=", "mimeType": "image/png"}));
-    assert!(matches!(&image.body, Body::Image(it) if it.decoded().unwrap() == b"hi"));
+    assert!(matches!(&image.kind, PartKind::Image(it) if it.decode().unwrap() == b"hi"));
     assert!(matches!(
-        read(json!({"type": "audio", "data": "", "mimeType": "audio/wav"})).body,
-        Body::Audio(_)
+        read(json!({"type": "audio", "data": "", "mimeType": "audio/wav"})).kind,
+        PartKind::Audio(_)
     ));
-    let Body::Resource(resource) =
-        read(json!({"type": "resource", "resource": {"uri": "a:b", "text": "x", "mimeType": "text/plain"}})).body
+    let PartKind::Resource(resource) =
+        read(json!({"type": "resource", "resource": {"uri": "a:b", "text": "x", "mimeType": "text/plain"}})).kind
     else {
         panic!("a resource");
     };
-    assert_eq!(resource.contents, Contents::Text("x".to_owned()));
-    let Body::Link(link) =
+    assert_eq!(resource.contents, EmbeddedContents::Text("x".to_owned()));
+    let PartKind::Link(link) =
         read(json!({"type": "resource_link", "uri": "a:b", "name": "n", "title": "T", "size": 5}))
-            .body
+            .kind
     else {
         panic!("a link");
     };
@@ -168,28 +170,28 @@ fn every_kind_of_block_is_typed_and_keeps_its_other_fields() {
         json!(3),
         json!({"type": "resource", "resource": {"uri": "a"}}),
     ] {
-        assert!(matches!(read(odd.clone()).body, Body::Opaque(it) if it == odd));
+        assert!(matches!(read(odd.clone()).kind, PartKind::Opaque(it) if it == odd));
     }
 }
 
 #[test]
 fn a_changed_part_is_written_as_changed() {
-    let mut part = Part::from_value(&json!({"_meta": {}, "text": "old", "type": "text"}));
-    part.body = Body::Text("new".to_owned());
+    let mut part = ContentPart::from_value(&json!({"_meta": {}, "text": "old", "type": "text"}));
+    part.kind = PartKind::Text("new".to_owned());
     assert_eq!(
         part.to_value().to_string(),
         r#"{"_meta":{},"text":"new","type":"text"}"#
     );
     assert_eq!(
-        Part::text("x").to_value(),
+        ContentPart::text("x").to_value(),
         json!({"type": "text", "text": "x"})
     );
-    let result = ToolResult::new(vec![Part::text("x")]);
+    let result = McpToolResult::new(vec![ContentPart::text("x")]);
     assert_eq!(
         result.to_value(),
         json!({"content": [{"type": "text", "text": "x"}]})
     );
-    let mut read = ToolResult::from_value(&json!({"structuredContent": 1, "isError": false}));
+    let mut read = McpToolResult::from_value(&json!({"structuredContent": 1, "isError": false}));
     read.is_error = true;
     assert_eq!(
         read.to_value(),
@@ -201,8 +203,8 @@ fn a_changed_part_is_written_as_changed() {
 fn data_is_decoded_when_asked_and_told_when_it_is_none() {
     let media = |data: &str| {
         let block = json!({"type": "image", "data": data, "mimeType": "image/png"});
-        match Part::from_value(&block).body {
-            Body::Image(it) => it.decoded(),
+        match ContentPart::from_value(&block).kind {
+            PartKind::Image(it) => it.decode(),
             other => panic!("{other:?}"),
         }
     };
@@ -213,7 +215,7 @@ fn data_is_decoded_when_asked_and_told_when_it_is_none() {
 
 #[test]
 fn the_messages_of_a_prompt() {
-    let read = PromptMessage::all_of(&json!({"messages": [
+    let read = McpPromptMessage::from_result(&json!({"messages": [
         {"role": "user", "content": {"type": "text", "text": "Ask."}},
         {"role": "assistant", "content": {"type": "image", "data": "aGk=", "mimeType": "image/jpg"}},
         "odd"
@@ -231,5 +233,5 @@ fn the_messages_of_a_prompt() {
         (read[2].role.as_str(), read[2].to_value()),
         ("", json!("odd"))
     );
-    assert!(PromptMessage::all_of(&json!({})).is_empty());
+    assert!(McpPromptMessage::from_result(&json!({})).is_empty());
 }

@@ -4,25 +4,27 @@
 use std::sync::Arc;
 
 use deliberate_adapter::{
-    Client, ErrorKind, ServerConfig,
-    client::NoHandler,
-    config::{AuthConfig, Reach},
-    oauth::{Browser as _, Loopback, MemoryTokens, OAuthOptions, TokenStore as _},
+    ClientErrorKind, McpClient, ServerConfig,
+    client::NoClientHandler,
+    config::{AuthConfig, TransportConfig},
+    oauth::{
+        Browser as _, LoopbackRedirect, MemoryTokenStore, OAuthClientOptions, TokenStore as _,
+    },
     transport::{TransportError, http::Authorizer as _},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use crate::oauth_kit::{Agreeing, Mind, SECRET, World, field};
+use crate::oauth_kit::{AuthServerState, AuthTestServer, AutoAgreeBrowser, SECRET, query_field};
 
-fn asking(browser: &Arc<Agreeing>) -> OAuthOptions {
-    OAuthOptions {
-        browser: Some(Arc::<Agreeing>::clone(browser)),
-        ..OAuthOptions::default()
+fn browser_options(browser: &Arc<AutoAgreeBrowser>) -> OAuthClientOptions {
+    OAuthClientOptions {
+        browser: Some(Arc::<AutoAgreeBrowser>::clone(browser)),
+        ..OAuthClientOptions::default()
     }
 }
 
-fn with_secret() -> AuthConfig {
+fn secret_config() -> AuthConfig {
     AuthConfig {
         client_id: Some("us".to_owned()),
         client_secret: Some(SecretString::from(format!("{SECRET}-configured"))),
@@ -32,17 +34,17 @@ fn with_secret() -> AuthConfig {
 
 #[tokio::test]
 async fn someone_agrees_once_and_the_token_is_used_from_then_on() {
-    let world = World::new(Mind::default()).await;
-    let browser = Arc::new(Agreeing::default());
-    let auth = world.auth(asking(&browser));
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let browser = Arc::new(AutoAgreeBrowser::default());
+    let auth = world.auth(browser_options(&browser));
     for _ in 0..3 {
-        world.ask_once(&auth).await.unwrap();
+        world.send_request(&auth).await.unwrap();
     }
     let page = browser.pages.lock().unwrap()[0].clone();
     assert_eq!(browser.scopes(), ["read"]);
-    assert_eq!(field(&page, "code_challenge_method"), "S256");
-    assert_eq!(field(&page, "client_id"), "registered");
-    assert_eq!(field(&page, "resource"), world.server.url.as_str());
+    assert_eq!(query_field(&page, "code_challenge_method"), "S256");
+    assert_eq!(query_field(&page, "client_id"), "registered");
+    assert_eq!(query_field(&page, "resource"), world.server.url.as_str());
     assert_eq!(world.count("/token", ""), 1);
     // One was refused, three were answered.
     assert_eq!(world.count("/mcp", "tools/list"), 4);
@@ -50,12 +52,12 @@ async fn someone_agrees_once_and_the_token_is_used_from_then_on() {
 
 #[tokio::test]
 async fn a_revoked_token_is_renewed_once_for_all_who_were_refused() {
-    let world = World::new(Mind::default()).await;
-    let browser = Arc::new(Agreeing::default());
-    let auth = world.auth(asking(&browser));
-    world.ask_once(&auth).await.unwrap();
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let browser = Arc::new(AutoAgreeBrowser::default());
+    let auth = world.auth(browser_options(&browser));
+    world.send_request(&auth).await.unwrap();
     world.revoke();
-    for ended in world.ask(&auth, 20).await {
+    for ended in world.send_requests(&auth, 20).await {
         ended.unwrap();
     }
     assert_eq!(browser.scopes().len(), 1);
@@ -64,13 +66,13 @@ async fn a_revoked_token_is_renewed_once_for_all_who_were_refused() {
 
 #[tokio::test]
 async fn who_can_not_be_renewed_is_asked_again() {
-    let world = World::new(Mind::default()).await;
-    let browser = Arc::new(Agreeing::default());
-    let auth = world.auth(asking(&browser));
-    world.ask_once(&auth).await.unwrap();
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let browser = Arc::new(AutoAgreeBrowser::default());
+    let auth = world.auth(browser_options(&browser));
+    world.send_request(&auth).await.unwrap();
     world.revoke();
-    world.mind.lock().unwrap().renewable = None;
-    world.ask_once(&auth).await.unwrap();
+    world.state.lock().unwrap().refresh_token = None;
+    world.send_request(&auth).await.unwrap();
     assert_eq!(browser.scopes().len(), 2);
     // The client that was registered at first is still ours.
     assert_eq!(world.count("/register", ""), 1);
@@ -78,16 +80,16 @@ async fn who_can_not_be_renewed_is_asked_again() {
 
 #[tokio::test]
 async fn a_token_is_renewed_before_it_ends() {
-    let world = World::new(Mind {
-        lasts: Some(0),
-        ..Mind::default()
+    let world = AuthTestServer::new(AuthServerState {
+        expires_in: Some(0),
+        ..AuthServerState::default()
     });
     let world = world.await;
-    let auth = world.auth(asking(&Arc::default()));
-    world.ask_once(&auth).await.unwrap();
-    world.mind.lock().unwrap().lasts = Some(3600);
-    world.ask_once(&auth).await.unwrap();
-    world.ask_once(&auth).await.unwrap();
+    let auth = world.auth(browser_options(&Arc::default()));
+    world.send_request(&auth).await.unwrap();
+    world.state.lock().unwrap().expires_in = Some(3600);
+    world.send_request(&auth).await.unwrap();
+    world.send_request(&auth).await.unwrap();
     // Once for the token that ended as soon as it was given, once for the next.
     assert_eq!(world.count("/token", "grant_type=refresh_token"), 2);
     assert_eq!(world.count("/mcp", "tools/list"), 4);
@@ -95,87 +97,95 @@ async fn a_token_is_renewed_before_it_ends() {
 
 #[tokio::test]
 async fn more_rights_are_asked_for_beside_those_there_are_and_once() {
-    let world = World::new(Mind {
-        wanted: Some("write"),
-        ..Mind::default()
+    let world = AuthTestServer::new(AuthServerState {
+        required_scope: Some("write"),
+        ..AuthServerState::default()
     });
     let world = world.await;
-    let browser = Arc::new(Agreeing::default());
-    let auth = world.auth(asking(&browser));
-    world.ask_once(&auth).await.unwrap();
+    let browser = Arc::new(AutoAgreeBrowser::default());
+    let auth = world.auth(browser_options(&browser));
+    world.send_request(&auth).await.unwrap();
     assert_eq!(browser.scopes(), ["read", "read write"]);
     // Whoever gives tokens does not give this one, however often it is asked for.
-    world.mind.lock().unwrap().good.as_mut().unwrap().1 = "read".to_owned();
-    let error = world.ask_once(&auth).await.unwrap_err().to_string();
+    world.state.lock().unwrap().valid_token.as_mut().unwrap().1 = "read".to_owned();
+    let error = world.send_request(&auth).await.unwrap_err().to_string();
     assert!(error.contains("more rights"), "{error}");
     assert_eq!(browser.scopes().len(), 2);
 }
 
 #[tokio::test]
 async fn a_server_that_takes_no_token_asks_nobody_twice() {
-    let world = World::new(Mind {
-        never: true,
-        ..Mind::default()
+    let world = AuthTestServer::new(AuthServerState {
+        rejects_all: true,
+        ..AuthServerState::default()
     });
     let world = world.await;
-    let browser = Arc::new(Agreeing::default());
-    let error = world.ask_once(&world.auth(asking(&browser))).await;
+    let browser = Arc::new(AutoAgreeBrowser::default());
+    let error = world
+        .send_request(&world.auth(browser_options(&browser)))
+        .await;
     assert!(matches!(error, Err(TransportError::Unauthorized { .. })));
     assert_eq!(browser.scopes().len(), 1);
 }
 
 #[tokio::test]
 async fn a_secret_is_enough_where_nobody_can_be_asked() {
-    let world = World::new(Mind::default()).await;
+    let world = AuthTestServer::new(AuthServerState::default()).await;
     let mut config = ServerConfig::http("guarded", world.server.url.as_str()).unwrap();
-    let Reach::Http(http) = &mut config.reach else {
+    let TransportConfig::Http(http) = &mut config.transport else {
         panic!("no HTTP");
     };
-    http.auth = Some(with_secret());
-    let client = Client::new(config, Arc::new(NoHandler)).unwrap();
+    http.auth = Some(secret_config());
+    let client = McpClient::new(config, Arc::new(NoClientHandler)).unwrap();
     // The server's answers make no sense, but they came.
-    let error = client.server().await.unwrap_err();
-    assert!(matches!(error.kind, ErrorKind::Malformed { .. }), "{error}");
+    let error = client.server_info().await.unwrap_err();
+    assert!(
+        matches!(error.kind, ClientErrorKind::Malformed { .. }),
+        "{error}"
+    );
     assert_eq!(world.count("/token", "grant_type=client_credentials"), 1);
 }
 
 #[tokio::test]
 async fn without_anyone_to_ask_the_error_says_what_to_do() {
-    let world = World::new(Mind::default()).await;
-    let auth = world.auth(OAuthOptions::default());
-    let error = world.ask_once(&auth).await.unwrap_err().to_string();
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let auth = world.auth(OAuthClientOptions::default());
+    let error = world.send_request(&auth).await.unwrap_err().to_string();
     assert!(error.contains("log in to this server first"), "{error}");
     assert_eq!(world.count("/token", "") + world.count("/register", ""), 0);
 }
 
 #[tokio::test]
 async fn a_login_is_kept_for_its_server_and_no_other() {
-    let world = World::new(Mind::default()).await;
-    let store = Arc::new(MemoryTokens::default());
-    let browser = Arc::new(Agreeing::default());
-    let auth = world.auth(OAuthOptions {
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let store = Arc::new(MemoryTokenStore::default());
+    let browser = Arc::new(AutoAgreeBrowser::default());
+    let auth = world.auth(OAuthClientOptions {
         store: store.clone(),
-        ..asking(&browser)
+        ..browser_options(&browser)
     });
     auth.login().await.unwrap();
-    let later = OAuthOptions {
+    let later = OAuthClientOptions {
         store: store.clone(),
-        ..OAuthOptions::default()
+        ..OAuthClientOptions::default()
     };
-    world.ask_once(&world.auth(later.clone())).await.unwrap();
+    world
+        .send_request(&world.auth(later.clone()))
+        .await
+        .unwrap();
     assert_eq!(world.count("/mcp", "tools/list"), 1);
     // One that was renewed by another program is taken over.
     let early = world.auth(later.clone());
     assert!(early.is_logged_in().await.unwrap());
     world.revoke();
     auth.login().await.unwrap();
-    world.ask_once(&early).await.unwrap();
+    world.send_request(&early).await.unwrap();
     assert_eq!(world.count("/token", "grant_type=refresh_token"), 0);
 
-    let other = World::new(Mind::default()).await;
-    let error = other.ask_once(&other.auth(later)).await;
+    let other = AuthTestServer::new(AuthServerState::default()).await;
+    let error = other.send_request(&other.auth(later)).await;
     assert!(matches!(error, Err(TransportError::Unauthorized { .. })));
-    for seen in other.server.seen() {
+    for seen in other.server.requests() {
         assert_eq!(seen.header("authorization"), None);
     }
     auth.logout().await.unwrap();
@@ -185,44 +195,49 @@ async fn a_login_is_kept_for_its_server_and_no_other() {
 
 #[tokio::test]
 async fn no_secret_is_told() {
-    let world = World::new(Mind::default()).await;
-    let browser = Arc::new(Agreeing {
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let browser = Arc::new(AutoAgreeBrowser {
         back: Some("code=wrong&state=wrong"),
-        ..Agreeing::default()
+        ..AutoAgreeBrowser::default()
     });
-    let wrong_state = world.auth(asking(&browser));
-    let refused = OAuthOptions {
+    let wrong_state = world.auth(browser_options(&browser));
+    let refused = OAuthClientOptions {
         auth: AuthConfig {
             scopes: vec!["everything".to_owned()],
-            ..with_secret()
+            ..secret_config()
         },
-        ..OAuthOptions::default()
+        ..OAuthClientOptions::default()
     };
     let not_allowed = world.auth(refused);
     for auth in [wrong_state, not_allowed] {
-        let error = world.ask_once(&auth).await.unwrap_err();
+        let error = world.send_request(&auth).await.unwrap_err();
         let told = format!("{error} {error:?} {auth:?}");
         assert!(told.contains("logging in failed"), "{told}");
         assert!(!told.contains(SECRET), "{told}");
     }
-    let auth = world.auth(asking(&Arc::default()));
-    world.ask_once(&auth).await.unwrap();
+    let auth = world.auth(browser_options(&Arc::default()));
+    world.send_request(&auth).await.unwrap();
     let token = auth.token().await.unwrap().unwrap();
     assert!(token.expose_secret().contains(SECRET));
-    world.mind.lock().unwrap().never = true;
-    let error = world.ask_once(&auth).await.unwrap_err();
-    let told = format!("{error} {error:?} {auth:?} {:?}", asking(&Arc::default()));
+    world.state.lock().unwrap().rejects_all = true;
+    let error = world.send_request(&auth).await.unwrap_err();
+    let told = format!(
+        "{error} {error:?} {auth:?} {:?}",
+        browser_options(&Arc::default())
+    );
     assert!(!told.contains(SECRET), "{told}");
 }
 
 #[tokio::test]
 async fn a_person_who_refuses_is_heard() {
-    let world = World::new(Mind::default()).await;
-    let browser = Arc::new(Agreeing {
+    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let browser = Arc::new(AutoAgreeBrowser {
         back: Some("error=access_denied&state=x"),
-        ..Agreeing::default()
+        ..AutoAgreeBrowser::default()
     });
-    let error = world.ask_once(&world.auth(asking(&browser))).await;
+    let error = world
+        .send_request(&world.auth(browser_options(&browser)))
+        .await;
     let error = error.unwrap_err().to_string();
     assert!(error.contains("access_denied"), "{error}");
     assert_eq!(world.count("/token", ""), 0);
@@ -231,34 +246,34 @@ async fn a_person_who_refuses_is_heard() {
 #[tokio::test]
 async fn tokens_come_over_safe_connections_only() {
     for elsewhere in ["http://tokens.example/token", "file:///etc/passwd"] {
-        let world = World::new(Mind {
-            elsewhere: Some(elsewhere),
-            ..Mind::default()
+        let world = AuthTestServer::new(AuthServerState {
+            other_issuer: Some(elsewhere),
+            ..AuthServerState::default()
         });
         let world = world.await;
-        let auth = world.auth(OAuthOptions {
-            auth: with_secret(),
-            ..OAuthOptions::default()
+        let auth = world.auth(OAuthClientOptions {
+            auth: secret_config(),
+            ..OAuthClientOptions::default()
         });
-        let error = world.ask_once(&auth).await.unwrap_err().to_string();
+        let error = world.send_request(&auth).await.unwrap_err().to_string();
         assert!(error.contains("not safe"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_secret_goes_to_none_but_whom_it_is_for() {
-    let world = World::new(Mind::default()).await;
+    let world = AuthTestServer::new(AuthServerState::default()).await;
     let told = |issuer: &str| AuthConfig {
         issuer: Some(issuer.to_owned()),
-        ..with_secret()
+        ..secret_config()
     };
     let base = world.server.url.origin().ascii_serialization();
     for (issuer, fine) in [("https://tokens.example", false), (base.as_str(), true)] {
-        let auth = world.auth(OAuthOptions {
+        let auth = world.auth(OAuthClientOptions {
             auth: told(issuer),
-            ..OAuthOptions::default()
+            ..OAuthClientOptions::default()
         });
-        let ended = world.ask_once(&auth).await;
+        let ended = world.send_request(&auth).await;
         assert_eq!(ended.is_ok(), fine, "{ended:?}");
         assert_eq!(world.count("/token", "") == 1, fine);
     }
@@ -271,7 +286,7 @@ fn a_login_that_can_not_be_is_named() {
         ..AuthConfig::default()
     };
     let mut config = ServerConfig::http("half", "https://one.example/mcp").unwrap();
-    let Reach::Http(http) = &mut config.reach else {
+    let TransportConfig::Http(http) = &mut config.transport else {
         panic!("no HTTP");
     };
     http.auth = Some(half);
@@ -279,7 +294,8 @@ fn a_login_that_can_not_be_is_named() {
     let error = config.check().unwrap_err().to_string();
     assert!(error.contains("no `client_id`"), "{error}");
     socket.url = Url::parse("wss://one.example/mcp").unwrap();
-    let config = ServerConfig::of("socket".to_owned(), Reach::WebSocket(socket));
+    let config =
+        ServerConfig::with_transport("socket".to_owned(), TransportConfig::WebSocket(socket));
     let error = config.check().unwrap_err().to_string();
     assert!(error.contains("servers.socket.auth"), "{error}");
 }
@@ -291,8 +307,8 @@ async fn a_browser_comes_back_to_a_port_of_this_machine() {
         sender.send(page.clone()).unwrap();
         Ok(())
     });
-    let browser = Loopback::bind(show).await.unwrap();
-    let redirect = browser.redirect();
+    let browser = LoopbackRedirect::bind(show).await.unwrap();
+    let redirect = browser.redirect_uri();
     let page = Url::parse("https://login.example/authorize?client_id=x").unwrap();
     let user = async {
         assert_eq!(pages.recv().await.unwrap(), page);
@@ -306,7 +322,7 @@ async fn a_browser_comes_back_to_a_port_of_this_machine() {
     let (back, ()) = tokio::join!(browser.authorize(&page), user);
     let back = back.unwrap();
     assert_eq!(
-        (field(&back, "code"), field(&back, "state")),
+        (query_field(&back, "code"), query_field(&back, "state")),
         ("1".into(), "2".into())
     );
 }

@@ -8,7 +8,7 @@ use std::{
 
 use deliberate_adapter::{
     config::ServerLimits,
-    oauth::{Browser, LoginError, OAuth, OAuthOptions},
+    oauth::{Browser, LoginError, OAuthClient, OAuthClientOptions},
     transport::{Connector as _, TransportError, http::HttpConnector},
 };
 use futures::future::BoxFuture;
@@ -16,139 +16,145 @@ use serde_json::json;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::transport_http_kit::{Back, LONG, Seen, Server, config, inbox, request};
+use crate::transport_http_kit::{
+    HttpTestServer, LONG, RecordedRequest, ResponseWriter, config, incoming_channel, request,
+};
 
 /// What stands in every token, so that a leak is seen.
 pub(crate) const SECRET: &str = "hush";
 
 /// How the server is minded.
 #[derive(Default)]
-pub(crate) struct Mind {
+pub(crate) struct AuthServerState {
     /// The one token that is good, and for what.
-    pub(crate) good: Option<(String, String)>,
+    pub(crate) valid_token: Option<(String, String)>,
     /// The one that can be turned into another.
-    pub(crate) renewable: Option<String>,
+    pub(crate) refresh_token: Option<String>,
     /// How many were given.
-    pub(crate) given: u32,
+    pub(crate) issued: u32,
     /// How long they last.
-    pub(crate) lasts: Option<u64>,
+    pub(crate) expires_in: Option<u64>,
     /// What a request needs beyond a token.
-    pub(crate) wanted: Option<&'static str>,
+    pub(crate) required_scope: Option<&'static str>,
     /// No token is good.
-    pub(crate) never: bool,
+    pub(crate) rejects_all: bool,
     /// Where tokens are given, if not here.
-    pub(crate) elsewhere: Option<&'static str>,
+    pub(crate) other_issuer: Option<&'static str>,
 }
 
 /// The server, and how it is minded.
-pub(crate) struct World {
-    pub(crate) server: Server,
-    pub(crate) mind: Arc<Mutex<Mind>>,
+pub(crate) struct AuthTestServer {
+    pub(crate) server: HttpTestServer,
+    pub(crate) state: Arc<Mutex<AuthServerState>>,
 }
 
-impl World {
-    pub(crate) async fn new(mind: Mind) -> Self {
+impl AuthTestServer {
+    pub(crate) async fn new(mind: AuthServerState) -> Self {
         let mind = Arc::new(Mutex::new(mind));
         let shared = Arc::clone(&mind);
-        let server = Server::start(move |seen, back| {
+        let server = HttpTestServer::start(move |seen, back| {
             let (status, headers, body) = respond(&mut shared.lock().unwrap(), &seen);
             answer(back, status, headers, body)
         });
         Self {
             server: server.await,
-            mind,
+            state: mind,
         }
     }
 
     /// The token is no longer good.
     pub(crate) fn revoke(&self) {
-        self.mind.lock().unwrap().good = None;
+        self.state.lock().unwrap().valid_token = None;
     }
 
     /// How often there was such a request.
     pub(crate) fn count(&self, path: &str, body: &str) -> usize {
-        let seen = self.server.seen();
-        let fits = |it: &&Seen| it.path == path && it.body.contains(body);
+        let seen = self.server.requests();
+        let fits = |it: &&RecordedRequest| it.path == path && it.body.contains(body);
         seen.iter().filter(fits).count()
     }
 
-    pub(crate) fn auth(&self, options: OAuthOptions) -> OAuth {
-        OAuth::new(self.server.url.clone(), options)
+    pub(crate) fn auth(&self, options: OAuthClientOptions) -> OAuthClient {
+        OAuthClient::new(self.server.url.clone(), options)
     }
 
     /// Makes so many requests at once; how each ended.
-    pub(crate) async fn ask(&self, auth: &OAuth, count: u64) -> Vec<Result<(), TransportError>> {
+    pub(crate) async fn send_requests(
+        &self,
+        auth: &OAuthClient,
+        count: u64,
+    ) -> Vec<Result<(), TransportError>> {
         let auth = Some(Arc::new(auth.clone()) as _);
         let to = config(self.server.url.clone());
         let connector = HttpConnector::new(to, &ServerLimits::default(), auth).unwrap();
-        let (inbox, mut arrivals) = inbox();
+        let (inbox, mut arrivals) = incoming_channel();
         let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
         for id in 1..=count {
             link.send(request(id, "tools/list")).await.unwrap();
         }
         let mut ended = Vec::new();
         for _ in 0..count {
-            ended.push(arrivals.outcome().await);
+            ended.push(arrivals.next_outcome().await);
         }
         ended
     }
 
-    pub(crate) async fn ask_once(&self, auth: &OAuth) -> Result<(), TransportError> {
-        self.ask(auth, 1).await.remove(0)
+    pub(crate) async fn send_request(&self, auth: &OAuthClient) -> Result<(), TransportError> {
+        self.send_requests(auth, 1).await.remove(0)
     }
 }
 
-type Respond = (u16, Vec<(&'static str, String)>, String);
+type HttpReply = (u16, Vec<(&'static str, String)>, String);
 
 async fn answer(
-    back: Back,
+    back: ResponseWriter,
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: String,
-) -> Option<Back> {
+) -> Option<ResponseWriter> {
     let json = ("content-type", "application/json");
     let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
     let headers: Vec<(&str, &str)> = headers.chain([json]).collect();
     back.answer(status, &headers, &body).await
 }
 
-fn respond(mind: &mut Mind, seen: &Seen) -> Respond {
+fn respond(mind: &mut AuthServerState, seen: &RecordedRequest) -> HttpReply {
     let base = format!("http://{}", seen.header("host").unwrap());
     match seen.path.as_str() {
-        "/.well-known/oauth-protected-resource/mcp" => plain(&json!({
+        "/.well-known/oauth-protected-resource/mcp" => json_reply(&json!({
             "resource": format!("{base}/mcp"),
             "authorization_servers": [base],
             "scopes_supported": ["read"],
         })),
-        "/.well-known/oauth-authorization-server" => plain(&json!({
+        "/.well-known/oauth-authorization-server" => json_reply(&json!({
             "issuer": base,
             "authorization_endpoint": format!("{base}/authorize"),
-            "token_endpoint": mind.elsewhere.map_or_else(|| format!("{base}/token"), str::to_owned),
+            "token_endpoint": mind.other_issuer.map_or_else(|| format!("{base}/token"), str::to_owned),
             "registration_endpoint": format!("{base}/register"),
             "response_types_supported": ["code"],
             "code_challenge_methods_supported": ["S256"],
         })),
-        "/register" => plain(&json!({
+        "/register" => json_reply(&json!({
             "client_id": "registered",
             "client_secret": format!("{SECRET}-client"),
             "redirect_uris": [],
         })),
-        "/token" => token(mind, &form(&seen.body)),
-        "/mcp" => guarded(mind, seen, &base),
+        "/token" => token_reply(mind, &form(&seen.body)),
+        "/mcp" => protected_reply(mind, seen, &base),
         _ => (404, Vec::new(), "{}".to_owned()),
     }
 }
 
-fn plain(body: &serde_json::Value) -> Respond {
+fn json_reply(body: &serde_json::Value) -> HttpReply {
     (200, Vec::new(), body.to_string())
 }
 
-fn token(mind: &mut Mind, form: &HashMap<String, String>) -> Respond {
+fn token_reply(mind: &mut AuthServerState, form: &HashMap<String, String>) -> HttpReply {
     let is_good = match form["grant_type"].as_str() {
         "authorization_code" => {
             form["code"].starts_with("agreed") && form.contains_key("code_verifier")
         }
-        "refresh_token" => mind.renewable.as_ref() == Some(&form["refresh_token"]),
+        "refresh_token" => mind.refresh_token.as_ref() == Some(&form["refresh_token"]),
         "client_credentials" => form.get("scope").map(String::as_str) == Some("read"),
         _ => false,
     };
@@ -159,34 +165,34 @@ fn token(mind: &mut Mind, form: &HashMap<String, String>) -> Respond {
         });
         return (400, Vec::new(), error.to_string());
     }
-    mind.given += 1;
-    let access = format!("{SECRET}-access-{}", mind.given);
-    let refresh = format!("{SECRET}-refresh-{}", mind.given);
+    mind.issued += 1;
+    let access = format!("{SECRET}-access-{}", mind.issued);
+    let refresh = format!("{SECRET}-refresh-{}", mind.issued);
     // What was agreed to is told by the code; who renews says it again.
     let agreed = form.get("code").and_then(|code| code.split_once(' '));
     let agreed = agreed.map(|(_, scopes)| scopes.to_owned());
     let scope = agreed.or_else(|| form.get("scope").cloned());
     let scope = scope.unwrap_or_default();
-    mind.good = Some((access.clone(), scope));
-    mind.renewable = Some(refresh.clone());
-    plain(&json!({
+    mind.valid_token = Some((access.clone(), scope));
+    mind.refresh_token = Some(refresh.clone());
+    json_reply(&json!({
         "access_token": access,
         "refresh_token": refresh,
         "token_type": "Bearer",
-        "expires_in": mind.lasts,
+        "expires_in": mind.expires_in,
     }))
 }
 
-fn guarded(mind: &Mind, seen: &Seen, base: &str) -> Respond {
+fn protected_reply(mind: &AuthServerState, seen: &RecordedRequest, base: &str) -> HttpReply {
     let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
     let sent = seen.header("authorization").unwrap_or_default();
-    let good = mind.good.as_ref().filter(|_| !mind.never);
+    let good = mind.valid_token.as_ref().filter(|_| !mind.rejects_all);
     let Some((_, scopes)) = good.filter(|(token, _)| sent == format!("Bearer {token}")) else {
         let said = format!("Bearer resource_metadata=\"{place}\"");
         let body = json!({ "error_description": format!("bad: {sent}") });
         return (401, vec![("www-authenticate", said)], body.to_string());
     };
-    match mind.wanted {
+    match mind.required_scope {
         Some(wanted) if !scopes.split(' ').any(|scope| scope == wanted) => {
             let said = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\"");
             (403, vec![("www-authenticate", said)], "{}".to_owned())
@@ -202,40 +208,43 @@ fn form(body: &str) -> HashMap<String, String> {
 
 /// A browser whose user agrees at once. Remembers the pages.
 #[derive(Default)]
-pub(crate) struct Agreeing {
+pub(crate) struct AutoAgreeBrowser {
     pub(crate) pages: Mutex<Vec<Url>>,
     /// What comes back in place of a code and the state that was sent.
     pub(crate) back: Option<&'static str>,
 }
 
-impl Agreeing {
+impl AutoAgreeBrowser {
     /// What was asked for on each page.
     pub(crate) fn scopes(&self) -> Vec<String> {
         let pages = self.pages.lock().unwrap();
-        pages.iter().map(|page| field(page, "scope")).collect()
+        pages
+            .iter()
+            .map(|page| query_field(page, "scope"))
+            .collect()
     }
 }
 
-pub(crate) fn field(page: &Url, name: &str) -> String {
+pub(crate) fn query_field(page: &Url, name: &str) -> String {
     let found = page.query_pairs().find(|(key, _)| key == name);
     found
         .map(|(_, value)| value.into_owned())
         .unwrap_or_default()
 }
 
-impl Browser for Agreeing {
-    fn redirect(&self) -> String {
+impl Browser for AutoAgreeBrowser {
+    fn redirect_uri(&self) -> String {
         "http://127.0.0.1:9/callback".to_owned()
     }
 
     fn authorize<'a>(&'a self, address: &'a Url) -> BoxFuture<'a, Result<Url, LoginError>> {
         self.pages.lock().unwrap().push(address.clone());
-        let mut back = Url::parse(&field(address, "redirect_uri")).unwrap();
+        let mut back = Url::parse(&query_field(address, "redirect_uri")).unwrap();
         if let Some(query) = self.back {
             back.set_query(Some(query));
         } else {
-            let state = field(address, "state");
-            let code = format!("agreed {}", field(address, "scope"));
+            let state = query_field(address, "state");
+            let code = format!("agreed {}", query_field(address, "scope"));
             back.query_pairs_mut()
                 .extend_pairs([("code", &code), ("state", &state)]);
         }

@@ -1,15 +1,15 @@
 //! What a model writes for an exported tool becomes what the tool expects.
 
 use deliberate_adapter::schema::{
-    Checker, Parameters, constraints_in_words,
-    formats::{self, Exported},
+    JsonSchemaValidator, Parameters, describe_constraints,
+    formats::{self, ExportedTool},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::schema_gen::{Dice, document, guided, tool_schema};
+use crate::schema_gen::{Dice, document, tool_schema, value_for_schema};
 
-fn parameters(made: &Exported) -> Value {
+fn parameters(made: &ExportedTool) -> Value {
     let tool = &made.tool;
     let places = ["/function/parameters", "/parameters", "/input_schema"];
     places
@@ -20,29 +20,29 @@ fn parameters(made: &Exported) -> Value {
 }
 
 /// Values that pass the exported schema, back in the tool's form.
-fn backs(made: &Exported, seed: u64) -> Vec<(Value, Value)> {
+fn restored_values(made: &ExportedTool, seed: u64) -> Vec<(Value, Value)> {
     let schema = parameters(made);
-    let checker = Checker::new(&schema).unwrap();
+    let checker = JsonSchemaValidator::new(&schema).unwrap();
     let mut dice = Dice(seed);
-    let values = (0..30).map(|_| guided(&schema, &schema, &mut dice, 0));
+    let values = (0..30).map(|_| value_for_schema(&schema, &schema, &mut dice, 0));
     let passing = values.filter(|value| checker.accepts(value));
     passing
-        .map(|value| (made.arguments_back(&value), value))
+        .map(|value| (made.restore_arguments(&value), value))
         .collect()
 }
 
 /// Rules that a strict form tells instead of holding; without them it is exact.
-const TOLD: [&str; 3] = ["minLength", "pattern", "minimum"];
+const DESCRIBED_KEYWORDS: [&str; 3] = ["minLength", "pattern", "minimum"];
 
-fn without_told(schema: &Value) -> Value {
+fn without_described(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => fields
             .iter()
-            .filter(|(key, _)| !TOLD.contains(&key.as_str()))
-            .map(|(key, value)| (key.clone(), without_told(value)))
+            .filter(|(key, _)| !DESCRIBED_KEYWORDS.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), without_described(value)))
             .collect::<serde_json::Map<_, _>>()
             .into(),
-        Value::Array(items) => items.iter().map(without_told).collect(),
+        Value::Array(items) => items.iter().map(without_described).collect(),
         other => other.clone(),
     }
 }
@@ -53,8 +53,8 @@ proptest! {
     #[test]
     fn strict_arguments_come_back_valid(schema in tool_schema(), seed in any::<u64>()) {
         let made = formats::openai("f", "", &Parameters::from_schema(&schema), true);
-        let original = Checker::new(&without_told(&schema)).unwrap();
-        for (back, written) in backs(&made, seed) {
+        let original = JsonSchemaValidator::new(&without_described(&schema)).unwrap();
+        for (back, written) in restored_values(&made, seed) {
             prop_assert!(original.accepts(&back), "{}\n {}\n {}\n {}", schema, made.tool, written, back);
         }
     }
@@ -79,9 +79,9 @@ proptest! {
     #[test]
     fn loose_arguments_come_back_valid(schema in tool_schema(), seed in any::<u64>()) {
         let read = Parameters::from_schema(&schema);
-        let original = Checker::new(&schema).unwrap();
+        let original = JsonSchemaValidator::new(&schema).unwrap();
         for made in [formats::langbase("f", "", &read), formats::anthropic("f", "", &read)] {
-            for (back, written) in backs(&made, seed) {
+            for (back, written) in restored_values(&made, seed) {
                 prop_assert!(original.accepts(&back), "{}\n {}\n {}", schema, written, back);
             }
         }
@@ -92,7 +92,7 @@ proptest! {
         schema in document(),
         seed in any::<u64>(),
     ) {
-        let Ok(original) = Checker::new(&schema) else { return Ok(()) };
+        let Ok(original) = JsonSchemaValidator::new(&schema) else { return Ok(()) };
         let read = Parameters::from_schema(&schema);
         let strict = formats::openai("f", "", &read, true);
         prop_assert_eq!(&parameters(&strict)["type"], "object");
@@ -101,8 +101,8 @@ proptest! {
         prop_assert!(top.as_object().unwrap().keys().all(|key| !["anyOf", "oneOf", "allOf"].contains(&key.as_str())), "{}", top);
         // An older edition gives some words another meaning, or none.
         let exact = made.tool["description"] == "" && schema.get("$schema").is_none();
-        if exact && Checker::new(&top).is_ok() {
-            for (back, written) in backs(&made, seed) {
+        if exact && JsonSchemaValidator::new(&top).is_ok() {
+            for (back, written) in restored_values(&made, seed) {
                 prop_assert!(original.accepts(&back), "{}\n {}\n {}\n {}", schema, top, written, back);
             }
         }
@@ -124,16 +124,16 @@ fn nulls_go_only_where_they_stood_for_left_out() {
     assert!(made.strict);
     let written = json!({"need": null, "may": null, "either": null, "in": [{"x": null}, {"x": 1}],
         "form": {"k": "b", "w": null}});
-    let back = made.arguments_back(&written);
+    let back = made.restore_arguments(&written);
     assert_eq!(
         back,
         json!({"need": null, "either": null, "in": [{}, {"x": 1}], "form": {"k": "b", "w": null}})
     );
     assert_eq!(
-        made.arguments_back(&json!({"form": {"k": "a", "v": null}})),
+        made.restore_arguments(&json!({"form": {"k": "a", "v": null}})),
         json!({"form": {"k": "a"}})
     );
-    assert_eq!(made.arguments_back(&json!("odd")), json!("odd"));
+    assert_eq!(made.restore_arguments(&json!("odd")), json!("odd"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn wrapped_and_renamed_arguments_are_put_back() {
     let union = json!({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]});
     let made = formats::openai("f", "", &Parameters::from_schema(&union), false);
     assert_eq!(
-        made.arguments_back(&json!({"arguments": {"a": 1}})),
+        made.restore_arguments(&json!({"arguments": {"a": 1}})),
         json!({"a": 1})
     );
     let odd = json!({"type": "object", "properties": {"a b": {}, "c": {}}, "required": ["a b"]});
@@ -150,7 +150,7 @@ fn wrapped_and_renamed_arguments_are_put_back() {
     let safe = schema["required"][0].as_str().unwrap().to_owned();
     assert!(schema["properties"].get(&safe).is_some());
     assert_eq!(
-        made.arguments_back(&json!({safe: 1, "c": 2})),
+        made.restore_arguments(&json!({safe: 1, "c": 2})),
         json!({"a b": 1, "c": 2})
     );
 }
@@ -166,12 +166,12 @@ fn forms_inside_forms_do_not_take_for_ever() {
         deep = json!({"k": deep, "n9": "x"});
     }
     let written = json!({"k": deep});
-    assert_eq!(made.arguments_back(&written), written);
+    assert_eq!(made.restore_arguments(&written), written);
 }
 
 #[test]
 fn rules_in_plain_words() {
-    let said = constraints_in_words(&json!({
+    let said = describe_constraints(&json!({
         "type": "string", "minLength": 3, "maxLength": 1, "pattern": "^a", "format": "date",
         "minimum": 1, "exclusiveMaximum": 9, "multipleOf": 2, "minItems": 2, "uniqueItems": true,
         "minProperties": 1, "enum": ["a", 1], "const": null, "default": true,
@@ -180,5 +180,5 @@ fn rules_in_plain_words() {
         "if": {"const": 1}, "then": {"maximum": 2}
     }));
     insta::assert_snapshot!(said.join("\n"));
-    assert!(constraints_in_words(&json!(true)).is_empty());
+    assert!(describe_constraints(&json!(true)).is_empty());
 }

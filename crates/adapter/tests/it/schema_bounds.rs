@@ -1,6 +1,6 @@
 //! Hostile schemas: deep, wide, circular. Nothing overflows, nothing explodes.
 
-use deliberate_adapter::schema::{Checker, Kind, Parameters, SchemaFault};
+use deliberate_adapter::schema::{JsonSchemaError, JsonSchemaValidator, Parameters, ShapeKind};
 use serde_json::{Map, Value, json};
 
 fn nested(levels: usize) -> Value {
@@ -19,9 +19,12 @@ fn nested(levels: usize) -> Value {
 fn ten_thousand_levels_are_refused_without_being_walked() {
     let schema = nested(10_000);
     let read = Parameters::from_schema(&schema);
-    assert_eq!(read.root.kind, Kind::Any);
+    assert_eq!(read.root.kind, ShapeKind::Any);
     assert_eq!(read.warnings.len(), 1);
-    assert_eq!(Checker::new(&schema).err(), Some(SchemaFault::TooDeep));
+    assert_eq!(
+        JsonSchemaValidator::new(&schema).err(),
+        Some(JsonSchemaError::TooDeep)
+    );
     // Letting go of it is what would recurse.
     std::mem::forget(schema);
 }
@@ -35,8 +38,8 @@ fn what_a_parser_lets_through_is_read_and_checked() {
         "the innermost part is kept whole"
     );
     let (before, after) = (
-        Checker::new(&schema).unwrap(),
-        Checker::new(&read.to_schema()).unwrap(),
+        JsonSchemaValidator::new(&schema).unwrap(),
+        JsonSchemaValidator::new(&read.to_schema()).unwrap(),
     );
     let mut deep = json!(7);
     for _ in 0..60 {
@@ -69,10 +72,10 @@ fn references_that_double_forty_times_stay_small() {
         assert!(written.len() < 2_000_000, "{key}: {}", written.len());
     }
     assert_eq!(
-        Checker::new(&fan("anyOf")).err(),
-        Some(SchemaFault::TooManyLooks)
+        JsonSchemaValidator::new(&fan("anyOf")).err(),
+        Some(JsonSchemaError::TooExpensive)
     );
-    let checker = Checker::new(&fan("properties")).unwrap();
+    let checker = JsonSchemaValidator::new(&fan("properties")).unwrap();
     assert!(checker.accepts(&json!({"a": {"b": {}}})));
     assert!(!checker.accepts(&json!({"a": {"b": 1}})));
 }
@@ -88,13 +91,13 @@ fn circles_end() {
         let read = Parameters::from_schema(&schema);
         assert!(read.to_schema().to_string().len() < 1_000);
         assert_eq!(
-            Checker::new(&schema).err(),
-            Some(SchemaFault::TooManyLooks),
+            JsonSchemaValidator::new(&schema).err(),
+            Some(JsonSchemaError::TooExpensive),
             "{schema}"
         );
     }
     let tree = json!({"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}});
-    let checker = Checker::new(&tree).unwrap();
+    let checker = JsonSchemaValidator::new(&tree).unwrap();
     assert!(checker.accepts(&json!({"kids": [{"kids": []}]})));
     assert!(!checker.accepts(&json!({"kids": [{"kids": [3]}]})));
 }
@@ -142,8 +145,11 @@ fn a_schema_that_is_broken_or_leads_outside_is_a_fault_and_no_panic() {
         json!({"$ref": "#/nowhere"}),
         json!(7),
     ] {
-        let fault = Checker::new(&schema).unwrap_err();
-        assert!(matches!(fault, SchemaFault::Broken(_)), "{schema}: {fault}");
+        let fault = JsonSchemaValidator::new(&schema).unwrap_err();
+        assert!(
+            matches!(fault, JsonSchemaError::Invalid(_)),
+            "{schema}: {fault}"
+        );
         assert!(fault.to_string().chars().count() < 400);
         let _ = Parameters::from_schema(&schema).to_schema();
     }
@@ -151,7 +157,7 @@ fn a_schema_that_is_broken_or_leads_outside_is_a_fault_and_no_panic() {
 
 #[test]
 fn faults_name_the_place_the_rule_and_the_value() {
-    let checker = Checker::new(&json!({
+    let checker = JsonSchemaValidator::new(&json!({
         "type": "object",
         "properties": {"name": {"type": "string", "minLength": 3}, "n": {"maximum": 5}},
         "required": ["id"], "additionalProperties": false
@@ -177,7 +183,7 @@ fn faults_name_the_place_the_rule_and_the_value() {
 
 #[test]
 fn no_more_than_ten_faults_are_told_and_deep_values_are_refused() {
-    let checker = Checker::new(&json!({"items": {"type": "string"}})).unwrap();
+    let checker = JsonSchemaValidator::new(&json!({"items": {"type": "string"}})).unwrap();
     assert_eq!(checker.check(&Value::Array(vec![json!(1); 50])).len(), 10);
     let mut deep = json!(1);
     for _ in 0..200 {
@@ -201,11 +207,13 @@ fn as_deep_as_is_allowed_does_not_overflow() {
             schema = Value::Object(Map::from_iter([(key.to_owned(), inner)]));
         }
         let read = Parameters::from_schema(&schema);
-        let checker = Checker::new(&schema).unwrap();
+        let checker = JsonSchemaValidator::new(&schema).unwrap();
         let value = json!([[{"a": 1}]]);
         assert_eq!(
             checker.accepts(&value),
-            Checker::new(&read.to_schema()).unwrap().accepts(&value)
+            JsonSchemaValidator::new(&read.to_schema())
+                .unwrap()
+                .accepts(&value)
         );
         let _ = checker.check(&value);
     }
@@ -221,7 +229,7 @@ fn choices_at_every_level_of_a_deep_value_do_not_double_the_work() {
     for key in ["anyOf", "oneOf", "allOf"] {
         let schema =
             json!({key: [arm, arm, {"type": "array", "items": {"$ref": "#"}, "maxItems": 3}]});
-        let checker = Checker::new(&schema).unwrap();
+        let checker = JsonSchemaValidator::new(&schema).unwrap();
         assert!(!checker.accepts(&deep));
         assert_eq!(checker.check(&deep)[0].keyword, "schema", "{key}");
         assert_eq!(

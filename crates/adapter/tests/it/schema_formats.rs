@@ -1,8 +1,8 @@
 //! Tools in the form each API takes, one of each kind of schema.
 
 use deliberate_adapter::schema::{
-    Checker, Parameters,
-    formats::{self, Exported, safe_name},
+    JsonSchemaValidator, Parameters,
+    formats::{self, ExportedTool, safe_name},
 };
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn shown(make: impl Fn(&Parameters) -> Exported) -> String {
+fn render_exports(make: impl Fn(&Parameters) -> ExportedTool) -> String {
     let each = schemas().into_iter().map(|(name, schema)| {
         let made = make(&Parameters::from_schema(&schema));
         let notes: Vec<String> = made
@@ -89,29 +89,35 @@ fn shown(make: impl Fn(&Parameters) -> Exported) -> String {
 
 #[test]
 fn openai_strict() {
-    insta::assert_snapshot!(shown(|it| formats::openai("find", "Finds.", it, true)));
+    insta::assert_snapshot!(render_exports(|it| formats::openai(
+        "find", "Finds.", it, true
+    )));
 }
 
 #[test]
 fn openai_loose() {
-    insta::assert_snapshot!(shown(|it| formats::openai("find", "Finds.", it, false)));
+    insta::assert_snapshot!(render_exports(|it| formats::openai(
+        "find", "Finds.", it, false
+    )));
 }
 
 #[test]
 fn openai_responses() {
-    insta::assert_snapshot!(shown(|it| formats::openai_responses(
+    insta::assert_snapshot!(render_exports(|it| formats::openai_responses(
         "find", "Finds.", it, true
     )));
 }
 
 #[test]
 fn anthropic() {
-    insta::assert_snapshot!(shown(|it| formats::anthropic("find", "Finds.", it)));
+    insta::assert_snapshot!(render_exports(|it| formats::anthropic(
+        "find", "Finds.", it
+    )));
 }
 
 #[test]
 fn langbase() {
-    insta::assert_snapshot!(shown(|it| formats::langbase("find", "Finds.", it)));
+    insta::assert_snapshot!(render_exports(|it| formats::langbase("find", "Finds.", it)));
 }
 
 #[test]
@@ -128,7 +134,7 @@ fn no_form_has_a_top_that_is_refused() {
             for key in ["anyOf", "oneOf", "allOf", "enum", "not", "$ref"] {
                 assert_eq!(made.get(key), None, "{name} {key}");
             }
-            assert!(Checker::new(&made).is_ok(), "{name}: {made}");
+            assert!(JsonSchemaValidator::new(&made).is_ok(), "{name}: {made}");
         }
     }
 }

@@ -236,7 +236,12 @@ fn object_of(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value
 }
 
 /// A value made by following a schema, choosing by the dice; often, not always, it passes.
-pub(crate) fn guided(schema: &Value, document: &Value, dice: &mut Dice, depth: usize) -> Value {
+pub(crate) fn value_for_schema(
+    schema: &Value,
+    document: &Value,
+    dice: &mut Dice,
+    depth: usize,
+) -> Value {
     let Value::Object(rules) = schema else {
         return dice.scalar();
     };
@@ -246,7 +251,7 @@ pub(crate) fn guided(schema: &Value, document: &Value, dice: &mut Dice, depth: u
     if let Some(Value::String(reference)) = rules.get("$ref") {
         let pointer = reference.trim_start_matches('#').replace("%20", " ");
         let target = document.pointer(&pointer).unwrap_or(&Value::Null);
-        return guided(target, document, dice, depth + 1);
+        return value_for_schema(target, document, dice, depth + 1);
     }
     if let Some(value) = rules.get("const") {
         return value.clone();
@@ -259,14 +264,19 @@ pub(crate) fn guided(schema: &Value, document: &Value, dice: &mut Dice, depth: u
             let chosen = &forms[dice.roll(forms.len())];
             return match key {
                 "enum" => chosen.clone(),
-                _ => guided(chosen, document, dice, depth + 1),
+                _ => value_for_schema(chosen, document, dice, depth + 1),
             };
         }
     }
-    of_type(rules, document, dice, depth)
+    value_of_type(rules, document, dice, depth)
 }
 
-fn of_type(rules: &Map<String, Value>, document: &Value, dice: &mut Dice, depth: usize) -> Value {
+fn value_of_type(
+    rules: &Map<String, Value>,
+    document: &Value,
+    dice: &mut Dice,
+    depth: usize,
+) -> Value {
     let kind = match rules.get("type") {
         Some(Value::Array(types)) => types[dice.roll(types.len())].as_str().unwrap_or_default(),
         Some(Value::String(kind)) => kind,
@@ -285,7 +295,7 @@ fn of_type(rules: &Map<String, Value>, document: &Value, dice: &mut Dice, depth:
             let first = rules.get("prefixItems").and_then(Value::as_array);
             let of = |at: usize| first.and_then(|first| first.get(at)).unwrap_or(item);
             (0..dice.roll(4))
-                .map(|at| guided(of(at), document, dice, depth + 1))
+                .map(|at| value_for_schema(of(at), document, dice, depth + 1))
                 .collect()
         }
         "object" => {
@@ -295,7 +305,10 @@ fn of_type(rules: &Map<String, Value>, document: &Value, dice: &mut Dice, depth:
                 for (name, schema) in properties {
                     let needed = needed.is_some_and(|all| all.contains(&json!(name)));
                     if dice.roll(8) > if needed { 0 } else { 3 } {
-                        out.insert(name.clone(), guided(schema, document, dice, depth + 1));
+                        out.insert(
+                            name.clone(),
+                            value_for_schema(schema, document, dice, depth + 1),
+                        );
                     }
                 }
             }

@@ -1,19 +1,19 @@
 //! Read and written again, a schema accepts the same values.
 
-use deliberate_adapter::schema::{Checker, Kind, Parameters};
+use deliberate_adapter::schema::{JsonSchemaValidator, Parameters, ShapeKind};
 use proptest::{prelude::*, strategy::ValueTree as _, test_runner::TestRunner};
 use serde_json::{Value, json};
 
-use crate::schema_gen::{Dice, document, guided, tool_schema, value};
+use crate::schema_gen::{Dice, document, tool_schema, value, value_for_schema};
 
 fn compile(schema: &Value) -> Option<jsonschema::Validator> {
     jsonschema::options().offline().build(schema).ok()
 }
 
 /// Whether the two say the same of all these values.
-fn same(schema: &Value, values: &[Value]) -> Result<(), TestCaseError> {
+fn assert_equivalent(schema: &Value, values: &[Value]) -> Result<(), TestCaseError> {
     // What loops or can't be compiled says nothing of any value.
-    if Checker::new(schema).is_err() {
+    if JsonSchemaValidator::new(schema).is_err() {
         return Ok(());
     }
     let Some(before) = compile(schema) else {
@@ -49,8 +49,8 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut dice = Dice(seed);
-        values.extend((0..16).map(|_| guided(&schema, &schema, &mut dice, 0)));
-        same(&schema, &values)?;
+        values.extend((0..16).map(|_| value_for_schema(&schema, &schema, &mut dice, 0)));
+        assert_equivalent(&schema, &values)?;
     }
 
     #[test]
@@ -59,8 +59,8 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut dice = Dice(seed);
-        let values: Vec<Value> = (0..24).map(|_| guided(&schema, &schema, &mut dice, 0)).collect();
-        same(&schema, &values)?;
+        let values: Vec<Value> = (0..24).map(|_| value_for_schema(&schema, &schema, &mut dice, 0)).collect();
+        assert_equivalent(&schema, &values)?;
     }
 
     #[test]
@@ -82,10 +82,10 @@ fn null_in_a_union_or_a_list_of_types_is_a_flag() {
         "d": {"type": ["string", "null"], "enum": ["x"]},
     }}));
     let of = |name: &str| read.param(name).unwrap().shape.clone();
-    assert_eq!((of("a").kind, of("a").nullable), (Kind::String, true));
+    assert_eq!((of("a").kind, of("a").nullable), (ShapeKind::String, true));
     assert_eq!(of("a").description.as_deref(), Some("A."));
-    assert_eq!((of("b").kind, of("b").nullable), (Kind::Integer, true));
-    assert_eq!((of("c").kind, of("c").nullable), (Kind::Boolean, true));
+    assert_eq!((of("b").kind, of("b").nullable), (ShapeKind::Integer, true));
+    assert_eq!((of("c").kind, of("c").nullable), (ShapeKind::Boolean, true));
     assert!(!of("d").nullable, "null is not among its values");
     assert!(read.warnings.is_empty());
 }
@@ -101,11 +101,11 @@ fn references_are_written_out_and_what_holds_itself_keeps_its_name() {
         }
     }));
     let at = &read.param("at").unwrap().shape;
-    assert!(matches!(&at.kind, Kind::Object { params, .. } if params[0].name == "x"));
+    assert!(matches!(&at.kind, ShapeKind::Object { params, .. } if params[0].name == "x"));
     assert_eq!(at.description.as_deref(), Some("Where.\nA point."));
     let tree = &read.param("t").unwrap().shape;
-    assert_eq!(tree.kind, Kind::Ref("tree".to_owned()));
-    assert!(matches!(read.resolve(tree).kind, Kind::Object { .. }));
+    assert_eq!(tree.kind, ShapeKind::Ref("tree".to_owned()));
+    assert!(matches!(read.resolve(tree).kind, ShapeKind::Object { .. }));
     assert_eq!(read.definitions.len(), 1);
 }
 
@@ -129,7 +129,7 @@ fn all_of_becomes_one_object_where_that_is_exact() {
         {"type": "object", "properties": {"a": {}}, "additionalProperties": false},
         {"type": "object", "properties": {"b": {}}}
     ]}));
-    assert!(matches!(closed.root.kind, Kind::All(_)));
+    assert!(matches!(closed.root.kind, ShapeKind::AllOf(_)));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_leads_outside_is_kept_and_told() {
     let told: Vec<(&str, &str)> = read
         .warnings
         .iter()
-        .map(|it| (it.place.as_str(), it.what.as_str()))
+        .map(|it| (it.path.as_str(), it.message.as_str()))
         .collect();
     assert_eq!(told.len(), 3, "{told:?}");
     assert_eq!(told[0].0, "far");
@@ -180,11 +180,12 @@ fn the_random_schemas_tell_values_apart() {
     let mut telling = 0;
     for seed in 0..200 {
         let schema = document().new_tree(&mut runner).unwrap().current();
-        let Ok(checker) = Checker::new(&schema) else {
+        let Ok(checker) = JsonSchemaValidator::new(&schema) else {
             continue;
         };
         let mut dice = Dice(seed);
-        let passed = (0..16).map(|_| checker.accepts(&guided(&schema, &schema, &mut dice, 0)));
+        let passed =
+            (0..16).map(|_| checker.accepts(&value_for_schema(&schema, &schema, &mut dice, 0)));
         let passed = passed.filter(|passed| *passed).count();
         telling += usize::from((1..16).contains(&passed));
     }
@@ -203,14 +204,14 @@ fn a_document_that_speaks_of_itself_by_address_is_kept_whole() {
         let read = params(&schema);
         assert_eq!(read.to_schema(), schema);
         assert_eq!(read.warnings.len(), 1);
-        let checker = Checker::new(&schema).unwrap();
+        let checker = JsonSchemaValidator::new(&schema).unwrap();
         assert!(!checker.check(&json!({"a": "x"})).is_empty());
     }
     // An address alone changes nothing.
     let plain = params(
         &json!({"$id": "https://example.com/a", "type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}),
     );
-    assert_eq!(plain.param("a").unwrap().shape.kind, Kind::Integer);
+    assert_eq!(plain.param("a").unwrap().shape.kind, ShapeKind::Integer);
 }
 
 /// What chance seldom meets: rules that hang on what stands beside them.
@@ -235,6 +236,6 @@ fn rules_that_hang_on_others_stay_beside_them() {
         json!({"$schema": "http://json-schema.org/draft-04/schema#", "allOf": [{"minimum": 5, "exclusiveMinimum": true}, {"minimum": 4}]}),
         json!({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/n", "maximum": 5, "definitions": {"n": {"minimum": 5}}}),
     ] {
-        same(&schema, &values).unwrap();
+        assert_equivalent(&schema, &values).unwrap();
     }
 }

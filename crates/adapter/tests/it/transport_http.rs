@@ -5,29 +5,29 @@ use std::sync::Arc;
 
 use deliberate_adapter::{
     config::ServerLimits,
-    transport::{Connector as _, Incoming, Sending, http::HttpConnector},
+    transport::{Connector as _, IncomingEvent, MessageKind, http::HttpConnector},
 };
 use serde_json::json;
 use tokio::{sync::Barrier, time::Instant};
 
 use crate::transport_http_kit::{
-    LONG, Server, handshake, inbox, notification, outgoing, request, stateless,
+    HttpTestServer, LONG, handshake, incoming_channel, notification, outgoing, request, stateless,
 };
 
 #[tokio::test]
 async fn opening_sends_nothing() {
-    let server = Server::start(|_, back| async { back.accepted().await }).await;
-    let (link, mut arrivals) = server.link().await;
+    let server = HttpTestServer::start(|_, back| async { back.accept().await }).await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.close().await;
-    assert!(matches!(arrivals.next().await, Incoming::Closed(None)));
+    assert!(matches!(arrivals.next().await, IncomingEvent::Closed(None)));
     drop(link);
     assert!(arrivals.is_empty(), "closed twice");
-    assert!(server.seen().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_handshake_keeps_its_session_and_says_goodbye() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         match seen.method.as_str() {
             "POST" if seen.body.contains("\"initialize\"") => {
                 let headers = [
@@ -37,25 +37,25 @@ async fn a_handshake_keeps_its_session_and_says_goodbye() {
                 back.answer(200, &headers, &seen.result()).await
             }
             "POST" if seen.body.contains("\"id\"") => back.json(&seen.result()).await,
-            "POST" => back.accepted().await,
+            "POST" => back.accept().await,
             _ => back.answer(405, &[], "").await,
         }
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.send(request(1, "initialize")).await.unwrap();
-    assert_eq!(arrivals.answer().await, (1, Ok(json!({"ok": true}))));
-    link.agreed(&handshake());
+    assert_eq!(arrivals.next_response().await, (1, Ok(json!({"ok": true}))));
+    link.set_protocol(&handshake());
     link.send(notification("notifications/initialized"))
         .await
         .unwrap();
     // The stream of the server's own is asked for, and refused.
-    server.saw(3).await;
+    server.wait_for_requests(3).await;
     link.send(request(2, "tools/list")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 2);
+    assert_eq!(arrivals.next_response().await.0, 2);
     link.close().await;
 
-    let seen = server.saw(5).await;
+    let seen = server.wait_for_requests(5).await;
     let methods: Vec<&str> = seen.iter().map(|seen| seen.method.as_str()).collect();
     assert_eq!(methods, ["POST", "POST", "GET", "POST", "DELETE"]);
     let [first, later @ ..] = seen.as_slice() else {
@@ -79,7 +79,7 @@ async fn a_handshake_keeps_its_session_and_says_goodbye() {
 
 #[tokio::test]
 async fn the_stateless_era_has_its_own_headers_and_no_session() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-session-id", "unwanted"),
@@ -87,24 +87,24 @@ async fn the_stateless_era_has_its_own_headers_and_no_session() {
         back.answer(200, &headers, &seen.result()).await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
-    link.agreed(&stateless());
+    let (link, mut arrivals) = server.open_transport().await;
+    link.set_protocol(&stateless());
     link.send(request(1, "server/discover")).await.unwrap();
-    assert!(arrivals.answer().await.1.is_ok());
+    assert!(arrivals.next_response().await.1.is_ok());
     let mut call = request(2, "tools/call");
     call.name = Some("grüßen".to_owned());
-    call.params = vec![
+    call.param_headers = vec![
         ("Region".to_owned(), "eu west".to_owned()),
         ("Note".to_owned(), " padded".to_owned()),
     ];
     link.send(call).await.unwrap();
-    assert!(arrivals.answer().await.1.is_ok());
+    assert!(arrivals.next_response().await.1.is_ok());
     link.send(notification("notifications/initialized"))
         .await
         .unwrap();
     link.close().await;
 
-    let seen = server.saw(3).await;
+    let seen = server.wait_for_requests(3).await;
     assert_eq!(seen.len(), 3, "no stream and no goodbye: {seen:?}");
     for seen in &seen {
         assert_eq!(seen.header("mcp-protocol-version"), Some("2026-07-28"));
@@ -123,7 +123,7 @@ async fn the_stateless_era_has_its_own_headers_and_no_session() {
 
 #[tokio::test]
 async fn events_come_as_they_are_sent_however_they_are_cut() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let news = json!({"jsonrpc": "2.0", "method": "notifications/progress"});
         let text = format!(
             ": hi\r\nid: 1\r\ndata:\r\n\r\ndata: {news}\r\n\r\nevent: message\ndata: {}\n\n",
@@ -136,12 +136,12 @@ async fn events_come_as_they_are_sent_however_they_are_cut() {
         back.end().await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     for id in 1..=3 {
         link.send(request(id, "tools/call")).await.unwrap();
         let news = ("notifications/progress".to_owned(), Some(id));
-        assert_eq!(arrivals.news().await, news);
-        assert_eq!(arrivals.answer().await.0, id);
+        assert_eq!(arrivals.next_notification().await, news);
+        assert_eq!(arrivals.next_response().await.0, id);
     }
     assert!(arrivals.is_empty());
 }
@@ -149,7 +149,7 @@ async fn events_come_as_they_are_sent_however_they_are_cut() {
 #[tokio::test]
 async fn a_stream_is_read_while_it_is_written() {
     let (tell, heard) = tokio::sync::watch::channel(false);
-    let server = Server::start(move |seen, back| {
+    let server = HttpTestServer::start(move |seen, back| {
         let mut heard = heard.clone();
         async move {
             let news = json!({"jsonrpc": "2.0", "method": "notifications/message"});
@@ -161,18 +161,18 @@ async fn a_stream_is_read_while_it_is_written() {
         }
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.send(request(7, "tools/call")).await.unwrap();
-    let news = arrivals.news().await;
+    let news = arrivals.next_notification().await;
     assert_eq!(news, ("notifications/message".to_owned(), Some(7)));
     tell.send(true).unwrap();
-    assert_eq!(arrivals.answer().await.0, 7);
+    assert_eq!(arrivals.next_response().await.0, 7);
 }
 
 #[tokio::test]
 async fn many_requests_are_on_their_way_at_once() {
     let all = Arc::new(Barrier::new(64));
-    let server = Server::start(move |seen, back| {
+    let server = HttpTestServer::start(move |seen, back| {
         let all = Arc::clone(&all);
         async move {
             all.wait().await;
@@ -180,13 +180,13 @@ async fn many_requests_are_on_their_way_at_once() {
         }
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     for id in 0..64 {
         link.send(request(id, "tools/call")).await.unwrap();
     }
     let mut answered = Vec::new();
     for _ in 0..64 {
-        answered.push(arrivals.answer().await.0);
+        answered.push(arrivals.next_response().await.0);
     }
     answered.sort_unstable();
     assert_eq!(answered, (0..64).collect::<Vec<_>>());
@@ -194,7 +194,7 @@ async fn many_requests_are_on_their_way_at_once() {
 
 #[tokio::test]
 async fn connections_are_used_again_after_json_and_after_streams() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         if seen.id().as_u64()? % 2 == 0 {
             return back.json(&seen.result()).await;
         }
@@ -202,42 +202,46 @@ async fn connections_are_used_again_after_json_and_after_streams() {
         back.end().await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     for id in 0..20 {
         link.send(request(id, "ping")).await.unwrap();
-        assert_eq!(arrivals.answer().await.0, id);
+        assert_eq!(arrivals.next_response().await.0, id);
         // The end of a stream comes a little after the answer.
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    assert!(server.made() <= 4, "{} connections", server.made());
+    assert!(
+        server.connection_count() <= 4,
+        "{} connections",
+        server.connection_count()
+    );
 }
 
 #[tokio::test]
 async fn answers_to_the_server_are_posted_and_taken() {
-    let server = Server::start(|_, back| async { back.accepted().await }).await;
-    let (link, mut arrivals) = server.link().await;
+    let server = HttpTestServer::start(|_, back| async { back.accept().await }).await;
+    let (link, mut arrivals) = server.open_transport().await;
     let body = br#"{"jsonrpc":"2.0","id":"s1","result":{}}"#.to_vec();
-    let answer = outgoing(Sending::Response, None, body);
+    let answer = outgoing(MessageKind::Response, None, body);
     link.send(answer).await.unwrap();
-    assert!(server.seen()[0].body.contains("s1"));
+    assert!(server.requests()[0].body.contains("s1"));
     assert!(arrivals.is_empty());
 }
 
 #[tokio::test]
 async fn what_is_abandoned_is_no_longer_read() {
-    let server = Server::start(|_, back| async {
+    let server = HttpTestServer::start(|_, back| async {
         let back = back.begin_events().await?;
         back.hang().await
     })
     .await;
     for (agreed, told) in [(stateless(), true), (handshake(), false)] {
-        let (link, mut arrivals) = server.link().await;
-        link.agreed(&agreed);
-        let before = server.seen().len();
+        let (link, mut arrivals) = server.open_transport().await;
+        link.set_protocol(&agreed);
+        let before = server.requests().len();
         link.send(request(1, "tools/call")).await.unwrap();
-        server.saw(before + 1).await;
+        server.wait_for_requests(before + 1).await;
         assert_eq!(link.abandon(1), told);
-        server.has_open(0).await;
+        server.wait_for_open(0).await;
         assert!(!link.abandon(1), "nothing is left to abandon");
         assert!(arrivals.is_empty());
     }
@@ -245,9 +249,9 @@ async fn what_is_abandoned_is_no_longer_read() {
 
 #[tokio::test]
 async fn nothing_outlives_the_link() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         match seen.method.as_str() {
-            "POST" if !seen.body.contains("\"id\"") => back.accepted().await,
+            "POST" if !seen.body.contains("\"id\"") => back.accept().await,
             _ => back.begin_events().await?.hang().await,
         }
     })
@@ -255,23 +259,23 @@ async fn nothing_outlives_the_link() {
     for close in [true, false] {
         let connector =
             HttpConnector::new(server.config(), &ServerLimits::default(), None).unwrap();
-        let (inbox, mut arrivals) = inbox();
+        let (inbox, mut arrivals) = incoming_channel();
         let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
-        link.agreed(&handshake());
-        let before = server.seen().len();
+        link.set_protocol(&handshake());
+        let before = server.requests().len();
         link.send(notification("notifications/initialized"))
             .await
             .unwrap();
         for id in 0..10 {
             link.send(request(id, "tools/call")).await.unwrap();
         }
-        server.saw(before + 12).await;
+        server.wait_for_requests(before + 12).await;
         if close {
             link.close().await;
         }
         drop(link);
         drop(connector);
-        server.has_open(0).await;
-        assert!(matches!(arrivals.next().await, Incoming::Closed(None)));
+        server.wait_for_open(0).await;
+        assert!(matches!(arrivals.next().await, IncomingEvent::Closed(None)));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use deliberate_adapter::{
     config::{HttpConfig, ServerLimits},
     transport::{
-        Connector as _, Link, TransportError,
+        Connector as _, McpTransport, TransportError,
         http::{Authorizer, HttpConnector},
     },
 };
@@ -13,22 +13,24 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::time::Instant;
 
-use crate::transport_http_kit::{Arrivals, LONG, Server, inbox, request};
+use crate::transport_http_kit::{
+    HttpTestServer, IncomingReceiver, LONG, incoming_channel, request,
+};
 
 /// Gives `token-N`, where N counts the challenges it accepted.
 #[derive(Default)]
-struct Counting {
+struct CountingAuthorizer {
     accepts: u32,
     challenges: Mutex<Vec<(u16, Option<String>, u32)>>,
 }
 
-impl Authorizer for Counting {
+impl Authorizer for CountingAuthorizer {
     fn token(&self) -> BoxFuture<'_, Result<Option<SecretString>, TransportError>> {
         let count = self.challenges.lock().unwrap().len();
         Box::pin(async move { Ok(Some(SecretString::from(format!("token-{count}")))) })
     }
 
-    fn challenged<'a>(
+    fn handle_challenge<'a>(
         &'a self,
         status: u16,
         www_authenticate: Option<&'a str>,
@@ -42,17 +44,20 @@ impl Authorizer for Counting {
     }
 }
 
-async fn link(config: HttpConfig, auth: &Arc<Counting>) -> (Arc<dyn Link>, Arrivals) {
-    let auth: Arc<dyn Authorizer> = Arc::<Counting>::clone(auth);
+async fn open_transport(
+    config: HttpConfig,
+    auth: &Arc<CountingAuthorizer>,
+) -> (Arc<dyn McpTransport>, IncomingReceiver) {
+    let auth: Arc<dyn Authorizer> = Arc::<CountingAuthorizer>::clone(auth);
     let connector = HttpConnector::new(config, &ServerLimits::default(), Some(auth)).unwrap();
-    let (inbox, arrivals) = inbox();
+    let (inbox, arrivals) = incoming_channel();
     let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
     (link, arrivals)
 }
 
 /// A server that takes one token only.
-async fn guarded(token: &'static str) -> Server {
-    Server::start(move |seen, back| async move {
+async fn token_server(token: &'static str) -> HttpTestServer {
+    HttpTestServer::start(move |seen, back| async move {
         match seen.header("authorization") {
             Some(sent) if sent == token => back.json(&seen.result()).await,
             Some(_) | None => {
@@ -66,14 +71,14 @@ async fn guarded(token: &'static str) -> Server {
 
 #[tokio::test]
 async fn a_request_is_repeated_with_another_token() {
-    let server = guarded("Bearer token-2").await;
-    let auth = Arc::new(Counting {
+    let server = token_server("Bearer token-2").await;
+    let auth = Arc::new(CountingAuthorizer {
         accepts: 9,
-        ..Counting::default()
+        ..CountingAuthorizer::default()
     });
-    let (link, mut arrivals) = link(server.config(), &auth).await;
+    let (link, mut arrivals) = open_transport(server.config(), &auth).await;
     link.send(request(1, "initialize")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 1);
+    assert_eq!(arrivals.next_response().await.0, 1);
     let said = Some("Bearer scope=\"a\"".to_owned());
     assert_eq!(
         *auth.challenges.lock().unwrap(),
@@ -84,34 +89,34 @@ async fn a_request_is_repeated_with_another_token() {
 #[tokio::test]
 async fn it_is_repeated_three_times_at_most_and_only_if_that_helps() {
     for (accepts, requests) in [(9, 4), (1, 2), (0, 1)] {
-        let server = guarded("Bearer none of ours").await;
-        let auth = Arc::new(Counting {
+        let server = token_server("Bearer none of ours").await;
+        let auth = Arc::new(CountingAuthorizer {
             accepts,
-            ..Counting::default()
+            ..CountingAuthorizer::default()
         });
-        let (link, mut arrivals) = link(server.config(), &auth).await;
+        let (link, mut arrivals) = open_transport(server.config(), &auth).await;
         link.send(request(1, "initialize")).await.unwrap();
-        let (_, error) = arrivals.failure().await;
+        let (_, error) = arrivals.next_failure().await;
         assert!(
             matches!(error, TransportError::Unauthorized { .. }),
             "{error:?}"
         );
-        assert_eq!(server.seen().len(), requests);
+        assert_eq!(server.requests().len(), requests);
     }
 }
 
 #[tokio::test]
 async fn a_configured_header_is_stronger() {
-    let server = guarded("Bearer mine").await;
-    let auth = Arc::new(Counting::default());
+    let server = token_server("Bearer mine").await;
+    let auth = Arc::new(CountingAuthorizer::default());
     let mut config = server.config();
     let header = (
         "Authorization".to_owned(),
         SecretString::from("Bearer mine"),
     );
     config.headers.extend([header]);
-    let (link, mut arrivals) = link(config, &auth).await;
+    let (link, mut arrivals) = open_transport(config, &auth).await;
     link.send(request(1, "initialize")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 1);
+    assert_eq!(arrivals.next_response().await.0, 1);
     assert!(auth.challenges.lock().unwrap().is_empty());
 }

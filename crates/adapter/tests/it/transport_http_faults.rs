@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use deliberate_adapter::{
     config::ServerLimits,
     transport::{
-        Connector as _, Incoming, Sent, TransportError,
+        Connector as _, DeliveryStatus, IncomingEvent, TransportError,
         http::{HttpConnector, looks_like_sse_only},
     },
 };
@@ -14,16 +14,17 @@ use tokio::net::TcpSocket;
 use url::Url;
 
 use crate::transport_http_kit::{
-    Back, Seen, Server, config, handshake, notification, open, request, stateless,
+    HttpTestServer, RecordedRequest, ResponseWriter, config, handshake, notification, open,
+    request, stateless,
 };
 
 /// How a request fails at a server that does this.
 async fn failure<F, A>(act: F) -> TransportError
 where
-    F: Fn(Seen, Back) -> A + Send + Sync + 'static,
-    A: Future<Output = Option<Back>> + Send + 'static,
+    F: Fn(RecordedRequest, ResponseWriter) -> A + Send + Sync + 'static,
+    A: Future<Output = Option<ResponseWriter>> + Send + 'static,
 {
-    let server = Server::start(act).await;
+    let server = HttpTestServer::start(act).await;
     let limits = ServerLimits {
         message_bytes: 10_000,
         ..ServerLimits::default()
@@ -32,8 +33,8 @@ where
     link.send(request(1, "tools/call")).await.unwrap();
     loop {
         match arrivals.next().await {
-            Incoming::Failed { id: 1, error } => return error,
-            Incoming::Garbage(_) | Incoming::Message { .. } => {}
+            IncomingEvent::Failed { id: 1, error } => return error,
+            IncomingEvent::Garbage(_) | IncomingEvent::Message { .. } => {}
             other => panic!("unexpected: {other:?}"),
         }
     }
@@ -48,17 +49,17 @@ async fn a_refused_connection_was_never_used() {
     let config = config(Url::parse(&url).unwrap());
     let (link, mut arrivals) = open(config, &ServerLimits::default()).await;
     link.send(request(1, "initialize")).await.unwrap();
-    let (id, error) = arrivals.failure().await;
+    let (id, error) = arrivals.next_failure().await;
     assert_eq!(id, 1);
     assert!(
         matches!(error, TransportError::Unreachable { .. }),
         "{error:?}"
     );
-    assert_eq!(error.sent(), Sent::No);
+    assert_eq!(error.delivery_status(), DeliveryStatus::No);
     assert!(!format!("{error} {error:?}").contains("opensesame"));
 
     let told = link.send(notification("notifications/initialized")).await;
-    assert_eq!(told.unwrap_err().sent(), Sent::No);
+    assert_eq!(told.unwrap_err().delivery_status(), DeliveryStatus::No);
 }
 
 #[tokio::test]
@@ -82,7 +83,7 @@ async fn a_cut_connection_may_have_carried_the_request() {
     .await;
     for error in [no_status, half_a_body, half_a_stream, no_http] {
         assert!(matches!(error, TransportError::Closed { .. }), "{error:?}");
-        assert_eq!(error.sent(), Sent::Maybe);
+        assert_eq!(error.delivery_status(), DeliveryStatus::Maybe);
     }
 }
 
@@ -140,13 +141,13 @@ async fn what_is_no_answer_is_called_so() {
     })
     .await;
     assert!(page.to_string().contains("`url`"), "{page}");
-    let accepted = failure(|_, back| async { back.accepted().await }).await;
+    let accepted = failure(|_, back| async { back.accept().await }).await;
     assert!(matches!(accepted, TransportError::Garbage { .. }));
 }
 
 #[tokio::test]
 async fn a_session_that_cannot_be_sent_back_is_refused() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-session-id", "two words"),
@@ -154,13 +155,13 @@ async fn a_session_that_cannot_be_sent_back_is_refused() {
         back.answer(200, &headers, &seen.result()).await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.send(request(1, "initialize")).await.unwrap();
-    let (_, error) = arrivals.failure().await;
+    let (_, error) = arrivals.next_failure().await;
     assert!(matches!(error, TransportError::Garbage { .. }), "{error:?}");
     // Only the answer to `initialize` begins a session.
     link.send(request(2, "tools/call")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 2);
+    assert_eq!(arrivals.next_response().await.0, 2);
 }
 
 #[tokio::test]
@@ -184,7 +185,7 @@ async fn statuses_are_told_with_what_the_server_says_but_no_secret() {
     })
     .await;
     assert_eq!(broken.to_string(), "HTTP status 502");
-    assert_eq!(broken.sent(), Sent::Maybe);
+    assert_eq!(broken.delivery_status(), DeliveryStatus::Maybe);
     for status in [400, 404, 405] {
         let error = failure(move |_, back| async move { back.answer(status, &[], "").await }).await;
         assert!(looks_like_sse_only(&error), "{error:?}");
@@ -201,7 +202,7 @@ async fn statuses_are_told_with_what_the_server_says_but_no_secret() {
 
 #[tokio::test]
 async fn an_error_of_the_protocol_is_the_answer_whatever_the_status() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let headers = [("content-type", "application/json")];
         let id = seen.id();
         let (status, body) = match id.as_u64()? {
@@ -213,11 +214,11 @@ async fn an_error_of_the_protocol_is_the_answer_whatever_the_status() {
         back.answer(status, &headers, body).await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
-    link.agreed(&stateless());
+    let (link, mut arrivals) = server.open_transport().await;
+    link.set_protocol(&stateless());
     for (id, code) in [(1, -32022), (2, -32601), (3, -32603), (4, -32700)] {
         link.send(request(id, "x")).await.unwrap();
-        assert_eq!(arrivals.answer().await, (id, Err(code)));
+        assert_eq!(arrivals.next_response().await, (id, Err(code)));
     }
 }
 
@@ -235,7 +236,7 @@ async fn a_forgotten_session_is_told_once_and_the_request_did_nothing() {
         ),
     ];
     for (status, body) in forgotten {
-        let server = Server::start(move |seen, back| async move {
+        let server = HttpTestServer::start(move |seen, back| async move {
             let headers = [
                 ("content-type", "application/json"),
                 ("mcp-session-id", "s"),
@@ -246,26 +247,27 @@ async fn a_forgotten_session_is_told_once_and_the_request_did_nothing() {
             }
         })
         .await;
-        let (link, mut arrivals) = server.link().await;
+        let (link, mut arrivals) = server.open_transport().await;
         link.send(request(1, "initialize")).await.unwrap();
-        assert_eq!(arrivals.answer().await.0, 1);
-        link.agreed(&handshake());
+        assert_eq!(arrivals.next_response().await.0, 1);
+        link.set_protocol(&handshake());
         link.send(request(2, "tools/call")).await.unwrap();
-        assert!(matches!(arrivals.next().await, Incoming::SessionLost));
-        let (id, error) = arrivals.failure().await;
-        assert_eq!((id, error.sent()), (2, Sent::No));
+        assert!(matches!(arrivals.next().await, IncomingEvent::SessionLost));
+        let (id, error) = arrivals.next_failure().await;
+        assert_eq!((id, error.delivery_status()), (2, DeliveryStatus::No));
         link.send(request(3, "tools/call")).await.unwrap();
-        assert_eq!(arrivals.failure().await.0, 3);
+        assert_eq!(arrivals.next_failure().await.0, 3);
         let told = link.send(notification("notifications/cancelled")).await;
-        assert_eq!(told.unwrap_err().sent(), Sent::No);
+        assert_eq!(told.unwrap_err().delivery_status(), DeliveryStatus::No);
     }
 }
 
 #[tokio::test]
 async fn redirects_stay_at_home_and_lose_nothing() {
-    let other = Server::start(|seen, back| async move { back.json(&seen.result()).await }).await;
+    let other =
+        HttpTestServer::start(|seen, back| async move { back.json(&seen.result()).await }).await;
     let away: Arc<str> = other.url.as_str().into();
-    let server = Server::start(move |seen, back| {
+    let server = HttpTestServer::start(move |seen, back| {
         let away = Arc::clone(&away);
         async move {
             match (seen.path.as_str(), seen.id().as_u64()?) {
@@ -278,10 +280,10 @@ async fn redirects_stay_at_home_and_lose_nothing() {
         }
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.send(request(1, "x")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 1);
-    let seen = server.seen();
+    assert_eq!(arrivals.next_response().await.0, 1);
+    let seen = server.requests();
     assert_eq!(seen[1].path, "/mcp/");
     assert_eq!(
         (&seen[1].body, &seen[1].method),
@@ -289,7 +291,7 @@ async fn redirects_stay_at_home_and_lose_nothing() {
     );
     for id in 2..=4 {
         link.send(request(id, "x")).await.unwrap();
-        let (_, error) = arrivals.failure().await;
+        let (_, error) = arrivals.next_failure().await;
         assert!(
             matches!(
                 error,
@@ -300,9 +302,9 @@ async fn redirects_stay_at_home_and_lose_nothing() {
             ),
             "{error:?}"
         );
-        assert_eq!(error.sent(), Sent::No);
+        assert_eq!(error.delivery_status(), DeliveryStatus::No);
     }
-    assert!(other.seen().is_empty(), "the key went elsewhere");
+    assert!(other.requests().is_empty(), "the key went elsewhere");
 }
 
 #[tokio::test]
@@ -310,7 +312,7 @@ async fn nothing_shows_a_secret() {
     let url = "https://example.com/s/0123456789abcdef0123456789/mcp?token=opensesame";
     let config = config(Url::parse(url).unwrap());
     let connector = HttpConnector::new(config, &ServerLimits::default(), None).unwrap();
-    assert_eq!(connector.address(), "https://example.com/s/…/mcp");
+    assert_eq!(connector.display_address(), "https://example.com/s/…/mcp");
     assert_eq!(
         format!("{connector:?}"),
         "HttpConnector(https://example.com/s/…/mcp)"
@@ -319,18 +321,18 @@ async fn nothing_shows_a_secret() {
 
 #[tokio::test]
 async fn a_closed_link_sends_nothing() {
-    let server = Server::start(|_, back| async { back.accepted().await }).await;
-    let (link, _arrivals) = server.link().await;
+    let server = HttpTestServer::start(|_, back| async { back.accept().await }).await;
+    let (link, _arrivals) = server.open_transport().await;
     link.close().await;
     link.close().await;
     let outcome = link.send(request(1, "x")).await;
-    assert_eq!(outcome.unwrap_err().sent(), Sent::No);
-    assert!(server.seen().is_empty());
+    assert_eq!(outcome.unwrap_err().delivery_status(), DeliveryStatus::No);
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
 async fn an_unknown_method_is_no_lost_session() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-session-id", "s"),
@@ -342,9 +344,9 @@ async fn an_unknown_method_is_no_lost_session() {
         back.answer(404, &headers, body).await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.send(request(1, "initialize")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 1);
+    assert_eq!(arrivals.next_response().await.0, 1);
     link.send(request(2, "odd/method")).await.unwrap();
-    assert_eq!(arrivals.answer().await, (2, Err(-32601)));
+    assert_eq!(arrivals.next_response().await, (2, Err(-32601)));
 }

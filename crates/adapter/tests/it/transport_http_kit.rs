@@ -15,10 +15,10 @@ use bytes::Bytes;
 use deliberate_adapter::{
     config::{HttpConfig, ServerLimits},
     transport::{
-        Agreed, Connector, Era, Inbox, Incoming, Link, Outgoing, Sending, TransportError,
-        http::HttpConnector,
+        Connector, IncomingEvent, IncomingSink, McpEra, McpTransport, MessageKind,
+        NegotiatedProtocol, OutgoingMessage, TransportError, http::HttpConnector,
     },
-    wire::{self, Message},
+    wire::{self, RpcMessage},
 };
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -38,14 +38,14 @@ pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 /// One request as the server saw it.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct RecordedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: String,
 }
 
-impl Seen {
+impl RecordedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
@@ -65,9 +65,9 @@ impl Seen {
 }
 
 /// The way back. Who returns it keeps the connection; who drops it cuts it.
-pub(crate) struct Back(OwnedWriteHalf);
+pub(crate) struct ResponseWriter(OwnedWriteHalf);
 
-impl Back {
+impl ResponseWriter {
     pub(crate) async fn write(mut self, bytes: impl AsRef<[u8]>) -> Option<Self> {
         self.0.write_all(bytes.as_ref()).await.ok()?;
         Some(self)
@@ -91,7 +91,7 @@ impl Back {
         self.answer(200, &headers, body).await
     }
 
-    pub(crate) async fn accepted(self) -> Option<Self> {
+    pub(crate) async fn accept(self) -> Option<Self> {
         self.answer(202, &[], "").await
     }
 
@@ -125,37 +125,37 @@ impl Back {
 }
 
 #[derive(Default)]
-struct State {
-    seen: Mutex<Vec<Seen>>,
+struct HttpTestState {
+    requests: Mutex<Vec<RecordedRequest>>,
     open: AtomicUsize,
-    made: AtomicUsize,
+    connection_count: AtomicUsize,
 }
 
-pub(crate) struct Server {
+pub(crate) struct HttpTestServer {
     pub(crate) url: Url,
-    state: Arc<State>,
+    state: Arc<HttpTestState>,
 }
 
-impl Server {
+impl HttpTestServer {
     /// A server that does this with every request.
     pub(crate) async fn start<F, A>(act: F) -> Self
     where
-        F: Fn(Seen, Back) -> A + Send + Sync + 'static,
-        A: Future<Output = Option<Back>> + Send + 'static,
+        F: Fn(RecordedRequest, ResponseWriter) -> A + Send + Sync + 'static,
+        A: Future<Output = Option<ResponseWriter>> + Send + 'static,
     {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(State::default());
+        let state = Arc::new(HttpTestState::default());
         let (shared, act) = (Arc::clone(&state), Arc::new(act));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 stream.set_nodelay(true).unwrap();
                 let (shared, act) = (Arc::clone(&shared), Arc::clone(&act));
                 tokio::spawn(async move {
-                    shared.made.fetch_add(1, Ordering::SeqCst);
+                    shared.connection_count.fetch_add(1, Ordering::SeqCst);
                     shared.open.fetch_add(1, Ordering::SeqCst);
                     let (read, write) = stream.into_split();
-                    serve(&shared, read, Back(write), &*act).await;
+                    serve(&shared, read, ResponseWriter(write), &*act).await;
                     shared.open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -164,36 +164,36 @@ impl Server {
         Self { url, state }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.state.seen.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.state.requests.lock().unwrap().clone()
     }
 
     /// Waits until that many requests came.
-    pub(crate) async fn saw(&self, count: usize) -> Vec<Seen> {
-        until(|| self.seen().len() >= count).await;
-        self.seen()
+    pub(crate) async fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
+        wait_until(|| self.requests().len() >= count).await;
+        self.requests()
     }
 
     /// Waits until that many connections are open.
-    pub(crate) async fn has_open(&self, count: usize) {
-        until(|| self.state.open.load(Ordering::SeqCst) == count).await;
+    pub(crate) async fn wait_for_open(&self, count: usize) {
+        wait_until(|| self.state.open.load(Ordering::SeqCst) == count).await;
     }
 
     /// How many connections were ever made.
-    pub(crate) fn made(&self) -> usize {
-        self.state.made.load(Ordering::SeqCst)
+    pub(crate) fn connection_count(&self) -> usize {
+        self.state.connection_count.load(Ordering::SeqCst)
     }
 
     pub(crate) fn config(&self) -> HttpConfig {
         config(self.url.clone())
     }
 
-    pub(crate) async fn link(&self) -> (Arc<dyn Link>, Arrivals) {
+    pub(crate) async fn open_transport(&self) -> (Arc<dyn McpTransport>, IncomingReceiver) {
         open(self.config(), &ServerLimits::default()).await
     }
 }
 
-pub(crate) async fn until(mut happened: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(mut happened: impl FnMut() -> bool) {
     let wait = async {
         while !happened() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -202,14 +202,18 @@ pub(crate) async fn until(mut happened: impl FnMut() -> bool) {
     timeout(LONG, wait).await.expect("it never happened");
 }
 
-async fn serve<F, A>(state: &State, mut read: OwnedReadHalf, mut back: Back, act: &F)
-where
-    F: Fn(Seen, Back) -> A,
-    A: Future<Output = Option<Back>>,
+async fn serve<F, A>(
+    state: &HttpTestState,
+    mut read: OwnedReadHalf,
+    mut back: ResponseWriter,
+    act: &F,
+) where
+    F: Fn(RecordedRequest, ResponseWriter) -> A,
+    A: Future<Output = Option<ResponseWriter>>,
 {
     let mut buffer = Vec::new();
     while let Some(seen) = next_request(&mut read, &mut buffer).await {
-        state.seen.lock().unwrap().push(seen.clone());
+        state.requests.lock().unwrap().push(seen.clone());
         let mut byte = [0];
         let kept = tokio::select! {
             kept = act(seen, back) => kept,
@@ -223,9 +227,9 @@ where
     }
 }
 
-async fn next_request(read: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> Option<Seen> {
+async fn next_request(read: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> Option<RecordedRequest> {
     loop {
-        if let Some((seen, used)) = parsed(buffer) {
+        if let Some((seen, used)) = parse_request(buffer) {
             buffer.drain(..used);
             return Some(seen);
         }
@@ -235,7 +239,7 @@ async fn next_request(read: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> Option<
     }
 }
 
-fn parsed(buffer: &[u8]) -> Option<(Seen, usize)> {
+fn parse_request(buffer: &[u8]) -> Option<(RecordedRequest, usize)> {
     let end = buffer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8(buffer[..end].to_vec()).unwrap();
     let mut lines = head.lines();
@@ -248,7 +252,7 @@ fn parsed(buffer: &[u8]) -> Option<(Seen, usize)> {
         .get("content-length")
         .map_or(0, |length| length.parse().unwrap());
     let body = buffer.get(end + 4..end + 4 + length)?;
-    let seen = Seen {
+    let seen = RecordedRequest {
         method: first.next()?.to_owned(),
         path: first.next()?.to_owned(),
         headers,
@@ -258,19 +262,19 @@ fn parsed(buffer: &[u8]) -> Option<(Seen, usize)> {
 }
 
 /// What came into the inbox.
-pub(crate) struct Arrivals(mpsc::UnboundedReceiver<Incoming>);
+pub(crate) struct IncomingReceiver(mpsc::UnboundedReceiver<IncomingEvent>);
 
-impl Arrivals {
-    pub(crate) async fn next(&mut self) -> Incoming {
+impl IncomingReceiver {
+    pub(crate) async fn next(&mut self) -> IncomingEvent {
         let next = timeout(LONG, self.0.recv()).await;
         next.expect("nothing came").expect("the inbox is gone")
     }
 
     /// The next must be an answer: to which request, and whether it is a result.
-    pub(crate) async fn answer(&mut self) -> (u64, Result<Value, i64>) {
+    pub(crate) async fn next_response(&mut self) -> (u64, Result<Value, i64>) {
         match self.next().await {
-            Incoming::Message {
-                message: Message::Response { id, outcome },
+            IncomingEvent::Message {
+                message: RpcMessage::Response { id, outcome },
                 ..
             } => {
                 let value = outcome.map(|raw| serde_json::from_str(raw.get()).unwrap());
@@ -281,29 +285,29 @@ impl Arrivals {
     }
 
     /// The next must be that a request failed.
-    pub(crate) async fn failure(&mut self) -> (u64, TransportError) {
+    pub(crate) async fn next_failure(&mut self) -> (u64, TransportError) {
         match self.next().await {
-            Incoming::Failed { id, error } => (id, error),
+            IncomingEvent::Failed { id, error } => (id, error),
             other => panic!("no failure: {other:?}"),
         }
     }
 
     /// The next must be how a request ended.
     #[cfg(feature = "oauth")]
-    pub(crate) async fn outcome(&mut self) -> Result<(), TransportError> {
+    pub(crate) async fn next_outcome(&mut self) -> Result<(), TransportError> {
         match self.next().await {
-            Incoming::Message { .. } => Ok(()),
-            Incoming::Failed { error, .. } => Err(error),
+            IncomingEvent::Message { .. } => Ok(()),
+            IncomingEvent::Failed { error, .. } => Err(error),
             other => panic!("no end: {other:?}"),
         }
     }
 
     /// The next must be a notification, come during that request.
-    pub(crate) async fn news(&mut self) -> (String, Option<u64>) {
+    pub(crate) async fn next_notification(&mut self) -> (String, Option<u64>) {
         match self.next().await {
-            Incoming::Message {
-                message: Message::Notification { method, .. },
-                during,
+            IncomingEvent::Message {
+                message: RpcMessage::Notification { method, .. },
+                request_id: during,
             } => (method, during),
             other => panic!("no notification: {other:?}"),
         }
@@ -314,12 +318,12 @@ impl Arrivals {
     }
 }
 
-pub(crate) fn inbox() -> (Inbox, Arrivals) {
+pub(crate) fn incoming_channel() -> (IncomingSink, IncomingReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let inbox = Inbox::new(move |incoming| {
+    let inbox = IncomingSink::new(move |incoming| {
         let _ = sender.send(incoming);
     });
-    (inbox, Arrivals(receiver))
+    (inbox, IncomingReceiver(receiver))
 }
 
 pub(crate) fn config(url: Url) -> HttpConfig {
@@ -330,46 +334,49 @@ pub(crate) fn config(url: Url) -> HttpConfig {
     }
 }
 
-pub(crate) async fn open(config: HttpConfig, limits: &ServerLimits) -> (Arc<dyn Link>, Arrivals) {
+pub(crate) async fn open(
+    config: HttpConfig,
+    limits: &ServerLimits,
+) -> (Arc<dyn McpTransport>, IncomingReceiver) {
     let connector = HttpConnector::new(config, limits, None).unwrap();
-    let (inbox, arrivals) = inbox();
+    let (inbox, arrivals) = incoming_channel();
     let link = connector.open(inbox, Instant::now() + LONG).await.unwrap();
     (link, arrivals)
 }
 
-pub(crate) fn request(id: u64, method: &str) -> Outgoing {
+pub(crate) fn request(id: u64, method: &str) -> OutgoingMessage {
     outgoing(
-        Sending::Request(id),
+        MessageKind::Request(id),
         Some(method),
-        wire::request(id, method, &json!({})),
+        wire::encode_request(id, method, &json!({})),
     )
 }
 
-pub(crate) fn notification(method: &str) -> Outgoing {
-    let body = wire::notification(method, &Value::Null);
-    outgoing(Sending::Notification, Some(method), body)
+pub(crate) fn notification(method: &str) -> OutgoingMessage {
+    let body = wire::encode_notification(method, &Value::Null);
+    outgoing(MessageKind::Notification, Some(method), body)
 }
 
-pub(crate) fn outgoing(kind: Sending, method: Option<&str>, body: Vec<u8>) -> Outgoing {
-    Outgoing {
+pub(crate) fn outgoing(kind: MessageKind, method: Option<&str>, body: Vec<u8>) -> OutgoingMessage {
+    OutgoingMessage {
         body: Bytes::from(body),
         kind,
         method: method.map(str::to_owned),
         name: None,
-        params: Vec::new(),
+        param_headers: Vec::new(),
     }
 }
 
-pub(crate) fn handshake() -> Agreed {
-    Agreed {
+pub(crate) fn handshake() -> NegotiatedProtocol {
+    NegotiatedProtocol {
         version: "2025-11-25".to_owned(),
-        era: Era::Handshake,
+        era: McpEra::Handshake,
     }
 }
 
-pub(crate) fn stateless() -> Agreed {
-    Agreed {
+pub(crate) fn stateless() -> NegotiatedProtocol {
+    NegotiatedProtocol {
         version: "2026-07-28".to_owned(),
-        era: Era::Stateless,
+        era: McpEra::Stateless,
     }
 }

@@ -2,47 +2,61 @@
 
 use std::sync::Arc;
 
-use deliberate_adapter::transport::{Incoming, Sent, TransportError};
+use deliberate_adapter::transport::{DeliveryStatus, IncomingEvent, TransportError};
 use serde_json::json;
 
-use crate::transport_http_kit::{Server, handshake, notification, request, stateless, until};
+use crate::transport_http_kit::{
+    HttpTestServer, handshake, notification, request, stateless, wait_until,
+};
 
-fn result(id: u64) -> String {
+fn result_message(id: u64) -> String {
     json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string()
 }
 
-fn news(method: &str) -> String {
+fn notification_message(method: &str) -> String {
     json!({"jsonrpc": "2.0", "method": method}).to_string()
 }
 
 #[tokio::test]
 async fn a_broken_stream_is_gone_on_with_where_it_broke() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let back = back.begin_events().await?;
         match (seen.method.as_str(), seen.header("last-event-id")) {
             // In good order.
             ("POST", _) => {
-                let primer = format!("id: a\nretry: 60\ndata: \n\ndata: {}\n\n", news("one"));
+                let primer = format!(
+                    "id: a\nretry: 60\ndata: \n\ndata: {}\n\n",
+                    notification_message("one")
+                );
                 back.chunk(primer).await?.end().await
             }
             // With half an event that counts for nothing.
             ("GET", Some("a")) => {
-                let text = format!("id: b\ndata: {}\n\nid: c\ndata: {{", news("two"));
+                let text = format!(
+                    "id: b\ndata: {}\n\nid: c\ndata: {{",
+                    notification_message("two")
+                );
                 back.chunk(text).await?;
                 None
             }
-            ("GET", Some("b")) => back.event(&result(5)).await?.end().await,
+            ("GET", Some("b")) => back.event(&result_message(5)).await?.end().await,
             other => panic!("{other:?}"),
         }
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
-    link.agreed(&handshake());
+    let (link, mut arrivals) = server.open_transport().await;
+    link.set_protocol(&handshake());
     link.send(request(5, "tools/call")).await.unwrap();
-    assert_eq!(arrivals.news().await, ("one".to_owned(), Some(5)));
-    assert_eq!(arrivals.news().await, ("two".to_owned(), Some(5)));
-    assert_eq!(arrivals.answer().await.0, 5);
-    let seen = server.seen();
+    assert_eq!(
+        arrivals.next_notification().await,
+        ("one".to_owned(), Some(5))
+    );
+    assert_eq!(
+        arrivals.next_notification().await,
+        ("two".to_owned(), Some(5))
+    );
+    assert_eq!(arrivals.next_response().await.0, 5);
+    let seen = server.requests();
     assert_eq!(seen.len(), 3);
     for get in &seen[1..] {
         assert_eq!(get.header("accept"), Some("text/event-stream"));
@@ -59,26 +73,26 @@ async fn a_stream_without_a_place_to_go_on_from_is_lost() {
         (stateless(), "id: a\n"),
     ];
     for (agreed, id) in cases {
-        let server = Server::start(move |_, back| async move {
+        let server = HttpTestServer::start(move |_, back| async move {
             let back = back.begin_events().await?;
             back.chunk(format!("{id}retry: 1\ndata:\n\n")).await?;
             None
         })
         .await;
-        let (link, mut arrivals) = server.link().await;
-        link.agreed(&agreed);
+        let (link, mut arrivals) = server.open_transport().await;
+        link.set_protocol(&agreed);
         link.send(request(1, "tools/call")).await.unwrap();
-        let (_, error) = arrivals.failure().await;
+        let (_, error) = arrivals.next_failure().await;
         assert!(matches!(error, TransportError::Closed { .. }), "{error:?}");
-        assert_eq!(error.sent(), Sent::Maybe);
-        assert_eq!(server.seen().len(), 1);
+        assert_eq!(error.delivery_status(), DeliveryStatus::Maybe);
+        assert_eq!(server.requests().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn going_on_is_tried_so_often_and_not_where_there_is_none() {
     for (status, tries) in [(405, 1), (404, 1), (503, 5)] {
-        let server = Server::start(move |seen, back| async move {
+        let server = HttpTestServer::start(move |seen, back| async move {
             if seen.method == "GET" {
                 return back.answer(status, &[], "").await;
             }
@@ -86,37 +100,50 @@ async fn going_on_is_tried_so_often_and_not_where_there_is_none() {
             back.chunk("id: a\nretry: 1\ndata:\n\n").await?.end().await
         })
         .await;
-        let (link, mut arrivals) = server.link().await;
-        link.agreed(&handshake());
+        let (link, mut arrivals) = server.open_transport().await;
+        link.set_protocol(&handshake());
         link.send(request(1, "tools/call")).await.unwrap();
-        let (_, error) = arrivals.failure().await;
-        assert_eq!(error.sent(), Sent::Maybe, "{error:?}");
-        assert_eq!(server.seen().len(), 1 + tries, "{status}");
+        let (_, error) = arrivals.next_failure().await;
+        assert_eq!(error.delivery_status(), DeliveryStatus::Maybe, "{error:?}");
+        assert_eq!(server.requests().len(), 1 + tries, "{status}");
     }
 }
 
 #[tokio::test]
 async fn what_the_server_says_unasked_comes_and_goes_on_after_a_break() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         if seen.method == "POST" {
-            return back.accepted().await;
+            return back.accept().await;
         }
         let back = back.begin_events().await?;
         if seen.header("last-event-id") == Some("n1") {
-            return back.event(&news("second")).await?.hang().await;
+            return back
+                .event(&notification_message("second"))
+                .await?
+                .hang()
+                .await;
         }
-        let text = format!("id: n1\nretry: 1\ndata: {}\n\n", news("first"));
+        let text = format!(
+            "id: n1\nretry: 1\ndata: {}\n\n",
+            notification_message("first")
+        );
         back.chunk(text).await?;
         None
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
-    link.agreed(&handshake());
+    let (link, mut arrivals) = server.open_transport().await;
+    link.set_protocol(&handshake());
     link.send(notification("notifications/initialized"))
         .await
         .unwrap();
-    assert_eq!(arrivals.news().await, ("first".to_owned(), None));
-    assert_eq!(arrivals.news().await, ("second".to_owned(), None));
+    assert_eq!(
+        arrivals.next_notification().await,
+        ("first".to_owned(), None)
+    );
+    assert_eq!(
+        arrivals.next_notification().await,
+        ("second".to_owned(), None)
+    );
 }
 
 #[tokio::test]
@@ -124,47 +151,47 @@ async fn an_answer_on_the_servers_own_stream_ends_the_request() {
     // Whoever holds one is answering a request that waits on its own stream.
     let waiting = Arc::new(());
     let handed_out = Arc::clone(&waiting);
-    let server = Server::start(move |seen, back| {
+    let server = HttpTestServer::start(move |seen, back| {
         let waiting = Arc::clone(&handed_out);
         async move {
             if seen.method == "POST" && !seen.body.contains("\"id\"") {
                 drop(waiting);
-                return back.accepted().await;
+                return back.accept().await;
             }
             let back = back.begin_events().await?;
             if seen.method == "POST" {
                 return back.hang().await;
             }
             // Two are held outside.
-            until(|| Arc::strong_count(&waiting) > 3).await;
+            wait_until(|| Arc::strong_count(&waiting) > 3).await;
             drop(waiting);
-            back.event(&result(3)).await?.hang().await
+            back.event(&result_message(3)).await?.hang().await
         }
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
-    link.agreed(&handshake());
+    let (link, mut arrivals) = server.open_transport().await;
+    link.set_protocol(&handshake());
     link.send(notification("notifications/initialized"))
         .await
         .unwrap();
     link.send(request(3, "tools/call")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 3);
-    until(|| Arc::strong_count(&waiting) == 2).await;
+    assert_eq!(arrivals.next_response().await.0, 3);
+    wait_until(|| Arc::strong_count(&waiting) == 2).await;
     assert!(arrivals.is_empty());
 }
 
 #[tokio::test]
 async fn garbage_on_a_stream_does_not_end_it() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         let back = back.begin_events().await?;
         let back = back.event("not json").await?;
         let back = back.chunk("event: other\ndata: skipped\n\n").await?;
         back.event(&seen.result()).await?.end().await
     })
     .await;
-    let (link, mut arrivals) = server.link().await;
+    let (link, mut arrivals) = server.open_transport().await;
     link.send(request(1, "x")).await.unwrap();
     let first = arrivals.next().await;
-    assert!(matches!(first, Incoming::Garbage(_)), "{first:?}");
-    assert_eq!(arrivals.answer().await.0, 1);
+    assert!(matches!(first, IncomingEvent::Garbage(_)), "{first:?}");
+    assert_eq!(arrivals.next_response().await.0, 1);
 }

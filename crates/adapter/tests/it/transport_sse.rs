@@ -4,16 +4,23 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_adapter::{
     config::ServerLimits,
-    transport::{Connector as _, Inbox, Incoming, Link, Sent, TransportError, sse::SseConnector},
+    transport::{
+        Connector as _, DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, TransportError,
+        sse::SseConnector,
+    },
 };
 use serde_json::json;
 use tokio::{sync::broadcast, time::Instant};
 
 use crate::transport_http_kit::{
-    Back, LONG, Seen, Server, handshake, inbox, notification, request,
+    HttpTestServer, LONG, RecordedRequest, ResponseWriter, handshake, incoming_channel,
+    notification, request,
 };
 
-async fn connect(server: &Server, inbox: Inbox) -> Result<Arc<dyn Link>, TransportError> {
+async fn connect(
+    server: &HttpTestServer,
+    inbox: IncomingSink,
+) -> Result<Arc<dyn McpTransport>, TransportError> {
     let limits = ServerLimits {
         message_bytes: 10_000,
         ..ServerLimits::default()
@@ -23,9 +30,9 @@ async fn connect(server: &Server, inbox: Inbox) -> Result<Arc<dyn Link>, Transpo
 }
 
 /// A server whose stream repeats what is posted to `/post`, as answers.
-async fn echo() -> Server {
+async fn echo() -> HttpTestServer {
     let (said, _) = broadcast::channel::<String>(100);
-    Server::start(move |seen: Seen, back: Back| {
+    HttpTestServer::start(move |seen: RecordedRequest, back: ResponseWriter| {
         let said = said.clone();
         async move {
             if seen.method == "POST" {
@@ -57,34 +64,37 @@ async fn echo() -> Server {
 #[tokio::test]
 async fn messages_go_to_the_address_and_answers_come_on_the_stream() {
     let server = echo().await;
-    let (inbox, mut arrivals) = inbox();
+    let (inbox, mut arrivals) = incoming_channel();
     let link = connect(&server, inbox).await.unwrap();
     for id in 1..=10 {
         link.send(request(id, "ping")).await.unwrap();
     }
     let mut answered = Vec::new();
     for _ in 0..10 {
-        answered.push(arrivals.answer().await.0);
+        answered.push(arrivals.next_response().await.0);
     }
     answered.sort_unstable();
     assert_eq!(answered, (1..=10).collect::<Vec<_>>());
-    link.agreed(&handshake());
+    link.set_protocol(&handshake());
     link.send(notification("x")).await.unwrap();
-    let last = server.seen().pop().unwrap();
+    let last = server.requests().pop().unwrap();
     assert_eq!(last.header("mcp-protocol-version"), Some("2025-11-25"));
     assert_eq!(last.header("x-key"), Some("opensesame"));
     assert!(!link.abandon(1));
 
     // The stream ends with this one.
     link.send(request(13, "ping")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 13);
+    assert_eq!(arrivals.next_response().await.0, 13);
     let end = arrivals.next().await;
     assert!(
-        matches!(end, Incoming::Closed(Some(TransportError::Closed { .. }))),
+        matches!(
+            end,
+            IncomingEvent::Closed(Some(TransportError::Closed { .. }))
+        ),
         "{end:?}"
     );
     let refused = link.send(request(14, "ping")).await;
-    assert_eq!(refused.unwrap_err().sent(), Sent::No);
+    assert_eq!(refused.unwrap_err().delivery_status(), DeliveryStatus::No);
     link.close().await;
     drop(link);
     assert!(arrivals.is_empty());
@@ -101,7 +111,7 @@ async fn an_address_elsewhere_is_refused() {
         ("../post?x=1", true),
         ("", true),
     ] {
-        let server = Server::start(move |_, back| async move {
+        let server = HttpTestServer::start(move |_, back| async move {
             let back = back.begin_events().await?;
             back.chunk(format!("event: endpoint\ndata: {said}\n\n"))
                 .await?
@@ -109,7 +119,7 @@ async fn an_address_elsewhere_is_refused() {
                 .await
         })
         .await;
-        let (inbox, _arrivals) = inbox();
+        let (inbox, _arrivals) = incoming_channel();
         match connect(&server, inbox).await {
             Ok(_) => assert!(fine, "{said}"),
             Err(error) => {
@@ -117,7 +127,7 @@ async fn an_address_elsewhere_is_refused() {
                 assert!(matches!(error, TransportError::Garbage { .. }), "{error:?}");
             }
         }
-        server.has_open(0).await;
+        server.wait_for_open(0).await;
     }
 }
 
@@ -128,31 +138,32 @@ async fn a_stream_that_cannot_be_opened_says_why() {
         (401, "text/plain", "Unauthorized"),
         (200, "text/html", "Garbage"),
     ] {
-        let server = Server::start(move |_, back| async move {
+        let server = HttpTestServer::start(move |_, back| async move {
             back.answer(status, &[("content-type", kind)], "").await
         })
         .await;
-        let (inbox, _arrivals) = inbox();
+        let (inbox, _arrivals) = incoming_channel();
         let error = connect(&server, inbox).await.err().unwrap();
         assert!(format!("{error:?}").starts_with(expected), "{error:?}");
     }
-    let server = Server::start(|_, _| async { None }).await;
-    let (cut, _arrivals) = inbox();
+    let server = HttpTestServer::start(|_, _| async { None }).await;
+    let (cut, _arrivals) = incoming_channel();
     let error = connect(&server, cut).await.err().unwrap();
-    assert_eq!(error.sent(), Sent::No, "{error:?}");
+    assert_eq!(error.delivery_status(), DeliveryStatus::No, "{error:?}");
 
-    let silent = Server::start(|_, back| async { back.begin_events().await?.hang().await }).await;
+    let silent =
+        HttpTestServer::start(|_, back| async { back.begin_events().await?.hang().await }).await;
     let connector = SseConnector::new(silent.config(), &ServerLimits::default(), None).unwrap();
-    let (waits, _arrivals) = inbox();
+    let (waits, _arrivals) = incoming_channel();
     let soon = Instant::now() + Duration::from_millis(100);
     let error = connector.open(waits, soon).await.err().unwrap();
     assert!(matches!(error, TransportError::ConnectTimeout { .. }));
-    silent.has_open(0).await;
+    silent.wait_for_open(0).await;
 }
 
 #[tokio::test]
 async fn an_answer_in_the_post_counts_and_a_refusal_fails_the_request() {
-    let server = Server::start(|seen, back| async move {
+    let server = HttpTestServer::start(|seen, back| async move {
         if seen.method == "GET" {
             let back = back.begin_events().await?;
             let back = back.chunk("event: endpoint\ndata: /post\n\n").await?;
@@ -170,24 +181,27 @@ async fn an_answer_in_the_post_counts_and_a_refusal_fails_the_request() {
         }
     })
     .await;
-    let (inbox, mut arrivals) = inbox();
+    let (inbox, mut arrivals) = incoming_channel();
     let link = connect(&server, inbox).await.unwrap();
     link.send(request(1, "x")).await.unwrap();
-    assert_eq!(arrivals.answer().await.0, 1);
+    assert_eq!(arrivals.next_response().await.0, 1);
     link.send(request(2, "x")).await.unwrap();
-    assert_eq!(arrivals.failure().await.0, 2);
+    assert_eq!(arrivals.next_failure().await.0, 2);
     link.send(request(3, "x")).await.unwrap();
-    assert_eq!(arrivals.answer().await, (3, Err(-32602)));
+    assert_eq!(arrivals.next_response().await, (3, Err(-32602)));
     link.send(request(4, "x")).await.unwrap();
-    assert!(matches!(arrivals.next().await, Incoming::SessionLost));
-    assert_eq!(arrivals.failure().await.1.sent(), Sent::No);
+    assert!(matches!(arrivals.next().await, IncomingEvent::SessionLost));
+    assert_eq!(
+        arrivals.next_failure().await.1.delivery_status(),
+        DeliveryStatus::No
+    );
     drop(link);
-    server.has_open(0).await;
+    server.wait_for_open(0).await;
 }
 
 #[tokio::test]
 async fn too_large_an_event_ends_the_connection() {
-    let server = Server::start(|_, back| async move {
+    let server = HttpTestServer::start(|_, back| async move {
         let back = back.begin_events().await?;
         let mut back = back.chunk("event: endpoint\ndata: /post\n\ndata: ").await?;
         loop {
@@ -195,13 +209,13 @@ async fn too_large_an_event_ends_the_connection() {
         }
     })
     .await;
-    let (inbox, mut arrivals) = inbox();
+    let (inbox, mut arrivals) = incoming_channel();
     let _link = connect(&server, inbox).await.unwrap();
     let end = arrivals.next().await;
     let limit = 10_000;
     assert!(
-        matches!(&end, Incoming::Closed(Some(error)) if *error == TransportError::TooLarge { limit }),
+        matches!(&end, IncomingEvent::Closed(Some(error)) if *error == TransportError::TooLarge { limit }),
         "{end:?}"
     );
-    server.has_open(0).await;
+    server.wait_for_open(0).await;
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use deliberate_adapter::transport::{Incoming, TransportError};
+use deliberate_adapter::transport::{IncomingEvent, TransportError};
 use serde_json::json;
 
-use crate::transport_support::{Line, call, limits, program, request, upstream};
+use crate::transport_support::{TestConnection, call, limits, mock_server, program, request};
 
 #[tokio::test]
 async fn a_program_answers() {
-    let mut line = Line::start(upstream(&[]), &limits()).await;
+    let mut line = TestConnection::start(mock_server(&[]), &limits()).await;
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {} });
-    line.link
+    line.transport
         .send(request(1, "initialize", &params))
         .await
         .unwrap();
@@ -25,9 +25,9 @@ async fn a_program_answers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_at_once_are_all_answered() {
-    let mut line = Line::start(upstream(&[]), &limits()).await;
+    let mut line = TestConnection::start(mock_server(&[]), &limits()).await;
     for id in 0..500 {
-        let link = Arc::clone(&line.link);
+        let link = Arc::clone(&line.transport);
         tokio::spawn(async move {
             // Some are larger than a pipe holds.
             let length = if id % 100 == 0 { 200_000 } else { 10 };
@@ -50,10 +50,10 @@ async fn many_at_once_are_all_answered() {
 async fn a_program_knows_nothing_of_us_that_it_was_not_told() {
     // Whoever runs the tests sets these.
     assert!(std::env::vars_os().any(|(name, _)| name == "CARGO_PKG_NAME"));
-    let mut config = upstream(&[]);
+    let mut config = mock_server(&[]);
     config.pass_env = vec!["CARGO_MANIFEST_DIR".to_owned()];
     config.env.insert("GIVEN".to_owned(), "yes".into());
-    let mut line = Line::start(config, &limits()).await;
+    let mut line = TestConnection::start(config, &limits()).await;
     let names = line.text(1, "env", &json!({})).await;
     let names: Vec<&str> = names.lines().collect();
     assert!(names.contains(&"PATH"));
@@ -83,16 +83,16 @@ async fn a_program_runs_where_it_was_told_to() {
     let folder = folder.path().canonicalize().unwrap();
     let mut config = program("sh", ["-c", "pwd >&2; exec sleep 600"]);
     config.cwd = Some(folder.clone());
-    let line = Line::start(config, &limits()).await;
-    let said = said(&line).await;
+    let line = TestConnection::start(config, &limits()).await;
+    let said = wait_for_stderr(&line).await;
     assert_eq!(said, folder.to_string_lossy());
-    line.link.close().await;
+    line.transport.close().await;
 }
 
 /// What the program wrote beside the protocol, once it wrote something.
-async fn said(line: &Line) -> String {
+async fn wait_for_stderr(line: &TestConnection) -> String {
     loop {
-        if let Some(said) = line.link.diagnosis() {
+        if let Some(said) = line.transport.diagnosis() {
             return said;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -101,14 +101,14 @@ async fn said(line: &Line) -> String {
 
 #[tokio::test]
 async fn banners_and_broken_lines_do_no_harm() {
-    let mut line = Line::start(upstream(&["garbage"]), &limits()).await;
+    let mut line = TestConnection::start(mock_server(&["garbage"]), &limits()).await;
     for id in 1..=3 {
-        line.link
+        line.transport
             .send(call(id, "echo", &json!({ "text": "x" })))
             .await
             .unwrap();
         for _ in 0..2 {
-            assert!(matches!(line.next().await, Incoming::Garbage(_)));
+            assert!(matches!(line.next().await, IncomingEvent::Garbage(_)));
         }
         assert_eq!(line.answer().await.0, id);
     }
@@ -120,11 +120,11 @@ async fn odd_lines_are_read_and_bad_ones_named() {
         r#"printf '\357\273\277{"id":1,"result":{}}\r\n\n  \n'; "#,
         r#"printf '{"id":2,"result":"\377"}\nStarting [31m\n{"id":3,"result":{}}'"#,
     );
-    let mut line = Line::start(program("sh", ["-c", script]), &limits()).await;
+    let mut line = TestConnection::start(program("sh", ["-c", script]), &limits()).await;
     assert_eq!(line.answer().await.0, 1);
     for wanted in ["UTF-8", "Starting"] {
         match line.next().await {
-            Incoming::Garbage(text) => assert!(text.contains(wanted), "{text}"),
+            IncomingEvent::Garbage(text) => assert!(text.contains(wanted), "{text}"),
             other => panic!("{other:?}"),
         }
     }
@@ -136,11 +136,11 @@ async fn odd_lines_are_read_and_bad_ones_named() {
 async fn an_answer_that_is_too_large_fails_alone() {
     let mut limits = limits();
     limits.message_bytes = 100_000;
-    let mut line = Line::start(upstream(&[]), &limits).await;
+    let mut line = TestConnection::start(mock_server(&[]), &limits).await;
     let big = json!({ "bytes": 5_000_000 });
-    line.link.send(call(7, "big", &big)).await.unwrap();
+    line.transport.send(call(7, "big", &big)).await.unwrap();
     match line.next().await {
-        Incoming::Failed { id, error } => {
+        IncomingEvent::Failed { id, error } => {
             assert_eq!(id, 7);
             assert_eq!(error, TransportError::TooLarge { limit: 100_000 });
         }
@@ -152,21 +152,21 @@ async fn an_answer_that_is_too_large_fails_alone() {
 
 #[tokio::test]
 async fn who_only_talks_rubbish_is_not_listened_to() {
-    let mut line = Line::start(program("yes", ["hello"]), &limits()).await;
+    let mut line = TestConnection::start(program("yes", ["hello"]), &limits()).await;
     match line.end().await {
         Some(TransportError::Garbage { reason }) => assert!(reason.contains("hello"), "{reason}"),
         other => panic!("{other:?}"),
     }
-    line.link.close().await;
+    line.transport.close().await;
 }
 
 #[tokio::test]
 async fn a_message_of_two_lines_is_not_sent() {
-    let line = Line::start(upstream(&[]), &limits()).await;
+    let line = TestConnection::start(mock_server(&[]), &limits()).await;
     let mut outgoing = call(1, "echo", &json!({}));
     outgoing.body = "{\n}".into();
     assert!(matches!(
-        line.link.send(outgoing).await,
+        line.transport.send(outgoing).await,
         Err(TransportError::Unsendable { .. })
     ));
 }

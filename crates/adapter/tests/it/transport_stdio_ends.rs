@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use deliberate_adapter::transport::{Sent, TransportError, stdio::StdioConnector};
+use deliberate_adapter::transport::{DeliveryStatus, TransportError, stdio::StdioConnector};
 use serde_json::json;
 
-use crate::transport_support::{Line, call, limits, program, upstream};
+use crate::transport_support::{TestConnection, call, limits, mock_server, program};
 #[cfg(unix)]
-use crate::transport_support::{gone, is_alive};
+use crate::transport_support::{is_alive, wait_until_gone};
 
-fn closed(error: Option<TransportError>) -> (String, Sent) {
+fn close_reason(error: Option<TransportError>) -> (String, DeliveryStatus) {
     match error {
         Some(TransportError::Closed { reason, sent }) => (reason, sent),
         other => panic!("{other:?}"),
@@ -20,68 +20,69 @@ fn closed(error: Option<TransportError>) -> (String, Sent) {
 async fn what_can_t_be_started_says_why() {
     let mut config = program("no-such-program-anywhere", ["x"]);
     let connector = StdioConnector::new(config.clone(), &limits());
-    let error = Line::open(&connector).await.err().unwrap();
+    let error = TestConnection::open(&connector).await.err().unwrap();
     assert!(error.to_string().contains("no such program"), "{error}");
-    assert_eq!(error.sent(), Sent::No);
+    assert_eq!(error.delivery_status(), DeliveryStatus::No);
     config.command = "true".to_owned();
     config.cwd = Some("/no/such/folder".into());
     let connector = StdioConnector::new(config, &limits());
-    let error = Line::open(&connector).await.err().unwrap();
+    let error = TestConnection::open(&connector).await.err().unwrap();
     assert!(error.to_string().contains("/no/such/folder"), "{error}");
 }
 
 #[tokio::test]
 async fn a_program_that_ends_says_how() {
-    let mut line = Line::start(upstream(&["die-on:add"]), &limits()).await;
+    let mut line = TestConnection::start(mock_server(&["die-on:add"]), &limits()).await;
     let sum = json!({ "a": 1, "b": 2 });
-    line.link.send(call(1, "add", &sum)).await.unwrap();
-    let (reason, sent) = closed(line.end().await);
+    line.transport.send(call(1, "add", &sum)).await.unwrap();
+    let (reason, sent) = close_reason(line.end().await);
     assert!(reason.contains("exit status: 3"), "{reason}");
-    assert_eq!(sent, Sent::Maybe);
-    let (reason, sent) = closed(line.link.send(call(2, "add", &sum)).await.err());
+    assert_eq!(sent, DeliveryStatus::Maybe);
+    let (reason, sent) = close_reason(line.transport.send(call(2, "add", &sum)).await.err());
     assert!(reason.contains("exit status: 3"), "{reason}");
-    assert_eq!(sent, Sent::No);
-    line.link.close().await;
+    assert_eq!(sent, DeliveryStatus::No);
+    line.transport.close().await;
 }
 
 #[tokio::test]
 async fn what_a_program_said_last_is_heard() {
     let script = r#"echo '{"id":1,"result":{}}'; echo "it's broken" >&2; kill -9 $$"#;
-    let mut line = Line::start(program("sh", ["-c", script]), &limits()).await;
+    let mut line = TestConnection::start(program("sh", ["-c", script]), &limits()).await;
     assert_eq!(line.answer().await.0, 1);
-    let (reason, _) = closed(line.end().await);
+    let (reason, _) = close_reason(line.end().await);
     assert!(reason.contains("signal: 9"), "{reason}");
-    line.link.close().await;
-    assert_eq!(line.link.diagnosis().unwrap(), "it's broken");
+    line.transport.close().await;
+    assert_eq!(line.transport.diagnosis().unwrap(), "it's broken");
 }
 
 #[tokio::test]
 async fn a_program_that_does_not_read_holds_nobody_for_ever() {
     let mut limits = limits();
-    limits.answer = Duration::from_millis(300);
-    let line = Line::start(upstream(&["deaf"]), &limits).await;
+    limits.response_timeout = Duration::from_millis(300);
+    let line = TestConnection::start(mock_server(&["deaf"]), &limits).await;
     let large = json!({ "text": "x".repeat(1_000_000) });
     let (first, second) = tokio::join!(
-        line.link.send(call(1, "echo", &large)),
-        line.link.send(call(2, "echo", &json!({ "text": "x" }))),
+        line.transport.send(call(1, "echo", &large)),
+        line.transport
+            .send(call(2, "echo", &json!({ "text": "x" }))),
     );
-    assert_eq!(closed(first.err()).1, Sent::Maybe);
-    assert_eq!(closed(second.err()).1, Sent::No);
-    line.link.close().await;
+    assert_eq!(close_reason(first.err()).1, DeliveryStatus::Maybe);
+    assert_eq!(close_reason(second.err()).1, DeliveryStatus::No);
+    line.transport.close().await;
 }
 
 #[tokio::test]
 async fn a_program_that_is_closed_is_gone() {
-    let mut line = Line::start(upstream(&[]), &limits()).await;
+    let mut line = TestConnection::start(mock_server(&[]), &limits()).await;
     let id = line.text(1, "pid", &json!({})).await;
-    tokio::join!(line.link.close(), line.link.close());
+    tokio::join!(line.transport.close(), line.transport.close());
     assert_eq!(line.end().await, None);
     assert!(line.is_over().await);
     #[cfg(unix)]
     assert!(!is_alive(&id), "{id}");
-    let (_, sent) = closed(line.link.send(call(2, "pid", &json!({}))).await.err());
-    assert_eq!(sent, Sent::No);
-    line.link.close().await;
+    let (_, sent) = close_reason(line.transport.send(call(2, "pid", &json!({}))).await.err());
+    assert_eq!(sent, DeliveryStatus::No);
+    line.transport.close().await;
     drop(id);
 }
 
@@ -89,42 +90,42 @@ async fn a_program_that_is_closed_is_gone() {
 #[tokio::test]
 async fn who_does_not_want_to_go_is_made_to_and_so_are_its_children() {
     let script = "trap '' TERM; sleep 600 & echo $$ $! >&2; while :; do sleep 1; done";
-    let mut line = Line::start(program("sh", ["-c", script]), &limits()).await;
-    let ids = said(&line).await;
+    let mut line = TestConnection::start(program("sh", ["-c", script]), &limits()).await;
+    let ids = wait_for_stderr(&line).await;
     let (parent, child) = ids.split_once(' ').unwrap();
     assert!(is_alive(parent) && is_alive(child));
-    line.link.close().await;
+    line.transport.close().await;
     assert_eq!(line.end().await, None);
-    gone(parent).await;
-    gone(child).await;
+    wait_until_gone(parent).await;
+    wait_until_gone(child).await;
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn children_of_a_program_that_ended_are_ended() {
     let script = "sleep 600 & echo $! >&2; read line";
-    let mut line = Line::start(program("sh", ["-c", script]), &limits()).await;
-    let child = said(&line).await;
+    let mut line = TestConnection::start(program("sh", ["-c", script]), &limits()).await;
+    let child = wait_for_stderr(&line).await;
     assert!(is_alive(&child));
-    line.link.send(call(1, "x", &json!({}))).await.unwrap();
+    line.transport.send(call(1, "x", &json!({}))).await.unwrap();
     assert!(line.end().await.is_some());
-    gone(&child).await;
+    wait_until_gone(&child).await;
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_program_nobody_holds_any_more_is_ended() {
-    let mut line = Line::start(upstream(&[]), &limits()).await;
+    let mut line = TestConnection::start(mock_server(&[]), &limits()).await;
     let id = line.text(1, "pid", &json!({})).await;
     drop(line);
-    gone(&id).await;
+    wait_until_gone(&id).await;
 }
 
 /// What the program wrote beside the protocol, once it wrote a line.
 #[cfg(unix)]
-async fn said(line: &Line) -> String {
+async fn wait_for_stderr(line: &TestConnection) -> String {
     loop {
-        if let Some(said) = line.link.diagnosis() {
+        if let Some(said) = line.transport.diagnosis() {
             return said;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -137,10 +138,10 @@ async fn said(line: &Line) -> String {
 #[ignore = "is a part of the next test"]
 async fn a_holder_that_will_be_killed() {
     // They notice neither the end of their input nor that they should end.
-    let stubborn = Line::start(upstream(&["stubborn"]), &limits()).await;
+    let stubborn = TestConnection::start(mock_server(&["stubborn"]), &limits()).await;
     let script = "echo $$ >&2; trap '' TERM HUP INT PIPE; while :; do sleep 1; done";
-    let shell = Line::start(program("sh", ["-c", script]), &limits()).await;
-    println!("holding {}", said(&shell).await);
+    let shell = TestConnection::start(program("sh", ["-c", script]), &limits()).await;
+    println!("holding {}", wait_for_stderr(&shell).await);
     std::future::pending::<()>().await;
     drop((stubborn, shell));
 }
@@ -173,6 +174,6 @@ async fn programs_die_with_us_even_if_we_are_killed() {
     assert_eq!(children.split_whitespace().count(), 2, "{children}");
     us.kill().await.unwrap();
     for child in children.split_whitespace() {
-        gone(child).await;
+        wait_until_gone(child).await;
     }
 }

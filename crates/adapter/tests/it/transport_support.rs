@@ -3,13 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_adapter::{
-    config::{Reach, ServerConfig, ServerLimits, StdioConfig},
+    config::{ServerConfig, ServerLimits, StdioConfig, TransportConfig},
     transport::{
-        Connector, Inbox, Incoming, Link, Outgoing, Sending, TransportError, stdio::StdioConnector,
+        Connector, IncomingEvent, IncomingSink, McpTransport, MessageKind, OutgoingMessage,
+        TransportError, stdio::StdioConnector,
     },
-    wire::{self, Message},
+    wire::{self, RpcMessage},
 };
-use deliberate_testkit::upstream_program;
+use deliberate_testkit::mock_mcp_server_program;
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc,
@@ -17,60 +18,63 @@ use tokio::{
 };
 
 /// Longer than anything takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) struct Line {
-    pub(crate) link: Arc<dyn Link>,
-    came: mpsc::UnboundedReceiver<Incoming>,
+pub(crate) struct TestConnection {
+    pub(crate) transport: Arc<dyn McpTransport>,
+    incoming: mpsc::UnboundedReceiver<IncomingEvent>,
 }
 
 pub(crate) fn program<S: Into<String>>(
     command: &str,
     arguments: impl IntoIterator<Item = S>,
 ) -> StdioConfig {
-    match ServerConfig::stdio("test", command, arguments).reach {
-        Reach::Stdio(config) => config,
+    match ServerConfig::stdio("test", command, arguments).transport {
+        TransportConfig::Stdio(config) => config,
         other => panic!("{other:?}"),
     }
 }
 
 /// The stand-in with these faults.
-pub(crate) fn upstream(faults: &[&str]) -> StdioConfig {
+pub(crate) fn mock_server(faults: &[&str]) -> StdioConfig {
     let faults = faults.iter().flat_map(|fault| ["--fault", fault]);
-    program(&upstream_program().to_string_lossy(), faults)
+    program(&mock_mcp_server_program().to_string_lossy(), faults)
 }
 
 pub(crate) fn limits() -> ServerLimits {
     ServerLimits {
-        connect: PATIENCE,
-        answer: PATIENCE,
+        connect_timeout: TEST_TIMEOUT,
+        response_timeout: TEST_TIMEOUT,
         ..ServerLimits::default()
     }
 }
 
-pub(crate) fn request(id: u64, method: &str, params: &Value) -> Outgoing {
-    Outgoing {
-        body: wire::request(id, method, params).into(),
-        kind: Sending::Request(id),
+pub(crate) fn request(id: u64, method: &str, params: &Value) -> OutgoingMessage {
+    OutgoingMessage {
+        body: wire::encode_request(id, method, params).into(),
+        kind: MessageKind::Request(id),
         method: Some(method.to_owned()),
         name: None,
-        params: Vec::new(),
+        param_headers: Vec::new(),
     }
 }
 
-pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> Outgoing {
+pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> OutgoingMessage {
     let params = json!({ "name": tool, "arguments": arguments });
     request(id, "tools/call", &params)
 }
 
-impl Line {
+impl TestConnection {
     pub(crate) async fn open(connector: &dyn Connector) -> Result<Self, TransportError> {
         let (put, came) = mpsc::unbounded_channel();
-        let inbox = Inbox::new(move |incoming| {
+        let inbox = IncomingSink::new(move |incoming| {
             let _ = put.send(incoming);
         });
-        let link = connector.open(inbox, Instant::now() + PATIENCE).await?;
-        Ok(Self { link, came })
+        let link = connector.open(inbox, Instant::now() + TEST_TIMEOUT).await?;
+        Ok(Self {
+            transport: link,
+            incoming: came,
+        })
     }
 
     pub(crate) async fn start(config: StdioConfig, limits: &ServerLimits) -> Self {
@@ -78,27 +82,30 @@ impl Line {
         Self::open(&connector).await.unwrap()
     }
 
-    pub(crate) async fn next(&mut self) -> Incoming {
-        let came = timeout(PATIENCE, self.came.recv()).await;
+    pub(crate) async fn next(&mut self) -> IncomingEvent {
+        let came = timeout(TEST_TIMEOUT, self.incoming.recv()).await;
         came.expect("nothing came").expect("the end came before")
     }
 
     /// Whether nothing can come any more.
     pub(crate) async fn is_over(&mut self) -> bool {
-        timeout(PATIENCE, self.came.recv()).await.unwrap().is_none()
+        timeout(TEST_TIMEOUT, self.incoming.recv())
+            .await
+            .unwrap()
+            .is_none()
     }
 
     pub(crate) async fn answer(&mut self) -> (u64, Value) {
         loop {
             match self.next().await {
-                Incoming::Message {
-                    message: Message::Response { id, outcome },
+                IncomingEvent::Message {
+                    message: RpcMessage::Response { id, outcome },
                     ..
                 } => {
                     let result = outcome.unwrap();
                     return (id, serde_json::from_str(result.get()).unwrap());
                 }
-                Incoming::Closed(error) => panic!("closed: {error:?}"),
+                IncomingEvent::Closed(error) => panic!("closed: {error:?}"),
                 _ => {}
             }
         }
@@ -106,7 +113,10 @@ impl Line {
 
     /// The text that a tool answers with.
     pub(crate) async fn text(&mut self, id: u64, tool: &str, arguments: &Value) -> String {
-        self.link.send(call(id, tool, arguments)).await.unwrap();
+        self.transport
+            .send(call(id, tool, arguments))
+            .await
+            .unwrap();
         let (answered, result) = self.answer().await;
         assert_eq!(answered, id);
         result["content"][0]["text"].as_str().unwrap().to_owned()
@@ -115,7 +125,7 @@ impl Line {
     /// How it ended; what comes before is left out.
     pub(crate) async fn end(&mut self) -> Option<TransportError> {
         loop {
-            if let Incoming::Closed(error) = self.next().await {
+            if let IncomingEvent::Closed(error) = self.next().await {
                 return error;
             }
         }
@@ -135,11 +145,11 @@ pub(crate) fn is_alive(id: &str) -> bool {
 
 /// Waits until a process is gone.
 #[cfg(unix)]
-pub(crate) async fn gone(id: &str) {
+pub(crate) async fn wait_until_gone(id: &str) {
     let gone = async {
         while is_alive(id) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, gone).await.expect("it lives on");
+    timeout(TEST_TIMEOUT, gone).await.expect("it lives on");
 }

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, process::Stdio};
 
 use deliberate_adapter::{
     config::{HttpConfig, ServerLimits},
-    transport::{Sent, TransportError, websocket::WebSocketConnector},
+    transport::{DeliveryStatus, TransportError, websocket::WebSocketConnector},
 };
-use deliberate_testkit::{bare_command, upstream_program};
+use deliberate_testkit::{bare_command, mock_mcp_server_program};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
@@ -14,15 +14,15 @@ use tokio::{
     process::Child,
 };
 
-use crate::transport_support::{Line, call, limits};
+use crate::transport_support::{TestConnection, call, limits};
 
-struct Server {
+struct WebSocketTestServer {
     child: Child,
-    address: String,
+    url: String,
 }
 
-async fn server(faults: &[&str]) -> Server {
-    let mut child = bare_command(upstream_program())
+async fn server(faults: &[&str]) -> WebSocketTestServer {
+    let mut child = bare_command(mock_mcp_server_program())
         .args(["--ws", "127.0.0.1:0"])
         .args(faults.iter().flat_map(|fault| ["--fault", fault]))
         .stderr(Stdio::piped())
@@ -32,7 +32,10 @@ async fn server(faults: &[&str]) -> Server {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = lines.next_line().await.unwrap().unwrap();
     let address = line.strip_prefix("listening on ").unwrap().to_owned();
-    Server { child, address }
+    WebSocketTestServer {
+        child,
+        url: address,
+    }
 }
 
 fn connector(address: &str, limits: &ServerLimits) -> WebSocketConnector {
@@ -44,8 +47,8 @@ fn connector(address: &str, limits: &ServerLimits) -> WebSocketConnector {
     WebSocketConnector::new(config, limits)
 }
 
-async fn line(server: &Server, limits: &ServerLimits) -> Line {
-    Line::open(&connector(&server.address, limits))
+async fn open_connection(server: &WebSocketTestServer, limits: &ServerLimits) -> TestConnection {
+    TestConnection::open(&connector(&server.url, limits))
         .await
         .unwrap()
 }
@@ -53,32 +56,37 @@ async fn line(server: &Server, limits: &ServerLimits) -> Line {
 #[tokio::test]
 async fn a_server_answers() {
     let server = server(&[]).await;
-    let mut line = line(&server, &limits()).await;
+    let mut line = open_connection(&server, &limits()).await;
     for id in 0..20 {
         let text = format!("{id}:{}", "ü".repeat(50_000));
         assert_eq!(line.text(id, "echo", &json!({ "text": text })).await, text);
     }
-    line.link.close().await;
-    line.link.close().await;
+    line.transport.close().await;
+    line.transport.close().await;
     assert_eq!(line.end().await, None);
     let error = line
-        .link
+        .transport
         .send(call(1, "echo", &json!({})))
         .await
         .unwrap_err();
-    assert_eq!(error.sent(), Sent::No);
+    assert_eq!(error.delivery_status(), DeliveryStatus::No);
 }
 
 #[tokio::test]
 async fn a_server_that_dies_is_noticed() {
     let mut server = server(&[]).await;
-    let mut line = line(&server, &limits()).await;
+    let mut line = open_connection(&server, &limits()).await;
     assert_eq!(line.text(1, "echo", &json!({ "text": "x" })).await, "x");
     server.child.kill().await.unwrap();
     let error = line.end().await.unwrap();
     assert!(matches!(error, TransportError::Closed { .. }), "{error:?}");
-    assert!(line.link.send(call(2, "echo", &json!({}))).await.is_err());
-    line.link.close().await;
+    assert!(
+        line.transport
+            .send(call(2, "echo", &json!({})))
+            .await
+            .is_err()
+    );
+    line.transport.close().await;
 }
 
 #[tokio::test]
@@ -86,9 +94,9 @@ async fn a_frame_that_is_too_large_is_not_read() {
     let server = server(&[]).await;
     let mut limits = limits();
     limits.message_bytes = 10_000;
-    let mut line = line(&server, &limits).await;
+    let mut line = open_connection(&server, &limits).await;
     let big = json!({ "bytes": 20_000 });
-    line.link.send(call(1, "big", &big)).await.unwrap();
+    line.transport.send(call(1, "big", &big)).await.unwrap();
     let error = line.end().await.unwrap();
     assert_eq!(error, TransportError::TooLarge { limit: 10_000 });
 }
@@ -100,7 +108,7 @@ async fn nobody_there_is_no_connection() {
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = held.local_addr().unwrap().to_string();
     let connector = connector(&address, &limits());
-    let error = Line::open(&connector).await.err().unwrap();
+    let error = TestConnection::open(&connector).await.err().unwrap();
     assert!(
         matches!(error, TransportError::Unreachable { .. }),
         "{error:?}"
@@ -111,7 +119,7 @@ async fn nobody_there_is_no_connection() {
 async fn an_address_shows_no_secret() {
     use deliberate_adapter::transport::Connector as _;
 
-    let shown = connector("127.0.0.1:1", &limits()).address();
+    let shown = connector("127.0.0.1:1", &limits()).display_address();
     assert_eq!(shown, "ws://127.0.0.1:1/mcp");
 }
 
@@ -123,7 +131,7 @@ mod by_hand {
         http::{HeaderMap, StatusCode},
         response::{IntoResponse as _, Response},
     };
-    use deliberate_adapter::{transport::Incoming, wire};
+    use deliberate_adapter::{transport::IncomingEvent, wire};
 
     use super::*;
 
@@ -148,7 +156,7 @@ mod by_hand {
                 (StatusCode::from_u16(status).unwrap(), "not now").into_response()
             })
             .await;
-            let error = Line::open(&connector(&address, &limits()))
+            let error = TestConnection::open(&connector(&address, &limits()))
                 .await
                 .err()
                 .unwrap();
@@ -182,12 +190,14 @@ mod by_hand {
             })
         })
         .await;
-        let mut line = Line::open(&connector(&address, &limits())).await.unwrap();
-        assert!(matches!(line.next().await, Incoming::Garbage(_)));
+        let mut line = TestConnection::open(&connector(&address, &limits()))
+            .await
+            .unwrap();
+        assert!(matches!(line.next().await, IncomingEvent::Garbage(_)));
         assert!(matches!(
             line.next().await,
-            Incoming::Message {
-                message: wire::Message::Notification { .. },
+            IncomingEvent::Message {
+                message: wire::RpcMessage::Notification { .. },
                 ..
             }
         ));

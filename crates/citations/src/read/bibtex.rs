@@ -3,17 +3,17 @@
 
 use std::collections::HashMap;
 
-use super::{Gathered, LONGEST_VALUE, MOST_PROBLEMS, head};
+use super::{MAX_PROBLEMS, MAX_VALUE_BYTES, RecordCollector, truncate_bytes};
 
 /// More fields than any entry has.
-const MOST_FIELDS: usize = 500;
+const MAX_FIELDS: usize = 500;
 /// The most text that the abbreviations of one bibliography may stand for, in bytes.
-const MOST_EXPANDED: usize = 32_000_000;
+const MAX_EXPANDED_BYTES: usize = 32_000_000;
 /// What programs keep for themselves in a comment may be long.
-const LONGEST_COMMENT: usize = 2_000_000;
+const MAX_COMMENT_BYTES: usize = 2_000_000;
 
 /// An entry as it is written, abbreviations put in.
-pub(super) struct RawEntry {
+pub(super) struct BibtexEntry {
     pub(super) line: usize,
     pub(super) kind: String,
     pub(super) key: String,
@@ -24,19 +24,19 @@ pub(super) struct RawEntry {
 /// Whether there is anything like an entry.
 pub(super) fn has_entry(text: &str) -> bool {
     text.match_indices('@').take(1_000).any(|(at, _)| {
-        let rest = head(text.get(at + 1..).unwrap_or_default(), 100);
+        let rest = truncate_bytes(text.get(at + 1..).unwrap_or_default(), 100);
         let name = rest.trim_start_matches(|it: char| it.is_ascii_alphabetic());
         name.len() < rest.len() && name.trim_start().starts_with(['{', '('])
     })
 }
 
 /// Every entry, in order; faults go to `gathered`.
-pub(super) fn entries(text: &str, gathered: &mut Gathered) -> Vec<RawEntry> {
-    let mut scanner = Scanner {
+pub(super) fn parse_entries(text: &str, gathered: &mut RecordCollector) -> Vec<BibtexEntry> {
+    let mut scanner = BibtexScanner {
         rest: text,
         line: 1,
         strings: HashMap::new(),
-        budget: MOST_EXPANDED,
+        budget: MAX_EXPANDED_BYTES,
     };
     let mut entries = Vec::new();
     let mut faults = 0;
@@ -48,21 +48,21 @@ pub(super) fn entries(text: &str, gathered: &mut Gathered) -> Vec<RawEntry> {
             Ok(None) => {}
             Err(fault) => {
                 let (what, entry) = *fault;
-                gathered.problem(scanner.line.max(start), what);
+                gathered.add_problem(scanner.line.max(start), what);
                 entries.extend(entry);
                 scanner.recover(before, start);
                 faults += 1;
             }
         }
         // Each fault is looked for over again behind it; a text of nothing else would take long.
-        if faults == MOST_PROBLEMS {
-            gathered.problem(
+        if faults == MAX_PROBLEMS {
+            gathered.add_problem(
                 scanner.line,
                 "there are too many faults; the rest is left out",
             );
             break;
         }
-        if entries.len() > super::MOST_RECORDS {
+        if entries.len() > super::MAX_RECORDS {
             break;
         }
     }
@@ -70,9 +70,9 @@ pub(super) fn entries(text: &str, gathered: &mut Gathered) -> Vec<RawEntry> {
 }
 
 /// What went wrong, and what was read of the entry until then.
-type Fault = Box<(String, Option<RawEntry>)>;
+type BibtexFault = Box<(String, Option<BibtexEntry>)>;
 
-struct Scanner<'a> {
+struct BibtexScanner<'a> {
     rest: &'a str,
     line: usize,
     strings: HashMap<String, String>,
@@ -81,7 +81,7 @@ struct Scanner<'a> {
     budget: usize,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> BibtexScanner<'a> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// From an `@` to the end of what it opens; nothing for a comment, a preamble or a string.
-    fn block(&mut self) -> Result<Option<RawEntry>, Fault> {
+    fn block(&mut self) -> Result<Option<BibtexEntry>, BibtexFault> {
         let line = self.line;
         self.eat('@');
         let kind = self
@@ -143,7 +143,7 @@ impl<'a> Scanner<'a> {
         };
         if matches!(kind.as_str(), "comment" | "preamble") {
             if close == '}' {
-                self.braced(LONGEST_COMMENT)
+                self.braced(MAX_COMMENT_BYTES)
                     .map_err(|what| Box::new((what, None)))?;
             }
             return Ok(None);
@@ -159,7 +159,7 @@ impl<'a> Scanner<'a> {
             .take_while(|it| !matches!(it, ',' | '}' | '{' | '"' | '=' | '\n'))
             .trim()
             .to_owned();
-        let mut entry = RawEntry {
+        let mut entry = BibtexEntry {
             line,
             kind,
             key,
@@ -168,7 +168,7 @@ impl<'a> Scanner<'a> {
         match self.fields(close, &mut entry.fields) {
             Ok(()) => Ok(Some(entry)),
             Err(what) => {
-                let key = deliberate_core::cut_to_chars(&entry.key, 60);
+                let key = deliberate_core::truncate_chars(&entry.key, 60);
                 let what = format!("{what}, in the entry {key:?}");
                 let partly = Some(entry).filter(|it| !it.fields.is_empty());
                 Err(Box::new((what, partly)))
@@ -186,8 +186,8 @@ impl<'a> Scanner<'a> {
                 return Err("the text ends within an entry".to_owned());
             }
             let (name, value) = self.field()?;
-            if fields.len() >= MOST_FIELDS {
-                return Err(format!("there are more than {MOST_FIELDS} fields"));
+            if fields.len() >= MAX_FIELDS {
+                return Err(format!("there are more than {MAX_FIELDS} fields"));
             }
             // The first of two is the one BibTeX takes.
             fields.entry(name).or_insert(value);
@@ -209,17 +209,17 @@ impl<'a> Scanner<'a> {
         if !self.eat('=') {
             return Err(format!(
                 "`=` is missing behind the field {:?}",
-                deliberate_core::cut_to_chars(name, 60)
+                deliberate_core::truncate_chars(name, 60)
             ));
         }
         let mut value = String::new();
         loop {
             self.space();
             value.push_str(&self.value()?);
-            if value.len() > LONGEST_VALUE {
+            if value.len() > MAX_VALUE_BYTES {
                 return Err(format!(
-                    "the field {:?} is longer than {LONGEST_VALUE} bytes",
-                    deliberate_core::cut_to_chars(name, 60)
+                    "the field {:?} is longer than {MAX_VALUE_BYTES} bytes",
+                    deliberate_core::truncate_chars(name, 60)
                 ));
             }
             self.space();
@@ -231,7 +231,7 @@ impl<'a> Scanner<'a> {
 
     fn value(&mut self) -> Result<String, String> {
         match self.peek() {
-            Some('{') => self.braced(LONGEST_VALUE).map(str::to_owned),
+            Some('{') => self.braced(MAX_VALUE_BYTES).map(str::to_owned),
             Some('"') => self.quoted().map(str::to_owned),
             _ => {
                 let word = self.take_while(|it| {
@@ -256,14 +256,16 @@ impl<'a> Scanner<'a> {
     /// What is between a brace and the one that closes it.
     fn braced(&mut self, longest: usize) -> Result<&'a str, String> {
         let mut depth = 0_usize;
-        let end = head(self.rest, longest).char_indices().find(|(_, it)| {
-            match it {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        });
+        let end = truncate_bytes(self.rest, longest)
+            .char_indices()
+            .find(|(_, it)| {
+                match it {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    _ => {}
+                }
+                depth == 0
+            });
         let (end, _) = end.ok_or("a brace is not closed, or too far on")?;
         let inner = self.take(end + 1);
         Ok(inner.get(1..end).unwrap_or_default())
@@ -272,7 +274,7 @@ impl<'a> Scanner<'a> {
     /// What is between two quotes that are in no braces.
     fn quoted(&mut self) -> Result<&'a str, String> {
         let mut depth = 0_usize;
-        let end = head(self.rest, LONGEST_VALUE)
+        let end = truncate_bytes(self.rest, MAX_VALUE_BYTES)
             .char_indices()
             .skip(1)
             .find(|(_, it)| {

@@ -5,27 +5,27 @@ use std::collections::HashMap;
 use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
 use super::{
-    BibRecord, Gathered, Problem, bibtex, bounded, complete_identifiers, latex, names, pages,
-    retracted,
+    BibRecord, ReadProblem, RecordCollector, bibtex, complete_identifiers, is_retraction_note,
+    latex, limit_input, names, pages,
 };
 use crate::{clean, write::MONTHS};
 
 /// Reads BibTeX and BibLaTeX.
-pub fn read_bibtex(text: &str) -> (Vec<BibRecord>, Vec<Problem>) {
-    let mut gathered = Gathered::default();
-    let text = bounded(text, &mut gathered);
-    for entry in bibtex::entries(text, &mut gathered) {
-        let article = article(&entry.kind, &Fields(&entry.fields));
-        if !gathered.record(entry.line, &entry.key, article) {
+pub fn read_bibtex(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
+    let mut gathered = RecordCollector::default();
+    let text = limit_input(text, &mut gathered);
+    for entry in bibtex::parse_entries(text, &mut gathered) {
+        let article = article(&entry.kind, &BibtexFields(&entry.fields));
+        if !gathered.add_record(entry.line, &entry.key, article) {
             break;
         }
     }
-    gathered.done()
+    gathered.finish()
 }
 
-struct Fields<'a>(&'a HashMap<String, String>);
+struct BibtexFields<'a>(&'a HashMap<String, String>);
 
-impl Fields<'_> {
+impl BibtexFields<'_> {
     /// The first of these fields that is there, as it is written.
     fn raw(&self, any: &[&str]) -> Option<&str> {
         any.iter()
@@ -35,17 +35,17 @@ impl Fields<'_> {
 
     /// The first of these fields with text in it.
     fn text(&self, any: &[&str]) -> Option<String> {
-        let of = |name: &&str| clean::some_line(&latex::decode(self.0.get(*name)?));
+        let of = |name: &&str| clean::non_empty_line(&latex::decode(self.0.get(*name)?));
         any.iter().find_map(of)
     }
 
-    fn address(&self, any: &[&str]) -> Option<String> {
+    fn url(&self, any: &[&str]) -> Option<String> {
         any.iter()
-            .find_map(|it| clean::some_line(&latex::decode_address(self.0.get(*it)?)))
+            .find_map(|it| clean::non_empty_line(&latex::decode_url(self.0.get(*it)?)))
     }
 }
 
-fn article(kind: &str, fields: &Fields<'_>) -> Article {
+fn article(kind: &str, fields: &BibtexFields<'_>) -> Article {
     let title = fields.text(&["title"]).unwrap_or_default();
     let title = match fields.text(&["subtitle"]) {
         Some(subtitle) => format!("{title}: {subtitle}"),
@@ -54,7 +54,7 @@ fn article(kind: &str, fields: &Fields<'_>) -> Article {
     let keywords = fields.text(&["keywords", "keyword"]).unwrap_or_default();
     let mut article = Article {
         title,
-        authors: names::of_bibtex(fields.raw(&["author", "editor"]).unwrap_or_default()),
+        authors: names::parse_bibtex_names(fields.raw(&["author", "editor"]).unwrap_or_default()),
         kind: work_kind(kind, fields),
         summary: fields.text(&["abstract"]),
         date: date(fields),
@@ -71,27 +71,29 @@ fn article(kind: &str, fields: &Fields<'_>) -> Article {
         publisher: fields.text(&["publisher", "school", "institution", "organization"]),
         issn: fields.text(&["issn"]),
         isbn: fields.text(&["isbn"]),
-        doi: fields.address(&["doi"]).and_then(|it| Doi::parse(&it)),
+        doi: fields.url(&["doi"]).and_then(|it| Doi::parse(&it)),
         arxiv_id: arxiv_id(fields),
         pmid: fields.text(&["pmid"]),
         pmcid: fields.text(&["pmcid"]),
         url: fields
-            .address(&["url"])
+            .url(&["url"])
             .filter(|it| !it.contains(char::is_whitespace)),
         language: fields.text(&["language", "langid"]),
         keywords: keywords
             .split([',', ';'])
-            .filter_map(clean::some_line)
+            .filter_map(clean::non_empty_line)
             .collect(),
-        retracted: fields.text(&["note"]).and_then(|it| retracted(&it)),
+        retracted: fields
+            .text(&["note"])
+            .and_then(|it| is_retraction_note(&it)),
         ..Article::default()
     };
     complete_identifiers(&mut article);
-    settle_venue(&mut article);
+    normalize_venue(&mut article);
     article
 }
 
-fn work_kind(kind: &str, fields: &Fields<'_>) -> WorkKind {
+fn work_kind(kind: &str, fields: &BibtexFields<'_>) -> WorkKind {
     match kind {
         "article" | "periodical" | "suppperiodical" => WorkKind::JournalArticle,
         "inproceedings" | "conference" => WorkKind::ConferencePaper,
@@ -112,7 +114,7 @@ fn work_kind(kind: &str, fields: &Fields<'_>) -> WorkKind {
     }
 }
 
-fn date(fields: &Fields<'_>) -> Option<PartialDate> {
+fn date(fields: &BibtexFields<'_>) -> Option<PartialDate> {
     let whole = fields
         .text(&["date"])
         .and_then(|it| PartialDate::parse(&it));
@@ -140,14 +142,14 @@ fn month(text: &str) -> Option<u8> {
     named.or_else(|| text.parse().ok())
 }
 
-fn arxiv_id(fields: &Fields<'_>) -> Option<ArxivId> {
+fn arxiv_id(fields: &BibtexFields<'_>) -> Option<ArxivId> {
     let archive = fields
         .text(&["archiveprefix", "eprinttype"])
         .unwrap_or_default();
     let eprint = fields
-        .address(&["eprint"])
+        .url(&["eprint"])
         .filter(|_| archive.is_empty() || archive.eq_ignore_ascii_case("arxiv"));
-    let named = fields.address(&["arxivid", "arxiv"]);
+    let named = fields.url(&["arxivid", "arxiv"]);
     eprint
         .and_then(|it| ArxivId::parse(&it))
         .or_else(|| ArxivId::parse(&named?))
@@ -155,7 +157,7 @@ fn arxiv_id(fields: &Fields<'_>) -> Option<ArxivId> {
 
 /// Many exports name arXiv as the journal, with the id in it. That is no journal, and the work
 /// is a preprint.
-fn settle_venue(article: &mut Article) {
+fn normalize_venue(article: &mut Article) {
     let Some(venue) = article.venue.clone() else {
         return;
     };

@@ -4,36 +4,36 @@ use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use serde_json::Value;
 
 use super::{
-    BibRecord, Gathered, LONGEST_VALUE, MOST_AUTHORS, Problem, bounded, complete_identifiers, head,
-    pages, retracted,
+    BibRecord, MAX_AUTHORS, MAX_VALUE_BYTES, ReadProblem, RecordCollector, complete_identifiers,
+    is_retraction_note, limit_input, pages, truncate_bytes,
 };
 use crate::clean;
 
 /// Reads CSL-JSON.
-pub fn read_csl_json(text: &str) -> (Vec<BibRecord>, Vec<Problem>) {
-    let mut gathered = Gathered::default();
-    let text = bounded(text, &mut gathered).trim_start_matches('\u{FEFF}');
+pub fn read_csl_json(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
+    let mut gathered = RecordCollector::default();
+    let text = limit_input(text, &mut gathered).trim_start_matches('\u{FEFF}');
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(err) => {
-            gathered.problem(err.line().max(1), format!("this is no JSON: {err}"));
-            return gathered.done();
+            gathered.add_problem(err.line().max(1), format!("this is no JSON: {err}"));
+            return gathered.finish();
         }
     };
     for (at, item) in items(&value).iter().enumerate() {
         // Where an item starts is not kept; its place in the list is what can be told.
         if !item.is_object() {
-            gathered.problem(1, format!("item {} of the list is no object", at + 1));
+            gathered.add_problem(1, format!("item {} of the list is no object", at + 1));
             continue;
         }
-        let key = text_of(item, "id")
-            .or_else(|| text_of(item, "citation-key"))
+        let key = text_field(item, "id")
+            .or_else(|| text_field(item, "citation-key"))
             .unwrap_or_default();
-        if !gathered.record(1, &key, article(item)) {
+        if !gathered.add_record(1, &key, article(item)) {
             break;
         }
     }
-    gathered.done()
+    gathered.finish()
 }
 
 fn items(value: &Value) -> &[Value] {
@@ -50,14 +50,16 @@ fn items(value: &Value) -> &[Value] {
 }
 
 /// A field that is text or a number; some exports make a list of one of it.
-fn text_of(item: &Value, name: &str) -> Option<String> {
+fn text_field(item: &Value, name: &str) -> Option<String> {
     match item.get(name)? {
-        Value::String(text) => clean::some_line(&without_tags(head(text, LONGEST_VALUE))),
+        Value::String(text) => {
+            clean::non_empty_line(&without_tags(truncate_bytes(text, MAX_VALUE_BYTES)))
+        }
         Value::Number(number) => Some(number.to_string()),
         Value::Array(list) => list
             .first()
             .and_then(Value::as_str)
-            .and_then(|it| clean::some_line(head(it, LONGEST_VALUE))),
+            .and_then(|it| clean::non_empty_line(truncate_bytes(it, MAX_VALUE_BYTES))),
         _ => None,
     }
 }
@@ -81,7 +83,7 @@ fn without_tags(text: &str) -> String {
 }
 
 fn article(item: &Value) -> Article {
-    let text = |name: &str| text_of(item, name);
+    let text = |name: &str| text_field(item, name);
     let keywords = text("keyword").unwrap_or_default();
     let kind = work_kind(&text("type").unwrap_or_default());
     let number = text("number").unwrap_or_default();
@@ -98,7 +100,7 @@ fn article(item: &Value) -> Article {
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
-            .take(MOST_AUTHORS)
+            .take(MAX_AUTHORS)
             .filter_map(author)
             .collect(),
         kind,
@@ -118,10 +120,10 @@ fn article(item: &Value) -> Article {
         url: text("URL"),
         keywords: keywords
             .split([',', ';'])
-            .filter_map(clean::some_line)
+            .filter_map(clean::non_empty_line)
             .collect(),
         language: text("language"),
-        retracted: text("status").and_then(|it| retracted(&it)),
+        retracted: text("status").and_then(|it| is_retraction_note(&it)),
         ..Article::default()
     };
     complete_identifiers(&mut article);
@@ -129,7 +131,7 @@ fn article(item: &Value) -> Article {
 }
 
 fn author(value: &Value) -> Option<Author> {
-    let text = |name: &str| text_of(value, name);
+    let text = |name: &str| text_field(value, name);
     if let Some(family) = text("literal") {
         return Some(Author {
             family,
@@ -147,7 +149,7 @@ fn author(value: &Value) -> Option<Author> {
         (Some(given), Some(suffix)) => Some(format!("{given}, {suffix}")),
         (given, _) => given,
     };
-    let family = clean::some_line(&family)?;
+    let family = clean::non_empty_line(&family)?;
     Some(Author {
         family,
         given,

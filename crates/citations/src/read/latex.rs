@@ -5,19 +5,19 @@ use unicode_normalization::char::compose;
 
 /// The text of a value.
 pub(super) fn decode(value: &str) -> String {
-    let mut decoder = Decoder {
+    let mut decoder = LatexDecoder {
         rest: value,
         out: String::with_capacity(value.len()),
         math: false,
     };
     while let Some(it) = decoder.next() {
-        decoder.one(it);
+        decoder.push_char(it);
     }
     decoder.out
 }
 
 /// An address: no dashes and quotes to make, only braces and escapes to take away.
-pub(super) fn decode_address(value: &str) -> String {
+pub(super) fn decode_url(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars().peekable();
     while let Some(it) = chars.next() {
@@ -33,13 +33,13 @@ pub(super) fn decode_address(value: &str) -> String {
     bare.strip_prefix("\\url").unwrap_or(bare).trim().to_owned()
 }
 
-struct Decoder<'a> {
+struct LatexDecoder<'a> {
     rest: &'a str,
     out: String,
     math: bool,
 }
 
-impl Decoder<'_> {
+impl LatexDecoder<'_> {
     fn next(&mut self) -> Option<char> {
         let mut chars = self.rest.chars();
         let next = chars.next();
@@ -53,7 +53,7 @@ impl Decoder<'_> {
         rest.is_some()
     }
 
-    fn one(&mut self, it: char) {
+    fn push_char(&mut self, it: char) {
         match it {
             '\\' => self.command(),
             '{' | '}' => {}
@@ -79,7 +79,7 @@ impl Decoder<'_> {
             .unwrap_or((self.rest, ""));
         if name.is_empty() {
             if let Some(sign) = self.next() {
-                self.sign(sign);
+                self.push_sign(sign);
             }
             return;
         }
@@ -88,7 +88,7 @@ impl Decoder<'_> {
         if let Some(text) = letter(name).or_else(|| symbol(name)) {
             self.out.push_str(text);
         } else if let Some(mark) = accent(name) {
-            self.accented(mark, None);
+            self.push_accented(mark, None);
         } else if self.math {
             self.out.push('\\');
             self.out.push_str(name);
@@ -96,7 +96,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn sign(&mut self, sign: char) {
+    fn push_sign(&mut self, sign: char) {
         let alone = match sign {
             '^' => Some('^'),
             '~' => Some('~'),
@@ -104,7 +104,7 @@ impl Decoder<'_> {
         };
         let mut of = [0; 4];
         match accent(sign.encode_utf8(&mut of)) {
-            Some(mark) => self.accented(mark, alone),
+            Some(mark) => self.push_accented(mark, alone),
             None => match sign {
                 ',' | ';' | ':' | ' ' | '\n' | '\\' => self.out.push(' '),
                 '-' | '/' | '!' | '(' | ')' => {}
@@ -114,7 +114,7 @@ impl Decoder<'_> {
     }
 
     /// The next letter with a mark on it; `alone` is what the mark is on no letter.
-    fn accented(&mut self, mark: char, alone: Option<char>) {
+    fn push_accented(&mut self, mark: char, alone: Option<char>) {
         self.rest = self.rest.trim_start();
         let group = self.eat("{");
         self.rest = self.rest.trim_start();
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn addresses_lose_their_escapes_only() {
         assert_eq!(
-            decode_address(r"\url{https://a.b/c\_d--e\%20f}"),
+            decode_url(r"\url{https://a.b/c\_d--e\%20f}"),
             "https://a.b/c_d--e%20f"
         );
     }

@@ -10,7 +10,7 @@ mod ris;
 
 pub use bibtex_record::read_bibtex;
 pub use csl_json::read_csl_json;
-pub(crate) use names::is_organisation;
+pub(crate) use names::is_organization;
 pub use ris::read_ris;
 
 use deliberate_core::{Article, ArxivId, Doi};
@@ -20,15 +20,15 @@ use serde::{Deserialize, Serialize};
 use crate::{clean, write::RETRACTED};
 
 /// The longest text that is read, in bytes.
-pub const LONGEST_INPUT: usize = 16_000_000;
+pub const MAX_INPUT_BYTES: usize = 16_000_000;
 /// The most records taken from one text.
-const MOST_RECORDS: usize = 20_000;
+const MAX_RECORDS: usize = 20_000;
 /// The longest value of a field, in bytes; abstracts have about 2,000.
-const LONGEST_VALUE: usize = 100_000;
+const MAX_VALUE_BYTES: usize = 100_000;
 /// The most faults told of.
-const MOST_PROBLEMS: usize = 200;
+const MAX_PROBLEMS: usize = 200;
 /// More authors than any work has; the longest list has some 5,000.
-const MOST_AUTHORS: usize = 10_000;
+const MAX_AUTHORS: usize = 10_000;
 
 /// A record of a bibliography.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct BibRecord {
 
 /// A fault in a bibliography.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
+pub struct ReadProblem {
     /// The line it is on, from 1.
     pub line: usize,
     /// What is wrong.
@@ -51,7 +51,7 @@ pub struct Problem {
 /// A format of bibliographies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum BibliographyFormat {
     /// BibTeX and BibLaTeX.
     Bibtex,
     /// RIS.
@@ -61,33 +61,33 @@ pub enum Format {
 }
 
 /// What was read, and what could not be.
-type Read = (Vec<BibRecord>, Vec<Problem>);
+type ReadResult = (Vec<BibRecord>, Vec<ReadProblem>);
 
 /// Which format a text is in, by what it looks like.
-pub fn detect(text: &str) -> Option<Format> {
+pub fn detect_format(text: &str) -> Option<BibliographyFormat> {
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     if text.starts_with(['[', '{']) {
-        return Some(Format::CslJson);
+        return Some(BibliographyFormat::CslJson);
     }
     let first_ris = text
         .lines()
         .take(1_000)
-        .any(|it| ris::tag(it).is_some_and(|it| it.0 == "TY"));
+        .any(|it| ris::parse_tag(it).is_some_and(|it| it.0 == "TY"));
     if first_ris {
-        return Some(Format::Ris);
+        return Some(BibliographyFormat::Ris);
     }
-    bibtex::has_entry(text).then_some(Format::Bibtex)
+    bibtex::has_entry(text).then_some(BibliographyFormat::Bibtex)
 }
 
 /// Reads a bibliography in whichever format it is.
-pub fn read_any(text: &str) -> Read {
-    match detect(text) {
-        Some(Format::Bibtex) => read_bibtex(text),
-        Some(Format::Ris) => read_ris(text),
-        Some(Format::CslJson) => read_csl_json(text),
+pub fn read_any(text: &str) -> ReadResult {
+    match detect_format(text) {
+        Some(BibliographyFormat::Bibtex) => read_bibtex(text),
+        Some(BibliographyFormat::Ris) => read_ris(text),
+        Some(BibliographyFormat::CslJson) => read_csl_json(text),
         None => (
             Vec::new(),
-            vec![Problem {
+            vec![ReadProblem {
                 line: 1,
                 what: "this is neither BibTeX nor RIS nor CSL-JSON; give one of those".to_owned(),
             }],
@@ -97,16 +97,16 @@ pub fn read_any(text: &str) -> Read {
 
 /// What is gathered while reading, within its bounds.
 #[derive(Default)]
-struct Gathered {
+struct RecordCollector {
     records: Vec<BibRecord>,
-    problems: Vec<Problem>,
+    problems: Vec<ReadProblem>,
 }
 
-impl Gathered {
-    fn problem(&mut self, line: usize, what: impl Into<String>) {
+impl RecordCollector {
+    fn add_problem(&mut self, line: usize, what: impl Into<String>) {
         // One more, to say that there are too many.
-        if self.problems.len() <= MOST_PROBLEMS {
-            self.problems.push(Problem {
+        if self.problems.len() <= MAX_PROBLEMS {
+            self.problems.push(ReadProblem {
                 line,
                 what: what.into(),
             });
@@ -114,21 +114,21 @@ impl Gathered {
     }
 
     /// Takes a record; false when there is room for no more.
-    fn record(&mut self, line: usize, key: &str, article: Article) -> bool {
-        if self.records.len() >= MOST_RECORDS {
-            self.problem(
+    fn add_record(&mut self, line: usize, key: &str, article: Article) -> bool {
+        if self.records.len() >= MAX_RECORDS {
+            self.add_problem(
                 line,
-                format!("there are more than {MOST_RECORDS} records; the rest is left out"),
+                format!("there are more than {MAX_RECORDS} records; the rest is left out"),
             );
             return false;
         }
-        let key = clean::line(key);
+        let key = clean::single_line(key);
         if article.title.is_empty() {
-            self.problem(
+            self.add_problem(
                 line,
                 format!(
                     "the entry {:?} has no title",
-                    deliberate_core::cut_to_chars(&key, 60)
+                    deliberate_core::truncate_chars(&key, 60)
                 ),
             );
         }
@@ -136,25 +136,25 @@ impl Gathered {
         true
     }
 
-    fn done(self) -> Read {
+    fn finish(self) -> ReadResult {
         (self.records, self.problems)
     }
 }
 
 /// The beginning of a text that is too long, and a word on it.
-fn bounded<'a>(text: &'a str, gathered: &mut Gathered) -> &'a str {
-    if text.len() <= LONGEST_INPUT {
+fn limit_input<'a>(text: &'a str, gathered: &mut RecordCollector) -> &'a str {
+    if text.len() <= MAX_INPUT_BYTES {
         return text;
     }
-    gathered.problem(
+    gathered.add_problem(
         1,
-        format!("the text is longer than {LONGEST_INPUT} bytes; what is behind that is left out"),
+        format!("the text is longer than {MAX_INPUT_BYTES} bytes; what is behind that is left out"),
     );
-    head(text, LONGEST_INPUT)
+    truncate_bytes(text, MAX_INPUT_BYTES)
 }
 
 /// At most so many bytes of a text, never part of a character.
-fn head(text: &str, bytes: usize) -> &str {
+fn truncate_bytes(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -164,7 +164,7 @@ fn head(text: &str, bytes: usize) -> &str {
 
 /// Pages with one hyphen, however they were joined.
 fn pages(text: &str) -> Option<String> {
-    let text = clean::some_line(text)?;
+    let text = clean::non_empty_line(text)?;
     let mut out = String::with_capacity(text.len());
     for it in text.chars() {
         let it = if matches!(it, '‐' | '‑' | '–' | '—') {
@@ -180,7 +180,7 @@ fn pages(text: &str) -> Option<String> {
 }
 
 /// Whether a note says that the work was retracted.
-fn retracted(note: &str) -> Option<bool> {
+fn is_retraction_note(note: &str) -> Option<bool> {
     note.trim().eq_ignore_ascii_case(RETRACTED).then_some(true)
 }
 

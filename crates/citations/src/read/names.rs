@@ -2,24 +2,24 @@
 
 use deliberate_core::Author;
 
-use super::{MOST_AUTHORS, latex};
+use super::{MAX_AUTHORS, latex};
 use crate::clean;
 
 /// The names of a BibTeX field: parted by `and`, in one of BibTeX's three orders.
-pub(super) fn of_bibtex(value: &str) -> Vec<Author> {
+pub(super) fn parse_bibtex_names(value: &str) -> Vec<Author> {
     // Runs of white space would be gone through again and again.
-    let value = format!(" {} ", clean::line(value));
-    let parts = split_outside(&value, Split::And);
+    let value = format!(" {} ", clean::single_line(value));
+    let parts = split_outside(&value, NameSeparator::And);
     parts
         .into_iter()
-        .take(MOST_AUTHORS)
-        .filter_map(one_of_bibtex)
+        .take(MAX_AUTHORS)
+        .filter_map(parse_bibtex_name)
         .collect()
 }
 
-fn one_of_bibtex(name: &str) -> Option<Author> {
+fn parse_bibtex_name(name: &str) -> Option<Author> {
     let name = name.trim();
-    let text = |it: &str| clean::line(&latex::decode(it));
+    let text = |it: &str| clean::single_line(&latex::decode(it));
     if ["", "and", "others"]
         .iter()
         .any(|it| name.eq_ignore_ascii_case(it))
@@ -27,27 +27,27 @@ fn one_of_bibtex(name: &str) -> Option<Author> {
         return None;
     }
     if is_one_group(name) {
-        let family = clean::some_line(&latex::decode(name))?;
+        let family = clean::non_empty_line(&latex::decode(name))?;
         return Some(Author {
             family,
             organisation: true,
             ..Author::default()
         });
     }
-    let parts = split_outside(name, Split::Comma);
+    let parts = split_outside(name, NameSeparator::Comma);
     let author = match parts.as_slice() {
         [family, given] => Author::person(text(family), text(given)),
         // `von Last, Jr, First`.
         [family, junior, given, ..] => {
             Author::person(text(family), format!("{}, {}", text(given), text(junior)))
         }
-        _ => person(&text(name)),
+        _ => parse_person(&text(name)),
     };
     Some(author).filter(|it| !it.family.is_empty())
 }
 
 /// `Given Family`, where a word in the middle that starts small begins the family name.
-fn person(name: &str) -> Author {
+fn parse_person(name: &str) -> Author {
     let words: Vec<&str> = name.split(' ').collect();
     let last = words.len().saturating_sub(1);
     let small = words
@@ -64,17 +64,17 @@ fn person(name: &str) -> Author {
 }
 
 /// A name of RIS or `EndNote`: `Family, Given`; one that ends in a comma is an organisation's.
-pub(super) fn of_comma(value: &str) -> Option<Author> {
-    let value = clean::some_line(value)?;
+pub(super) fn parse_comma_name(value: &str) -> Option<Author> {
+    let value = clean::non_empty_line(value)?;
     if let Some(name) = value.strip_suffix(',') {
-        let family = clean::some_line(name)?;
+        let family = clean::non_empty_line(name)?;
         return Some(Author {
             family,
             organisation: true,
             ..Author::default()
         });
     }
-    let author = if !value.contains(',') && is_organisation(&value) {
+    let author = if !value.contains(',') && is_organization(&value) {
         Author {
             family: value,
             organisation: true,
@@ -87,7 +87,7 @@ pub(super) fn of_comma(value: &str) -> Option<Author> {
 }
 
 /// Words that only the names of organisations have.
-pub(crate) fn is_organisation(name: &str) -> bool {
+pub(crate) fn is_organization(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "university",
         "institute",
@@ -118,7 +118,7 @@ pub(crate) fn is_organisation(name: &str) -> bool {
         "center",
         "bank",
     ];
-    clean::words(name)
+    clean::folded_words(name)
         .iter()
         .any(|it| WORDS.contains(&it.as_str()))
 }
@@ -138,13 +138,13 @@ fn is_one_group(text: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Split {
+enum NameSeparator {
     And,
     Comma,
 }
 
 /// Splits where no brace is open.
-fn split_outside(text: &str, by: Split) -> Vec<&str> {
+fn split_outside(text: &str, by: NameSeparator) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut depth = 0_usize;
     let mut start = 0;
@@ -159,9 +159,11 @@ fn split_outside(text: &str, by: Split) -> Vec<&str> {
             continue;
         }
         let width = match by {
-            Split::Comma => (it == ',').then_some(1),
-            Split::And if it.is_whitespace() => and_width(text.get(at..).unwrap_or_default()),
-            Split::And => None,
+            NameSeparator::Comma => (it == ',').then_some(1),
+            NameSeparator::And if it.is_whitespace() => {
+                and_width(text.get(at..).unwrap_or_default())
+            }
+            NameSeparator::And => None,
         };
         if let Some(width) = width {
             parts.push(text.get(start..at).unwrap_or_default());
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
 
     fn read(value: &str) -> Vec<String> {
-        of_bibtex(value)
+        parse_bibtex_names(value)
             .iter()
             .map(|it| {
                 format!(

@@ -5,56 +5,56 @@ use std::collections::HashMap;
 use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
 use super::{
-    BibRecord, Gathered, LONGEST_VALUE, MOST_AUTHORS, Problem, bounded, complete_identifiers,
-    names, pages, retracted,
+    BibRecord, MAX_AUTHORS, MAX_VALUE_BYTES, ReadProblem, RecordCollector, complete_identifiers,
+    is_retraction_note, limit_input, names, pages,
 };
 use crate::clean;
 
 /// The tags of one record with their values, in order.
-type Tags = HashMap<String, Vec<String>>;
+type RisTags = HashMap<String, Vec<String>>;
 
 /// Reads RIS.
-pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<Problem>) {
-    let mut gathered = Gathered::default();
-    let text = bounded(text, &mut gathered).trim_start_matches('\u{FEFF}');
-    let mut open: Option<(usize, Tags)> = None;
+pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
+    let mut gathered = RecordCollector::default();
+    let text = limit_input(text, &mut gathered).trim_start_matches('\u{FEFF}');
+    let mut open: Option<(usize, RisTags)> = None;
     let mut last = String::new();
     for (at, line) in text.lines().enumerate() {
         let line_number = at + 1;
-        match tag(line) {
+        match parse_tag(line) {
             Some(("TY", value)) => {
                 if let Some((start, tags)) = open.take() {
-                    gathered.problem(
+                    gathered.add_problem(
                         line_number,
                         "a record starts before the one in front of it has ended with `ER`",
                     );
                     if !record(start, &tags, &mut gathered) {
-                        return gathered.done();
+                        return gathered.finish();
                     }
                 }
                 open = Some((
                     line_number,
-                    Tags::from([("TY".to_owned(), vec![value.to_owned()])]),
+                    RisTags::from([("TY".to_owned(), vec![value.to_owned()])]),
                 ));
                 "TY".clone_into(&mut last);
             }
             Some(("ER", _)) => match open.take() {
                 Some((start, tags)) => {
                     if !record(start, &tags, &mut gathered) {
-                        return gathered.done();
+                        return gathered.finish();
                     }
                 }
-                None => gathered.problem(line_number, "`ER` ends a record that never started"),
+                None => gathered.add_problem(line_number, "`ER` ends a record that never started"),
             },
             Some((tag, value)) => match &mut open {
                 Some((_, tags)) => {
                     let values = tags.entry(tag.to_owned()).or_default();
-                    if values.len() < MOST_AUTHORS {
-                        values.push(super::head(value, LONGEST_VALUE).to_owned());
+                    if values.len() < MAX_AUTHORS {
+                        values.push(super::truncate_bytes(value, MAX_VALUE_BYTES).to_owned());
                     }
                     tag.clone_into(&mut last);
                 }
-                None => gathered.problem(
+                None => gathered.add_problem(
                     line_number,
                     format!("`{tag}` is in no record; `TY` starts one"),
                 ),
@@ -66,25 +66,25 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<Problem>) {
                     .and_then(|it| it.1.get_mut(&last))
                     .and_then(|it| it.last_mut());
                 match value {
-                    Some(value) if value.len() + line.len() < LONGEST_VALUE => {
+                    Some(value) if value.len() + line.len() < MAX_VALUE_BYTES => {
                         value.push(' ');
                         value.push_str(line.trim());
                     }
-                    _ => gathered.problem(line_number, "the line has no tag"),
+                    _ => gathered.add_problem(line_number, "the line has no tag"),
                 }
             }
             None => {}
         }
     }
     if let Some((start, tags)) = open {
-        gathered.problem(start, "the last record does not end with `ER`");
+        gathered.add_problem(start, "the last record does not end with `ER`");
         record(start, &tags, &mut gathered);
     }
-    gathered.done()
+    gathered.finish()
 }
 
 /// The tag and the value of a line: `TY  - JOUR`.
-pub(super) fn tag(line: &str) -> Option<(&str, &str)> {
+pub(super) fn parse_tag(line: &str) -> Option<(&str, &str)> {
     let tag = line.get(..2)?;
     let mut chars = tag.chars();
     let is_tag = chars.next()?.is_ascii_uppercase()
@@ -98,28 +98,31 @@ pub(super) fn tag(line: &str) -> Option<(&str, &str)> {
     (is_tag && apart).then(|| (tag, value.trim()))
 }
 
-fn record(line: usize, tags: &Tags, gathered: &mut Gathered) -> bool {
+fn record(line: usize, tags: &RisTags, gathered: &mut RecordCollector) -> bool {
     let key = first(tags, &["ID"]).unwrap_or_default();
     let kind = first(tags, &["TY"]).unwrap_or_default();
     if work_kind(&kind, tags) == WorkKind::Unknown && kind != "GEN" {
-        gathered.problem(
+        gathered.add_problem(
             line,
             format!(
                 "the type {:?} is not known",
-                deliberate_core::cut_to_chars(&kind, 40)
+                deliberate_core::truncate_chars(&kind, 40)
             ),
         );
     }
-    gathered.record(line, &key, article(&kind, tags))
+    gathered.add_record(line, &key, article(&kind, tags))
 }
 
 /// The first value of the first of these tags that has one.
-fn first(tags: &Tags, any: &[&str]) -> Option<String> {
-    any.iter()
-        .find_map(|it| tags.get(*it)?.iter().find_map(|it| clean::some_line(it)))
+fn first(tags: &RisTags, any: &[&str]) -> Option<String> {
+    any.iter().find_map(|it| {
+        tags.get(*it)?
+            .iter()
+            .find_map(|it| clean::non_empty_line(it))
+    })
 }
 
-fn article(kind: &str, tags: &Tags) -> Article {
+fn article(kind: &str, tags: &RisTags) -> Article {
     let all = |any: &[&str]| {
         any.iter()
             .find_map(|it| tags.get(*it))
@@ -131,7 +134,7 @@ fn article(kind: &str, tags: &Tags) -> Article {
     let note = |prefix: &str| {
         notes
             .iter()
-            .find_map(|it| clean::some_line(it.strip_prefix(prefix)?))
+            .find_map(|it| clean::non_empty_line(it.strip_prefix(prefix)?))
     };
     let is_book = matches!(kind, "BOOK" | "CHAP" | "EBOOK" | "ECHAP" | "EDBOOK");
     let (issn, isbn) = if is_book {
@@ -143,8 +146,8 @@ fn article(kind: &str, tags: &Tags) -> Article {
         title: first(tags, &["TI", "T1", "BT", "CT"]).unwrap_or_default(),
         authors: all(&["AU", "A1"])
             .iter()
-            .take(MOST_AUTHORS)
-            .filter_map(|it| names::of_comma(it))
+            .take(MAX_AUTHORS)
+            .filter_map(|it| names::parse_comma_name(it))
             .collect(),
         kind: work_kind(kind, tags),
         summary: first(tags, &["AB", "N2"]),
@@ -166,10 +169,10 @@ fn article(kind: &str, tags: &Tags) -> Article {
         pdf_url: first(tags, &["L1"]).filter(|it| it.starts_with("http")),
         keywords: all(&["KW"])
             .iter()
-            .filter_map(|it| clean::some_line(it))
+            .filter_map(|it| clean::non_empty_line(it))
             .collect(),
         language: first(tags, &["LA"]),
-        retracted: notes.iter().find_map(|it| retracted(it)),
+        retracted: notes.iter().find_map(|it| is_retraction_note(it)),
         ..Article::default()
     };
     if article.venue.as_deref() == Some(article.title.as_str()) {
@@ -179,7 +182,7 @@ fn article(kind: &str, tags: &Tags) -> Article {
     article
 }
 
-fn work_kind(kind: &str, tags: &Tags) -> WorkKind {
+fn work_kind(kind: &str, tags: &RisTags) -> WorkKind {
     let subtype = first(tags, &["M3"]).unwrap_or_default().to_lowercase();
     match kind {
         _ if subtype == "preprint" => WorkKind::Preprint,
@@ -200,7 +203,7 @@ fn work_kind(kind: &str, tags: &Tags) -> WorkKind {
 }
 
 /// `DA` has more than `PY`, if they are of the same year.
-fn date(tags: &Tags) -> Option<PartialDate> {
+fn date(tags: &RisTags) -> Option<PartialDate> {
     let of = |any: &[&str]| first(tags, any).and_then(|it| PartialDate::parse(&it));
     let year = of(&["PY", "Y1"]);
     match of(&["DA"]) {
@@ -209,7 +212,7 @@ fn date(tags: &Tags) -> Option<PartialDate> {
     }
 }
 
-fn page_range(tags: &Tags) -> Option<String> {
+fn page_range(tags: &RisTags) -> Option<String> {
     let start = first(tags, &["SP"]);
     match (start, first(tags, &["EP"])) {
         (Some(start), Some(end)) if !start.contains('-') && start != end => {

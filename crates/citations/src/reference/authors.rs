@@ -2,8 +2,8 @@
 
 use deliberate_core::Author;
 
-use super::patterns::{ALL_INITIALS, INITIALS, VANCOUVER, captures, fits};
-use crate::{clean, read::is_organisation};
+use super::patterns::{ALL_INITIALS, INITIALS, VANCOUVER, captures, matches};
+use crate::{clean, read::is_organization};
 
 const PARTICLES: &[&str] = &[
     "van", "von", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "la", "le", "ten",
@@ -11,14 +11,14 @@ const PARTICLES: &[&str] = &[
 ];
 
 /// The authors, if that is what the text is.
-pub(super) fn read(text: &str) -> Option<Vec<Author>> {
-    let (text, et_al) = without_et_al(text);
+pub(super) fn parse_authors(text: &str) -> Option<Vec<Author>> {
+    let (text, et_al) = strip_et_al(text);
     let text = text.trim_matches([' ', ',', ';', ':', '(']);
     if text.is_empty() || text.chars().any(|it| it.is_ascii_digit()) {
         return None;
     }
-    if is_organisation(text) && !text.contains(',') {
-        let family = clean::some_line(text.trim_end_matches('.'))?;
+    if is_organization(text) && !text.contains(',') {
+        let family = clean::non_empty_line(text.trim_end_matches('.'))?;
         return Some(vec![Author {
             family,
             organisation: true,
@@ -26,14 +26,15 @@ pub(super) fn read(text: &str) -> Option<Vec<Author>> {
         }]);
     }
     let tokens = tokens(text);
-    if let Some(authors) = all_turned_round(&tokens) {
+    if let Some(authors) = parse_inverted_names(&tokens) {
         return Some(authors);
     }
     let mut authors = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let next = tokens.get(at + 1).map(String::as_str);
-        let (author, used) = one(token, next, authors.is_empty(), et_al || tokens.len() == 1)?;
+        let (author, used) =
+            parse_author(token, next, authors.is_empty(), et_al || tokens.len() == 1)?;
         authors.push(author);
         at += used;
     }
@@ -41,7 +42,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Author>> {
 }
 
 /// `Doe, Jane, Roe, Richard`: every name turned round, given names in full.
-fn all_turned_round(tokens: &[String]) -> Option<Vec<Author>> {
+fn parse_inverted_names(tokens: &[String]) -> Option<Vec<Author>> {
     let (pairs, rest) = tokens.as_chunks::<2>();
     if pairs.len() < 2 || !rest.is_empty() {
         return None;
@@ -56,7 +57,7 @@ fn all_turned_round(tokens: &[String]) -> Option<Vec<Author>> {
     pairs.iter().map(one).collect()
 }
 
-fn without_et_al(text: &str) -> (String, bool) {
+fn strip_et_al(text: &str) -> (String, bool) {
     let lower = text.to_lowercase();
     let marks = ["et al", "and others", "and colleagues", "…", "..."];
     let found = marks.iter().filter_map(|it| lower.find(it)).min();
@@ -73,11 +74,11 @@ fn tokens(text: &str) -> Vec<String> {
         .replace(" & ", " , ")
         .replace(" and ", " , ")
         .replace(';', ",");
-    text.split(',').filter_map(clean::some_line).collect()
+    text.split(',').filter_map(clean::non_empty_line).collect()
 }
 
 /// One author, and how many tokens that took.
-fn one(
+fn parse_author(
     token: &str,
     next: Option<&str>,
     is_first: bool,
@@ -118,8 +119,8 @@ fn one(
 }
 
 fn is_initials(text: &str) -> bool {
-    text.chars().count() <= 12 && fits(&ALL_INITIALS, text)
-        || (text.chars().count() <= 6 && text.ends_with('.') && fits(&INITIALS, text))
+    text.chars().count() <= 12 && matches(&ALL_INITIALS, text)
+        || (text.chars().count() <= 6 && text.ends_with('.') && matches(&INITIALS, text))
 }
 
 fn is_particle(text: &str) -> bool {

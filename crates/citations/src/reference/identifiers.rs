@@ -2,7 +2,7 @@
 
 use deliberate_core::{ArxivId, Doi};
 
-use super::patterns::{ARXIV, DOI, PMID, Pattern, URL, captures};
+use super::patterns::{ARXIV, DOI, LazyPattern, PMID, URL, captures};
 
 #[derive(Default)]
 pub(super) struct Identifiers {
@@ -14,15 +14,15 @@ pub(super) struct Identifiers {
 
 impl Identifiers {
     /// The identifiers, and the text without them.
-    pub(super) fn taken_from(text: &str) -> (Self, String) {
+    pub(super) fn extract(text: &str) -> (Self, String) {
         let mut ids = Self::default();
-        let (arxiv, text) = take(&ARXIV, text);
+        let (arxiv, text) = extract_match(&ARXIV, text);
         ids.arxiv_id = arxiv.as_deref().and_then(ArxivId::parse);
-        let (doi, text) = take(&DOI, &text);
+        let (doi, text) = extract_match(&DOI, &text);
         ids.doi = doi.as_deref().and_then(Doi::parse);
-        let (pmid, text) = take(&PMID, &text);
+        let (pmid, text) = extract_match(&PMID, &text);
         ids.pmid = pmid;
-        let (url, text) = take(&URL, &text);
+        let (url, text) = extract_match(&URL, &text);
         ids.url = url;
         if ids.arxiv_id.is_none() {
             ids.arxiv_id = ids.doi.as_ref().and_then(Doi::arxiv_id);
@@ -32,12 +32,12 @@ impl Identifiers {
 }
 
 /// The first match without the punctuation of the sentence behind it, and the text around it.
-fn take(pattern: &Pattern, text: &str) -> (Option<String>, String) {
+fn extract_match(pattern: &LazyPattern, text: &str) -> (Option<String>, String) {
     let found = captures(pattern, text);
     let Some((whole, value)) = found.as_ref().and_then(|it| it.get(0).zip(it.get(1))) else {
         return (None, text.to_owned());
     };
-    let value_text = unwrapped(value.as_str());
+    let value_text = trim_brackets(value.as_str());
     // What was cut off the end belongs to the sentence.
     let end = if whole.end() == value.end() {
         value.start() + value_text.len()
@@ -50,7 +50,7 @@ fn take(pattern: &Pattern, text: &str) -> (Option<String>, String) {
 }
 
 /// A closing bracket is part of it only if it was opened in it.
-fn unwrapped(text: &str) -> &str {
+fn trim_brackets(text: &str) -> &str {
     let mut text = text.trim_end_matches(['.', ',', ';', ':', '\'', '’']);
     while let Some(inner) = text.strip_suffix([')', ']']) {
         let opened = text.matches(['(', '[']).count();

@@ -13,25 +13,25 @@ use identifiers::Identifiers;
 use patterns::{AUTHOR_YEAR, COLON_TITLE, EDITION, LABEL, PAREN_YEAR, QUOTED, YEAR, captures};
 
 /// References are shorter than this; what is behind it is not looked at.
-const LONGEST: usize = 3_000;
+const MAX_CHARS: usize = 3_000;
 
 /// Reads a printed reference.
 pub fn read_reference(text: &str) -> Article {
-    let text: String = text.chars().take(LONGEST).collect();
-    let text = clean::line(&text);
+    let text: String = text.chars().take(MAX_CHARS).collect();
+    let text = clean::single_line(&text);
     let text = captures(&LABEL, &text)
         .and_then(|it| it.get(1))
         .map_or(text.as_str(), |it| it.as_str());
-    let (ids, text) = Identifiers::taken_from(text);
-    let parts = split(&text);
-    let found = tail::read(&parts.tail);
+    let (ids, text) = Identifiers::extract(text);
+    let parts = split_reference(&text);
+    let found = tail::parse_details(&parts.details);
     let year = parts
         .year
-        .or_else(|| year_of(&parts.tail))
-        .or_else(|| year_of(&parts.authors));
+        .or_else(|| find_year(&parts.details))
+        .or_else(|| find_year(&parts.authors));
     let mut article = Article {
         title: parts.title,
-        authors: authors::read(&parts.authors).unwrap_or_default(),
+        authors: authors::parse_authors(&parts.authors).unwrap_or_default(),
         date: year.and_then(|it| PartialDate::new(it, None, None)),
         venue: found.venue,
         volume: found.volume,
@@ -43,14 +43,14 @@ pub fn read_reference(text: &str) -> Article {
         url: ids.url,
         ..Article::default()
     };
-    article.kind = kind(&article, &parts.tail);
-    settle(&mut article);
+    article.kind = guess_kind(&article, &parts.details);
+    infer_fields(&mut article);
     article
 }
 
 /// What one part says of another: a thesis is from a university, and what has no title was not
 /// understood.
-fn settle(article: &mut Article) {
+fn infer_fields(article: &mut Article) {
     if article.title.is_empty() {
         article.venue = None;
         article.kind = WorkKind::Unknown;
@@ -61,91 +61,94 @@ fn settle(article: &mut Article) {
             let lower = it.to_lowercase();
             !lower.contains("thesis") && !lower.contains("dissertation")
         };
-        article.publisher = place.split(',').find(is_place).and_then(clean::some_line);
+        article.publisher = place
+            .split(',')
+            .find(is_place)
+            .and_then(clean::non_empty_line);
     }
 }
 
 /// The pieces a reference falls into; empty where one could not be found.
 #[derive(Default)]
-struct Parts {
+struct ReferenceParts {
     authors: String,
     title: String,
-    tail: String,
+    details: String,
     year: Option<i32>,
 }
 
-fn split(text: &str) -> Parts {
-    by_quotes(text)
-        .or_else(|| by_year(text, captures(&PAREN_YEAR, text)))
-        .or_else(|| by_year(text, captures(&AUTHOR_YEAR, text)))
-        .or_else(|| by_colon(text))
-        .or_else(|| by_sentences(text))
-        .unwrap_or_else(|| Parts {
-            tail: text.to_owned(),
-            ..Parts::default()
+fn split_reference(text: &str) -> ReferenceParts {
+    split_by_quotes(text)
+        .or_else(|| split_by_year(text, captures(&PAREN_YEAR, text)))
+        .or_else(|| split_by_year(text, captures(&AUTHOR_YEAR, text)))
+        .or_else(|| split_by_colon(text))
+        .or_else(|| split_by_sentences(text))
+        .unwrap_or_else(|| ReferenceParts {
+            details: text.to_owned(),
+            ..ReferenceParts::default()
         })
 }
 
 /// `J. Doe, "Title," Journal, …`.
-fn by_quotes(text: &str) -> Option<Parts> {
+fn split_by_quotes(text: &str) -> Option<ReferenceParts> {
     let found = captures(&QUOTED, text)?;
     let (whole, title) = (found.get(0)?, found.get(1)?);
     let authors = text.get(..whole.start())?.to_owned();
-    let year = year_of(&authors);
-    Some(Parts {
+    let year = find_year(&authors);
+    Some(ReferenceParts {
         authors,
-        title: trimmed(title.as_str()),
-        tail: text.get(whole.end()..)?.to_owned(),
+        title: trim_title(title.as_str()),
+        details: text.get(whole.end()..)?.to_owned(),
         year,
     })
 }
 
 /// `Doe, J. (2020). Title. Journal, …` and `Doe, J. 2020. Title. …`.
-fn by_year(text: &str, found: Option<regex::Captures<'_>>) -> Option<Parts> {
+fn split_by_year(text: &str, found: Option<regex::Captures<'_>>) -> Option<ReferenceParts> {
     let found = found?;
     let before = found.get(1)?.as_str();
     let year = found.get(2)?.as_str().parse().ok();
-    authors::read(before)?;
+    authors::parse_authors(before)?;
     let rest = text.get(found.get(0)?.end()..)?.trim();
-    let (title, tail) = sentence(rest);
+    let (title, tail) = first_sentence(rest);
     let is_title = title.split(' ').count() > 1 || !tail.is_empty();
-    (is_title && title.chars().any(char::is_alphabetic)).then(|| Parts {
+    (is_title && title.chars().any(char::is_alphabetic)).then(|| ReferenceParts {
         authors: before.to_owned(),
-        title: trimmed(title),
-        tail: tail.to_owned(),
+        title: trim_title(title),
+        details: tail.to_owned(),
         year,
     })
 }
 
 /// `Doe, J., Roe, A.: Title. In: …`.
-fn by_colon(text: &str) -> Option<Parts> {
+fn split_by_colon(text: &str) -> Option<ReferenceParts> {
     let found = captures(&COLON_TITLE, text)?;
     let before = found.get(1)?.as_str();
-    authors::read(before)?;
-    let (title, tail) = sentence(text.get(found.get(0)?.end()..)?.trim());
-    Some(Parts {
+    authors::parse_authors(before)?;
+    let (title, tail) = first_sentence(text.get(found.get(0)?.end()..)?.trim());
+    Some(ReferenceParts {
         authors: before.to_owned(),
-        title: trimmed(title),
-        tail: tail.to_owned(),
+        title: trim_title(title),
+        details: tail.to_owned(),
         year: None,
     })
 }
 
 /// `J. Doe, A. Roe. Title. Venue …`: the first full stop behind which the authors are whole.
-fn by_sentences(text: &str) -> Option<Parts> {
+fn split_by_sentences(text: &str) -> Option<ReferenceParts> {
     for (at, _) in text.match_indices(". ").take(60) {
         let (before, after) = (text.get(..at + 1)?, text.get(at + 2..)?.trim_start());
         let goes_on = patterns::starts_with_initial(after)
             || after.starts_with(['&', ','])
             || after.starts_with("and ");
-        if goes_on || authors::read(before).is_none() {
+        if goes_on || authors::parse_authors(before).is_none() {
             continue;
         }
-        let (title, tail) = sentence(after);
-        return Some(Parts {
+        let (title, tail) = first_sentence(after);
+        return Some(ReferenceParts {
             authors: before.to_owned(),
-            title: trimmed(title),
-            tail: tail.to_owned(),
+            title: trim_title(title),
+            details: tail.to_owned(),
             year: None,
         });
     }
@@ -154,7 +157,7 @@ fn by_sentences(text: &str) -> Option<Parts> {
 
 /// The first sentence and the rest. A stop behind one letter, or behind an abbreviation, ends
 /// none.
-fn sentence(text: &str) -> (&str, &str) {
+fn first_sentence(text: &str) -> (&str, &str) {
     let ends = text
         .char_indices()
         .filter(|(_, it)| matches!(it, '.' | '?' | '!'));
@@ -181,7 +184,7 @@ fn sentence(text: &str) -> (&str, &str) {
     (text, "")
 }
 
-fn trimmed(title: &str) -> String {
+fn trim_title(title: &str) -> String {
     let edition = EDITION.as_ref().and_then(|it| it.find(title));
     let title = edition
         .and_then(|it| title.get(..it.start()))
@@ -192,7 +195,7 @@ fn trimmed(title: &str) -> String {
 }
 
 /// The last number that can be a year and is no end of a range of pages.
-fn year_of(text: &str) -> Option<i32> {
+fn find_year(text: &str) -> Option<i32> {
     let pattern = YEAR.as_ref()?;
     let is_dash = |it: char| matches!(it, '-' | '–' | '—');
     let alone = |found: &regex::Match<'_>| {
@@ -208,7 +211,7 @@ fn year_of(text: &str) -> Option<i32> {
     years.last().and_then(|it| it.as_str().parse().ok())
 }
 
-fn kind(article: &Article, tail: &str) -> WorkKind {
+fn guess_kind(article: &Article, tail: &str) -> WorkKind {
     let lower = tail.trim_start_matches(['.', ',', ' ']).to_lowercase();
     let says = |any: &[&str]| any.iter().any(|it| lower.contains(it));
     if says(&["thesis", "dissertation"]) {

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// A pattern. Every one is tested to be one, so that none is ever absent.
-pub(super) type Pattern = LazyLock<Option<Regex>>;
+pub(super) type LazyPattern = LazyLock<Option<Regex>>;
 
 macro_rules! patterns {
     ($($name:ident = $pattern:literal;)*) => {
-        $(pub(super) static $name: Pattern = LazyLock::new(|| Regex::new($pattern).ok());)*
+        $(pub(super) static $name: LazyPattern = LazyLock::new(|| Regex::new($pattern).ok());)*
 
         #[cfg(test)]
         mod tests {
@@ -46,15 +46,15 @@ patterns! {
     VOLUME_PAGES = r"\b(\d{1,4})\s*[,:]\s*([A-Za-z]?\d+\s*[-–—]+\s*[A-Za-z]?\d+|[eE]\d+)";
 }
 
-pub(super) fn captures<'a>(pattern: &Pattern, text: &'a str) -> Option<Captures<'a>> {
+pub(super) fn captures<'a>(pattern: &LazyPattern, text: &'a str) -> Option<Captures<'a>> {
     pattern.as_ref()?.captures(text)
 }
 
-pub(super) fn fits(pattern: &Pattern, text: &str) -> bool {
+pub(super) fn matches(pattern: &LazyPattern, text: &str) -> bool {
     pattern.as_ref().is_some_and(|it| it.is_match(text))
 }
 
 /// Whether a text goes on with someone's initial: `K. Smith`.
 pub(super) fn starts_with_initial(text: &str) -> bool {
-    fits(&INITIAL, text)
+    matches(&INITIAL, text)
 }

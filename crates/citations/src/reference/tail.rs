@@ -1,18 +1,18 @@
 //! What stands behind the title of a printed reference: where it appeared, volume, issue, pages.
 
-use super::patterns::{ISSUE, PAGES, VOLUME, VOLUME_ISSUE, VOLUME_PAGES, YEAR, captures, fits};
+use super::patterns::{ISSUE, PAGES, VOLUME, VOLUME_ISSUE, VOLUME_PAGES, YEAR, captures, matches};
 use crate::clean;
 
 #[derive(Default)]
-pub(super) struct Tail {
+pub(super) struct PublicationDetails {
     pub(super) venue: Option<String>,
     pub(super) volume: Option<String>,
     pub(super) issue: Option<String>,
     pub(super) pages: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Tail {
-    let mut tail = Tail::default();
+pub(super) fn parse_details(text: &str) -> PublicationDetails {
+    let mut tail = PublicationDetails::default();
     // Where the name of the venue ends at the latest.
     let mut end = text.len();
     let mut value = |pattern, groups: [Option<&mut Option<String>>; 3]| {
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Tail {
             return;
         }
         // `436–444 (2015)` is no volume and issue.
-        let is_year = |it: regex::Match<'_>| it.as_str().len() == 4 && fits(&YEAR, it.as_str());
+        let is_year = |it: regex::Match<'_>| it.as_str().len() == 4 && matches(&YEAR, it.as_str());
         if found.get(2).is_some_and(is_year) && found.get(3).is_none() {
             return;
         }
@@ -57,11 +57,11 @@ pub(super) fn read(text: &str) -> Tail {
             .replace(' ', "")
             .replace("--", "-")
     });
-    tail.venue = venue(text.get(..end).unwrap_or_default());
+    tail.venue = find_venue(text.get(..end).unwrap_or_default());
     tail
 }
 
-fn venue(text: &str) -> Option<String> {
+fn find_venue(text: &str) -> Option<String> {
     let text = text.trim_start_matches([' ', '.', ',', ';', ':', '”', '"']);
     let text = ["In: ", "In ", "in: ", "in "]
         .iter()
@@ -74,7 +74,7 @@ fn venue(text: &str) -> Option<String> {
         .find(|it| it.start() > 0)
         .map_or(text.len(), |it| it.start());
     let text = text.get(..year)?;
-    let text = clean::line(text);
+    let text = clean::single_line(text);
     let text = text.trim_matches([' ', '.', ',', ';', ':', '(', '[', ']']);
     let text = text
         .strip_suffix(')')

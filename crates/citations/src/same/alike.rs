@@ -7,25 +7,25 @@ use deliberate_core::Author;
 use crate::clean;
 
 /// Longer texts are compared by their beginnings: comparing takes time by the square.
-const LONGEST: usize = 600;
+const MAX_CHARS: usize = 600;
 
 /// Words a venue's name has or has not, and its initials never.
-const SMALL: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "the", "of", "on", "in", "and", "for", "a", "an", "to", "der", "die", "und", "de", "la", "et",
 ];
 
 /// The best of three: as they are, with their words in order, and by the words they share.
-pub(super) fn titles(a: &str, b: &str) -> f32 {
-    let (a, b) = (cut_words(a), cut_words(b));
+pub(super) fn title_similarity(a: &str, b: &str) -> f32 {
+    let (a, b) = (limited_words(a), limited_words(b));
     let plain = ratio(&a.join(" "), &b.join(" "));
     plain
-        .max(ratio(&sorted(&a), &sorted(&b)))
-        .max(by_shared_words(&a, &b))
+        .max(ratio(&sorted_words(&a), &sorted_words(&b)))
+        .max(shared_word_similarity(&a, &b))
 }
 
-fn cut_words(text: &str) -> Vec<String> {
-    let text: String = text.chars().take(LONGEST).collect();
-    clean::words(&text)
+fn limited_words(text: &str) -> Vec<String> {
+    let text: String = text.chars().take(MAX_CHARS).collect();
+    clean::folded_words(&text)
 }
 
 /// 1 for equal texts, 0 for texts with nothing in common.
@@ -35,7 +35,7 @@ fn ratio(a: &str, b: &str) -> f32 {
     ratio
 }
 
-fn sorted(words: &[String]) -> String {
+fn sorted_words(words: &[String]) -> String {
     let mut words = words.to_vec();
     words.sort();
     words.join(" ")
@@ -43,7 +43,7 @@ fn sorted(words: &[String]) -> String {
 
 /// The words both have against those and the rest of each. A title within a longer one is alike
 /// by this, so the shared part has to say something: `Deep learning` is in many a title.
-fn by_shared_words(a: &[String], b: &[String]) -> f32 {
+fn shared_word_similarity(a: &[String], b: &[String]) -> f32 {
     let (a, b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
     let join = |it: Vec<&&String>| {
         it.into_iter()
@@ -52,7 +52,12 @@ fn by_shared_words(a: &[String], b: &[String]) -> f32 {
             .join(" ")
     };
     let shared = join(a.intersection(&b).collect());
-    if shared.split(' ').filter(|it| !SMALL.contains(it)).count() < 4 {
+    if shared
+        .split(' ')
+        .filter(|it| !STOP_WORDS.contains(it))
+        .count()
+        < 4
+    {
         return 0.0;
     }
     let with = |rest: String| format!("{shared} {rest}").trim().to_owned();
@@ -70,8 +75,8 @@ fn by_shared_words(a: &[String], b: &[String]) -> f32 {
 }
 
 /// How like two people are: the same family name, and given names that don't contradict.
-pub(super) fn person(a: &Author, b: &Author) -> f32 {
-    let (family_a, family_b) = (clean::folded(&a.family), clean::folded(&b.family));
+pub(super) fn person_similarity(a: &Author, b: &Author) -> f32 {
+    let (family_a, family_b) = (clean::fold_text(&a.family), clean::fold_text(&b.family));
     let family = if a.family == b.family {
         1.0
     } else if family_a.is_empty() || family_b.is_empty() {
@@ -86,7 +91,7 @@ pub(super) fn person(a: &Author, b: &Author) -> f32 {
         if family < 0.8 { 0.0 } else { family }
     };
     let initial = |it: &Author| {
-        clean::folded(it.given.as_deref().unwrap_or_default())
+        clean::fold_text(it.given.as_deref().unwrap_or_default())
             .chars()
             .next()
     };
@@ -107,12 +112,15 @@ pub(super) fn authors_differ(a: &[Author], b: &[Author]) -> bool {
     }
     let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let stops_early = few.len() < many.len() && few.len() > 6 || few.len() == 1 && many.len() > 2;
-    let in_order = few.iter().zip(many).all(|(a, b)| person(a, b) >= 0.85);
+    let in_order = few
+        .iter()
+        .zip(many)
+        .all(|(a, b)| person_similarity(a, b) >= 0.85);
     !in_order || (few.len() != many.len() && !stops_early)
 }
 
 /// The family names, for a message.
-pub(super) fn shown(authors: &[Author]) -> String {
+pub(super) fn family_names(authors: &[Author]) -> String {
     let names: Vec<&str> = authors
         .iter()
         .take(10)
@@ -127,14 +135,14 @@ pub(super) fn shown(authors: &[Author]) -> String {
 }
 
 /// How like two venues are; an abbreviation and its long form are the same.
-pub(super) fn venues(a: &str, b: &str) -> f32 {
-    if clean::folded(a) == clean::folded(b) {
+pub(super) fn venue_similarity(a: &str, b: &str) -> f32 {
+    if clean::fold_text(a) == clean::fold_text(b) {
         return 1.0;
     }
     let words = |it: &str| {
-        cut_words(it)
+        limited_words(it)
             .into_iter()
-            .filter(|it| !SMALL.contains(&it.as_str()))
+            .filter(|it| !STOP_WORDS.contains(&it.as_str()))
             .collect::<Vec<_>>()
     };
     let (a, b) = (words(a), words(b));
@@ -146,8 +154,8 @@ pub(super) fn venues(a: &str, b: &str) -> f32 {
     }
     let plain = ratio(&a.join(" "), &b.join(" "));
     plain
-        .max(ratio(&sorted(&a), &sorted(&b)))
-        .max(by_shared_words(&a, &b))
+        .max(ratio(&sorted_words(&a), &sorted_words(&b)))
+        .max(shared_word_similarity(&a, &b))
 }
 
 /// `Proc Natl Acad Sci` of `Proceedings National Academy Sciences`; `pnas` of the same.
@@ -190,26 +198,26 @@ mod tests {
     #[test]
     fn venues_and_their_abbreviations() {
         assert!(
-            venues(
+            venue_similarity(
                 "Proc. Natl. Acad. Sci.",
                 "Proceedings of the National Academy of Sciences"
             ) >= 1.0
         );
-        assert!(venues("PNAS", "Proceedings of the National Academy of Sciences") >= 1.0);
-        assert!(venues("Nature", "Nature Communications") < 0.85);
-        assert!(venues("Science", "Cell") < 0.5);
+        assert!(venue_similarity("PNAS", "Proceedings of the National Academy of Sciences") >= 1.0);
+        assert!(venue_similarity("Nature", "Nature Communications") < 0.85);
+        assert!(venue_similarity("Science", "Cell") < 0.5);
     }
 
     #[test]
     fn titles_by_the_best_of_three() {
-        assert!(titles("Attention is all you need", "Attention Is All You Need.") >= 1.0);
-        assert!(titles("all you need is attention", "Attention is all you need") >= 1.0);
+        assert!(title_similarity("Attention is all you need", "Attention Is All You Need.") >= 1.0);
+        assert!(title_similarity("all you need is attention", "Attention is all you need") >= 1.0);
         assert!(
-            titles(
+            title_similarity(
                 "BERT: pre-training of deep bidirectional transformers",
                 "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
             ) >= 0.9
         );
-        assert!(titles("Deep learning", "Deep learning for molecules") < 0.8);
+        assert!(title_similarity("Deep learning", "Deep learning for molecules") < 0.8);
     }
 }

@@ -11,22 +11,22 @@ use crate::clean;
 /// What a title, the authors, the year and the venue weigh.
 const WEIGHTS: [f32; 4] = [0.45, 0.25, 0.15, 0.15];
 /// Titles less alike than this are those of two works.
-const TITLE_FLOOR: f32 = 0.80;
+const MIN_TITLE_SIMILARITY: f32 = 0.80;
 /// From here on it is the same work.
-const SAME: f32 = 0.85;
+const SAME_THRESHOLD: f32 = 0.85;
 /// From here on it probably is, if nothing else comes near.
-const PROBABLY: f32 = 0.70;
+const PROBABLE_THRESHOLD: f32 = 0.70;
 /// How far ahead of the next one it has to be for that.
-const AHEAD: f32 = 0.15;
+const MIN_LEAD: f32 = 0.15;
 /// From here on it may be.
-const DOUBTFUL: f32 = 0.50;
+const DOUBTFUL_THRESHOLD: f32 = 0.50;
 /// As like as records can be that don't both have a title.
-const WITHOUT_TITLE: f32 = 0.69;
+const MAX_WITHOUT_TITLE: f32 = 0.69;
 
 /// How like two records are, each from 0 to 1. A part that a side lacks is 0, takes no part, and
 /// its weight goes to the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Likeness {
+pub struct Similarity {
     /// All in all; 0 if the titles differ too much.
     pub score: f32,
     /// The titles.
@@ -55,7 +55,7 @@ pub struct Difference {
 /// What a likeness comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum SameWorkVerdict {
     /// The same work.
     Same,
     /// The same work, as far as can be told, and nothing else comes near.
@@ -68,28 +68,32 @@ pub enum Verdict {
 
 /// Which of several candidates a record is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Decision {
+pub struct SameWorkDecision {
     /// What to make of the best one.
-    pub verdict: Verdict,
+    pub verdict: SameWorkVerdict,
     /// The place of the best one among the candidates; absent if none is like it at all.
     pub best: Option<usize>,
     /// How like it the best one is.
-    pub likeness: Likeness,
+    pub likeness: Similarity,
     /// How like it the next best is.
     pub runner_up: f32,
 }
 
 /// How like two records are.
-pub fn likeness(given: &Article, found: &Article) -> Likeness {
-    let title = both(&given.title, &found.title).map(|(a, b)| alike::titles(a, b));
-    let authors = authors(&given.authors, &found.authors);
-    let year = given.year().zip(found.year()).map(|(a, b)| years(a, b));
+pub fn similarity(given: &Article, found: &Article) -> Similarity {
+    let title =
+        both_non_empty(&given.title, &found.title).map(|(a, b)| alike::title_similarity(a, b));
+    let authors = author_similarity(&given.authors, &found.authors);
+    let year = given
+        .year()
+        .zip(found.year())
+        .map(|(a, b)| year_similarity(a, b));
     let venue = given
         .venue
         .as_deref()
         .zip(found.venue.as_deref())
-        .and_then(|(a, b)| both(a, b));
-    let venue = venue.map(|(a, b)| alike::venues(a, b));
+        .and_then(|(a, b)| both_non_empty(a, b));
+    let venue = venue.map(|(a, b)| alike::venue_similarity(a, b));
     let parts = [title, authors, year, venue];
     let (sum, weight) = parts
         .iter()
@@ -103,11 +107,11 @@ pub fn likeness(given: &Article, found: &Article) -> Likeness {
     } else {
         0.0
     };
-    Likeness {
+    Similarity {
         score: match title {
-            Some(title) if title < TITLE_FLOOR => 0.0,
+            Some(title) if title < MIN_TITLE_SIMILARITY => 0.0,
             Some(_) => score,
-            None => score.min(WITHOUT_TITLE),
+            None => score.min(MAX_WITHOUT_TITLE),
         },
         title: title.unwrap_or_default(),
         authors: authors.unwrap_or_default(),
@@ -118,10 +122,13 @@ pub fn likeness(given: &Article, found: &Article) -> Likeness {
 }
 
 /// Which of the candidates a record is, and how sure that is.
-pub fn decide<'a>(given: &Article, candidates: impl IntoIterator<Item = &'a Article>) -> Decision {
-    let mut all: Vec<(usize, Likeness)> = candidates
+pub fn decide_same_work<'a>(
+    given: &Article,
+    candidates: impl IntoIterator<Item = &'a Article>,
+) -> SameWorkDecision {
+    let mut all: Vec<(usize, Similarity)> = candidates
         .into_iter()
-        .map(|it| likeness(given, it))
+        .map(|it| similarity(given, it))
         .enumerate()
         .collect();
     all.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
@@ -129,16 +136,16 @@ pub fn decide<'a>(given: &Article, candidates: impl IntoIterator<Item = &'a Arti
     let best = all.next();
     let runner_up = all.next().map_or(0.0, |it| it.1.score);
     let score = best.as_ref().map_or(0.0, |it| it.1.score);
-    let verdict = if score >= SAME {
-        Verdict::Same
-    } else if score >= PROBABLY && score - runner_up >= AHEAD {
-        Verdict::Probably
-    } else if score >= DOUBTFUL {
-        Verdict::Doubtful
+    let verdict = if score >= SAME_THRESHOLD {
+        SameWorkVerdict::Same
+    } else if score >= PROBABLE_THRESHOLD && score - runner_up >= MIN_LEAD {
+        SameWorkVerdict::Probably
+    } else if score >= DOUBTFUL_THRESHOLD {
+        SameWorkVerdict::Doubtful
     } else {
-        Verdict::Different
+        SameWorkVerdict::Different
     };
-    Decision {
+    SameWorkDecision {
         verdict,
         best: best.as_ref().map(|it| it.0).filter(|_| score > 0.0),
         likeness: best.map(|it| it.1).unwrap_or_default(),
@@ -147,17 +154,17 @@ pub fn decide<'a>(given: &Article, candidates: impl IntoIterator<Item = &'a Arti
 }
 
 /// Whether two names are of one venue, be it that one abbreviates the other.
-pub(crate) fn same_venue(a: &str, b: &str) -> bool {
-    alike::venues(a, b) >= SAME
+pub(crate) fn is_same_venue(a: &str, b: &str) -> bool {
+    alike::venue_similarity(a, b) >= SAME_THRESHOLD
 }
 
 /// Two texts, if there is something to compare in both.
-fn both<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
+fn both_non_empty<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     let has = |it: &str| it.chars().any(char::is_alphanumeric);
     (has(a) && has(b)).then_some((a, b))
 }
 
-fn years(a: u16, b: u16) -> f32 {
+fn year_similarity(a: u16, b: u16) -> f32 {
     match a.abs_diff(b) {
         0 => 1.0,
         1 => 0.8,
@@ -166,11 +173,11 @@ fn years(a: u16, b: u16) -> f32 {
     }
 }
 
-fn authors(given: &[Author], found: &[Author]) -> Option<f32> {
-    let first = alike::person(given.first()?, found.first()?);
+fn author_similarity(given: &[Author], found: &[Author]) -> Option<f32> {
+    let first = alike::person_similarity(given.first()?, found.first()?);
     let families = |all: &[Author]| {
         all.iter()
-            .map(|it| clean::folded(&it.family))
+            .map(|it| clean::fold_text(&it.family))
             .collect::<std::collections::HashSet<_>>()
     };
     let (a, b) = (families(given), families(found));
@@ -183,28 +190,30 @@ fn authors(given: &[Author], found: &[Author]) -> Option<f32> {
 fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Difference> {
     let mut all = Vec::new();
     let mut put = |field: &str, given: &str, found: &str| {
-        let cut = |it: &str| deliberate_core::cut_to_chars(&clean::line(it), 300);
+        let cut = |it: &str| deliberate_core::truncate_chars(&clean::single_line(it), 300);
         all.push(Difference {
             field: field.to_owned(),
             given: cut(given),
             found: cut(found),
         });
     };
-    if both(&given.title, &found.title).is_some_and(|(a, b)| clean::folded(a) != clean::folded(b)) {
+    if both_non_empty(&given.title, &found.title)
+        .is_some_and(|(a, b)| clean::fold_text(a) != clean::fold_text(b))
+    {
         put("title", &given.title, &found.title);
     }
     if alike::authors_differ(&given.authors, &found.authors) {
         put(
             "authors",
-            &alike::shown(&given.authors),
-            &alike::shown(&found.authors),
+            &alike::family_names(&given.authors),
+            &alike::family_names(&found.authors),
         );
     }
     if let Some((a, b)) = given.year().zip(found.year()).filter(|(a, b)| a != b) {
         put("year", &a.to_string(), &b.to_string());
     }
     // Abbreviations of one venue are no difference.
-    if venue.is_some_and(|it| it < SAME) {
+    if venue.is_some_and(|it| it < SAME_THRESHOLD) {
         put(
             "venue",
             given.venue.as_deref().unwrap_or_default(),
@@ -219,7 +228,7 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
         if let Some((a, b)) = a
             .as_deref()
             .zip(b.as_deref())
-            .filter(|(a, b)| clean::folded(a) != clean::folded(b))
+            .filter(|(a, b)| clean::fold_text(a) != clean::fold_text(b))
         {
             put(field, a, b);
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use deliberate_core::{Article, Author, WorkKind};
 
 use super::{RETRACTED, authors, capitals, page_range};
-use crate::{Entry, clean, key, suffix};
+use crate::{BibliographyEntry, clean, key, suffix};
 
 /// BibTeX's own names of the months; they are written without braces.
 pub(crate) const MONTHS: [&str; 12] = [
@@ -13,17 +13,17 @@ pub(crate) const MONTHS: [&str; 12] = [
 ];
 
 /// The entries as BibTeX.
-pub fn to_bibtex(entries: &[Entry<'_>]) -> String {
-    let keys = key::keys_for(entries);
+pub fn to_bibtex(entries: &[BibliographyEntry<'_>]) -> String {
+    let keys = key::citation_keys(entries);
     let written: Vec<String> = entries
         .iter()
         .zip(&keys)
-        .map(|(entry, key)| one(key, entry.article))
+        .map(|(entry, key)| write_entry(key, entry.article))
         .collect();
     written.join("\n")
 }
 
-fn one(key: &str, article: &Article) -> String {
+fn write_entry(key: &str, article: &Article) -> String {
     let mut out = format!("@{}{{{key},\n", entry_type(article.kind));
     for (name, value) in fields(article) {
         let _ = writeln!(out, "  {name} = {value},");
@@ -66,7 +66,7 @@ fn publisher_field(kind: WorkKind) -> &'static str {
 }
 
 fn fields(article: &Article) -> Vec<(&'static str, String)> {
-    let text = |it: Option<&String>| clean::of(it).map(|it| braced(&escaped(&it)));
+    let text = |it: Option<&String>| clean::optional_line(it).map(|it| braced(&escape(&it)));
     let month = article.date.and_then(|it| it.month);
     let month = month
         .and_then(|it| MONTHS.get(usize::from(it).checked_sub(1)?))
@@ -78,14 +78,14 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
     let keywords: Vec<String> = article
         .keywords
         .iter()
-        .filter_map(|it| clean::some_line(&it.replace([',', ';'], " ")))
+        .filter_map(|it| clean::non_empty_line(&it.replace([',', ';'], " ")))
         .collect();
     let all = [
         (
             "title",
-            clean::some_line(&article.title).map(|it| braced(&title(&it))),
+            clean::non_empty_line(&article.title).map(|it| braced(&protect_title(&it))),
         ),
-        ("author", some_names(article)),
+        ("author", author_names(article)),
         (venue_field(article.kind), text(article.venue.as_ref())),
         (
             publisher_field(article.kind),
@@ -104,7 +104,7 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
         ("number", text(article.issue.as_ref())),
         (
             "pages",
-            clean::of(article.pages.as_ref()).map(|it| braced(&pages(&it))),
+            clean::optional_line(article.pages.as_ref()).map(|it| braced(&pages(&it))),
         ),
         ("issn", text(article.issn.as_ref())),
         ("isbn", text(article.isbn.as_ref())),
@@ -114,7 +114,7 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
             article
                 .doi
                 .as_ref()
-                .map(|it| braced(&verbatim(it.as_str()))),
+                .map(|it| braced(&escape_url(it.as_str()))),
         ),
         ("eprint", arxiv.map(|it| braced(it.as_str()))),
         ("archivePrefix", arxiv.map(|_| braced("arXiv"))),
@@ -122,7 +122,7 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
         ("pmcid", text(article.pmcid.as_ref())),
         (
             "url",
-            clean::of(article.url.as_ref()).map(|it| braced(&verbatim(&it))),
+            clean::optional_line(article.url.as_ref()).map(|it| braced(&escape_url(&it))),
         ),
         ("language", text(article.language.as_ref())),
         ("entrysubtype", subtype),
@@ -134,7 +134,7 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
             "keywords",
             Some(keywords.join(", "))
                 .filter(|it| !it.is_empty())
-                .map(|it| braced(&escaped(&it))),
+                .map(|it| braced(&escape(&it))),
         ),
         ("abstract", text(article.summary.as_ref())),
     ];
@@ -147,15 +147,15 @@ fn braced(text: &str) -> String {
     format!("{{{text}}}")
 }
 
-fn title(title: &str) -> String {
+fn protect_title(title: &str) -> String {
     let piece = |(word, protected): (String, bool)| {
         if protected {
-            braced(&escaped(&word))
+            braced(&escape(&word))
         } else {
-            escaped(&word)
+            escape(&word)
         }
     };
-    capitals::pieces(title)
+    capitals::split_title(title)
         .into_iter()
         .map(piece)
         .collect::<Vec<_>>()
@@ -165,11 +165,11 @@ fn title(title: &str) -> String {
 fn pages(pages: &str) -> String {
     match page_range(pages) {
         Some((first, last)) => format!("{first}--{last}"),
-        None => escaped(pages),
+        None => escape(pages),
     }
 }
 
-fn some_names(article: &Article) -> Option<String> {
+fn author_names(article: &Article) -> Option<String> {
     let names: Vec<String> = authors(article).map(|it| name(&it)).collect();
     (!names.is_empty()).then(|| braced(&names.join(" and ")))
 }
@@ -181,25 +181,25 @@ fn name(author: &Author) -> String {
         let splits =
             lower.contains(',') || lower.split(' ').any(|it| it == "and" || it == "others");
         if splits {
-            braced(&escaped(text))
+            braced(&escape(text))
         } else {
-            escaped(text)
+            escape(text)
         }
     };
-    match author.given.as_deref().map(suffix::parted) {
-        _ if author.organisation => braced(&escaped(&author.family)),
+    match author.given.as_deref().map(suffix::split_suffix) {
+        _ if author.organisation => braced(&escape(&author.family)),
         Some((given, Some(suffix))) => {
             let family = part(&author.family);
-            format!("{family}, {}, {}", escaped(suffix), part(given))
+            format!("{family}, {}, {}", escape(suffix), part(given))
         }
         Some((given, None)) => format!("{}, {}", part(&author.family), part(given)),
-        None if author.family.contains(' ') => braced(&escaped(&author.family)),
+        None if author.family.contains(' ') => braced(&escape(&author.family)),
         None => part(&author.family),
     }
 }
 
 /// Text with what LaTeX takes for a command escaped. Letters with accents stay as they are.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut before = None;
     for it in text.chars() {
@@ -226,7 +226,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// An address: only braces, backslashes and spaces could do harm, and those have their codes.
-fn verbatim(text: &str) -> String {
+fn escape_url(text: &str) -> String {
     let code = |it: char| match it {
         '{' => "%7B".to_owned(),
         '}' => "%7D".to_owned(),

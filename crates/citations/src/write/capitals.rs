@@ -1,7 +1,7 @@
 //! Which words of a title keep their capitals when a BibTeX style puts the rest in lower case.
 
 /// The pieces of a title and whether each is to be protected.
-pub(super) fn pieces(title: &str) -> Vec<(String, bool)> {
+pub(super) fn split_title(title: &str) -> Vec<(String, bool)> {
     let words: Vec<&str> = title.split(' ').collect();
     let title_case = is_title_case(&words);
     let mut starts_sentence = true;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn protected(title: &str) -> Vec<String> {
-        pieces(title)
+        split_title(title)
             .into_iter()
             .filter(|it| it.1)
             .map(|it| it.0)

@@ -4,11 +4,11 @@ use deliberate_core::{Article, Author};
 use serde_json::{Map, Value, json};
 
 use super::{RETRACTED, authors};
-use crate::{Entry, clean, csl_item, key, suffix};
+use crate::{BibliographyEntry, clean, csl_item, key, suffix};
 
 /// The entries as CSL-JSON.
-pub fn to_csl_json(entries: &[Entry<'_>]) -> String {
-    let keys = key::keys_for(entries);
+pub fn to_csl_json(entries: &[BibliographyEntry<'_>]) -> String {
+    let keys = key::citation_keys(entries);
     let items: Vec<Value> = entries
         .iter()
         .zip(&keys)
@@ -37,7 +37,7 @@ fn item(key: &str, article: &Article) -> Value {
     let keywords: Vec<String> = article
         .keywords
         .iter()
-        .filter_map(|it| clean::some_line(&it.replace([',', ';'], " ")))
+        .filter_map(|it| clean::non_empty_line(&it.replace([',', ';'], " ")))
         .collect();
     if !keywords.is_empty() {
         fields.insert("keyword".to_owned(), keywords.join(", ").into());
@@ -45,7 +45,7 @@ fn item(key: &str, article: &Article) -> Value {
     if article.retracted == Some(true) {
         fields.insert("status".to_owned(), RETRACTED.to_lowercase().into());
     }
-    if let Some(text) = clean::of(article.summary.as_ref()) {
+    if let Some(text) = clean::optional_line(article.summary.as_ref()) {
         fields.insert("abstract".to_owned(), text.into());
     }
     Value::Object(fields)
@@ -65,7 +65,7 @@ fn name(author: &Author) -> Value {
             name.insert("family".to_owned(), author.family.as_str().into());
         }
     }
-    if let Some((given, suffix)) = author.given.as_deref().map(suffix::parted) {
+    if let Some((given, suffix)) = author.given.as_deref().map(suffix::split_suffix) {
         name.insert("given".to_owned(), given.into());
         if let Some(suffix) = suffix {
             name.insert("suffix".to_owned(), suffix.into());

@@ -3,7 +3,7 @@
 use deliberate_core::{Article, Author};
 
 use super::authors;
-use crate::{Entry, clean, key};
+use crate::{BibliographyEntry, clean, key};
 
 const COLUMNS: [&str; 22] = [
     "key",
@@ -31,8 +31,8 @@ const COLUMNS: [&str; 22] = [
 ];
 
 /// The entries as a table.
-pub fn to_csv(entries: &[Entry<'_>]) -> String {
-    let keys = key::keys_for(entries);
+pub fn to_csv(entries: &[BibliographyEntry<'_>]) -> String {
+    let keys = key::citation_keys(entries);
     let mut out = COLUMNS.join(",");
     out.push_str("\r\n");
     for (entry, key) in entries.iter().zip(&keys) {
@@ -44,17 +44,17 @@ pub fn to_csv(entries: &[Entry<'_>]) -> String {
 }
 
 fn row(key: &str, article: &Article) -> [String; 22] {
-    let text = |it: &Option<String>| clean::of(it.as_ref()).unwrap_or_default();
+    let text = |it: &Option<String>| clean::optional_line(it.as_ref()).unwrap_or_default();
     let names: Vec<String> = authors(article).map(|it| name(&it)).collect();
     let keywords: Vec<String> = article
         .keywords
         .iter()
-        .filter_map(|it| clean::some_line(it))
+        .filter_map(|it| clean::non_empty_line(it))
         .collect();
     [
         key.to_owned(),
         article.kind.as_str().to_owned(),
-        clean::line(&article.title),
+        clean::single_line(&article.title),
         names.join("; "),
         article.year().map(|it| it.to_string()).unwrap_or_default(),
         article.date.map(|it| it.to_string()).unwrap_or_default(),

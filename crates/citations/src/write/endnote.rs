@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use deliberate_core::{Article, WorkKind};
 
 use super::{RETRACTED, authors, comma_name, page_range};
-use crate::{Entry, clean, key};
+use crate::{BibliographyEntry, clean, key};
 
 /// The entries as the tags of `EndNote`.
-pub fn to_endnote(entries: &[Entry<'_>]) -> String {
-    let keys = key::keys_for(entries);
+pub fn to_endnote(entries: &[BibliographyEntry<'_>]) -> String {
+    let keys = key::citation_keys(entries);
     let mut out = String::new();
     for (entry, key) in entries.iter().zip(&keys) {
         for (tag, value) in lines(key, entry.article) {
@@ -46,14 +46,14 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
     for author in authors(article) {
         put('A', Some(comma_name(&author)));
     }
-    put('T', clean::some_line(&article.title));
+    put('T', clean::non_empty_line(&article.title));
     let venue_tag = if article.kind == WorkKind::JournalArticle {
         'J'
     } else {
         'B'
     };
-    put(venue_tag, clean::of(article.venue.as_ref()));
-    put('I', clean::of(article.publisher.as_ref()));
+    put(venue_tag, clean::optional_line(article.venue.as_ref()));
+    put('I', clean::optional_line(article.publisher.as_ref()));
     put('D', article.year().map(|it| it.to_string()));
     put(
         '8',
@@ -62,9 +62,9 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
             .filter(|it| it.month.is_some())
             .map(|it| it.to_string()),
     );
-    put('V', clean::of(article.volume.as_ref()));
-    put('N', clean::of(article.issue.as_ref()));
-    let pages = clean::of(article.pages.as_ref());
+    put('V', clean::optional_line(article.volume.as_ref()));
+    put('N', clean::optional_line(article.issue.as_ref()));
+    let pages = clean::optional_line(article.pages.as_ref());
     let range = pages
         .as_deref()
         .and_then(page_range)
@@ -72,7 +72,8 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
     put('P', range.or(pages));
     put(
         '@',
-        clean::of(article.issn.as_ref()).or_else(|| clean::of(article.isbn.as_ref())),
+        clean::optional_line(article.issn.as_ref())
+            .or_else(|| clean::optional_line(article.isbn.as_ref())),
     );
     put('R', article.doi.as_ref().map(ToString::to_string));
     put(
@@ -81,11 +82,11 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
             .arxiv_id
             .as_ref()
             .map(|it| format!("arXiv:{it}"))
-            .or_else(|| clean::of(article.pmid.as_ref())),
+            .or_else(|| clean::optional_line(article.pmid.as_ref())),
     );
-    put('2', clean::of(article.pmcid.as_ref()));
-    put('U', clean::of(article.url.as_ref()));
-    put('G', clean::of(article.language.as_ref()));
+    put('2', clean::optional_line(article.pmcid.as_ref()));
+    put('U', clean::optional_line(article.url.as_ref()));
+    put('G', clean::optional_line(article.language.as_ref()));
     put(
         '9',
         (article.kind == WorkKind::Preprint).then(|| "Preprint".to_owned()),
@@ -94,8 +95,8 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
     put('Z', retracted.then(|| RETRACTED.to_owned()));
     put('F', Some(key.to_owned()));
     for keyword in &article.keywords {
-        put('K', clean::some_line(keyword));
+        put('K', clean::non_empty_line(keyword));
     }
-    put('X', clean::of(article.summary.as_ref()));
+    put('X', clean::optional_line(article.summary.as_ref()));
     lines
 }

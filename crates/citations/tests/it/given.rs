@@ -1,6 +1,6 @@
 //! Works whose citations are known.
 
-use deliberate_citations::Entry;
+use deliberate_citations::BibliographyEntry;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 
 pub(crate) fn people(names: &[(&str, &str)]) -> Vec<Author> {
@@ -130,7 +130,7 @@ pub(crate) fn report() -> Article {
     }
 }
 
-pub(crate) fn with_many_authors(count: usize) -> Article {
+pub(crate) fn article_with_authors(count: usize) -> Article {
     let authors = (1..=count).map(|at| {
         Author::person(
             format!("Family{}", letter(at)),
@@ -148,7 +148,7 @@ fn letter(at: usize) -> char {
     char::from(b'a' + u8::try_from(at % 26).unwrap_or_default())
 }
 
-pub(crate) fn without_year() -> Article {
+pub(crate) fn article_without_year() -> Article {
     Article {
         title: "Notes on nothing".to_owned(),
         date: None,
@@ -168,8 +168,8 @@ pub(crate) fn every_kind() -> Vec<Article> {
     ]
 }
 
-pub(crate) fn entries(articles: &[Article]) -> Vec<Entry<'_>> {
-    articles.iter().map(Entry::from).collect()
+pub(crate) fn entries(articles: &[Article]) -> Vec<BibliographyEntry<'_>> {
+    articles.iter().map(BibliographyEntry::from).collect()
 }
 
 pub(crate) fn other_kinds() -> Vec<Article> {

@@ -1,40 +1,43 @@
 //! Citation keys.
 
-use deliberate_citations::{Entry, key_for, keys_for};
+use deliberate_citations::{BibliographyEntry, citation_key, citation_keys};
 use deliberate_core::{Article, Author};
 
 use crate::given;
 
 #[test]
 fn keys_say_who_when_and_what() {
-    assert_eq!(key_for(&given::journal()), "lecun2015deep");
-    assert_eq!(key_for(&given::thesis()), "shannon1940symbolic");
-    assert_eq!(key_for(&given::chapter()), "vandermaaten2009visualizing");
-    assert_eq!(key_for(&given::without_year()), "lecunnotes");
+    assert_eq!(citation_key(&given::journal()), "lecun2015deep");
+    assert_eq!(citation_key(&given::thesis()), "shannon1940symbolic");
+    assert_eq!(
+        citation_key(&given::chapter()),
+        "vandermaaten2009visualizing"
+    );
+    assert_eq!(citation_key(&given::article_without_year()), "lecunnotes");
     let accents = Article {
         authors: vec![Author::person("Łukasz-Müller", "Jan")],
         title: "Über die Größe".to_owned(),
         ..Article::default()
     };
-    assert_eq!(key_for(&accents), "lukaszmulleruber");
+    assert_eq!(citation_key(&accents), "lukaszmulleruber");
     let none_of_it = Article {
         authors: vec![Author::person("王", "小明")],
         title: "深度学习".to_owned(),
         date: given::year(2020),
         ..Article::default()
     };
-    assert_eq!(key_for(&none_of_it), "ref2020");
-    assert_eq!(key_for(&Article::default()), "ref");
+    assert_eq!(citation_key(&none_of_it), "ref2020");
+    assert_eq!(citation_key(&Article::default()), "ref");
 }
 
 #[test]
 fn equal_keys_get_letters_and_run_into_no_other() {
     let work = given::journal();
-    let entry = |key| Entry {
+    let entry = |key| BibliographyEntry {
         key,
         article: &work,
     };
-    let keys = keys_for(&[
+    let keys = citation_keys(&[
         entry(None),
         entry(None),
         entry(Some("lecun2015deepa")),
@@ -55,7 +58,7 @@ fn equal_keys_get_letters_and_run_into_no_other() {
 fn a_given_key_is_kept_however_long_and_a_made_one_is_short() {
     let given = "schmidhuber_deep-learning-in-neural-networks-an-overview_2015_neural-networks";
     assert_eq!(
-        keys_for(&[Entry {
+        citation_keys(&[BibliographyEntry {
             key: Some(given),
             article: &given::journal(),
         }]),
@@ -66,11 +69,11 @@ fn a_given_key_is_kept_however_long_and_a_made_one_is_short() {
         date: given::year(2020),
         ..Article::default()
     };
-    let made = key_for(&endless);
+    let made = citation_key(&endless);
     assert_eq!(made.len(), 60);
-    let again = Entry {
+    let again = BibliographyEntry {
         key: Some(&made),
         article: &endless,
     };
-    assert_eq!(keys_for(&[again]), [made.as_str()]);
+    assert_eq!(citation_keys(&[again]), [made.as_str()]);
 }

@@ -1,10 +1,10 @@
 //! What holds for every record.
 
-use deliberate_citations::same::likeness;
+use deliberate_citations::same::similarity;
 use deliberate_citations::{
-    Entry, FormatOptions, Output, Style, format, keys_for, merge, merge_key, read_any, read_bibtex,
-    read_csl_json, read_reference, read_ris, same_work, to_bibtex, to_csl_json, to_csv, to_endnote,
-    to_ris,
+    BibliographyEntry, CitationStyle, FormatOptions, OutputFormat, citation_keys, format,
+    is_same_work, merge, merge_key, read_any, read_bibtex, read_csl_json, read_reference, read_ris,
+    to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
 };
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use proptest::prelude::*;
@@ -97,7 +97,7 @@ prop_compose! {
 }
 
 /// A text as every format keeps it.
-fn kept(text: &str) -> String {
+fn normalized(text: &str) -> String {
     let hidden = |it: &char| matches!(it, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}');
     let text: String = text
         .chars()
@@ -115,8 +115,8 @@ fn is_no_venue(venue: &str) -> bool {
         .any(|it| lower.starts_with(it))
 }
 
-fn kept_some(text: Option<&String>) -> Option<String> {
-    text.map(|it| kept(it)).filter(|it| !it.is_empty())
+fn normalized_option(text: Option<&String>) -> Option<String> {
+    text.map(|it| normalized(it)).filter(|it| !it.is_empty())
 }
 
 proptest! {
@@ -124,17 +124,17 @@ proptest! {
 
     #[test]
     fn bibtex_comes_back(articles in prop::collection::vec(any_article(), 1..4)) {
-        let entries: Vec<Entry<'_>> = articles.iter().map(Entry::from).collect();
+        let entries: Vec<BibliographyEntry<'_>> = articles.iter().map(BibliographyEntry::from).collect();
         let text = to_bibtex(&entries);
         let (records, _) = read_bibtex(&text);
         prop_assert_eq!(records.len(), articles.len(), "{}", text);
-        for ((record, article), key) in records.iter().zip(&articles).zip(keys_for(&entries)) {
+        for ((record, article), key) in records.iter().zip(&articles).zip(citation_keys(&entries)) {
             let read = &record.article;
             prop_assert_eq!(&record.key, &key);
-            prop_assert_eq!(&read.title, &kept(&article.title));
-            prop_assert_eq!(&read.summary, &kept_some(article.summary.as_ref()));
-            prop_assert_eq!(&read.publisher, &kept_some(article.publisher.as_ref()));
-            let venue = kept_some(article.venue.as_ref());
+            prop_assert_eq!(&read.title, &normalized(&article.title));
+            prop_assert_eq!(&read.summary, &normalized_option(article.summary.as_ref()));
+            prop_assert_eq!(&read.publisher, &normalized_option(article.publisher.as_ref()));
+            let venue = normalized_option(article.venue.as_ref());
             if !venue.as_deref().is_some_and(is_no_venue) {
                 prop_assert_eq!(&read.venue, &venue);
             }
@@ -148,7 +148,7 @@ proptest! {
             if !(article.kind == WorkKind::Unknown && article.arxiv_id.is_some()) {
                 prop_assert_eq!(read.kind, article.kind);
             }
-            let names: Vec<String> = article.authors.iter().map(|it| kept(&it.family)).filter(|it| !it.is_empty()).collect();
+            let names: Vec<String> = article.authors.iter().map(|it| normalized(&it.family)).filter(|it| !it.is_empty()).collect();
             let read_names: Vec<String> = read.authors.iter().map(|it| it.family.clone()).collect();
             prop_assert_eq!(names, read_names, "{}", text);
         }
@@ -156,16 +156,16 @@ proptest! {
 
     #[test]
     fn ris_comes_back(articles in prop::collection::vec(any_article(), 1..4)) {
-        let entries: Vec<Entry<'_>> = articles.iter().map(Entry::from).collect();
+        let entries: Vec<BibliographyEntry<'_>> = articles.iter().map(BibliographyEntry::from).collect();
         let text = to_ris(&entries);
         let (records, _) = read_ris(&text);
         prop_assert_eq!(records.len(), articles.len(), "{}", text);
         for (record, article) in records.iter().zip(&articles) {
             let read = &record.article;
-            prop_assert_eq!(&read.title, &kept(&article.title));
-            prop_assert_eq!(&read.summary, &kept_some(article.summary.as_ref()));
-            prop_assert_eq!(&read.publisher, &kept_some(article.publisher.as_ref()));
-            let venue = kept_some(article.venue.as_ref());
+            prop_assert_eq!(&read.title, &normalized(&article.title));
+            prop_assert_eq!(&read.summary, &normalized_option(article.summary.as_ref()));
+            prop_assert_eq!(&read.publisher, &normalized_option(article.publisher.as_ref()));
+            let venue = normalized_option(article.venue.as_ref());
             if venue.as_ref() != Some(&read.title) {
                 prop_assert_eq!(&read.venue, &venue);
             }
@@ -179,19 +179,19 @@ proptest! {
             });
             prop_assert_eq!(&read.pages, &pages);
             prop_assert_eq!(&read.doi, &article.doi);
-            let keywords: Vec<String> = article.keywords.iter().map(|it| kept(it)).filter(|it| !it.is_empty()).collect();
+            let keywords: Vec<String> = article.keywords.iter().map(|it| normalized(it)).filter(|it| !it.is_empty()).collect();
             prop_assert_eq!(&read.keywords, &keywords);
         }
     }
 
     #[test]
     fn csl_json_comes_back(article in any_article()) {
-        let (records, _) = read_csl_json(&to_csl_json(&[Entry::from(&article)]));
+        let (records, _) = read_csl_json(&to_csl_json(&[BibliographyEntry::from(&article)]));
         let read = &records[0].article;
-        prop_assert_eq!(&read.summary, &kept_some(article.summary.as_ref()));
+        prop_assert_eq!(&read.summary, &normalized_option(article.summary.as_ref()));
         prop_assert_eq!(read.date, article.date);
         prop_assert_eq!(&read.doi, &article.doi);
-        let names: Vec<String> = article.authors.iter().map(|it| kept(&it.family)).filter(|it| !it.is_empty()).collect();
+        let names: Vec<String> = article.authors.iter().map(|it| normalized(&it.family)).filter(|it| !it.is_empty()).collect();
         prop_assert_eq!(read.authors.iter().map(|it| it.family.clone()).collect::<Vec<_>>(), names);
     }
 
@@ -199,7 +199,7 @@ proptest! {
     fn plain_names_come_back_whole(names in prop::collection::vec(("\\p{Lu}\\p{Ll}{1,9}(-\\p{Lu}\\p{Ll}{1,6})?", "\\p{Lu}\\p{Ll}{1,9}( \\p{Lu}\\.)?"), 1..6)) {
         let authors: Vec<Author> = names.iter().map(|(family, given)| Author::person(family.as_str(), given.as_str())).collect();
         let article = Article { title: "T".to_owned(), authors: authors.clone(), ..Article::default() };
-        let entries = [Entry::from(&article)];
+        let entries = [BibliographyEntry::from(&article)];
         prop_assert_eq!(&read_bibtex(&to_bibtex(&entries)).0[0].article.authors, &authors);
         prop_assert_eq!(&read_ris(&to_ris(&entries)).0[0].article.authors, &authors);
         prop_assert_eq!(&read_csl_json(&to_csl_json(&entries)).0[0].article.authors, &authors);
@@ -207,7 +207,7 @@ proptest! {
 
     #[test]
     fn tables_keep_their_rows_and_columns(articles in prop::collection::vec(any_article(), 0..4)) {
-        let entries: Vec<Entry<'_>> = articles.iter().map(Entry::from).collect();
+        let entries: Vec<BibliographyEntry<'_>> = articles.iter().map(BibliographyEntry::from).collect();
         let csv = to_csv(&entries);
         prop_assert_eq!(csv.matches("\r\n").count(), articles.len() + 1);
         prop_assert_eq!(csv.lines().count(), articles.len() + 1);
@@ -221,30 +221,30 @@ proptest! {
 
     #[test]
     fn keys_are_unique_ascii_and_stable(articles in prop::collection::vec(any_article(), 0..12), own in prop::option::of(any_text())) {
-        let mut entries: Vec<Entry<'_>> = articles.iter().chain(&articles).map(Entry::from).collect();
+        let mut entries: Vec<BibliographyEntry<'_>> = articles.iter().chain(&articles).map(BibliographyEntry::from).collect();
         if let (Some(entry), Some(own)) = (entries.first_mut(), &own) {
             entry.key = Some(own);
         }
-        let keys = keys_for(&entries);
+        let keys = citation_keys(&entries);
         let unique: std::collections::HashSet<&String> = keys.iter().collect();
         prop_assert_eq!(unique.len(), entries.len());
         let plain = |it: char| it.is_ascii_graphic() && !"{}(),=\"#%~\\".contains(it);
         let all_plain = keys.iter().all(|it| !it.is_empty() && it.chars().all(plain));
         prop_assert!(all_plain);
-        prop_assert_eq!(keys_for(&entries), keys);
+        prop_assert_eq!(citation_keys(&entries), keys);
     }
 
     #[test]
     fn likeness_is_a_share_and_the_same_both_ways(a in any_article(), b in any_article()) {
         for (a, b) in [(&a, &b), (&a, &a)] {
-            let (there, back) = (likeness(a, b), likeness(b, a));
+            let (there, back) = (similarity(a, b), similarity(b, a));
             for (x, y) in [(there.score, back.score), (there.title, back.title), (there.authors, back.authors), (there.year, back.year), (there.venue, back.venue)] {
                 prop_assert!((0.0..=1.0).contains(&x), "{x}");
                 prop_assert!((x - y).abs() < 1e-5, "{x} {y}");
             }
             prop_assert_eq!(there.differs.len(), back.differs.len());
         }
-        prop_assert_eq!(likeness(&a, &a).differs, []);
+        prop_assert_eq!(similarity(&a, &a).differs, []);
     }
 
     #[test]
@@ -270,9 +270,9 @@ proptest! {
             _ => {}
         }
         if merge_key(&a).is_some() && merge_key(&a) == merge_key(&b) {
-            prop_assert!(same_work(&a, &b));
+            prop_assert!(is_same_work(&a, &b));
         }
-        prop_assert_eq!(same_work(&a, &b), same_work(&b, &a));
+        prop_assert_eq!(is_same_work(&a, &b), is_same_work(&b, &a));
     }
 
     #[test]
@@ -283,7 +283,7 @@ proptest! {
         read_ris(&text);
         read_csl_json(&text);
         read_reference(&text);
-        let _ = Style::from_csl_xml(&text);
+        let _ = CitationStyle::from_csl_xml(&text);
     }
 }
 
@@ -292,15 +292,15 @@ proptest! {
 
     #[test]
     fn any_record_can_be_formatted(articles in prop::collection::vec(any_article(), 1..4), style in prop::sample::select(vec!["ieee", "apa", "mla", "chicago", "chicago-notes", "vancouver", "nature"])) {
-        let style = Style::named(style).unwrap();
-        let entries: Vec<Entry<'_>> = articles.iter().map(Entry::from).collect();
-        for output in [Output::Plain, Output::Html] {
+        let style = CitationStyle::find(style).unwrap();
+        let entries: Vec<BibliographyEntry<'_>> = articles.iter().map(BibliographyEntry::from).collect();
+        for output in [OutputFormat::Plain, OutputFormat::Html] {
             let formatted = format(&entries, &style, &FormatOptions { output, locale: None }).unwrap();
             prop_assert_eq!(formatted.entries.len(), articles.len());
             let mut places: Vec<usize> = formatted.entries.iter().map(|it| it.index).collect();
             places.sort_unstable();
             prop_assert_eq!(places, (0..articles.len()).collect::<Vec<_>>());
-            if output == Output::Html {
+            if output == OutputFormat::Html {
                 for entry in &formatted.entries {
                     let tags = ["<i>", "</i>", "<b>", "</b>", "<sup>", "</sup>", "<sub>", "</sub>", "</a>"].iter().fold(entry.text.clone(), |text, tag| text.replace(tag, "")).replace("<a href=\"http", "");
                     prop_assert!(!tags.contains('<'), "{}", entry.text);

@@ -1,6 +1,6 @@
 //! Style files of a user's own, some of them hostile.
 
-use deliberate_citations::{FormatOptions, Style, StyleError, format};
+use deliberate_citations::{CitationStyle, FormatOptions, StyleError, format};
 
 use crate::given;
 
@@ -22,7 +22,7 @@ fn style(macros: &str) -> String {
 
 #[test]
 fn a_users_own_style_is_used() {
-    let style = Style::from_csl_xml(&style(
+    let style = CitationStyle::from_csl_xml(&style(
         r#"<macro name="a"><text variable="publisher" prefix=", "/></macro>"#,
     ))
     .unwrap();
@@ -39,13 +39,14 @@ fn a_users_own_style_is_used() {
 #[test]
 fn a_macro_that_calls_itself_is_refused() {
     let direct =
-        Style::from_csl_xml(&style(r#"<macro name="a"><text macro="a"/></macro>"#)).unwrap_err();
+        CitationStyle::from_csl_xml(&style(r#"<macro name="a"><text macro="a"/></macro>"#))
+            .unwrap_err();
     assert!(direct.to_string().contains("calls itself"), "{direct}");
     let around = style(
         r#"<macro name="a"><group><text macro="b"/></group></macro><macro name="b"><names variable="author"><substitute><text macro="a"/></substitute></names></macro>"#,
     );
     assert!(matches!(
-        Style::from_csl_xml(&around),
+        CitationStyle::from_csl_xml(&around),
         Err(StyleError::Unsafe(_))
     ));
 }
@@ -62,7 +63,7 @@ fn macros_that_multiply_are_refused() {
         let call = format!(r#"<text macro="m{}"/>"#, at + 1);
         macros = format!(r#"{macros}<macro name="{name}">{call}{call}</macro>"#);
     }
-    let err = Style::from_csl_xml(&style(&macros)).unwrap_err();
+    let err = CitationStyle::from_csl_xml(&style(&macros)).unwrap_err();
     assert!(err.to_string().contains("steps"), "{err}");
 }
 
@@ -80,7 +81,7 @@ fn what_is_no_style_is_refused() {
         ("cut", style("").chars().take(300).collect()),
         ("long", " ".repeat(1_100_000)),
     ] {
-        let refused = Style::from_csl_xml(&xml);
+        let refused = CitationStyle::from_csl_xml(&xml);
         assert!(refused.is_err(), "{what}");
     }
 }
@@ -89,6 +90,6 @@ fn what_is_no_style_is_refused() {
 fn a_style_that_points_elsewhere_says_where() {
     let xml = r#"<style xmlns="http://purl.org/net/xbiblio/csl" version="1.0"><info><title>Dep</title><id>dep</id>
       <link href="http://www.zotero.org/styles/nature" rel="independent-parent"/><updated>2024-01-01T00:00:00+00:00</updated></info></style>"#;
-    let err = Style::from_csl_xml(xml).unwrap_err();
+    let err = CitationStyle::from_csl_xml(xml).unwrap_err();
     assert!(err.to_string().contains("styles/nature"), "{err}");
 }

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use deliberate_citations::{
-    BibRecord, Format, detect, read_any, read_bibtex, read_csl_json, read_ris, to_bibtex,
-    to_csl_json, to_ris,
+    BibRecord, BibliographyFormat, detect_format, read_any, read_bibtex, read_csl_json, read_ris,
+    to_bibtex, to_csl_json, to_ris,
 };
 use deliberate_core::{Article, WorkKind};
 
 use crate::given;
 
-fn one(read: (Vec<BibRecord>, Vec<deliberate_citations::Problem>)) -> BibRecord {
+fn single_record(read: (Vec<BibRecord>, Vec<deliberate_citations::ReadProblem>)) -> BibRecord {
     assert_eq!(read.1, []);
     assert_eq!(read.0.len(), 1, "{read:?}");
     read.0.into_iter().next().expect("one record")
@@ -25,7 +25,7 @@ fn bibtex_of_a_search_engine() {
   pages={4171--4186},
   year={2019}
 }";
-    let record = one(read_bibtex(text));
+    let record = single_record(read_bibtex(text));
     let article = record.article;
     assert_eq!(record.key, "devlin2019bert");
     assert_eq!(
@@ -44,7 +44,7 @@ fn bibtex_of_a_search_engine() {
 #[test]
 fn arxiv_as_a_journal_is_a_preprint() {
     let text = "@article{v, title={Attention}, author={A Vaswani}, journal={arXiv preprint arXiv:1706.03762v5}, year={2017}}";
-    let article = one(read_bibtex(text)).article;
+    let article = single_record(read_bibtex(text)).article;
     assert_eq!(article.kind, WorkKind::Preprint);
     assert_eq!(article.arxiv_id.unwrap().as_str(), "1706.03762");
     assert_eq!(article.venue, None);
@@ -53,7 +53,7 @@ fn arxiv_as_a_journal_is_a_preprint() {
 #[test]
 fn the_id_of_a_preprint_is_no_volume() {
     let text = "@article{v, title={Attention}, author={A Vaswani}, journal={CoRR}, volume={abs/1706.03762}, year={2017}}";
-    let article = one(read_bibtex(text)).article;
+    let article = single_record(read_bibtex(text)).article;
     assert_eq!(article.arxiv_id.unwrap().as_str(), "1706.03762");
     assert_eq!(article.volume, None);
 }
@@ -72,7 +72,7 @@ Some words, and an address: me@example.org
   journal = full, month = sep, year = 1931, number = 7,
 )
 "#;
-    let record = one(read_bibtex(text));
+    let record = single_record(read_bibtex(text));
     assert_eq!(record.key, "key:1");
     assert_eq!(record.article.title, "On \"quotes\" and Müller");
     assert_eq!(record.article.authors[0].family, "Gödel");
@@ -138,7 +138,7 @@ fn hostile_bibtex_ends() {
 #[test]
 fn ris_of_a_publisher() {
     let text = "\u{FEFF}TY  - JOUR\r\nAU  - LeCun, Yann\r\nAU  - World Health Organization\r\nPY  - 2015\r\nDA  - 2015/05/28\r\nTI  - Deep\r\n learning\r\nJO  - Nature\r\nVL  - 521\r\nIS  - 7553\r\nSP  - 436\r\nEP  - 444\r\nSN  - 1476-4687\r\nUR  - https://doi.org/10.1038/nature14539\r\nID  - LeCun2015\r\nER  - \r\n";
-    let record = one(read_ris(text));
+    let record = single_record(read_ris(text));
     let article = record.article;
     assert_eq!(record.key, "LeCun2015");
     assert_eq!(article.title, "Deep learning");
@@ -161,7 +161,7 @@ fn broken_ris_is_told_and_read_on() {
 #[test]
 fn csl_json_in_its_forms() {
     let text = r#"{"items": [{"id": 7, "type": "paper-conference", "title": "A <i>B</i> &amp; C", "author": [{"family": "Beethoven", "given": "Ludwig", "non-dropping-particle": "van"}, {"literal": "WHO"}], "issued": {"date-parts": [["2020", 5]]}, "page": "1–9", "volume": 3}]}"#;
-    let record = one(read_csl_json(text));
+    let record = single_record(read_csl_json(text));
     assert_eq!(record.key, "7");
     assert_eq!(record.article.title, "A B &amp; C");
     assert_eq!(record.article.authors[0].family, "van Beethoven");
@@ -189,11 +189,11 @@ fn formats_are_told_by_their_looks() {
     };
     let wanted: Vec<String> = works.iter().map(|it| it.title.clone()).collect();
     for (text, format) in [
-        (to_bibtex(&entries), Format::Bibtex),
-        (to_ris(&entries), Format::Ris),
-        (to_csl_json(&entries), Format::CslJson),
+        (to_bibtex(&entries), BibliographyFormat::Bibtex),
+        (to_ris(&entries), BibliographyFormat::Ris),
+        (to_csl_json(&entries), BibliographyFormat::CslJson),
     ] {
-        assert_eq!(detect(&text), Some(format));
+        assert_eq!(detect_format(&text), Some(format));
         assert_eq!(titles(&text), wanted);
     }
     let (records, problems) = read_any("just words, me@example.org");

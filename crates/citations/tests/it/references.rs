@@ -3,7 +3,7 @@
 use deliberate_citations::read_reference;
 use deliberate_core::Article;
 
-fn shown(article: &Article) -> String {
+fn summary(article: &Article) -> String {
     let authors: Vec<String> = article
         .authors
         .iter()
@@ -95,7 +95,7 @@ fn the_common_forms_are_read() {
             "Knuth/D. E. | The art of computer programming | Addison-Wesley | 1997 | - | - | - |  | unknown",
         ),
     ] {
-        assert_eq!(shown(&read_reference(printed)), known, "{printed}");
+        assert_eq!(summary(&read_reference(printed)), known, "{printed}");
     }
 }
 

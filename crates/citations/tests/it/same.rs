@@ -1,7 +1,7 @@
 //! Whether two records are the same work, and putting them together.
 
-use deliberate_citations::same::{Verdict, decide, likeness};
-use deliberate_citations::{MergeKey, merge, merge_all, merge_key, read_reference, same_work};
+use deliberate_citations::same::{SameWorkVerdict, decide_same_work, similarity};
+use deliberate_citations::{MergeKey, is_same_work, merge, merge_all, merge_key, read_reference};
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 
 use crate::given;
@@ -11,11 +11,14 @@ fn a_reference_finds_its_work_among_others() {
     let reference = read_reference(
         "LeCun Y, Bengio Y, Hinton G. Deep learning. Nature. 2015;521(7553):436-444.",
     );
-    let decision = decide(
+    let decision = decide_same_work(
         &reference,
         [&given::conference(), &given::journal(), &given::preprint()],
     );
-    assert_eq!((decision.verdict, decision.best), (Verdict::Same, Some(1)));
+    assert_eq!(
+        (decision.verdict, decision.best),
+        (SameWorkVerdict::Same, Some(1))
+    );
     assert_eq!(decision.likeness.differs, []);
 }
 
@@ -27,7 +30,7 @@ fn what_differs_is_told() {
         doi: Doi::parse("10.1000/x"),
         ..given::journal()
     };
-    let likeness = likeness(&wrong, &given::journal());
+    let likeness = similarity(&wrong, &given::journal());
     let fields: Vec<&str> = likeness
         .differs
         .iter()
@@ -40,7 +43,7 @@ fn what_differs_is_told() {
         ..given::journal()
     };
     assert_eq!(
-        self::likeness(&invented, &given::journal()).differs[0].field,
+        self::similarity(&invented, &given::journal()).differs[0].field,
         "authors"
     );
 }
@@ -48,7 +51,7 @@ fn what_differs_is_told() {
 #[test]
 fn the_weights_are_those_documented() {
     let same = given::journal();
-    let score = |other: &Article| likeness(&same, other).score;
+    let score = |other: &Article| similarity(&same, other).score;
     assert!((score(&same) - 1.0).abs() < 1e-5);
     let a_year_off = Article {
         date: given::year(2016),
@@ -76,7 +79,10 @@ fn the_weights_are_those_documented() {
         title: String::new(),
         ..same.clone()
     };
-    assert_eq!(decide(&untitled, [&same]).verdict, Verdict::Doubtful);
+    assert_eq!(
+        decide_same_work(&untitled, [&same]).verdict,
+        SameWorkVerdict::Doubtful
+    );
 }
 
 #[test]
@@ -91,9 +97,9 @@ fn probably_needs_to_be_ahead() {
         authors: given::people(&[("Brown", "B.")]),
         ..given.clone()
     };
-    let alone = decide(&given, [&near]);
-    assert_eq!(alone.verdict, Verdict::Probably, "{alone:?}");
-    let contested = decide(
+    let alone = decide_same_work(&given, [&near]);
+    assert_eq!(alone.verdict, SameWorkVerdict::Probably, "{alone:?}");
+    let contested = decide_same_work(
         &given,
         [
             &near,
@@ -103,9 +109,16 @@ fn probably_needs_to_be_ahead() {
             },
         ],
     );
-    assert_eq!(contested.verdict, Verdict::Doubtful, "{contested:?}");
-    let none = decide(&given, []);
-    assert_eq!((none.verdict, none.best), (Verdict::Different, None));
+    assert_eq!(
+        contested.verdict,
+        SameWorkVerdict::Doubtful,
+        "{contested:?}"
+    );
+    let none = decide_same_work(&given, []);
+    assert_eq!(
+        (none.verdict, none.best),
+        (SameWorkVerdict::Different, None)
+    );
 }
 
 #[test]
@@ -116,7 +129,7 @@ fn a_preprint_and_its_paper_are_one_work() {
         sources: vec!["datacite".to_owned()],
         ..given::preprint()
     };
-    assert!(same_work(&arxiv, &given::preprint()));
+    assert!(is_same_work(&arxiv, &given::preprint()));
     assert_eq!(
         merge_key(&arxiv),
         ArxivId::parse("1706.03762").map(MergeKey::Arxiv)
@@ -134,7 +147,7 @@ fn a_preprint_and_its_paper_are_one_work() {
         sources: vec!["crossref".to_owned()],
         ..given::preprint()
     };
-    assert!(same_work(&arxiv, &paper));
+    assert!(is_same_work(&arxiv, &paper));
     let mut merged = Article {
         citation_count: Some(9),
         ..arxiv
@@ -164,14 +177,20 @@ fn two_editorials_of_one_journal_are_two_works() {
         doi: Doi::parse(doi),
         ..Article::default()
     };
-    assert!(!same_work(&editorial("10.1000/1"), &editorial("10.1000/2")));
-    assert!(same_work(&editorial("10.1000/1"), &editorial("10.1000/1")));
-    assert!(!same_work(&Article::default(), &Article::default()));
+    assert!(!is_same_work(
+        &editorial("10.1000/1"),
+        &editorial("10.1000/2")
+    ));
+    assert!(is_same_work(
+        &editorial("10.1000/1"),
+        &editorial("10.1000/1")
+    ));
+    assert!(!is_same_work(&Article::default(), &Article::default()));
     let nobodys = Article {
         title: "Editorial".to_owned(),
         ..Article::default()
     };
-    assert!(!same_work(&nobodys, &nobodys));
+    assert!(!is_same_work(&nobodys, &nobodys));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Citations in styles, against what the styles' manuals say.
 
-use deliberate_citations::{FormatOptions, Output, Style, format};
+use deliberate_citations::{CitationStyle, FormatOptions, OutputFormat, format};
 
 use crate::given;
 
-fn shown(style: &str, articles: &[deliberate_core::Article], output: Output) -> String {
-    let style = Style::named(style).unwrap();
+fn rendered(style: &str, articles: &[deliberate_core::Article], output: OutputFormat) -> String {
+    let style = CitationStyle::find(style).unwrap();
     let options = FormatOptions {
         output,
         locale: None,
@@ -33,7 +33,7 @@ fn every_kind_of_work_in_the_common_styles() {
         "acm",
         "ama",
     ] {
-        let text = shown(style, &given::every_kind(), Output::Plain);
+        let text = rendered(style, &given::every_kind(), OutputFormat::Plain);
         all = format!("{all}## {style}\n{text}\n\n");
     }
     insta::assert_snapshot!(all);
@@ -41,11 +41,11 @@ fn every_kind_of_work_in_the_common_styles() {
 
 #[test]
 fn lists_of_authors_are_cut_as_the_style_says() {
-    let works: Vec<_> = [1, 2, 3, 7, 21].map(given::with_many_authors).to_vec();
+    let works: Vec<_> = [1, 2, 3, 7, 21].map(given::article_with_authors).to_vec();
     let mut all = String::new();
     for style in ["apa", "ieee", "vancouver", "nature", "mla", "chicago"] {
         for work in &works {
-            let text = shown(style, std::slice::from_ref(work), Output::Plain);
+            let text = rendered(style, std::slice::from_ref(work), OutputFormat::Plain);
             all = format!("{all}{style}: {text}\n");
         }
     }
@@ -54,8 +54,8 @@ fn lists_of_authors_are_cut_as_the_style_says() {
 
 #[test]
 fn a_record_without_a_year_is_flagged() {
-    let style = Style::named("apa").unwrap();
-    let works = [given::without_year(), given::journal()];
+    let style = CitationStyle::find("apa").unwrap();
+    let works = [given::article_without_year(), given::journal()];
     let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
     let flagged = formatted.entries.iter().find(|it| it.index == 0).unwrap();
     assert!(flagged.text.contains("(date missing)"), "{}", flagged.text);
@@ -73,8 +73,8 @@ fn a_record_without_a_year_is_flagged() {
 
 #[test]
 fn every_style_names_the_author_and_the_title_of_every_work() {
-    for name in Style::names() {
-        let style = Style::named(name).unwrap();
+    for name in CitationStyle::names() {
+        let style = CitationStyle::find(name).unwrap();
         let works = given::every_kind();
         let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
         assert_eq!(formatted.entries.len(), works.len(), "{name}");
@@ -102,10 +102,10 @@ fn markdown_and_html_carry_the_marks_and_escape_the_text() {
     let works = [work];
     insta::assert_snapshot!(
         [
-            shown("apa", &works, Output::Markdown),
-            shown("apa", &works, Output::Html),
-            shown("nature", &works, Output::Html),
-            shown("apa", &works, Output::Plain),
+            rendered("apa", &works, OutputFormat::Markdown),
+            rendered("apa", &works, OutputFormat::Html),
+            rendered("nature", &works, OutputFormat::Html),
+            rendered("apa", &works, OutputFormat::Plain),
         ]
         .join("\n")
     );
@@ -119,7 +119,7 @@ fn works_of_one_author_and_year_are_told_apart() {
         ..given::journal()
     };
     // The letters go by the order of the bibliography, not by that of the list.
-    let text = shown("apa", &[other, given::journal()], Output::Plain);
+    let text = rendered("apa", &[other, given::journal()], OutputFormat::Plain);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains("2015a). Deep"), "{text}");
     assert!(lines[1].contains("2015b). Shallow"), "{text}");
@@ -128,7 +128,7 @@ fn works_of_one_author_and_year_are_told_apart() {
 
 #[test]
 fn two_equal_records_stay_two_entries() {
-    let style = Style::named("ieee").unwrap();
+    let style = CitationStyle::find("ieee").unwrap();
     let works = [given::journal(), given::journal()];
     let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
     let cited: Vec<&str> = formatted
@@ -142,11 +142,11 @@ fn two_equal_records_stay_two_entries() {
 
 #[test]
 fn a_locale_changes_the_words() {
-    let style = Style::named("apa").unwrap();
+    let style = CitationStyle::find("apa").unwrap();
     let works = [given::chapter()];
     let in_german = |locale: &str| {
         let options = FormatOptions {
-            output: Output::Plain,
+            output: OutputFormat::Plain,
             locale: Some(locale.to_owned()),
         };
         format(&given::entries(&works), &style, &options)
@@ -167,18 +167,21 @@ fn a_locale_changes_the_words() {
 
 #[test]
 fn an_unknown_style_gets_the_nearest_name() {
-    let err = Style::named("chicgo").unwrap_err();
+    let err = CitationStyle::find("chicgo").unwrap_err();
     assert_eq!(err.nearest.as_deref(), Some("chicago"));
     assert!(err.to_string().contains("did you mean `chicago`"), "{err}");
-    assert_eq!(Style::named("quantum soup").unwrap_err().nearest, None);
-    assert_eq!(Style::named(" IEEE ").unwrap().name(), "ieee");
-    assert!(Style::named("Chicago Notes").unwrap().is_notes());
+    assert_eq!(
+        CitationStyle::find("quantum soup").unwrap_err().nearest,
+        None
+    );
+    assert_eq!(CitationStyle::find(" IEEE ").unwrap().name(), "ieee");
+    assert!(CitationStyle::find("Chicago Notes").unwrap().is_notes());
 }
 
 #[test]
 fn too_many_works_are_refused() {
-    let style = Style::named("ieee").unwrap();
-    let works = vec![given::book(); deliberate_citations::MOST_ENTRIES + 1];
+    let style = CitationStyle::find("ieee").unwrap();
+    let works = vec![given::book(); deliberate_citations::MAX_ENTRIES + 1];
     let err = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap_err();
     assert!(err.to_string().contains("give fewer"), "{err}");
 }
@@ -190,8 +193,8 @@ fn no_style_leaves_punctuation_of_nothing() {
     ];
     let mut works = given::every_kind();
     works.extend(given::other_kinds());
-    for name in Style::names() {
-        let style = Style::named(name).unwrap();
+    for name in CitationStyle::names() {
+        let style = CitationStyle::find(name).unwrap();
         let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
         for entry in &formatted.entries {
             let gap = GAPS.iter().find(|it| entry.text.contains(**it));
@@ -204,7 +207,7 @@ fn no_style_leaves_punctuation_of_nothing() {
 fn punctuation_of_the_record_itself_stays() {
     let mut work = given::book();
     work.title = "Wait.. what,. (a ,) .NET story".to_owned();
-    let text = shown("ieee", &[work], Output::Plain);
+    let text = rendered("ieee", &[work], OutputFormat::Plain);
     assert!(text.contains("Wait.. what,. (a ,) .NET story"), "{text}");
 }
 
@@ -212,7 +215,7 @@ fn punctuation_of_the_record_itself_stays() {
 fn the_other_kinds_of_work() {
     let mut all = String::new();
     for style in ["ieee", "apa", "vancouver", "chicago"] {
-        let text = shown(style, &given::other_kinds(), Output::Plain);
+        let text = rendered(style, &given::other_kinds(), OutputFormat::Plain);
         all = format!("{all}## {style}\n{text}\n\n");
     }
     insta::assert_snapshot!(all);
@@ -224,9 +227,9 @@ fn a_generation_is_no_given_name() {
         authors: given::people(&[("King", "Martin Luther, Jr.")]),
         ..given::journal()
     };
-    let apa = shown("apa", std::slice::from_ref(&article), Output::Plain);
+    let apa = rendered("apa", std::slice::from_ref(&article), OutputFormat::Plain);
     assert!(apa.contains("King, M. L., Jr. (2015)"), "{apa}");
-    let ieee = shown("ieee", std::slice::from_ref(&article), Output::Plain);
+    let ieee = rendered("ieee", std::slice::from_ref(&article), OutputFormat::Plain);
     assert!(ieee.contains("M. L. King Jr."), "{ieee}");
 }
 
@@ -243,13 +246,13 @@ fn parts_of_a_date_that_are_not_known_leave_no_gap() {
             "Nature. 2001 Dec;521(7553):436–44.",
         ),
     ] {
-        let shown = shown("vancouver", &[dated(date)], Output::Plain);
+        let shown = rendered("vancouver", &[dated(date)], OutputFormat::Plain);
         assert!(shown.contains(expected), "{shown}");
     }
     let preprint = deliberate_core::Article {
         date: None,
         ..given::preprint()
     };
-    let apa = shown("apa", &[preprint], Output::Plain);
+    let apa = rendered("apa", &[preprint], OutputFormat::Plain);
     assert!(apa.contains("arXiv. https://arxiv.org/"), "{apa}");
 }

@@ -1,14 +1,15 @@
 //! Bibliography files as other programs take them.
 
 use deliberate_citations::{
-    Entry, read_bibtex, read_csl_json, read_ris, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
+    BibliographyEntry, read_bibtex, read_csl_json, read_ris, to_bibtex, to_csl_json, to_csv,
+    to_endnote, to_ris,
 };
 use deliberate_core::{Article, Author, WorkKind};
 
 use crate::given;
 
 /// A work with everything in it that formats trip over.
-fn hostile() -> Article {
+fn hostile_article() -> Article {
     Article {
         title:
             "100% {of} $x_1$ & #2 ~ ^\\ \"q\" @article{evil,\n}\u{0}\u{202E} ER  - \r\nTY  - JOUR"
@@ -30,37 +31,37 @@ fn hostile() -> Article {
     }
 }
 
-fn all() -> Vec<Article> {
+fn all_articles() -> Vec<Article> {
     let mut all = given::every_kind();
-    all.push(hostile());
+    all.push(hostile_article());
     all
 }
 
 #[test]
 fn bibtex() {
-    insta::assert_snapshot!(to_bibtex(&given::entries(&all())));
+    insta::assert_snapshot!(to_bibtex(&given::entries(&all_articles())));
 }
 
 #[test]
 fn ris() {
-    insta::assert_snapshot!(to_ris(&given::entries(&all())).replace('\r', ""));
+    insta::assert_snapshot!(to_ris(&given::entries(&all_articles())).replace('\r', ""));
 }
 
 #[test]
 fn endnote() {
-    insta::assert_snapshot!(to_endnote(&given::entries(&all())));
+    insta::assert_snapshot!(to_endnote(&given::entries(&all_articles())));
 }
 
 #[test]
 fn csl_json() {
-    let text = to_csl_json(&given::entries(&all()));
+    let text = to_csl_json(&given::entries(&all_articles()));
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn csv() {
-    insta::assert_snapshot!(to_csv(&given::entries(&all())).replace('\r', ""));
+    insta::assert_snapshot!(to_csv(&given::entries(&all_articles())).replace('\r', ""));
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn a_cell_that_looks_like_a_formula_is_none() {
             title: start.to_owned(),
             ..Article::default()
         };
-        let csv = to_csv(&[Entry::from(&work)]);
+        let csv = to_csv(&[BibliographyEntry::from(&work)]);
         assert!(csv.contains(&format!("\"'{start}\"")), "{csv}");
     }
 }
@@ -81,7 +82,10 @@ fn nothing_makes_nothing_that_breaks() {
     assert_eq!(to_ris(&[]), "");
     assert_eq!(to_csl_json(&[]), "[]\n");
     let work = Article::default();
-    assert_eq!(to_bibtex(&[Entry::from(&work)]), "@misc{ref,\n}\n");
+    assert_eq!(
+        to_bibtex(&[BibliographyEntry::from(&work)]),
+        "@misc{ref,\n}\n"
+    );
 }
 
 #[test]
@@ -94,7 +98,7 @@ fn a_retraction_and_a_generation_go_with_the_record() {
         retracted: Some(true),
         ..given::journal()
     };
-    let entries = [Entry::from(&article)];
+    let entries = [BibliographyEntry::from(&article)];
     let bibtex = to_bibtex(&entries);
     assert!(
         bibtex.contains("author = {King, Jr., Martin Luther and de la Cruz, Jean-Luc},"),

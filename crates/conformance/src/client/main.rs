@@ -13,7 +13,7 @@ use clap::Parser;
 
 /// The client under the official conformance suite.
 #[derive(Parser)]
-struct Options {
+struct ConformanceClientOptions {
     /// What the suite wants to see.
     #[arg(long, env = "MCP_CONFORMANCE_SCENARIO", default_value = "")]
     scenario: String,
@@ -26,7 +26,7 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let options = Options::parse();
+    let options = ConformanceClientOptions::parse();
     let context = serde_json::from_str(&options.context);
     let context = context.context("MCP_CONFORMANCE_CONTEXT can't be read")?;
     scenario::run(&options.scenario, &options.url, context).await

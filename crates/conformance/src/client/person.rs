@@ -1,18 +1,18 @@
 //! A person and a model, who agree to everything.
 
 use deliberate_adapter::{
-    client::{Handler, Offers},
+    client::{ClientCapabilities, ClientHandler},
     wire::RpcError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 /// Answers what a server asks.
-pub(crate) struct Person;
+pub(crate) struct AutoAccept;
 
-impl Handler for Person {
-    fn offers(&self) -> Offers {
-        Offers {
+impl ClientHandler for AutoAccept {
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities {
             sampling: true,
             elicitation: true,
             elicitation_url: false,
@@ -40,17 +40,17 @@ impl Handler for Person {
         _server: &'a str,
         params: Value,
     ) -> BoxFuture<'a, Result<Value, RpcError>> {
-        Box::pin(async move { Ok(json!({ "action": "accept", "content": filled_in(&params) })) })
+        Box::pin(async move { Ok(json!({ "action": "accept", "content": fill_form(&params) })) })
     }
 
-    fn roots<'a>(&'a self, _server: &'a str) -> BoxFuture<'a, Vec<Value>> {
+    fn list_roots<'a>(&'a self, _server: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async { vec![json!({ "uri": "file:///", "name": "everything" })] })
     }
 }
 
 /// A form in which nothing is changed: fields have their defaults; those that must be filled in and
 /// have none get something of their type.
-fn filled_in(params: &Value) -> Value {
+fn fill_form(params: &Value) -> Value {
     let required = params.pointer("/requestedSchema/required");
     let required: Vec<&str> = (required.and_then(Value::as_array))
         .map(|names| names.iter().filter_map(Value::as_str).collect())

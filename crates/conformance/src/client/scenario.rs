@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use deliberate_adapter::{
-    CallOptions, Client, ServerConfig,
-    client::{Fresh, ToolDef},
-    config::{AuthConfig, Reach},
-    oauth::{OAuth, OAuthOptions},
+    CallOptions, McpClient, ServerConfig,
+    client::{CachePolicy, ToolDef},
+    config::{AuthConfig, TransportConfig},
+    oauth::{OAuthClient, OAuthClientOptions},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{person::Person, surfing::Surfing};
+use crate::{person::AutoAccept, surfing::HeadlessBrowser};
 
 /// Where the suite expects the document about us to be.
 const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
@@ -24,35 +24,35 @@ const ECHO_TOOL: &str = "json_schema_echo";
 /// What the suite tells beside the address.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Context {
+pub(crate) struct ScenarioContext {
     #[serde(rename = "toolCalls")]
-    tool_calls: Vec<Call>,
+    tool_calls: Vec<ScenarioCall>,
     client_id: Option<String>,
     client_secret: Option<String>,
     issuer: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct ScenarioCall {
     name: String,
     #[serde(default)]
     arguments: Map<String, Value>,
 }
 
-pub(crate) async fn run(name: &str, url: &str, context: Context) -> anyhow::Result<()> {
-    let client = client(name, url, &context)?;
-    let outcome = visit(name, &client, context.tool_calls).await;
+pub(crate) async fn run(name: &str, url: &str, context: ScenarioContext) -> anyhow::Result<()> {
+    let client = build_client(name, url, &context)?;
+    let outcome = run_scenario(name, &client, context.tool_calls).await;
     client.close().await;
     outcome
 }
 
-fn client(name: &str, url: &str, context: &Context) -> anyhow::Result<Client> {
+fn build_client(name: &str, url: &str, context: &ScenarioContext) -> anyhow::Result<McpClient> {
     let config = ServerConfig::http("suite", url)?;
-    let Reach::Http(http) = &config.reach else {
+    let TransportConfig::Http(http) = &config.transport else {
         anyhow::bail!("this is no HTTP server");
     };
     let alone = name.starts_with("auth/client-credentials");
-    let options = OAuthOptions {
+    let options = OAuthClientOptions {
         auth: AuthConfig {
             client_id: context.client_id.clone(),
             client_secret: context.client_secret.clone().map(Into::into),
@@ -63,20 +63,24 @@ fn client(name: &str, url: &str, context: &Context) -> anyhow::Result<Client> {
         browser: if alone {
             None
         } else {
-            Some(Arc::new(Surfing::new()?))
+            Some(Arc::new(HeadlessBrowser::new()?))
         },
-        ..OAuthOptions::default()
+        ..OAuthClientOptions::default()
     };
-    let auth = OAuth::new(http.url.clone(), options);
-    Ok(Client::with_authorizer(
+    let auth = OAuthClient::new(http.url.clone(), options);
+    Ok(McpClient::with_authorizer(
         config,
         Arc::new(auth),
-        Arc::new(Person),
+        Arc::new(AutoAccept),
     )?)
 }
 
-async fn visit(name: &str, client: &Client, calls: Vec<Call>) -> anyhow::Result<()> {
-    let tools = client.tools(Fresh::Anew).await?;
+async fn run_scenario(
+    name: &str,
+    client: &McpClient,
+    calls: Vec<ScenarioCall>,
+) -> anyhow::Result<()> {
+    let tools = client.tools(CachePolicy::Refresh).await?;
     if name == "json-schema-2020-12-preservation" {
         let rich = tools.get(RICH_TOOL).map(|tool| tool.input_schema().clone());
         let arguments = json!({ "schema": rich });
@@ -89,13 +93,13 @@ async fn visit(name: &str, client: &Client, calls: Vec<Call>) -> anyhow::Result<
         // Its tool can't be called; that nothing is fetched is seen when its schema is used.
         for tool in &tools.tools {
             tool.parameters();
-            tool.check(&json!({}));
+            tool.check_arguments(&json!({}));
         }
         return Ok(());
     }
     if calls.is_empty() {
         for tool in &tools.tools {
-            let arguments = arguments(tool);
+            let arguments = sample_arguments(tool);
             client
                 .call(&tool.name, arguments, CallOptions::default())
                 .await?;
@@ -107,30 +111,30 @@ async fn visit(name: &str, client: &Client, calls: Vec<Call>) -> anyhow::Result<
             .call(&call.name, arguments, CallOptions::default())
             .await?;
     }
-    let side = client.server().await?;
-    if side.has("resources") {
+    let side = client.server_info().await?;
+    if side.has_capability("resources") {
         for resource in client.resources().await? {
             if let Some(uri) = resource.get("uri").and_then(Value::as_str) {
                 client.read_resource(uri).await?;
             }
         }
     }
-    if side.has("prompts") {
+    if side.has_capability("prompts") {
         for prompt in client.prompts().await? {
             if let Some(name) = prompt.get("name").and_then(Value::as_str) {
-                client.prompt(name, json!({})).await?;
+                client.get_prompt(name, json!({})).await?;
             }
         }
     }
     if name == "auth/authorization-server-migration" {
         // The suite changes who gives tokens after the first request that had one.
-        client.tools(Fresh::Anew).await?;
+        client.tools(CachePolicy::Refresh).await?;
     }
     Ok(())
 }
 
 /// Something of the right type for each argument that is required.
-fn arguments(tool: &ToolDef) -> Value {
+fn sample_arguments(tool: &ToolDef) -> Value {
     let schema = tool.input_schema();
     let required = schema.get("required").and_then(Value::as_array);
     let mut arguments = Map::new();

@@ -6,11 +6,11 @@ use reqwest::{header::LOCATION, redirect::Policy};
 use url::Url;
 
 /// Opens pages.
-pub(crate) struct Surfing {
+pub(crate) struct HeadlessBrowser {
     http: reqwest::Client,
 }
 
-impl Surfing {
+impl HeadlessBrowser {
     pub(crate) fn new() -> anyhow::Result<Self> {
         // An error means that a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -22,8 +22,8 @@ impl Surfing {
     }
 }
 
-impl Browser for Surfing {
-    fn redirect(&self) -> String {
+impl Browser for HeadlessBrowser {
+    fn redirect_uri(&self) -> String {
         "http://localhost:3000/callback".to_owned()
     }
 

@@ -8,15 +8,15 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use deliberate_research::{collect::ARTICLE, discover::QUESTION};
-use deliberate_store::{ItemFilter, Store as _, StoreError};
+use deliberate_store::{DocumentFilter, Store as _, StoreError};
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use super::{Shell, think::explained};
+use super::{CommandContext, think::explain_error};
 use crate::{
-    config::{Loaded, Settings},
+    config::{AppSettings, LoadedConfig},
     research,
-    wiring::{database, store},
+    wiring::{build_sqlite_store, build_store},
 };
 
 #[derive(Debug, Args)]
@@ -28,19 +28,22 @@ pub(crate) struct BackupArgs {
     json: bool,
 }
 
-pub(crate) async fn run(args: &BackupArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &BackupArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     let settings = &shell.loaded.settings;
     let path = &settings.database.path;
     if !path.is_file() {
         bail!("there is no database at {} yet", path.display());
     }
     let file = absolute(&args.file)?;
-    let original = database(settings);
-    let copied = original.copy_to(&file).await;
+    let original = build_sqlite_store(settings);
+    let copied = original.backup_to(&file).await;
     original.close().await;
     copied.map_err(with_hint)?;
-    let held = held(&file, settings).await.map_err(with_hint)?;
-    let beside = beside(shell.loaded);
+    let held = count_contents(&file, settings).await.map_err(with_hint)?;
+    let beside = files_outside_backup(shell.loaded);
     if args.json {
         let all = json!({
             "file": file.display().to_string(),
@@ -73,11 +76,11 @@ pub(crate) async fn run(args: &BackupArgs, shell: &mut Shell<'_>) -> anyhow::Res
 }
 
 fn with_hint(error: StoreError) -> anyhow::Error {
-    explained(ToolError::from(error).into())
+    explain_error(ToolError::from(error).into())
 }
 
 /// How much is in a copy.
-struct Held {
+struct BackupCounts {
     sessions: u64,
     thoughts: u64,
     papers: u64,
@@ -85,25 +88,31 @@ struct Held {
 }
 
 /// Read from the copy itself: one that can't be read is none.
-async fn held(file: &Path, settings: &Settings) -> Result<Held, StoreError> {
+async fn count_contents(file: &Path, settings: &AppSettings) -> Result<BackupCounts, StoreError> {
     let mut of_copy = settings.clone();
     file.clone_into(&mut of_copy.database.path);
-    let copy = store(&of_copy);
-    let state = copy.state().await?;
-    let held = Held {
+    let copy = build_store(&of_copy);
+    let state = copy.info().await?;
+    let held = BackupCounts {
         sessions: state.sessions,
         thoughts: state.thoughts,
-        papers: copy.count_items(&ItemFilter::of(ARTICLE)).await?,
-        questions: copy.count_items(&ItemFilter::of(QUESTION)).await?,
+        papers: copy
+            .count_documents(&DocumentFilter::of_kind(ARTICLE))
+            .await?,
+        questions: copy
+            .count_documents(&DocumentFilter::of_kind(QUESTION))
+            .await?,
     };
     copy.close().await;
     Ok(held)
 }
 
 /// What a user would miss and is kept elsewhere, as far as it is there.
-fn beside(loaded: &Loaded) -> Vec<String> {
+fn files_outside_backup(loaded: &LoadedConfig) -> Vec<String> {
     let research = research::options(loaded).ok();
-    let research = research.into_iter().flat_map(|it| [it.papers, it.exports]);
+    let research = research
+        .into_iter()
+        .flat_map(|it| [it.papers_folder, it.exports_folder]);
     let prompts = loaded.settings.prompts.workspace.clone();
     let all = research.chain(prompts).chain(loaded.file.clone());
     all.filter(|it| it.exists())

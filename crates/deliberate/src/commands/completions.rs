@@ -5,7 +5,7 @@ use std::{io::Write, process::ExitCode};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::Program;
+use super::CliArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &CompletionsArgs, output: &mut dyn Write) -> anyhow::Res
     let mut script = Vec::new();
     clap_complete::generate(
         args.shell,
-        &mut Program::command(),
+        &mut CliArgs::command(),
         "deliberate",
         &mut script,
     );

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::{Shell, table::table};
+use super::{CommandContext, table::table};
 use crate::config::{reference_markdown, sample_toml};
 
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub(crate) struct ConfigArgs {
     reference: bool,
 }
 
-pub(crate) fn run(args: &ConfigArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &ConfigArgs, shell: &mut CommandContext<'_>) -> anyhow::Result<ExitCode> {
     let output = &mut *shell.output;
     let loaded = shell.loaded;
     if args.sample {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ConfigArgs, shell: &mut Shell<'_>) -> anyhow::Result<Ex
             .map(|entry| {
                 json!({
                     "key": entry.key,
-                    "value": entry.shown_value,
+                    "value": entry.display_value,
                     "origin": entry.origin.to_string(),
                 })
             })
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ConfigArgs, shell: &mut Shell<'_>) -> anyhow::Result<Ex
         for entry in &loaded.entries {
             rows.add_row([
                 entry.key.to_owned(),
-                entry.shown_value.clone(),
+                entry.display_value.clone(),
                 entry.origin.to_string(),
             ]);
         }

@@ -9,11 +9,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use deliberate_store::{
     StoreError,
-    sqlite::{ImportReport, import_original},
+    sqlite::{ImportReport, import_legacy},
 };
 
-use super::{Shell, table::table};
-use crate::{config::Settings, wiring::store};
+use super::{CommandContext, table::table};
+use crate::{config::AppSettings, wiring::build_store};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
@@ -21,14 +21,17 @@ pub(crate) struct ImportArgs {
     path: PathBuf,
 }
 
-pub(crate) async fn run(args: &ImportArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &ImportArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     if !args.path.is_file() {
         bail!("there is no file {}", args.path.display());
     }
     let target = &shell.loaded.settings.database.path;
     let report = if is_same_file(&args.path, target) {
-        let kept = beside(target, "original");
-        let report = in_its_place(target, &kept, &shell.loaded.settings).await?;
+        let kept = sibling_path(target, "original");
+        let report = import_in_place(target, &kept, &shell.loaded.settings).await?;
         writeln!(
             shell.output,
             "The old database is kept as {}.",
@@ -36,34 +39,34 @@ pub(crate) async fn run(args: &ImportArgs, shell: &mut Shell<'_>) -> anyhow::Res
         )?;
         report
     } else {
-        let store = store(&shell.loaded.settings);
-        let report = import_original(&args.path, store.as_ref()).await;
+        let store = build_store(&shell.loaded.settings);
+        let report = import_legacy(&args.path, store.as_ref()).await;
         store.close().await;
-        explained(report)?
+        explain_error(report)?
     };
-    show(&report, target, shell)
+    print_report(&report, target, shell)
 }
 
 /// Imports a database that lies where the new one is to be: into a new file first, which then
 /// takes the old one's place.
-async fn in_its_place(
+async fn import_in_place(
     path: &Path,
     kept: &Path,
-    settings: &Settings,
+    settings: &AppSettings,
 ) -> anyhow::Result<ImportReport> {
     if kept.exists() {
         bail!("{} is in the way; move it first", kept.display());
     }
-    let new = beside(path, "importing");
+    let new = sibling_path(path, "importing");
     if new.exists() {
         std::fs::remove_file(&new).with_context(|| format!("removing {}", new.display()))?;
     }
     let mut into_new = settings.clone();
     into_new.database.path.clone_from(&new);
-    let target = store(&into_new);
-    let report = import_original(path, target.as_ref()).await;
+    let target = build_store(&into_new);
+    let report = import_legacy(path, target.as_ref()).await;
     target.close().await;
-    let report = explained(report)?;
+    let report = explain_error(report)?;
     std::fs::rename(path, kept).context("putting the old database aside")?;
     // A log that the old server left holds its last rows, and would be taken for the new one's.
     for log in ["-wal", "-shm"] {
@@ -76,10 +79,10 @@ async fn in_its_place(
     Ok(report)
 }
 
-fn explained(report: Result<ImportReport, StoreError>) -> anyhow::Result<ImportReport> {
+fn explain_error(report: Result<ImportReport, StoreError>) -> anyhow::Result<ImportReport> {
     report.map_err(|error| match (&error, error.hint()) {
         // Here the file to be read is meant, and not the one that is kept.
-        (StoreError::Foreign { location, reason }, _) => {
+        (StoreError::NotOurDatabase { location, reason }, _) => {
             anyhow::anyhow!("{location} can't be imported: {reason}")
         }
         (_, Some(hint)) => anyhow::anyhow!("{error}. {hint}"),
@@ -101,19 +104,23 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// `reasoning.db` and `original` give `reasoning.original.db`.
-fn beside(path: &Path, word: &str) -> PathBuf {
+fn sibling_path(path: &Path, word: &str) -> PathBuf {
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     path.with_extension(format!("{word}.{ending}"))
 }
 
-fn show(report: &ImportReport, target: &Path, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+fn print_report(
+    report: &ImportReport,
+    target: &Path,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     let mut rows = table(&["table", "taken", "known already", "left"]);
-    for kind in &report.kinds {
+    for kind in &report.tables {
         rows.add_row([
             kind.table.to_owned(),
-            kind.taken.to_string(),
-            kind.known.to_string(),
-            kind.left.to_string(),
+            kind.imported.to_string(),
+            kind.skipped.to_string(),
+            kind.failed.to_string(),
         ]);
     }
     writeln!(shell.output, "{rows}\n")?;

@@ -28,8 +28,8 @@ use clap::{Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    config::{CommonOptions, Loaded, LogLevel, Settings},
-    logging::{self, Content},
+    config::{AppSettings, CommonOptions, LoadedConfig, LogLevelSetting},
+    logging::{self, ContentLogging},
     telemetry::Telemetry,
 };
 
@@ -39,15 +39,15 @@ use crate::{
 /// output; started in a terminal, it serves HTTP. `deliberate setup <client>` adds it to a client, `deliberate think "…"` tries it here.
 #[derive(Debug, Parser)]
 #[command(name = "deliberate", version, max_term_width = 100)]
-pub(crate) struct Program {
+pub(crate) struct CliArgs {
     #[command(flatten)]
     options: CommonOptions,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Serve MCP: to the client that started it, or over HTTP (the default)
     Serve(serve::ServeArgs),
     /// See it work: a short tree and a short graph, with no model and nothing left behind
@@ -83,7 +83,7 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-impl Command {
+impl CliCommand {
     /// The workspace that the command line names.
     fn workspace(&self) -> Option<&str> {
         match self {
@@ -98,80 +98,80 @@ impl Command {
 pub(crate) const READ_FILE: &str = "read-file";
 
 /// What every command has at hand.
-pub(crate) struct Shell<'a> {
-    pub(crate) loaded: &'a Loaded,
+pub(crate) struct CommandContext<'a> {
+    pub(crate) loaded: &'a LoadedConfig,
     pub(crate) output: &'a mut dyn Write,
 }
 
-pub(crate) fn run(program: Program) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
     // Not locked: serving writes from other threads.
     let output = &mut io::stdout();
     // These need no settings, and must work even when they are wrong.
-    if let Some(Command::Completions(args)) = &program.command {
+    if let Some(CliCommand::Completions(args)) = &program.command {
         return completions::run(args, output);
     }
-    if let Some(Command::Token(args)) = &program.command {
+    if let Some(CliCommand::Token(args)) = &program.command {
         return token::run(args, output);
     }
-    if let Some(Command::ReadFile(args)) = &program.command {
+    if let Some(CliCommand::ReadFile(args)) = &program.command {
         return Ok(read_file::run(args));
     }
     let mut flags = program.options.flags();
-    if let Some(workspace) = program.command.as_ref().and_then(Command::workspace) {
+    if let Some(workspace) = program.command.as_ref().and_then(CliCommand::workspace) {
         flags.set("--workspace".to_owned(), "prompts.workspace", workspace);
     }
-    let loaded = Settings::load(&flags)?;
+    let loaded = AppSettings::load(&flags)?;
     let log = &loaded.settings.log;
-    let serve = || Command::Serve(serve::ServeArgs::default());
+    let serve = || CliCommand::Serve(serve::ServeArgs::default());
     let command = program.command.unwrap_or_else(serve);
     // A person at a terminal wants the answer, not the log; asking for a level is asking for it.
     let level = match command {
-        Command::Serve(_) => log.level,
-        _ if loaded.is_default("log.level") => LogLevel::Warn,
+        CliCommand::Serve(_) => log.level,
+        _ if loaded.is_default("log.level") => LogLevelSetting::Warn,
         _ => log.level,
     };
     let content = if log.content {
-        Content::Shown
+        ContentLogging::Logged
     } else {
-        Content::Hidden
+        ContentLogging::Hidden
     };
     // Traces are of calls to the server.
     let telemetry = match command {
-        Command::Serve(_) => Telemetry::of(&loaded.settings.telemetry)?,
+        CliCommand::Serve(_) => Telemetry::from_settings(&loaded.settings.telemetry)?,
         _ => None,
     };
     let spans = telemetry.as_ref().map(Telemetry::layer);
     logging::start(level, log.format, content, spans);
-    let shell = &mut Shell {
+    let shell = &mut CommandContext {
         loaded: &loaded,
         output,
     };
     match command {
-        Command::Serve(args) => serve::run(&args, &loaded, telemetry),
-        Command::Demo(args) => runtime()?.block_on(demo::run(&args, shell)),
-        Command::Think(args) => runtime()?.block_on(think::run(&args, shell)),
-        Command::Prompt(args) => runtime()?.block_on(prompt::run(&args, shell)),
-        Command::Papers(args) => runtime()?.block_on(papers::run(&args, shell)),
-        Command::Sessions(args) => runtime()?.block_on(sessions::run(&args, shell)),
-        Command::Servers(args) => runtime()?.block_on(servers::run(&args, shell)),
-        Command::Tools(args) => tools::run(&args, shell),
-        Command::Config(args) => config::run(&args, shell),
-        Command::Doctor(args) => runtime()?.block_on(doctor::run(&args, shell)),
-        Command::Setup(args) => {
+        CliCommand::Serve(args) => serve::run(&args, &loaded, telemetry),
+        CliCommand::Demo(args) => build_runtime()?.block_on(demo::run(&args, shell)),
+        CliCommand::Think(args) => build_runtime()?.block_on(think::run(&args, shell)),
+        CliCommand::Prompt(args) => build_runtime()?.block_on(prompt::run(&args, shell)),
+        CliCommand::Papers(args) => build_runtime()?.block_on(papers::run(&args, shell)),
+        CliCommand::Sessions(args) => build_runtime()?.block_on(sessions::run(&args, shell)),
+        CliCommand::Servers(args) => build_runtime()?.block_on(servers::run(&args, shell)),
+        CliCommand::Tools(args) => tools::run(&args, shell),
+        CliCommand::Config(args) => config::run(&args, shell),
+        CliCommand::Doctor(args) => build_runtime()?.block_on(doctor::run(&args, shell)),
+        CliCommand::Setup(args) => {
             let dirs = setup::Dirs::detect(&loaded.environment)?;
             let input = &mut io::stdin().lock();
-            let io = &mut setup::Io { input, output };
+            let io = &mut setup::SetupIo { input, output };
             setup::run(&args, io, &dirs)
         }
-        Command::Backup(args) => runtime()?.block_on(backup::run(&args, shell)),
-        Command::Import(args) => runtime()?.block_on(import::run(&args, shell)),
-        Command::Token(args) => token::run(&args, output),
-        Command::ReadFile(args) => Ok(read_file::run(&args)),
-        Command::Completions(args) => completions::run(&args, output),
+        CliCommand::Backup(args) => build_runtime()?.block_on(backup::run(&args, shell)),
+        CliCommand::Import(args) => build_runtime()?.block_on(import::run(&args, shell)),
+        CliCommand::Token(args) => token::run(&args, output),
+        CliCommand::ReadFile(args) => Ok(read_file::run(&args)),
+        CliCommand::Completions(args) => completions::run(&args, output),
     }
 }
 
 /// A runtime for one short command.
-fn runtime() -> io::Result<Runtime> {
+fn build_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }

@@ -16,7 +16,7 @@ pub(super) fn table(headings: &[&str]) -> Table {
 }
 
 /// Text that can't command a terminal: what models and callers wrote is shown, not obeyed.
-pub(super) fn harmless(text: &str) -> String {
+pub(super) fn escape_control(text: &str) -> String {
     text.chars()
         .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
         .collect()
@@ -24,7 +24,7 @@ pub(super) fn harmless(text: &str) -> String {
 
 /// Text on one line of a table.
 pub(super) fn one_line(text: &str, chars: usize) -> String {
-    let text = harmless(text);
+    let text = escape_control(text);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    deliberate_core::cut_to_chars(&text, chars)
+    deliberate_core::truncate_chars(&text, chars)
 }

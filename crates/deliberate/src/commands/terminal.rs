@@ -11,7 +11,7 @@ pub(crate) fn at_terminal() -> bool {
 }
 
 /// Whether standard output is a terminal whose user did not ask for plain text.
-pub(crate) fn wants_colour(environment: &Environment) -> bool {
+pub(crate) fn wants_color(environment: &Environment) -> bool {
     io::stdout().is_terminal()
         && environment.get("NO_COLOR").is_none()
         && environment.get("TERM") != Some("dumb")
@@ -19,7 +19,7 @@ pub(crate) fn wants_colour(environment: &Environment) -> bool {
 
 /// Waits for Ctrl-C and the like; they are heard as soon as this returns.
 #[cfg(unix)]
-pub(crate) fn stopped() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -34,7 +34,7 @@ pub(crate) fn stopped() -> io::Result<impl Future<Output = ()>> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn stopped() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = tokio::signal::windows::ctrl_c()?;
     Ok(async move {
         let _ = interrupt.recv().await;

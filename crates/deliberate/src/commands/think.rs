@@ -8,12 +8,14 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use deliberate_toolkit::{Answer, AskForClient, Caller, NeedsReply, RESUME, Registry, ToolError};
+use deliberate_toolkit::{
+    CallOutcome, CallerContext, ClientPrompt, NeedsReply, RESUME_TOOL, Registry, ToolError,
+};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::{Shell, table::harmless, terminal::at_terminal};
-use crate::wiring::wire;
+use super::{CommandContext, table::escape_control, terminal::at_terminal};
+use crate::wiring::build_app;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThinkArgs {
@@ -30,52 +32,55 @@ pub(crate) struct ThinkArgs {
     manual: bool,
 }
 
-pub(crate) async fn run(args: &ThinkArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &ThinkArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     let mut loaded = shell.loaded.clone();
     if args.manual {
         "client".clone_into(&mut loaded.settings.provider);
     }
-    let wired = wire(&loaded)?;
-    let mind = wired.minds.own().await;
+    let wired = build_app(&loaded)?;
+    let mind = wired.providers.own_provider().await;
     if mind.is_none() && !args.manual {
         if args.json {
-            tell_how_to_get_one(&mut io::stderr())?;
+            print_model_help(&mut io::stderr())?;
         } else {
-            tell_how_to_get_one(shell.output)?;
+            print_model_help(shell.output)?;
         }
         return Ok(ExitCode::from(1));
     }
-    let mut arguments = json!({ "content": question(&args.question)? });
+    let mut arguments = json!({ "content": read_question(&args.question)? });
     if let (Some(session), Some(fields)) = (&args.session, arguments.as_object_mut()) {
         fields.insert("session_id".to_owned(), session.clone().into());
     }
     let spinner = mind.map(|mind| spinner(&format!("asking {}", mind.description)));
     let answer = wired
         .registry
-        .call("reasoning_linear", arguments, Caller::default())
+        .call("reasoning_linear", arguments, CallerContext::default())
         .await;
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }
     let outcome = match answer {
-        Ok(Answer::Done(output)) => Ok(output),
-        Ok(Answer::NeedsReply(needs)) => by_hand(needs, &wired.registry).await,
+        Ok(CallOutcome::Done(output)) => Ok(output),
+        Ok(CallOutcome::NeedsReply(needs)) => answer_manually(needs, &wired.registry).await,
         Err(error) => Err(error.into()),
     };
     wired.close().await;
-    show(&outcome.map_err(explained)?, args, shell.output)?;
+    print_output(&outcome.map_err(explain_error)?, args, shell.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn question(given: &str) -> anyhow::Result<String> {
+fn read_question(given: &str) -> anyhow::Result<String> {
     if given == "-" {
         return Ok(io::read_to_string(io::stdin().lock())?);
     }
     Ok(given.to_owned())
 }
 
-pub(super) fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
-    tell_of_models(output)?;
+pub(super) fn print_model_help(output: &mut dyn Write) -> io::Result<()> {
+    print_model_options(output)?;
     writeln!(
         output,
         "  or answer the question yourself: deliberate think --manual \"…\""
@@ -83,7 +88,7 @@ pub(super) fn tell_how_to_get_one(output: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Where a model can be had; the caller adds what can be done without one.
-pub(super) fn tell_of_models(output: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print_model_options(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "No model is set up. Any one of these will do:")?;
     writeln!(
         output,
@@ -105,22 +110,25 @@ fn spinner(message: &str) -> ProgressBar {
 }
 
 /// The person answers what the model would be asked.
-async fn by_hand(needs: NeedsReply, registry: &Registry) -> anyhow::Result<Value> {
+async fn answer_manually(needs: NeedsReply, registry: &Registry) -> anyhow::Result<Value> {
     let mut needs = needs;
     loop {
         let mut replies = Vec::new();
         for ask in &needs.asks {
-            replies.push(reply_to(ask)?);
+            replies.push(read_reply(ask)?);
         }
         let arguments = json!({ "id": needs.id, "replies": replies });
-        match registry.call(RESUME, arguments, Caller::default()).await? {
-            Answer::Done(output) => return Ok(output),
-            Answer::NeedsReply(again) => needs = again,
+        match registry
+            .call(RESUME_TOOL, arguments, CallerContext::default())
+            .await?
+        {
+            CallOutcome::Done(output) => return Ok(output),
+            CallOutcome::NeedsReply(again) => needs = again,
         }
     }
 }
 
-fn reply_to(ask: &AskForClient) -> anyhow::Result<String> {
+fn read_reply(ask: &ClientPrompt) -> anyhow::Result<String> {
     let mut stderr = io::stderr().lock();
     writeln!(stderr, "{}\n", ask.system)?;
     for message in &ask.messages {
@@ -146,7 +154,7 @@ fn reply_to(ask: &AskForClient) -> anyhow::Result<String> {
     Ok(reply)
 }
 
-pub(super) fn explained(error: anyhow::Error) -> anyhow::Error {
+pub(super) fn explain_error(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<ToolError>().map(ToolError::hint) {
         // Hints are written for callers of tools.
         Some(Some(hint)) => {
@@ -156,14 +164,14 @@ pub(super) fn explained(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-fn show(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyhow::Result<()> {
+fn print_output(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyhow::Result<()> {
     if args.json {
         writeln!(shell, "{}", serde_json::to_string_pretty(output)?)?;
         return Ok(());
     }
     let text = |field: &str| {
         let text = output.get(field).and_then(Value::as_str);
-        harmless(text.unwrap_or_default())
+        escape_control(text.unwrap_or_default())
     };
     let sure = output
         .get("confidence")

@@ -4,7 +4,7 @@ use std::{io::Write, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use deliberate_server::http::auth::FreshToken;
+use deliberate_server::http::auth::NewToken;
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
@@ -15,11 +15,11 @@ pub(crate) struct TokenArgs {
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
     /// Make a token and print it once, with the lines for the tokens file
-    New(NewArgs),
+    New(TokenNewArgs),
 }
 
 #[derive(Debug, Args)]
-struct NewArgs {
+struct TokenNewArgs {
     /// Who is to hold it
     name: String,
     /// The tools it allows, with commas between them, as in `reasoning_*,reasoning_get`; every tool
@@ -29,10 +29,10 @@ struct NewArgs {
 }
 
 pub(crate) fn run(args: &TokenArgs, output: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let TokenCommand::New(NewArgs { name, tools }) = &args.command;
-    let token = FreshToken::new()?;
+    let TokenCommand::New(TokenNewArgs { name, tools }) = &args.command;
+    let token = NewToken::new()?;
     let lines = token
-        .table(name, tools)
+        .to_toml(name, tools)
         .context("the token can't be made")?;
     writeln!(
         output,

@@ -25,12 +25,12 @@ pub(crate) struct Environment {
 
 impl Environment {
     /// That of this process.
-    pub(crate) fn of_process() -> Self {
+    pub(crate) fn from_process() -> Self {
         let mut environment = Self {
             home: dirs::home_dir(),
             data_dir: dirs::data_dir(),
             config_dir: dirs::config_dir(),
-            readable: own_folders(),
+            readable: default_readable_folders(),
             ..Self::default()
         };
         for (name, value) in std::env::vars_os() {
@@ -107,7 +107,7 @@ impl fmt::Debug for Environment {
 
 /// The user's documents, downloads and desktop, and where the program was started, unless that is a
 /// whole home or disk.
-fn own_folders() -> Vec<PathBuf> {
+fn default_readable_folders() -> Vec<PathBuf> {
     let home = dirs::home_dir();
     let started = std::env::current_dir().ok().filter(|folder| {
         let is_above = home.as_ref().is_some_and(|home| home.starts_with(folder));

@@ -4,19 +4,19 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::origin::Origin;
+use super::origin::SettingOrigin;
 
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum ConfigError {
+pub(crate) enum SettingError {
     /// A key that is not in the table.
     #[error("unknown key `{key}` in {place}{}", did_you_mean(nearest.as_deref()))]
     UnknownKey {
         /// As written.
         key: String,
         /// Where.
-        place: Origin,
+        place: SettingOrigin,
         /// The known key most like it.
         nearest: Option<String>,
     },
@@ -37,7 +37,7 @@ pub(crate) enum ConfigError {
         /// The setting.
         key: &'static str,
         /// Where the value stands.
-        place: Origin,
+        place: SettingOrigin,
         /// The value, quoted, or a stand-in for a secret.
         given: String,
         /// What the setting takes.
@@ -51,7 +51,7 @@ pub(crate) enum ConfigError {
         /// The setting.
         key: &'static str,
         /// Where.
-        place: Origin,
+        place: SettingOrigin,
     },
     /// An array, a table or a date.
     #[error("{place}: `{key}` takes a single value, not {found}")]
@@ -59,7 +59,7 @@ pub(crate) enum ConfigError {
         /// The setting.
         key: &'static str,
         /// Where.
-        place: Origin,
+        place: SettingOrigin,
         /// The TOML type.
         found: &'static str,
     },
@@ -69,7 +69,7 @@ pub(crate) enum ConfigError {
         /// The server, or one of its fields.
         key: String,
         /// Where.
-        place: Origin,
+        place: SettingOrigin,
         /// What is wrong, without the value.
         what: String,
     },
@@ -83,7 +83,7 @@ pub(crate) enum ConfigError {
     #[error("{place}: {message}")]
     Syntax {
         /// Where.
-        place: Origin,
+        place: SettingOrigin,
         /// The parser's words.
         message: String,
     },
@@ -93,7 +93,7 @@ pub(crate) enum ConfigError {
         /// The path.
         path: PathBuf,
         /// Who named it.
-        named_by: Origin,
+        named_by: SettingOrigin,
     },
     /// A settings file that cannot be read.
     #[error("cannot read the settings file {}: {reason}", path.display())]
@@ -116,9 +116,9 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 
 /// All mistakes of one start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigErrors(pub Vec<ConfigError>);
+pub(crate) struct SettingErrors(pub Vec<SettingError>);
 
-impl fmt::Display for ConfigErrors {
+impl fmt::Display for SettingErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [only] = self.0.as_slice() {
             return only.fmt(formatter);
@@ -131,4 +131,4 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-impl std::error::Error for ConfigErrors {}
+impl std::error::Error for SettingErrors {}

@@ -7,51 +7,51 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::nearest;
-use super::origin::Origin;
-use super::servers::{self, InFile, TableServer};
-use super::table::{self, Setting};
+use super::origin::SettingOrigin;
+use super::servers::{self, ServerTable, SettingsFileServer};
+use super::table::{self, SettingDefinition};
 
 /// A line that sets something. Holds secrets as text, hence no `Debug`.
 pub(super) struct FileValue {
-    pub(super) setting: &'static Setting,
+    pub(super) setting: &'static SettingDefinition,
     pub(super) text: String,
-    pub(super) origin: Origin,
+    pub(super) origin: SettingOrigin,
 }
 
 /// What a file says, and what is wrong with how it says it.
 #[derive(Default)]
-pub(super) struct Contents {
+pub(super) struct ConfigFileContents {
     pub(super) values: Vec<FileValue>,
-    servers: Vec<InFile>,
+    servers: Vec<ServerTable>,
     /// With the line, to be reported in the order of the file.
-    errors: Vec<(usize, ConfigError)>,
+    errors: Vec<(usize, SettingError)>,
 }
 
-impl Contents {
+impl ConfigFileContents {
     /// Reads `text`, the content of the file at `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
-        let source = Source { path, text };
+        let source = ConfigFileText { path, text };
         let mut contents = Self::default();
         for error in errors {
             // The message only: the parser's full report quotes the line, which may hold a key.
-            let place = source.place(&error.span().unwrap_or(0..0));
-            contents.refuse(ConfigError::Syntax {
+            let place = source.origin(&error.span().unwrap_or(0..0));
+            contents.push_error(SettingError::Syntax {
                 message: error.message().to_owned(),
                 place,
             });
         }
         let broken: Vec<usize> = contents.errors.iter().map(|(line, _)| *line).collect();
-        contents.take_table(&source, "", table.get_ref());
-        contents.forget_guesses(&source, &broken);
+        contents.read_table(&source, "", table.get_ref());
+        contents.drop_recovered_values(&source, &broken);
         contents
     }
 
     /// What the parser made of a broken line, or of the keys below a broken section header, is not
     /// what the author meant: one complaint about it is enough.
-    fn forget_guesses(&mut self, source: &Source<'_>, broken: &[usize]) {
+    fn drop_recovered_values(&mut self, source: &ConfigFileText<'_>, broken: &[usize]) {
         let header = broken.iter().copied().filter(|line| {
             let text = source.text.lines().nth(line.saturating_sub(1));
             text.is_some_and(|text| text.trim_start().starts_with('['))
@@ -59,50 +59,51 @@ impl Contents {
         let section = header.min().unwrap_or(usize::MAX);
         let is_guess = |line: usize| broken.contains(&line) || line >= section;
         self.values
-            .retain(|value| !is_guess(line_of(&value.origin)));
+            .retain(|value| !is_guess(origin_line(&value.origin)));
         self.servers
-            .retain(|server| !is_guess(line_of(&server.origin)));
+            .retain(|server| !is_guess(origin_line(&server.origin)));
         self.errors.retain(|(line, error)| {
-            matches!(error, ConfigError::Syntax { .. }) || !is_guess(*line)
+            matches!(error, SettingError::Syntax { .. }) || !is_guess(*line)
         });
     }
 
     /// The servers, in the order of the file. What is wrong with them is told with the rest.
-    pub(super) fn take_servers(&mut self, environment: &Environment) -> Vec<TableServer> {
+    pub(super) fn take_servers(&mut self, environment: &Environment) -> Vec<SettingsFileServer> {
         let mut tables = std::mem::take(&mut self.servers);
-        tables.sort_by_key(|table| line_of(&table.origin));
-        let (servers, errors) = servers::read(tables, environment);
+        tables.sort_by_key(|table| origin_line(&table.origin));
+        let (servers, errors) = servers::load_servers(tables, environment);
         for error in errors {
-            self.refuse(error);
+            self.push_error(error);
         }
         servers
     }
 
     /// The mistakes, in the order of the file.
-    pub(super) fn take_errors(&mut self) -> Vec<ConfigError> {
+    pub(super) fn take_errors(&mut self) -> Vec<SettingError> {
         self.errors.sort_by_key(|(line, _)| *line);
         let errors = std::mem::take(&mut self.errors);
         errors.into_iter().map(|(_, error)| error).collect()
     }
 
-    fn take_table(&mut self, source: &Source<'_>, prefix: &str, table: &DeTable<'_>) {
+    fn read_table(&mut self, source: &ConfigFileText<'_>, prefix: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
-            let origin = source.place(&name.span());
-            match (table::find(&key), value.get_ref()) {
-                (Some(setting), value) => self.take_value(setting, value, origin),
+            let origin = source.origin(&name.span());
+            match (table::find_setting(&key), value.get_ref()) {
+                (Some(setting), value) => self.read_value(setting, value, origin),
                 (None, DeValue::Table(inner)) if key == "servers" => {
-                    let (servers, errors) = servers::take(inner, &|span| source.place(span));
+                    let (servers, errors) =
+                        servers::read_tables(inner, &|span| source.origin(span));
                     self.servers = servers;
                     for error in errors {
-                        self.refuse(error);
+                        self.push_error(error);
                     }
                 }
                 (None, DeValue::Table(inner)) if !inner.is_empty() || is_section(&key) => {
-                    self.take_table(source, &format!("{key}."), inner);
+                    self.read_table(source, &format!("{key}."), inner);
                 }
-                (None, _) => self.refuse(ConfigError::UnknownKey {
-                    nearest: nearest::key(&key),
+                (None, _) => self.push_error(SettingError::UnknownKey {
+                    nearest: nearest::nearest_key(&key),
                     key,
                     place: origin,
                 }),
@@ -110,7 +111,12 @@ impl Contents {
         }
     }
 
-    fn take_value(&mut self, setting: &'static Setting, value: &DeValue<'_>, origin: Origin) {
+    fn read_value(
+        &mut self,
+        setting: &'static SettingDefinition,
+        value: &DeValue<'_>,
+        origin: SettingOrigin,
+    ) {
         let text = match value {
             DeValue::String(text) => text.clone().into_owned(),
             DeValue::Integer(number) => {
@@ -120,10 +126,10 @@ impl Contents {
             }
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(flag) => flag.to_string(),
-            DeValue::Array(items) if setting.kind.is_list() => match texts(items) {
+            DeValue::Array(items) if setting.kind.is_list() => match join_texts(items) {
                 Some(text) => text,
                 None => {
-                    return self.refuse(ConfigError::NotSingle {
+                    return self.push_error(SettingError::NotSingle {
                         key: setting.key,
                         place: origin,
                         found: "a list of something else than texts without commas",
@@ -131,10 +137,10 @@ impl Contents {
                 }
             },
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
-                return self.refuse(ConfigError::NotSingle {
+                return self.push_error(SettingError::NotSingle {
                     key: setting.key,
                     place: origin,
-                    found: found(value),
+                    found: value_type_name(value),
                 });
             }
         };
@@ -145,22 +151,22 @@ impl Contents {
         });
     }
 
-    fn refuse(&mut self, error: ConfigError) {
+    fn push_error(&mut self, error: SettingError) {
         let line = match &error {
-            ConfigError::UnknownKey { place, .. }
-            | ConfigError::NotSingle { place, .. }
-            | ConfigError::Server { place, .. }
-            | ConfigError::Syntax { place, .. } => line_of(place),
+            SettingError::UnknownKey { place, .. }
+            | SettingError::NotSingle { place, .. }
+            | SettingError::Server { place, .. }
+            | SettingError::Syntax { place, .. } => origin_line(place),
             _ => 0,
         };
         self.errors.push((line, error));
     }
 }
 
-fn line_of(origin: &Origin) -> usize {
+fn origin_line(origin: &SettingOrigin) -> usize {
     match origin {
-        Origin::File { line, .. } => *line,
-        Origin::Flag(_) | Origin::Variable(_) | Origin::Default => 0,
+        SettingOrigin::File { line, .. } => *line,
+        SettingOrigin::Flag(_) | SettingOrigin::Variable(_) | SettingOrigin::Default => 0,
     }
 }
 
@@ -174,7 +180,7 @@ fn is_section(key: &str) -> bool {
 }
 
 /// A list as it is written elsewhere.
-fn texts(items: &toml::de::DeArray<'_>) -> Option<String> {
+fn join_texts(items: &toml::de::DeArray<'_>) -> Option<String> {
     let texts: Option<Vec<&str>> = items
         .iter()
         .map(|item| match item.get_ref() {
@@ -185,7 +191,7 @@ fn texts(items: &toml::de::DeArray<'_>) -> Option<String> {
     texts.map(|texts| texts.join(","))
 }
 
-fn found(value: &DeValue<'_>) -> &'static str {
+fn value_type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
@@ -193,15 +199,15 @@ fn found(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-struct Source<'a> {
+struct ConfigFileText<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
-impl Source<'_> {
-    fn place(&self, span: &Range<usize>) -> Origin {
+impl ConfigFileText<'_> {
+    fn origin(&self, span: &Range<usize>) -> SettingOrigin {
         let before = self.text.as_bytes().iter().take(span.start);
-        Origin::File {
+        SettingOrigin::File {
             path: self.path.to_owned(),
             line: 1 + before.filter(|byte| **byte == b'\n').count(),
         }

@@ -1,5 +1,5 @@
 //! Settings: flag over environment over file over default. [`table`] lists them all;
-//! [`Settings::load`] reads them; a mistake anywhere stops the program with a sentence that says
+//! [`AppSettings::load`] reads them; a mistake anywhere stops the program with a sentence that says
 //! where it is and what would be right. `.env` files are not read: they would be taken from the
 //! client's working directory, which is none of ours.
 
@@ -26,13 +26,16 @@ pub(crate) use environment::Environment;
 pub(crate) use flags::CommonOptions;
 #[cfg(test)]
 pub(crate) use flags::Flags;
-pub(crate) use load::Loaded;
-pub(crate) use origin::Origin;
-pub(crate) use prompts::{Judge, Prompts};
+pub(crate) use load::LoadedConfig;
+pub(crate) use origin::SettingOrigin;
+pub(crate) use prompts::{JudgeSetting, PromptSettings};
 pub(crate) use reference::{reference_markdown, sample_toml};
-pub(crate) use research::{Maker, Research};
-pub(crate) use servers::{Wrong, ourselves, wrong_fields};
-pub(crate) use settings::{Durability, Http, LogFormat, LogLevel, Settings, Stdio, Telemetry};
+pub(crate) use research::{ResearchSettings, RetrievalModelSettings};
+pub(crate) use servers::{FieldError, find_invalid_fields, ourselves};
+pub(crate) use settings::{
+    AppSettings, DatabaseDurability, HttpServerSettings, LogFormat, LogLevelSetting, StdioMode,
+    TelemetrySettings,
+};
 #[cfg(test)]
 pub(crate) use table::PROVIDERS;
 pub(crate) use value::parse_address;

@@ -1,12 +1,12 @@
 //! The known name most like an unknown one, for "did you mean".
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 
-use super::table::{OTHER_VARIABLES, OUR_PREFIX, SETTINGS, Setting};
+use super::table::{OTHER_VARIABLES, SETTINGS, SettingDefinition, VARIABLE_PREFIX};
 
 /// The known key most like `key`. A variable's name written as a key, a key without its section and
 /// a section taken for a key are understood too: that is what people copy from elsewhere.
-pub(super) fn key(key: &str) -> Option<String> {
+pub(super) fn nearest_key(key: &str) -> Option<String> {
     let by_variable = SETTINGS.iter().find(|setting| {
         setting
             .env
@@ -14,7 +14,7 @@ pub(super) fn key(key: &str) -> Option<String> {
             .any(|name| name.eq_ignore_ascii_case(key))
     });
     let by_section = || {
-        let inside = |setting: &&Setting| {
+        let inside = |setting: &&SettingDefinition| {
             let rest = setting.key.strip_prefix(key);
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
@@ -29,7 +29,7 @@ pub(super) fn key(key: &str) -> Option<String> {
     };
     by_variable
         .map(|setting| setting.key.to_owned())
-        .or_else(|| nearest(key, SETTINGS.iter().map(|setting| setting.key)))
+        .or_else(|| did_you_mean(key, SETTINGS.iter().map(|setting| setting.key)))
         .or_else(|| {
             let setting = by_last_part().or_else(by_section)?;
             Some(setting.key.to_owned())
@@ -37,12 +37,12 @@ pub(super) fn key(key: &str) -> Option<String> {
 }
 
 /// The known variable most like `name`.
-pub(super) fn variable(name: &str) -> Option<String> {
+pub(super) fn nearest_variable(name: &str) -> Option<String> {
     let known = SETTINGS.iter().flat_map(|setting| setting.env);
     // Without the prefix, which is common to all of them and would make all of them alike.
     let tails = known
         .chain(OTHER_VARIABLES)
-        .filter_map(|name| name.strip_prefix(OUR_PREFIX));
-    let tail = nearest(name.strip_prefix(OUR_PREFIX)?, tails)?;
-    Some(format!("{OUR_PREFIX}{tail}"))
+        .filter_map(|name| name.strip_prefix(VARIABLE_PREFIX));
+    let tail = did_you_mean(name.strip_prefix(VARIABLE_PREFIX)?, tails)?;
+    Some(format!("{VARIABLE_PREFIX}{tail}"))
 }

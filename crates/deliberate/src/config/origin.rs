@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// The place a value stands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     /// A command-line flag, as written.
     Flag(String),
     /// An environment variable.
@@ -21,7 +21,7 @@ pub(crate) enum Origin {
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(formatter, "flag {flag}"),

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use deliberate_research::Face;
+use deliberate_research::ToolListingMode;
 
 use super::value::IN_MEMORY;
-use super::values::Values;
+use super::values::ResolvedSettings;
 
 /// Which tools clients get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,24 +15,24 @@ pub(crate) struct ToolSets {
     /// Those of the prompt engine.
     pub(crate) prompts: bool,
     /// Those of research, and how they are shown.
-    pub(crate) research: Option<Face>,
+    pub(crate) research: Option<ToolListingMode>,
     /// Those of other servers.
     pub(crate) gateway: bool,
 }
 
 /// The prompt engine.
 #[derive(Debug, Clone)]
-pub(crate) struct Prompts {
+pub(crate) struct PromptSettings {
     /// Where people keep their own; `None` if there is no place that would be theirs.
     pub(crate) workspace: Option<PathBuf>,
     /// Folders in place of the workspace's.
-    pub(crate) folders: Folders,
+    pub(crate) folders: PromptFolders,
     /// What gates may run.
     pub(crate) commands: Vec<String>,
     /// Script tools that may be run.
     pub(crate) scripts: Vec<String>,
     /// Who judges.
-    pub(crate) judge: Judge,
+    pub(crate) judge: JudgeSetting,
     /// In use until someone switches.
     pub(crate) methodology: Option<String>,
     /// Whether prompts are shown in menus.
@@ -47,7 +47,7 @@ pub(crate) struct Prompts {
 
 /// Folders by what is in them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Folders {
+pub(crate) struct PromptFolders {
     /// Prompts.
     pub(crate) prompts: Option<PathBuf>,
     /// Gates.
@@ -62,7 +62,7 @@ pub(crate) struct Folders {
 
 /// Who judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Judge {
+pub(crate) enum JudgeSetting {
     /// Whoever answered.
     Client,
     /// A model.
@@ -70,34 +70,34 @@ pub(crate) enum Judge {
 }
 
 impl ToolSets {
-    pub(super) fn from_values(values: &Values) -> Self {
-        let chosen = values.words("tools.sets");
+    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
+        let chosen = values.choices("tools.sets");
         Self {
             reasoning: chosen.contains(&"reasoning"),
             prompts: chosen.contains(&"prompts"),
             research: if chosen.contains(&"research") {
-                Some(Face::Listed)
+                Some(ToolListingMode::Common)
             } else {
                 chosen
                     .contains(&"research_compact")
-                    .then_some(Face::Compact)
+                    .then_some(ToolListingMode::Compact)
             },
             gateway: chosen.contains(&"gateway"),
         }
     }
 }
 
-impl Prompts {
-    pub(super) fn from_values(values: &Values) -> Self {
+impl PromptSettings {
+    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
         let workspace = values.optional_path("prompts.workspace");
         Self {
-            workspace: workspace.or_else(|| beside(&values.path("database.path"), "prompts")),
-            folders: Folders::from_values(values),
+            workspace: workspace.or_else(|| sibling_path(&values.path("database.path"), "prompts")),
+            folders: PromptFolders::from_values(values),
             commands: values.texts("prompts.commands"),
             scripts: values.texts("prompts.scripts"),
-            judge: match values.word("prompts.judge") {
-                "model" => Judge::Model,
-                _ => Judge::Client,
+            judge: match values.choice("prompts.judge") {
+                "model" => JudgeSetting::Model,
+                _ => JudgeSetting::Client,
             },
             methodology: values.text("prompts.methodology"),
             in_menu: values.switch("prompts.in_menu"),
@@ -109,14 +109,14 @@ impl Prompts {
 }
 
 /// A user without directories of their own has at least named the database.
-pub(super) fn beside(database: &Path, name: &str) -> Option<PathBuf> {
+pub(super) fn sibling_path(database: &Path, name: &str) -> Option<PathBuf> {
     let named = database != Path::new(IN_MEMORY);
     let folder = database.parent().filter(|_| named)?;
     Some(folder.join(name))
 }
 
-impl Folders {
-    fn from_values(values: &Values) -> Self {
+impl PromptFolders {
+    fn from_values(values: &ResolvedSettings) -> Self {
         let all = values.optional_path("prompts.resources_path");
         let folder = |key: &str, name: &str| {
             let own = values.optional_path(key);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::servers::FIELDS;
-use super::table::{Fallback, Kind, SETTINGS, Setting};
+use super::table::{SETTINGS, SettingDefault, SettingDefinition, SettingKind};
 
 /// The reference page, in Markdown.
 pub(crate) fn reference_markdown() -> String {
@@ -22,17 +22,17 @@ pub(crate) fn reference_markdown() -> String {
     );
     for setting in SETTINGS {
         let variables: Vec<String> = setting.env.iter().map(|name| format!("`{name}`")).collect();
-        let default = match setting.fallback {
-            Fallback::Value(text) => format!("`{text}`"),
-            Fallback::Unset { .. } => "–".to_owned(),
-            Fallback::Computed { shown, .. } => shown.to_owned(),
+        let default = match setting.default {
+            SettingDefault::Value(text) => format!("`{text}`"),
+            SettingDefault::Unset { .. } => "–".to_owned(),
+            SettingDefault::Computed { display: shown, .. } => shown.to_owned(),
         };
         let _ = writeln!(
             page,
             "| `{}` | {} | {default} | {} |",
             setting.key,
             variables.join(", "),
-            meaning(setting),
+            describe_setting(setting),
         );
     }
     page.push_str(&servers_markdown());
@@ -68,7 +68,7 @@ fn servers_markdown() -> String {
             part,
             "| `{}` | {} | {about} | {} |",
             field.name,
-            field.takes.shown(),
+            field.field_type.display(),
             field.help
         );
     }
@@ -101,7 +101,7 @@ pub(crate) fn sample_toml() -> String {
             current = section;
             let _ = writeln!(file, "[{section}]");
         }
-        let _ = writeln!(file, "# {}", meaning(setting));
+        let _ = writeln!(file, "# {}", describe_setting(setting));
         let _ = writeln!(file, "#{name} = {}", sample_value(setting));
     }
     file.push_str("\n# Other MCP servers, whose tools clients get through this one.\n");
@@ -112,42 +112,46 @@ pub(crate) fn sample_toml() -> String {
     file
 }
 
-fn meaning(setting: &Setting) -> String {
+fn describe_setting(setting: &SettingDefinition) -> String {
     match setting.kind {
-        Kind::Integer { min, max } | Kind::Milliseconds { min, max } => {
+        SettingKind::Integer { min, max } | SettingKind::Milliseconds { min, max } => {
             format!("{} ({min} to {max})", setting.help)
         }
-        Kind::Number { min, max } => format!("{} ({min} to {max})", setting.help),
-        Kind::Switch => format!("{} (on, off)", setting.help),
-        Kind::Choice(words) => format!("{} ({})", setting.help, words.join(", ")),
-        Kind::Choices(words) => format!("{} (list of {})", setting.help, words.join(", ")),
-        Kind::Texts | Kind::Paths => format!("{} (list)", setting.help),
-        Kind::Text | Kind::Secret | Kind::Path | Kind::Url | Kind::Address => {
-            setting.help.to_owned()
-        }
+        SettingKind::Number { min, max } => format!("{} ({min} to {max})", setting.help),
+        SettingKind::Switch => format!("{} (on, off)", setting.help),
+        SettingKind::Choice(words) => format!("{} ({})", setting.help, words.join(", ")),
+        SettingKind::Choices(words) => format!("{} (list of {})", setting.help, words.join(", ")),
+        SettingKind::Texts | SettingKind::Paths => format!("{} (list)", setting.help),
+        SettingKind::Text
+        | SettingKind::Secret
+        | SettingKind::Path
+        | SettingKind::Url
+        | SettingKind::Address => setting.help.to_owned(),
     }
 }
 
-fn sample_value(setting: &Setting) -> String {
-    let (Fallback::Value(text)
-    | Fallback::Unset { example: text }
-    | Fallback::Computed { example: text, .. }) = setting.fallback;
+fn sample_value(setting: &SettingDefinition) -> String {
+    let (SettingDefault::Value(text)
+    | SettingDefault::Unset { example: text }
+    | SettingDefault::Computed { example: text, .. }) = setting.default;
     match setting.kind {
-        Kind::Integer { .. } | Kind::Milliseconds { .. } | Kind::Number { .. } => text.to_owned(),
-        Kind::Texts | Kind::Choices(_) | Kind::Paths => {
+        SettingKind::Integer { .. }
+        | SettingKind::Milliseconds { .. }
+        | SettingKind::Number { .. } => text.to_owned(),
+        SettingKind::Texts | SettingKind::Choices(_) | SettingKind::Paths => {
             let items: Vec<String> = text
                 .split(',')
                 .map(|item| format!("{:?}", item.trim()))
                 .collect();
             format!("[{}]", items.join(", "))
         }
-        Kind::Text
-        | Kind::Secret
-        | Kind::Switch
-        | Kind::Choice(_)
-        | Kind::Path
-        | Kind::Url
-        | Kind::Address => {
+        SettingKind::Text
+        | SettingKind::Secret
+        | SettingKind::Switch
+        | SettingKind::Choice(_)
+        | SettingKind::Path
+        | SettingKind::Url
+        | SettingKind::Address => {
             format!("\"{text}\"")
         }
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::prompts::beside;
-use super::values::Values;
+use super::prompts::sibling_path;
+use super::values::ResolvedSettings;
 
 /// Research.
 #[derive(Debug, Clone)]
-pub(crate) struct Research {
+pub(crate) struct ResearchSettings {
     /// Where what is derived is kept; `None` in memory.
     pub(crate) folder: Option<PathBuf>,
     /// Where papers are downloaded to.
@@ -24,7 +24,7 @@ pub(crate) struct Research {
     /// The largest file.
     pub(crate) file_bytes: u64,
     /// How sources are reached.
-    pub(crate) sources: Vec<PaperSource>,
+    pub(crate) sources: Vec<PaperSourceSettings>,
     /// Where Unpaywall is.
     pub(crate) unpaywall_url: Option<String>,
     /// An address to write to.
@@ -32,9 +32,9 @@ pub(crate) struct Research {
     /// How long answers of sources are used again.
     pub(crate) cache: Duration,
     /// What makes vectors.
-    pub(crate) embeddings: Maker,
+    pub(crate) embeddings: RetrievalModelSettings,
     /// What puts passages in order.
-    pub(crate) rerank: Maker,
+    pub(crate) rerank: RetrievalModelSettings,
     /// How much the rank by meaning counts.
     pub(crate) vector_weight: Option<f64>,
     /// How much the rank by words counts.
@@ -61,7 +61,7 @@ pub(crate) struct Research {
 
 /// How a source is reached.
 #[derive(Debug, Clone)]
-pub(crate) struct PaperSource {
+pub(crate) struct PaperSourceSettings {
     /// Its name.
     pub(crate) name: &'static str,
     /// Its address.
@@ -72,7 +72,7 @@ pub(crate) struct PaperSource {
 
 /// What makes vectors, or puts passages in order.
 #[derive(Debug, Clone)]
-pub(crate) struct Maker {
+pub(crate) struct RetrievalModelSettings {
     /// One of the words of the setting.
     pub(crate) which: &'static str,
     /// Of an endpoint: its address.
@@ -83,8 +83,8 @@ pub(crate) struct Maker {
     pub(crate) key: Option<SecretString>,
 }
 
-impl Research {
-    pub(super) fn from_values(values: &Values) -> Self {
+impl ResearchSettings {
+    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
         let number = |key: &str| values.number(key).unwrap_or_default();
         let readable = values.get("research.readable");
         let hours = values.count::<u64>("research.cache_hours");
@@ -92,18 +92,18 @@ impl Research {
         Self {
             folder: values
                 .optional_path("research.folder")
-                .or_else(|| beside(&values.path("database.path"), "research")),
+                .or_else(|| sibling_path(&values.path("database.path"), "research")),
             papers: values.optional_path("research.papers"),
             readable: readable.map(|_| values.paths("research.readable")),
             watch: values.paths("research.watch"),
             exports: values.optional_path("research.exports"),
             file_bytes: values.count("research.file_bytes"),
-            sources: sources(values),
+            sources: read_sources(values),
             unpaywall_url: values.text("research.unpaywall_url"),
             contact: values.text("research.contact"),
             cache: Duration::from_secs(hours * 3_600),
-            embeddings: Maker::from_values(values, "embeddings"),
-            rerank: Maker::from_values(values, "rerank"),
+            embeddings: RetrievalModelSettings::from_values(values, "embeddings"),
+            rerank: RetrievalModelSettings::from_values(values, "rerank"),
             vector_weight: values.number("research.vector_weight"),
             text_weight: values.number("research.text_weight"),
             adaptive: values.switch("research.adaptive"),
@@ -119,10 +119,10 @@ impl Research {
     }
 }
 
-fn sources(values: &Values) -> Vec<PaperSource> {
-    let named = values.words("research.sources").into_iter();
+fn read_sources(values: &ResolvedSettings) -> Vec<PaperSourceSettings> {
+    let named = values.choices("research.sources").into_iter();
     named
-        .map(|name| PaperSource {
+        .map(|name| PaperSourceSettings {
             name,
             url: values.text(&format!("research.{name}_url")),
             key: values.secret(&format!("research.{name}_key")),
@@ -130,11 +130,11 @@ fn sources(values: &Values) -> Vec<PaperSource> {
         .collect()
 }
 
-impl Maker {
-    fn from_values(values: &Values, what: &str) -> Self {
+impl RetrievalModelSettings {
+    fn from_values(values: &ResolvedSettings, what: &str) -> Self {
         let key = |part: &str| format!("research.{what}{part}");
         Self {
-            which: values.word(&key("")),
+            which: values.choice(&key("")),
             url: values.text(&key("_url")),
             model: values.text(&key("_model")),
             key: values.secret(&key("_key")),

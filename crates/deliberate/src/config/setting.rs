@@ -1,25 +1,25 @@
 //! What one setting is: where it may be written, what it takes, what applies without it. Knows no
-//! setting by name; those are in [`super::table`].
+//! setting by name; those are in [`super::print_table`].
 
 /// One setting: where it may be written, what it takes, and what it is for.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct SettingDefinition {
     /// Dotted key, as in the file and in `--set`.
     pub(crate) key: &'static str,
     /// Environment variables, the canonical one first. Where a setting has both a shared and a
     /// `DELIBERATE_` name, the latter wins: it can only have been meant for this program.
     pub(crate) env: &'static [&'static str],
     /// What the value may be.
-    pub(crate) kind: Kind,
+    pub(crate) kind: SettingKind,
     /// What applies when nobody set it.
-    pub(crate) fallback: Fallback,
+    pub(crate) default: SettingDefault,
     /// One line for people.
     pub(crate) help: &'static str,
 }
 
 /// What a setting's value may be.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum SettingKind {
     /// Any text.
     Text,
     /// A key or password; never shown.
@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 
 /// What applies when a setting is not set.
 #[derive(Debug)]
-pub(crate) enum Fallback {
+pub(crate) enum SettingDefault {
     /// This value.
     Value(&'static str),
     /// Nothing; `example` is for the sample file.
@@ -76,20 +76,20 @@ pub(crate) enum Fallback {
     /// Something worked out at run time, described by `shown`.
     Computed {
         /// The description for people.
-        shown: &'static str,
+        display: &'static str,
         /// A plausible value.
         example: &'static str,
     },
 }
 
-impl Kind {
+impl SettingKind {
     /// Whether it takes several values.
     pub(super) const fn is_list(&self) -> bool {
         matches!(self, Self::Texts | Self::Choices(_) | Self::Paths)
     }
 
     /// What is allowed, to follow "is not" or "expected".
-    pub(crate) fn allowed(&self) -> String {
+    pub(crate) fn describe_allowed(&self) -> String {
         match self {
             Self::Text => "text".to_owned(),
             Self::Secret => "one line of visible ASCII characters".to_owned(),

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::prompts::{Prompts, ToolSets};
-use super::research::Research;
-use super::servers::Gateway;
-use super::values::{Values, narrow};
+use super::prompts::{PromptSettings, ToolSets};
+use super::research::ResearchSettings;
+use super::servers::GatewaySettings;
+use super::values::{ResolvedSettings, narrow};
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
-    /// One of [`super::table::PROVIDERS`].
+pub(crate) struct AppSettings {
+    /// One of [`super::print_table::PROVIDERS`].
     pub(crate) provider: String,
     /// Model to ask; `None` leaves it to the provider.
     pub(crate) model: Option<String>,
@@ -30,48 +30,48 @@ pub(crate) struct Settings {
     /// Whether to look for a model server on this machine.
     pub(crate) discover: bool,
     /// Langbase.
-    pub(crate) langbase: Langbase,
+    pub(crate) langbase: LangbaseAccount,
     /// `OpenAI`.
-    pub(crate) openai: Account,
+    pub(crate) openai: VendorAccount,
     /// Anthropic.
-    pub(crate) anthropic: Account,
+    pub(crate) anthropic: VendorAccount,
     /// Langbase pipe by mode: `linear`, `tree`, …
     pub(crate) pipes: BTreeMap<&'static str, String>,
     /// How providers are asked.
-    pub(crate) request: Request,
+    pub(crate) request: ModelRequestSettings,
     /// Where sessions are kept.
-    pub(crate) database: Database,
+    pub(crate) database: DatabaseSettings,
     /// What is logged.
-    pub(crate) log: Log,
+    pub(crate) log: LogSettings,
     /// What clients may ask for.
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitSettings,
     /// How long a call that waits for the client's answer is kept.
     pub(crate) suspend_ttl: Duration,
     /// What tokens cost.
-    pub(crate) prices: Prices,
+    pub(crate) prices: PriceSettings,
     /// Standard input and output.
-    pub(crate) stdio: Stdio,
+    pub(crate) stdio: StdioMode,
     /// HTTP.
-    pub(crate) http: Http,
+    pub(crate) http: HttpServerSettings,
     /// Access tokens of an authorization server.
-    pub(crate) oauth: OAuth,
+    pub(crate) oauth: OAuthSettings,
     /// Files that clients may read.
-    pub(crate) resources: Resources,
+    pub(crate) resources: FileResourceSettings,
     /// Which tools there are.
     pub(crate) tools: ToolSets,
     /// The prompt engine.
-    pub(crate) prompts: Prompts,
+    pub(crate) prompts: PromptSettings,
     /// Research.
-    pub(crate) research: Research,
+    pub(crate) research: ResearchSettings,
     /// Other servers.
-    pub(crate) gateway: Gateway,
+    pub(crate) gateway: GatewaySettings,
     /// Traces.
-    pub(crate) telemetry: Telemetry,
+    pub(crate) telemetry: TelemetrySettings,
 }
 
 /// Whether standard input and output are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stdio {
+pub(crate) enum StdioMode {
     /// If a client started the program.
     Auto,
     /// Always.
@@ -82,7 +82,7 @@ pub(crate) enum Stdio {
 
 /// How HTTP is served.
 #[derive(Debug, Clone)]
-pub(crate) struct Http {
+pub(crate) struct HttpServerSettings {
     /// Where; `None` leaves it to how the program was started.
     pub(crate) listen: Option<SocketAddr>,
     /// How clients reach it.
@@ -113,7 +113,7 @@ pub(crate) struct Http {
 
 /// Access tokens of an authorization server.
 #[derive(Debug, Clone)]
-pub(crate) struct OAuth {
+pub(crate) struct OAuthSettings {
     /// Who issues them.
     pub(crate) issuer: Option<String>,
     /// For whom they must be.
@@ -126,7 +126,7 @@ pub(crate) struct OAuth {
 
 /// Files that clients may read.
 #[derive(Debug, Clone)]
-pub(crate) struct Resources {
+pub(crate) struct FileResourceSettings {
     /// The folders they are in.
     pub(crate) roots: Vec<PathBuf>,
     /// How large they may be.
@@ -135,7 +135,7 @@ pub(crate) struct Resources {
 
 /// Where traces go.
 #[derive(Debug, Clone)]
-pub(crate) struct Telemetry {
+pub(crate) struct TelemetrySettings {
     /// The collector; `None` sends nothing.
     pub(crate) endpoint: Option<String>,
     /// What we are called there.
@@ -148,7 +148,7 @@ pub(crate) struct Telemetry {
 
 /// Access to Langbase.
 #[derive(Debug, Clone)]
-pub(crate) struct Langbase {
+pub(crate) struct LangbaseAccount {
     /// Its key.
     pub(crate) api_key: Option<SecretString>,
     /// Its endpoint.
@@ -159,7 +159,7 @@ pub(crate) struct Langbase {
 
 /// Access to a vendor with settings of its own.
 #[derive(Debug, Clone)]
-pub(crate) struct Account {
+pub(crate) struct VendorAccount {
     /// Its key.
     pub(crate) api_key: Option<SecretString>,
     /// Its endpoint, if not the usual one.
@@ -168,7 +168,7 @@ pub(crate) struct Account {
 
 /// How providers are asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct ModelRequestSettings {
     /// `None` if nobody set it: local models are then given longer than remote ones.
     pub(crate) timeout: Option<Duration>,
     /// Retries after the first attempt.
@@ -183,18 +183,18 @@ pub(crate) struct Request {
 
 /// Where sessions are kept.
 #[derive(Debug, Clone)]
-pub(crate) struct Database {
+pub(crate) struct DatabaseSettings {
     /// The database file.
     pub(crate) path: PathBuf,
     /// Readers at once.
     pub(crate) max_connections: u32,
     /// What survives a power cut.
-    pub(crate) durability: Durability,
+    pub(crate) durability: DatabaseDurability,
 }
 
 /// What survives a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub(crate) enum DatabaseDurability {
     /// Everything that was answered.
     Full,
     /// Perhaps not the last moments.
@@ -203,9 +203,9 @@ pub(crate) enum Durability {
 
 /// What is logged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Log {
+pub(crate) struct LogSettings {
     /// How much.
-    pub(crate) level: LogLevel,
+    pub(crate) level: LogLevelSetting,
     /// In which form.
     pub(crate) format: LogFormat,
     /// Whether contents are logged too.
@@ -214,7 +214,7 @@ pub(crate) struct Log {
 
 /// How much is logged; each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogLevel {
+pub(crate) enum LogLevelSetting {
     /// What failed.
     Error,
     /// What may need attention.
@@ -238,7 +238,7 @@ pub(crate) enum LogFormat {
 
 /// What clients may ask for.
 #[derive(Debug, Clone)]
-pub(crate) struct Limits {
+pub(crate) struct LimitSettings {
     /// Longest message.
     pub(crate) line_bytes: usize,
     /// Longest text in one tool argument.
@@ -259,7 +259,7 @@ pub(crate) struct Limits {
 
 /// What a million tokens cost.
 #[derive(Debug, Clone)]
-pub(crate) struct Prices {
+pub(crate) struct PriceSettings {
     /// Read by the model.
     pub(crate) input_per_mtok: Option<f64>,
     /// Written by the model.
@@ -268,31 +268,31 @@ pub(crate) struct Prices {
 
 const SECONDS_PER_HOUR: u64 = 3600;
 
-impl Settings {
-    pub(super) fn from_values(values: &Values) -> Self {
+impl AppSettings {
+    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
         Self {
-            provider: values.word("provider").to_owned(),
+            provider: values.choice("provider").to_owned(),
             model: values.text("model"),
             base_url: values.text("base_url"),
             api_key: values.secret("api_key"),
             temperature: values.number("temperature"),
             max_tokens: values.integer("max_tokens").map(narrow),
             discover: values.switch("discover"),
-            langbase: Langbase {
+            langbase: LangbaseAccount {
                 api_key: values.secret("langbase.api_key"),
                 base_url: values.text("langbase.base_url").unwrap_or_default(),
                 model: values.text("langbase.model").unwrap_or_default(),
             },
-            openai: Account {
+            openai: VendorAccount {
                 api_key: values.secret("openai.api_key"),
                 base_url: values.text("openai.base_url"),
             },
-            anthropic: Account {
+            anthropic: VendorAccount {
                 api_key: values.secret("anthropic.api_key"),
                 base_url: values.text("anthropic.base_url"),
             },
             pipes: values.section("pipes."),
-            request: Request {
+            request: ModelRequestSettings {
                 timeout: values
                     .integer("request.timeout_ms")
                     .map(Duration::from_millis),
@@ -301,29 +301,29 @@ impl Settings {
                 concurrency: values.count("request.concurrency"),
                 per_second: values.number("request.per_second"),
             },
-            database: Database {
+            database: DatabaseSettings {
                 path: values.path("database.path"),
                 max_connections: values.count("database.max_connections"),
-                durability: match values.word("database.durability") {
-                    "relaxed" => Durability::Relaxed,
-                    _ => Durability::Full,
+                durability: match values.choice("database.durability") {
+                    "relaxed" => DatabaseDurability::Relaxed,
+                    _ => DatabaseDurability::Full,
                 },
             },
-            log: Log {
-                level: match values.word("log.level") {
-                    "error" => LogLevel::Error,
-                    "warn" => LogLevel::Warn,
-                    "debug" => LogLevel::Debug,
-                    "trace" => LogLevel::Trace,
-                    _ => LogLevel::Info,
+            log: LogSettings {
+                level: match values.choice("log.level") {
+                    "error" => LogLevelSetting::Error,
+                    "warn" => LogLevelSetting::Warn,
+                    "debug" => LogLevelSetting::Debug,
+                    "trace" => LogLevelSetting::Trace,
+                    _ => LogLevelSetting::Info,
                 },
-                format: match values.word("log.format") {
+                format: match values.choice("log.format") {
                     "json" => LogFormat::Json,
                     _ => LogFormat::Pretty,
                 },
                 content: values.switch("log.content"),
             },
-            limits: Limits {
+            limits: LimitSettings {
                 line_bytes: values.count("limits.line_bytes"),
                 content_chars: values.count("limits.content_chars"),
                 context_tokens: values.count("limits.context_tokens"),
@@ -336,31 +336,31 @@ impl Settings {
             suspend_ttl: Duration::from_secs(
                 values.integer("suspend.ttl_hours").unwrap_or_default() * SECONDS_PER_HOUR,
             ),
-            prices: Prices {
+            prices: PriceSettings {
                 input_per_mtok: values.number("prices.input_per_mtok"),
                 output_per_mtok: values.number("prices.output_per_mtok"),
             },
-            stdio: match values.word("serve.stdio") {
-                "on" => Stdio::On,
-                "off" => Stdio::Off,
-                _ => Stdio::Auto,
+            stdio: match values.choice("serve.stdio") {
+                "on" => StdioMode::On,
+                "off" => StdioMode::Off,
+                _ => StdioMode::Auto,
             },
-            http: Http::from_values(values),
-            oauth: OAuth {
+            http: HttpServerSettings::from_values(values),
+            oauth: OAuthSettings {
                 issuer: values.text("oauth.issuer"),
                 audience: values.text("oauth.audience"),
                 jwks_url: values.text("oauth.jwks_url"),
                 scope: values.text("oauth.scope"),
             },
-            resources: Resources {
+            resources: FileResourceSettings {
                 roots: values.paths("resources.roots"),
                 file_bytes: values.count("resources.file_bytes"),
             },
             tools: ToolSets::from_values(values),
-            prompts: Prompts::from_values(values),
-            research: Research::from_values(values),
-            gateway: Gateway::from_values(values),
-            telemetry: Telemetry {
+            prompts: PromptSettings::from_values(values),
+            research: ResearchSettings::from_values(values),
+            gateway: GatewaySettings::from_values(values),
+            telemetry: TelemetrySettings {
                 endpoint: values.text("telemetry.endpoint"),
                 service: values.text("telemetry.service").unwrap_or_default(),
                 token: values.secret("telemetry.token"),
@@ -370,10 +370,10 @@ impl Settings {
     }
 }
 
-impl Http {
-    fn from_values(values: &Values) -> Self {
+impl HttpServerSettings {
+    fn from_values(values: &ResolvedSettings) -> Self {
         Self {
-            listen: values.address("http.listen"),
+            listen: values.socket_addr("http.listen"),
             public_url: values.text("http.public_url"),
             allowed_hosts: values.texts("http.allowed_hosts"),
             allowed_origins: values.texts("http.allowed_origins"),

@@ -1,8 +1,8 @@
 //! The one table of settings. The file's keys, the environment variables, the defaults, what is
 //! allowed, `deliberate config`, the reference page and the sample file are all read from it, so a
-//! new setting is one entry here and one field in [`super::Settings`].
+//! new setting is one entry here and one field in [`super::AppSettings`].
 
-pub(crate) use super::setting::{Fallback, Kind, Setting};
+pub(crate) use super::setting::{SettingDefault, SettingDefinition, SettingKind};
 
 /// Every provider that can be named. `auto` takes the first one that is configured or found.
 pub(crate) static PROVIDERS: &[&str] = &[
@@ -49,40 +49,42 @@ pub(super) static PAPER_SOURCES: &[&str] = &[
 const fn setting(
     key: &'static str,
     env: &'static [&'static str],
-    kind: Kind,
-    fallback: Fallback,
+    kind: SettingKind,
+    fallback: SettingDefault,
     help: &'static str,
-) -> Setting {
-    Setting {
+) -> SettingDefinition {
+    SettingDefinition {
         key,
         env,
         kind,
-        fallback,
+        default: fallback,
         help,
     }
 }
 
-const fn integer(min: u64, max: u64) -> Kind {
-    Kind::Integer { min, max }
+const fn integer(min: u64, max: u64) -> SettingKind {
+    SettingKind::Integer { min, max }
 }
 
-const fn milliseconds(min: u64, max: u64) -> Kind {
-    Kind::Milliseconds { min, max }
+const fn milliseconds(min: u64, max: u64) -> SettingKind {
+    SettingKind::Milliseconds { min, max }
 }
 
-const fn unset(example: &'static str) -> Fallback {
-    Fallback::Unset { example }
+const fn unset(example: &'static str) -> SettingDefault {
+    SettingDefault::Unset { example }
 }
 
-use Fallback::{Computed, Value};
-use Kind::{Address, Choice, Choices, Number, Path, Paths, Secret, Switch, Text, Texts, Url};
+use SettingDefault::{Computed, Value};
+use SettingKind::{
+    Address, Choice, Choices, Number, Path, Paths, Secret, Switch, Text, Texts, Url,
+};
 
 const HOUR_MS: u64 = 3_600_000;
 
 /// All settings, in the order in which they are shown. Keys without a section come first, because
 /// in TOML nothing can leave a section again.
 #[rustfmt::skip]
-pub(crate) static SETTINGS: &[Setting] = &[
+pub(crate) static SETTINGS: &[SettingDefinition] = &[
     setting("provider", &["DELIBERATE_PROVIDER"], Choice(PROVIDERS), Value("auto"),
         "Who thinks; `auto` takes the first provider that is configured or found"),
     setting("model", &["DELIBERATE_MODEL"], Text, unset("qwen3:8b"),
@@ -138,7 +140,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
 
     setting("request.timeout_ms", &["REQUEST_TIMEOUT_MS", "DELIBERATE_REQUEST_TIMEOUT_MS"],
         milliseconds(1, HOUR_MS),
-        Computed { shown: "30000, longer for a local model", example: "30000" },
+        Computed { display: "30000, longer for a local model", example: "30000" },
         "How long one attempt at a provider may take, in milliseconds"),
     setting("request.max_retries", &["MAX_RETRIES", "DELIBERATE_MAX_RETRIES"], integer(0, 10),
         Value("3"), "How often a request that may still succeed is sent again"),
@@ -153,7 +155,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
 
     setting("database.path", &["DATABASE_PATH", "DELIBERATE_DATABASE_PATH"], Path,
         Computed {
-            shown: "`deliberate/deliberate.db` in the user's data directory",
+            display: "`deliberate/deliberate.db` in the user's data directory",
             example: "~/deliberate.db",
         },
         "SQLite database; a relative path in the file starts at the file's directory"),
@@ -168,7 +170,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Serve standard input and output; `auto` does when a client started the program"),
 
     setting("http.listen", &["DELIBERATE_HTTP_LISTEN"], Address,
-        Computed { shown: "off; `127.0.0.1:8484` when started in a terminal",
+        Computed { display: "off; `127.0.0.1:8484` when started in a terminal",
             example: "127.0.0.1:8484" },
         "Serve HTTP at this address; beyond this machine it needs a token"),
     setting("http.public_url", &["DELIBERATE_HTTP_PUBLIC_URL"], Url, unset("https://think.example.org"),
@@ -192,19 +194,19 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("http.connections", &["DELIBERATE_HTTP_CONNECTIONS"], integer(1, 100_000), Value("1024"),
         "How many connections may be open"),
     setting("http.requests_per_minute", &["DELIBERATE_HTTP_REQUESTS_PER_MINUTE"], integer(0, 10_000_000),
-        Computed { shown: "any number on this machine, 600 beyond it", example: "600" },
+        Computed { display: "any number on this machine, 600 beyond it", example: "600" },
         "How many requests one client may make in a minute; 0 is any number"),
     setting("http.concurrent_requests", &["DELIBERATE_HTTP_CONCURRENT_REQUESTS"], integer(1, 100_000),
-        Computed { shown: "1024 on this machine, 64 beyond it", example: "64" },
+        Computed { display: "1024 on this machine, 64 beyond it", example: "64" },
         "How many requests of one client may run at once"),
 
     setting("oauth.issuer", &["DELIBERATE_OAUTH_ISSUER"], Url, unset("https://login.example.org"),
         "Accept access tokens of this OAuth authorization server"),
     setting("oauth.audience", &["DELIBERATE_OAUTH_AUDIENCE"], Text,
-        Computed { shown: "the server's own address", example: "https://think.example.org/mcp" },
+        Computed { display: "the server's own address", example: "https://think.example.org/mcp" },
         "Audience that access tokens must name"),
     setting("oauth.jwks_url", &["DELIBERATE_OAUTH_JWKS_URL"], Url,
-        Computed { shown: "found at the issuer", example: "https://login.example.org/jwks.json" },
+        Computed { display: "found at the issuer", example: "https://login.example.org/jwks.json" },
         "Where the issuer's keys are"),
     setting("oauth.scope", &["DELIBERATE_OAUTH_SCOPE"], Text, unset("deliberate"),
         "Scope that lets a token use everything; without it every token of the issuer does"),
@@ -220,7 +222,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
 
     setting("gateway.servers_file", &["DELIBERATE_GATEWAY_SERVERS_FILE"], Path,
         Computed {
-            shown: "`deliberate/servers.json` in the user's configuration directory",
+            display: "`deliberate/servers.json` in the user's configuration directory",
             example: "~/servers.json",
         },
         "File of other MCP servers that `deliberate servers add` writes, in the form of `mcpServers`"),
@@ -228,7 +230,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "Further files in that form, such as those of Claude Desktop, Cursor and VS Code"),
 
     setting("prompts.workspace", &["MCP_WORKSPACE", "DELIBERATE_PROMPTS_WORKSPACE"], Path,
-        Computed { shown: "`deliberate/prompts` in the user's data directory", example: "~/prompts" },
+        Computed { display: "`deliberate/prompts` in the user's data directory", example: "~/prompts" },
         "Folder of your own prompts, gates, methodologies, styles and scripts"),
     setting("prompts.resources_path", &["MCP_RESOURCES_PATH", "DELIBERATE_PROMPTS_RESOURCES_PATH"], Path,
         unset("~/prompts/resources"),
@@ -261,21 +263,21 @@ pub(crate) static SETTINGS: &[Setting] = &[
         Value("1000"), "How many ended runs of each chain are kept"),
 
     setting("research.folder", &["DELIBERATE_RESEARCH_FOLDER"], Path,
-        Computed { shown: "`research` beside the database", example: "~/research" },
+        Computed { display: "`research` beside the database", example: "~/research" },
         "Folder of the index, downloads and answers of sources"),
     setting("research.papers", &["DELIBERATE_RESEARCH_PAPERS"], Path,
-        Computed { shown: "`papers` in that folder", example: "~/papers" },
+        Computed { display: "`papers` in that folder", example: "~/papers" },
         "Folder that papers are downloaded to"),
     setting("research.readable", &["DELIBERATE_RESEARCH_READABLE"], Paths,
         Computed {
-            shown: "the user's documents, downloads and desktop, and the working directory",
+            display: "the user's documents, downloads and desktop, and the working directory",
             example: "~/Documents, ~/Downloads",
         },
         "Folders that papers may be read from, beside their own"),
     setting("research.watch", &["DELIBERATE_RESEARCH_WATCH"], Paths, unset("~/papers/inbox"),
         "Folders whose files are read as they come"),
     setting("research.exports", &["DELIBERATE_RESEARCH_EXPORTS"], Path,
-        Computed { shown: "`exports` in the folder of research", example: "~/bibliographies" },
+        Computed { display: "`exports` in the folder of research", example: "~/bibliographies" },
         "Folder that bibliographies are written to"),
     setting("research.file_bytes", &["DELIBERATE_RESEARCH_FILE_BYTES"], integer(1_024, 2_147_483_648),
         Value("104857600"), "Largest file that is downloaded or read, in bytes"),
@@ -329,10 +331,10 @@ pub(crate) static SETTINGS: &[Setting] = &[
     setting("research.rerank_key", &["COHERE_API_KEY", "DELIBERATE_RESEARCH_RERANK_KEY"], Secret,
         unset("your-key"), "Its key"),
     setting("research.vector_weight", &["DELIBERATE_RESEARCH_VECTOR_WEIGHT"], Number { min: 0.0, max: 1.0 },
-        Computed { shown: "0.3 with the embedded table, 0.7 with an endpoint", example: "0.5" },
+        Computed { display: "0.3 with the embedded table, 0.7 with an endpoint", example: "0.5" },
         "How much the rank by meaning counts in a search, at the most"),
     setting("research.text_weight", &["DELIBERATE_RESEARCH_TEXT_WEIGHT"], Number { min: 0.0, max: 1.0 },
-        Computed { shown: "0.7 with the embedded table, 0.3 with an endpoint", example: "0.5" },
+        Computed { display: "0.7 with the embedded table, 0.3 with an endpoint", example: "0.5" },
         "How much the rank by words counts, at the most"),
     setting("research.adaptive", &["DELIBERATE_RESEARCH_ADAPTIVE"], Switch, Value("on"),
         "Let the rank by meaning count less where the words of a question are found; off fuses by the weights alone"),
@@ -404,7 +406,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
 ];
 
 /// Variables that begin so are ours, so an unknown one is a mistake.
-pub(super) const OUR_PREFIX: &str = "DELIBERATE_";
+pub(super) const VARIABLE_PREFIX: &str = "DELIBERATE_";
 
 /// Variables that are ours without being settings.
 pub(super) static OTHER_VARIABLES: &[&str] = &[CONFIG_VARIABLE];
@@ -413,6 +415,6 @@ pub(super) static OTHER_VARIABLES: &[&str] = &[CONFIG_VARIABLE];
 pub(super) const CONFIG_VARIABLE: &str = "DELIBERATE_CONFIG";
 
 /// The setting with this key.
-pub(super) fn find(key: &str) -> Option<&'static Setting> {
+pub(super) fn find_setting(key: &str) -> Option<&'static SettingDefinition> {
     SETTINGS.iter().find(|setting| setting.key == key)
 }

@@ -8,34 +8,34 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::environment::Environment;
-use super::error::ConfigError;
-use super::origin::Origin;
-use super::table::{Kind, Setting};
+use super::error::SettingError;
+use super::origin::SettingOrigin;
+use super::table::{SettingDefinition, SettingKind};
 
 /// Long enough to recognise a value, short enough for one line of a terminal.
-const SHOWN_CHARS: usize = 60;
+const MAX_DISPLAY_CHARS: usize = 60;
 
 /// The name of a database without a file; it is no path to be completed.
 pub(super) const IN_MEMORY: &str = ":memory:";
 
 /// A checked value.
-pub(super) enum Value {
+pub(super) enum SettingValue {
     Text(String),
     Secret(SecretString),
     Integer(u64),
     Number(f64),
     Switch(bool),
-    Word(&'static str),
+    Choice(&'static str),
     Path(PathBuf),
     Texts(Vec<String>),
-    Words(Vec<&'static str>),
+    Choices(Vec<&'static str>),
     Paths(Vec<PathBuf>),
     Address(SocketAddr),
 }
 
-impl Value {
+impl SettingValue {
     /// For `deliberate config`.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Secret(_) => "set (hidden)".to_owned(),
@@ -43,10 +43,10 @@ impl Value {
             Self::Number(number) => number.to_string(),
             Self::Switch(true) => "on".to_owned(),
             Self::Switch(false) => "off".to_owned(),
-            Self::Word(word) => (*word).to_owned(),
+            Self::Choice(word) => (*word).to_owned(),
             Self::Path(path) => path.display().to_string(),
             Self::Texts(texts) => texts.join(", "),
-            Self::Words(words) => words.join(", "),
+            Self::Choices(words) => words.join(", "),
             Self::Paths(paths) => {
                 let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
                 paths.join(", ")
@@ -57,87 +57,98 @@ impl Value {
 }
 
 /// Reads `text`, found at `origin`, as a value of `setting`.
-pub(super) fn parse(
-    setting: &'static Setting,
+pub(super) fn parse_value(
+    setting: &'static SettingDefinition,
     text: &str,
-    origin: &Origin,
+    origin: &SettingOrigin,
     environment: &Environment,
-) -> Result<Value, ConfigError> {
+) -> Result<SettingValue, SettingError> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(ConfigError::Empty {
+        return Err(SettingError::Empty {
             key: setting.key,
             place: origin.clone(),
         });
     }
-    read(&setting.kind, text, origin, environment).ok_or_else(|| {
+    parse_kind(&setting.kind, text, origin, environment).ok_or_else(|| {
         let (wrong, nearest) = match setting.kind {
-            Kind::Choice(words) => (text, likest(text, words)),
-            Kind::Choices(words) => {
-                let wrong = items(text).find(|item| word(item, words).is_none());
+            SettingKind::Choice(words) => (text, nearest_choice(text, words)),
+            SettingKind::Choices(words) => {
+                let wrong = split_items(text).find(|item| match_choice(item, words).is_none());
                 let wrong = wrong.unwrap_or(text);
-                (wrong, likest(wrong, words))
+                (wrong, nearest_choice(wrong, words))
             }
             _ => (text, None),
         };
-        ConfigError::BadValue {
+        SettingError::BadValue {
             key: setting.key,
             place: origin.clone(),
-            given: given(&setting.kind, wrong),
-            allowed: setting.kind.allowed(),
+            given: redact_input(&setting.kind, wrong),
+            allowed: setting.kind.describe_allowed(),
             nearest,
         }
     })
 }
 
-fn word(text: &str, words: &'static [&'static str]) -> Option<&'static str> {
+fn match_choice(text: &str, words: &'static [&'static str]) -> Option<&'static str> {
     let mut words = words.iter().copied();
     words.find(|word| word.eq_ignore_ascii_case(text))
 }
 
-fn likest(text: &str, words: &[&str]) -> Option<String> {
-    deliberate_core::nearest(text, words.iter().copied())
+fn nearest_choice(text: &str, words: &[&str]) -> Option<String> {
+    deliberate_core::did_you_mean(text, words.iter().copied())
 }
 
-fn read(kind: &Kind, text: &str, origin: &Origin, environment: &Environment) -> Option<Value> {
+fn parse_kind(
+    kind: &SettingKind,
+    text: &str,
+    origin: &SettingOrigin,
+    environment: &Environment,
+) -> Option<SettingValue> {
     match kind {
-        Kind::Text => Some(Value::Text(text.to_owned())),
+        SettingKind::Text => Some(SettingValue::Text(text.to_owned())),
         // A key travels in an HTTP header; anything else was pasted wrongly.
-        Kind::Secret => text
+        SettingKind::Secret => text
             .bytes()
             .all(|byte| byte.is_ascii_graphic())
-            .then(|| Value::Secret(SecretString::from(text))),
-        Kind::Integer { min, max } | Kind::Milliseconds { min, max } => {
+            .then(|| SettingValue::Secret(SecretString::from(text))),
+        SettingKind::Integer { min, max } | SettingKind::Milliseconds { min, max } => {
             let number = text.parse::<u64>().ok()?;
             (*min..=*max)
                 .contains(&number)
-                .then_some(Value::Integer(number))
+                .then_some(SettingValue::Integer(number))
         }
-        Kind::Number { min, max } => {
+        SettingKind::Number { min, max } => {
             let number = text.parse::<f64>().ok()?;
             (*min..=*max)
                 .contains(&number)
-                .then_some(Value::Number(number))
+                .then_some(SettingValue::Number(number))
         }
-        Kind::Switch => match text.to_ascii_lowercase().as_str() {
-            "on" | "true" | "yes" | "1" => Some(Value::Switch(true)),
-            "off" | "false" | "no" | "0" => Some(Value::Switch(false)),
+        SettingKind::Switch => match text.to_ascii_lowercase().as_str() {
+            "on" | "true" | "yes" | "1" => Some(SettingValue::Switch(true)),
+            "off" | "false" | "no" | "0" => Some(SettingValue::Switch(false)),
             _ => None,
         },
-        Kind::Choice(words) => word(text, words).map(Value::Word),
-        Kind::Choices(words) => {
-            let chosen: Option<Vec<&str>> = items(text).map(|item| word(item, words)).collect();
+        SettingKind::Choice(words) => match_choice(text, words).map(SettingValue::Choice),
+        SettingKind::Choices(words) => {
+            let chosen: Option<Vec<&str>> = split_items(text)
+                .map(|item| match_choice(item, words))
+                .collect();
             // A list of commas names nothing.
-            chosen.filter(|it| !it.is_empty()).map(Value::Words)
+            chosen
+                .filter(|it| !it.is_empty())
+                .map(SettingValue::Choices)
         }
-        Kind::Path => Some(Value::Path(path(text, origin, environment))),
-        Kind::Texts => Some(Value::Texts(items(text).map(str::to_owned).collect())),
-        Kind::Paths => {
-            let paths = items(text).map(|item| path(item, origin, environment));
-            Some(Value::Paths(paths.collect()))
+        SettingKind::Path => Some(SettingValue::Path(expand_path(text, origin, environment))),
+        SettingKind::Texts => Some(SettingValue::Texts(
+            split_items(text).map(str::to_owned).collect(),
+        )),
+        SettingKind::Paths => {
+            let paths = split_items(text).map(|item| expand_path(item, origin, environment));
+            Some(SettingValue::Paths(paths.collect()))
         }
-        Kind::Address => parse_address(text).ok().map(Value::Address),
-        Kind::Url => is_plain_url(text).then(|| Value::Text(text.to_owned())),
+        SettingKind::Address => parse_address(text).ok().map(SettingValue::Address),
+        SettingKind::Url => is_plain_url(text).then(|| SettingValue::Text(text.to_owned())),
     }
 }
 
@@ -149,10 +160,10 @@ pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     text.parse()
-        .map_err(|_| format!("expected {}", Kind::Address.allowed()))
+        .map_err(|_| format!("expected {}", SettingKind::Address.describe_allowed()))
 }
 
-fn items(text: &str) -> impl Iterator<Item = &str> {
+fn split_items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',')
         .map(str::trim)
         .filter(|item| !item.is_empty())
@@ -160,13 +171,17 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
 
 /// Expands `~/`, since neither a client's settings nor TOML go through a shell, and lets a relative
 /// path in the file start at the file: the working directory is the client's and means nothing.
-pub(super) fn path(text: &str, origin: &Origin, environment: &Environment) -> PathBuf {
+pub(super) fn expand_path(
+    text: &str,
+    origin: &SettingOrigin,
+    environment: &Environment,
+) -> PathBuf {
     if let Some(rest) = text.strip_prefix("~/")
         && let Some(home) = &environment.home
     {
         return home.join(rest);
     }
-    if let Origin::File { path: file, .. } = origin
+    if let SettingOrigin::File { path: file, .. } = origin
         && text != IN_MEMORY
     {
         return file.parent().unwrap_or(Path::new("")).join(text);
@@ -192,17 +207,17 @@ fn is_plain_url(text: &str) -> bool {
 }
 
 /// The value as shown in an error: cut, escaped, and not at all if it may be secret.
-fn given(kind: &Kind, text: &str) -> String {
+fn redact_input(kind: &SettingKind, text: &str) -> String {
     let may_be_secret = match kind {
-        Kind::Secret => true,
-        Kind::Url => text.contains(['@', '?']),
+        SettingKind::Secret => true,
+        SettingKind::Url => text.contains(['@', '?']),
         _ => false,
     };
     if may_be_secret {
         return "the value (not shown)".to_owned();
     }
-    let mut shown: String = text.escape_debug().take(SHOWN_CHARS).collect();
-    if text.escape_debug().nth(SHOWN_CHARS).is_some() {
+    let mut shown: String = text.escape_debug().take(MAX_DISPLAY_CHARS).collect();
+    if text.escape_debug().nth(MAX_DISPLAY_CHARS).is_some() {
         shown.push('…');
     }
     format!("`{shown}`")

@@ -7,42 +7,42 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::value::Value;
+use super::value::SettingValue;
 
 /// The values in force. That every setting with a default is present, and of the kind asked for
 /// here, follows from the table; the tests over all keys hold the two together.
 #[derive(Default)]
-pub(super) struct Values(pub(super) BTreeMap<&'static str, Value>);
+pub(super) struct ResolvedSettings(pub(super) BTreeMap<&'static str, SettingValue>);
 
-impl Values {
-    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+impl ResolvedSettings {
+    pub(super) fn get(&self, key: &str) -> Option<&SettingValue> {
         self.0.get(key)
     }
 
     pub(super) fn text(&self, key: &str) -> Option<String> {
         match self.get(key)? {
-            Value::Text(text) => Some(text.clone()),
+            SettingValue::Text(text) => Some(text.clone()),
             _ => None,
         }
     }
 
     pub(super) fn secret(&self, key: &str) -> Option<SecretString> {
         match self.get(key)? {
-            Value::Secret(secret) => Some(secret.clone()),
+            SettingValue::Secret(secret) => Some(secret.clone()),
             _ => None,
         }
     }
 
-    pub(super) fn word(&self, key: &str) -> &'static str {
+    pub(super) fn choice(&self, key: &str) -> &'static str {
         match self.get(key) {
-            Some(Value::Word(word)) => word,
+            Some(SettingValue::Choice(word)) => word,
             _ => "",
         }
     }
 
     pub(super) fn integer(&self, key: &str) -> Option<u64> {
         match self.get(key)? {
-            Value::Integer(number) => Some(*number),
+            SettingValue::Integer(number) => Some(*number),
             _ => None,
         }
     }
@@ -57,60 +57,60 @@ impl Values {
 
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         match self.get(key)? {
-            Value::Number(number) => Some(*number),
+            SettingValue::Number(number) => Some(*number),
             _ => None,
         }
     }
 
     pub(super) fn path(&self, key: &str) -> PathBuf {
         match self.get(key) {
-            Some(Value::Path(path)) => path.clone(),
+            Some(SettingValue::Path(path)) => path.clone(),
             _ => PathBuf::new(),
         }
     }
 
     pub(super) fn optional_path(&self, key: &str) -> Option<PathBuf> {
         match self.get(key)? {
-            Value::Path(path) => Some(path.clone()),
+            SettingValue::Path(path) => Some(path.clone()),
             _ => None,
         }
     }
 
     pub(super) fn texts(&self, key: &str) -> Vec<String> {
         match self.get(key) {
-            Some(Value::Texts(texts)) => texts.clone(),
+            Some(SettingValue::Texts(texts)) => texts.clone(),
             _ => Vec::new(),
         }
     }
 
-    pub(super) fn words(&self, key: &str) -> Vec<&'static str> {
+    pub(super) fn choices(&self, key: &str) -> Vec<&'static str> {
         match self.get(key) {
-            Some(Value::Words(words)) => words.clone(),
+            Some(SettingValue::Choices(words)) => words.clone(),
             _ => Vec::new(),
         }
     }
 
     pub(super) fn paths(&self, key: &str) -> Vec<PathBuf> {
         match self.get(key) {
-            Some(Value::Paths(paths)) => paths.clone(),
+            Some(SettingValue::Paths(paths)) => paths.clone(),
             _ => Vec::new(),
         }
     }
 
-    pub(super) fn address(&self, key: &str) -> Option<SocketAddr> {
+    pub(super) fn socket_addr(&self, key: &str) -> Option<SocketAddr> {
         match self.get(key)? {
-            Value::Address(address) => Some(*address),
+            SettingValue::Address(address) => Some(*address),
             _ => None,
         }
     }
 
     pub(super) fn switch(&self, key: &str) -> bool {
-        matches!(self.get(key), Some(Value::Switch(true)))
+        matches!(self.get(key), Some(SettingValue::Switch(true)))
     }
 
     pub(super) fn section(&self, prefix: &str) -> BTreeMap<&'static str, String> {
         let inside = self.0.iter().filter_map(|(key, value)| match value {
-            Value::Text(text) => Some((key.strip_prefix(prefix)?, text.clone())),
+            SettingValue::Text(text) => Some((key.strip_prefix(prefix)?, text.clone())),
             _ => None,
         });
         inside.collect()

@@ -10,23 +10,23 @@ use std::{
 };
 
 use deliberate_thinker::{
-    Anthropic, AnthropicSettings, Found, HttpSettings, Langbase, LangbaseSettings, OpenAi,
-    OpenAiSettings, Prices, Probe, ThinkError, Thinker, Vendor, find_local, find_vendor,
-    is_on_this_machine, vendors,
+    Anthropic, AnthropicSettings, ChatModel, HttpSettings, Langbase, LangbaseSettings, LocalServer,
+    ModelError, OpenAi, OpenAiSettings, ProbeTarget, TokenPrices, Vendor, find_local, find_vendor,
+    is_local_url, vendors,
 };
-use deliberate_toolkit::Minds;
+use deliberate_toolkit::ModelSelector;
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::Mutex;
 
-use crate::config::{Loaded, Settings};
-use tuned::Tuned;
+use crate::config::{AppSettings, LoadedConfig};
+use tuned::ModelWithOverrides;
 
 /// Ports on this machine answer at once or not at all.
-const PROBE_TIME: Duration = Duration::from_millis(400);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// How long to believe what was found; a model server may be started or stopped at any time.
-const BELIEVED: Duration = Duration::from_secs(30);
+const DISCOVERY_TTL: Duration = Duration::from_secs(30);
 
 /// A local model writes slowly, and nobody pays for the wait; used unless a time is set.
 const LOCAL_TIMEOUT: Duration = Duration::from_mins(5);
@@ -35,80 +35,80 @@ const LOCAL_TIMEOUT: Duration = Duration::from_mins(5);
 const REMOTE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Who the settings choose.
-pub(crate) enum Choice {
+pub(crate) enum ProviderChoice {
     /// This provider.
-    Provider(Mind),
+    Provider(SelectedProvider),
     /// Whatever runs on this machine, else the client.
-    Look,
+    DiscoverLocal,
     /// The client's own model.
-    ClientsModel,
+    ClientModel,
     /// The client, between calls.
     Client,
 }
 
 /// A provider, with words for people.
 #[derive(Clone)]
-pub(crate) struct Mind {
-    pub(crate) thinker: Arc<dyn Thinker>,
+pub(crate) struct SelectedProvider {
+    pub(crate) model: Arc<dyn ChatModel>,
     /// Such as `langbase at https://api.langbase.com`.
     pub(crate) description: String,
 }
 
 /// Chooses for each call.
-pub(crate) struct Chooser {
-    choice: Choice,
-    settings: Settings,
-    looked: Mutex<Option<Looked>>,
+pub(crate) struct ProviderSelector {
+    choice: ProviderChoice,
+    settings: AppSettings,
+    discovery: Mutex<Option<DiscoveryCache>>,
 }
 
-struct Looked {
-    at: Instant,
-    found: Option<Found>,
-    mind: Option<Mind>,
+struct DiscoveryCache {
+    checked_at: Instant,
+    server: Option<LocalServer>,
+    provider: Option<SelectedProvider>,
 }
 
-impl Chooser {
+impl ProviderSelector {
     /// Chooses by the settings; wrong ones are told now rather than at the first thought.
-    pub(crate) fn new(loaded: &Loaded) -> Result<Self, ThinkError> {
+    pub(crate) fn new(loaded: &LoadedConfig) -> Result<Self, ModelError> {
         Ok(Self {
-            choice: choose(loaded)?,
+            choice: choose_provider(loaded)?,
             settings: loaded.settings.clone(),
-            looked: Mutex::default(),
+            discovery: Mutex::default(),
         })
     }
 
     /// The provider that thinks without any client's help, if there is one.
-    pub(crate) async fn own(&self) -> Option<Mind> {
+    pub(crate) async fn own_provider(&self) -> Option<SelectedProvider> {
         match &self.choice {
-            Choice::Provider(mind) => Some(mind.clone()),
-            Choice::Look => self.look().await,
-            Choice::ClientsModel | Choice::Client => None,
+            ProviderChoice::Provider(mind) => Some(mind.clone()),
+            ProviderChoice::DiscoverLocal => self.discover_local().await,
+            ProviderChoice::ClientModel | ProviderChoice::Client => None,
         }
     }
 
-    async fn look(&self) -> Option<Mind> {
-        let mut looked = self.looked.lock().await;
+    async fn discover_local(&self) -> Option<SelectedProvider> {
+        let mut looked = self.discovery.lock().await;
         if let Some(known) = looked.as_ref()
-            && known.at.elapsed() < BELIEVED
+            && known.checked_at.elapsed() < DISCOVERY_TTL
         {
-            return known.mind.clone();
+            return known.provider.clone();
         }
-        let found = find_local(&Probe::usual(), PROBE_TIME).await;
+        let found = find_local(&ProbeTarget::defaults(), PROBE_TIMEOUT).await;
         let mind = match (looked.take(), &found) {
             // The same as before keeps what it has learned of its limits.
-            (Some(known), found) if known.found == *found => known.mind,
-            (_, Some(found)) => self.found(found),
+            (Some(known), found) if known.server == *found => known.provider,
+            (_, Some(found)) => self.build_discovered(found),
             (_, None) => None,
         };
-        *looked = Some(Looked {
-            at: Instant::now(),
-            found,
-            mind: mind.clone(),
+        *looked = Some(DiscoveryCache {
+            checked_at: Instant::now(),
+            server: found,
+            provider: mind.clone(),
         });
         mind
     }
 
-    fn found(&self, found: &Found) -> Option<Mind> {
+    fn build_discovered(&self, found: &LocalServer) -> Option<SelectedProvider> {
         tracing::info!(
             provider = found.vendor,
             model = found.model,
@@ -119,50 +119,53 @@ impl Chooser {
         let model = self.settings.model.clone();
         let model = model.unwrap_or_else(|| found.model.clone());
         let base_url = Some(found.base_url.clone());
-        openai(&self.settings, vendor, None, base_url, Some(model)).ok()
+        from_openai(&self.settings, vendor, None, base_url, Some(model)).ok()
     }
 }
 
-impl Minds for Chooser {
-    fn choose(&self, offered: Option<Arc<dyn Thinker>>) -> BoxFuture<'_, Option<Arc<dyn Thinker>>> {
+impl ModelSelector for ProviderSelector {
+    fn choose(
+        &self,
+        offered: Option<Arc<dyn ChatModel>>,
+    ) -> BoxFuture<'_, Option<Arc<dyn ChatModel>>> {
         Box::pin(async move {
             match self.choice {
-                Choice::Client => None,
-                Choice::ClientsModel => offered,
-                Choice::Provider(_) | Choice::Look => {
-                    self.own().await.map(|mind| mind.thinker).or(offered)
+                ProviderChoice::Client => None,
+                ProviderChoice::ClientModel => offered,
+                ProviderChoice::Provider(_) | ProviderChoice::DiscoverLocal => {
+                    self.own_provider().await.map(|mind| mind.model).or(offered)
                 }
             }
         })
     }
 }
 
-fn choose(loaded: &Loaded) -> Result<Choice, ThinkError> {
+fn choose_provider(loaded: &LoadedConfig) -> Result<ProviderChoice, ModelError> {
     let settings = &loaded.settings;
     match settings.provider.as_str() {
-        "auto" => automatic(loaded),
-        "sampling" => Ok(Choice::ClientsModel),
-        "client" => Ok(Choice::Client),
-        "langbase" => langbase(settings).map(Choice::Provider),
-        "anthropic" => anthropic(settings).map(Choice::Provider),
+        "auto" => auto_select(loaded),
+        "sampling" => Ok(ProviderChoice::ClientModel),
+        "client" => Ok(ProviderChoice::Client),
+        "langbase" => from_langbase(settings).map(ProviderChoice::Provider),
+        "anthropic" => from_anthropic(settings).map(ProviderChoice::Provider),
         name => {
-            let vendor = find_vendor(name).ok_or_else(|| ThinkError::Misconfigured {
+            let vendor = find_vendor(name).ok_or_else(|| ModelError::Misconfigured {
                 provider: name.to_owned(),
                 reason: "there is no such provider".to_owned(),
             })?;
-            named_vendor(loaded, vendor).map(Choice::Provider)
+            from_vendor(loaded, vendor).map(ProviderChoice::Provider)
         }
     }
 }
 
-fn automatic(loaded: &Loaded) -> Result<Choice, ThinkError> {
+fn auto_select(loaded: &LoadedConfig) -> Result<ProviderChoice, ModelError> {
     let settings = &loaded.settings;
     // An address of one's own comes first, and no vendor's key is ever sent to it.
     if settings.base_url.is_some() {
-        return own_address(settings).map(Choice::Provider);
+        return from_base_url(settings).map(ProviderChoice::Provider);
     }
     if settings.api_key.is_some() {
-        return Err(ThinkError::Misconfigured {
+        return Err(ModelError::Misconfigured {
             provider: "auto".to_owned(),
             reason: "api_key (DELIBERATE_API_KEY) is set, but not whose key it is; set provider \
                      (DELIBERATE_PROVIDER) or base_url (DELIBERATE_BASE_URL) too"
@@ -170,42 +173,42 @@ fn automatic(loaded: &Loaded) -> Result<Choice, ThinkError> {
         });
     }
     if settings.langbase.api_key.is_some() {
-        return langbase(settings).map(Choice::Provider);
+        return from_langbase(settings).map(ProviderChoice::Provider);
     }
     if settings.anthropic.api_key.is_some() {
-        return anthropic(settings).map(Choice::Provider);
+        return from_anthropic(settings).map(ProviderChoice::Provider);
     }
     if let (Some(_), Some(vendor)) = (&settings.openai.base_url, find_vendor("openai")) {
-        return named_vendor(loaded, vendor).map(Choice::Provider);
+        return from_vendor(loaded, vendor).map(ProviderChoice::Provider);
     }
     let keyed = vendors()
         .iter()
         .find(|vendor| vendor_key(loaded, vendor).is_some());
     if let Some(vendor) = keyed {
-        return named_vendor(loaded, vendor).map(Choice::Provider);
+        return from_vendor(loaded, vendor).map(ProviderChoice::Provider);
     }
     if settings.discover {
-        Ok(Choice::Look)
+        Ok(ProviderChoice::DiscoverLocal)
     } else {
         // Without looking, what is left is the client's own model, if it offers one.
-        Ok(Choice::ClientsModel)
+        Ok(ProviderChoice::ClientModel)
     }
 }
 
 /// A server of the `OpenAI` kind at an address that nobody named a vendor for.
-fn own_address(settings: &Settings) -> Result<Mind, ThinkError> {
-    let vendor = find_vendor("openai").ok_or_else(|| ThinkError::Misconfigured {
+fn from_base_url(settings: &AppSettings) -> Result<SelectedProvider, ModelError> {
+    let vendor = find_vendor("openai").ok_or_else(|| ModelError::Misconfigured {
         provider: "auto".to_owned(),
         reason: "the OpenAI wire is not there".to_owned(),
     })?;
     let (key, base_url) = (settings.api_key.clone(), settings.base_url.clone());
-    openai(settings, vendor, key, base_url, settings.model.clone())
+    from_openai(settings, vendor, key, base_url, settings.model.clone())
 }
 
-fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
+fn from_langbase(settings: &AppSettings) -> Result<SelectedProvider, ModelError> {
     let own = settings.langbase.api_key.clone();
     let key = settings.api_key.clone().or(own);
-    let key = key.ok_or_else(|| no_key("langbase", "LANGBASE_API_KEY"))?;
+    let key = key.ok_or_else(|| missing_key_error("langbase", "LANGBASE_API_KEY"))?;
     let base_url = settings
         .base_url
         .clone()
@@ -222,17 +225,17 @@ fn langbase(settings: &Settings) -> Result<Mind, ThinkError> {
             .unwrap_or_else(|| settings.langbase.model.clone()),
         temperature: temperature(settings),
         max_tokens: settings.max_tokens,
-        http: http(settings, REMOTE_TIMEOUT),
+        http: http_settings(settings, REMOTE_TIMEOUT),
         prices: prices(settings),
         ..LangbaseSettings::new(key)
     })?;
-    Ok(mind(settings, Arc::new(langbase), &base_url))
+    Ok(describe_provider(settings, Arc::new(langbase), &base_url))
 }
 
-fn anthropic(settings: &Settings) -> Result<Mind, ThinkError> {
+fn from_anthropic(settings: &AppSettings) -> Result<SelectedProvider, ModelError> {
     let own = settings.anthropic.api_key.clone();
     let key = settings.api_key.clone().or(own);
-    let key = key.ok_or_else(|| no_key("anthropic", "ANTHROPIC_API_KEY"))?;
+    let key = key.ok_or_else(|| missing_key_error("anthropic", "ANTHROPIC_API_KEY"))?;
     let mut wanted = AnthropicSettings::new(key);
     let base_url = settings
         .base_url
@@ -244,13 +247,17 @@ fn anthropic(settings: &Settings) -> Result<Mind, ThinkError> {
     if let Some(model) = settings.model.clone() {
         wanted.model = model;
     }
-    wanted.http = http(settings, REMOTE_TIMEOUT);
+    wanted.http = http_settings(settings, REMOTE_TIMEOUT);
     wanted.prices = prices(settings);
     let base_url = wanted.base_url.clone();
-    Ok(mind(settings, Arc::new(Anthropic::new(wanted)?), &base_url))
+    Ok(describe_provider(
+        settings,
+        Arc::new(Anthropic::new(wanted)?),
+        &base_url,
+    ))
 }
 
-fn vendor_key(loaded: &Loaded, vendor: &Vendor) -> Option<SecretString> {
+fn vendor_key(loaded: &LoadedConfig, vendor: &Vendor) -> Option<SecretString> {
     let own = if vendor.name == "openai" {
         loaded.settings.openai.api_key.clone()
     } else {
@@ -259,7 +266,7 @@ fn vendor_key(loaded: &Loaded, vendor: &Vendor) -> Option<SecretString> {
     own.or_else(|| loaded.environment.secret(vendor.key_env.as_deref()?))
 }
 
-fn named_vendor(loaded: &Loaded, vendor: &Vendor) -> Result<Mind, ThinkError> {
+fn from_vendor(loaded: &LoadedConfig, vendor: &Vendor) -> Result<SelectedProvider, ModelError> {
     let settings = &loaded.settings;
     let key = settings
         .api_key
@@ -271,20 +278,20 @@ fn named_vendor(loaded: &Loaded, vendor: &Vendor) -> Result<Mind, ThinkError> {
     let base_url = settings.base_url.clone().or(own_url);
     // An address of one's own may need no key; the vendor's needs one.
     if let (None, None, Some(variable)) = (&key, &base_url, &vendor.key_env) {
-        return Err(no_key(&vendor.name, variable));
+        return Err(missing_key_error(&vendor.name, variable));
     }
     let model = settings.model.clone();
-    openai(settings, vendor, key, base_url, model)
+    from_openai(settings, vendor, key, base_url, model)
 }
 
-fn openai(
-    settings: &Settings,
+fn from_openai(
+    settings: &AppSettings,
     vendor: &Vendor,
     key: Option<SecretString>,
     base_url: Option<String>,
     model: Option<String>,
-) -> Result<Mind, ThinkError> {
-    let mut wanted = OpenAiSettings::of(vendor, key);
+) -> Result<SelectedProvider, ModelError> {
+    let mut wanted = OpenAiSettings::for_vendor(vendor, key);
     if let Some(base_url) = base_url {
         // The vendor's own default model means nothing at another address.
         wanted.model = None;
@@ -293,39 +300,47 @@ fn openai(
     if model.is_some() {
         wanted.model = model;
     }
-    let local = vendor.local || is_on_this_machine(&wanted.base_url);
-    wanted.http = http(settings, if local { LOCAL_TIMEOUT } else { REMOTE_TIMEOUT });
+    let local = vendor.local || is_local_url(&wanted.base_url);
+    wanted.http = http_settings(settings, if local { LOCAL_TIMEOUT } else { REMOTE_TIMEOUT });
     wanted.prices = prices(settings);
     let base_url = wanted.base_url.clone();
-    Ok(mind(settings, Arc::new(OpenAi::new(wanted)?), &base_url))
+    Ok(describe_provider(
+        settings,
+        Arc::new(OpenAi::new(wanted)?),
+        &base_url,
+    ))
 }
 
-fn mind(settings: &Settings, thinker: Arc<dyn Thinker>, base_url: &str) -> Mind {
+fn describe_provider(
+    settings: &AppSettings,
+    thinker: Arc<dyn ChatModel>,
+    base_url: &str,
+) -> SelectedProvider {
     let description = format!("{} at {base_url}", thinker.name());
     let (temperature, max_tokens) = (temperature(settings), settings.max_tokens);
     let thinker = if temperature.is_some() || max_tokens.is_some() {
-        Arc::new(Tuned {
-            thinker,
+        Arc::new(ModelWithOverrides {
+            model: thinker,
             temperature,
             max_tokens,
         })
     } else {
         thinker
     };
-    Mind {
-        thinker,
+    SelectedProvider {
+        model: thinker,
         description,
     }
 }
 
-fn no_key(provider: &str, variable: &str) -> ThinkError {
-    ThinkError::Misconfigured {
+fn missing_key_error(provider: &str, variable: &str) -> ModelError {
+    ModelError::Misconfigured {
         provider: provider.to_owned(),
         reason: format!("it needs a key; set {variable}"),
     }
 }
 
-fn http(settings: &Settings, timeout: Duration) -> HttpSettings {
+fn http_settings(settings: &AppSettings, timeout: Duration) -> HttpSettings {
     let request = &settings.request;
     HttpSettings {
         request_timeout: request.timeout.unwrap_or(timeout),
@@ -336,11 +351,11 @@ fn http(settings: &Settings, timeout: Duration) -> HttpSettings {
     }
 }
 
-fn prices(settings: &Settings) -> Option<Prices> {
+fn prices(settings: &AppSettings) -> Option<TokenPrices> {
     let prices = &settings.prices;
     match (prices.input_per_mtok, prices.output_per_mtok) {
         (None, None) => None,
-        (input, output) => Some(Prices {
+        (input, output) => Some(TokenPrices {
             input_per_mtok: input.unwrap_or(0.0),
             output_per_mtok: output.unwrap_or(0.0),
         }),
@@ -351,7 +366,7 @@ fn prices(settings: &Settings) -> Option<Prices> {
     clippy::cast_possible_truncation,
     reason = "a temperature needs no more digits"
 )]
-fn temperature(settings: &Settings) -> Option<f32> {
+fn temperature(settings: &AppSettings) -> Option<f32> {
     settings.temperature.map(|temperature| temperature as f32)
 }
 

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use deliberate_thinker::{Ask, Listening, Reply, ThinkError, Thinker};
+use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent};
 use futures::future::BoxFuture;
 
 /// A thinker whose asks are tuned by the settings.
-pub(super) struct Tuned {
-    pub(super) thinker: Arc<dyn Thinker>,
+pub(super) struct ModelWithOverrides {
+    pub(super) model: Arc<dyn ChatModel>,
     pub(super) temperature: Option<f32>,
     pub(super) max_tokens: Option<u32>,
 }
 
-impl Tuned {
-    fn tuned(&self, ask: &Ask) -> Ask {
-        Ask {
+impl ModelWithOverrides {
+    fn apply(&self, ask: &ModelRequest) -> ModelRequest {
+        ModelRequest {
             temperature: self.temperature.unwrap_or(ask.temperature),
             max_tokens: self.max_tokens.unwrap_or(ask.max_tokens),
             ..ask.clone()
@@ -22,36 +22,36 @@ impl Tuned {
     }
 }
 
-impl Thinker for Tuned {
+impl ChatModel for ModelWithOverrides {
     fn name(&self) -> &str {
-        self.thinker.name()
+        self.model.name()
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: tokio::time::Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(async move { self.thinker.think(&self.tuned(ask), deadline).await })
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move { self.model.complete(&self.apply(ask), deadline).await })
     }
 
-    fn think_streaming<'a>(
+    fn complete_streaming<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: tokio::time::Instant,
-        on: Listening<'a>,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+        on: OnStreamEvent<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let tuned = self.tuned(ask);
-            self.thinker.think_streaming(&tuned, deadline, on).await
+            let tuned = self.apply(ask);
+            self.model.complete_streaming(&tuned, deadline, on).await
         })
     }
 
-    fn calls_functions(&self) -> bool {
-        self.thinker.calls_functions()
+    fn supports_tools(&self) -> bool {
+        self.model.supports_tools()
     }
 
-    fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
-        self.thinker.check(deadline)
+    fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.model.check(deadline)
     }
 }

@@ -3,59 +3,61 @@
 
 use std::path::{Path, PathBuf};
 
-use deliberate_adapter::config::{ConfigError, Listed, Mistake, expand, read_servers};
+use deliberate_adapter::config::{
+    ConfigProblem, ConfiguredServer, ServerConfigError, expand, read_servers,
+};
 use deliberate_gateway::GatewayServer;
 use serde_json::{Map, Value};
 
-use super::{Known, Place};
-use crate::config::{Environment, Loaded, Wrong, ourselves, wrong_fields};
+use super::{DefinitionSource, ServerDefinition};
+use crate::config::{Environment, FieldError, LoadedConfig, find_invalid_fields, ourselves};
 
 /// Fields that other clients give a meaning of their own, and that would grant something here.
-const NOT_THEIRS: &[&str] = &["trust", "sampling"];
+const DROPPED_FIELDS: &[&str] = &["trust", "sampling"];
 
 /// Below this, other clients' `timeout` counts seconds.
-const SECONDS_BELOW: u64 = 1_000;
+const TIMEOUT_SECONDS_BELOW: u64 = 1_000;
 
 /// An entry to a server that can be used. `None` if it is this program; otherwise what is wrong.
-pub(super) fn taken(
+pub(super) fn load_definition(
     name: &str,
     value: &Value,
-    place: &Place,
-    loaded: &Loaded,
-) -> Result<Option<Known>, String> {
+    place: &DefinitionSource,
+    loaded: &LoadedConfig,
+) -> Result<Option<ServerDefinition>, String> {
     let environment = &loaded.environment;
     let fields = value.as_object().ok_or("it is no object")?;
-    let imported = matches!(place, Place::Imported(_));
-    let ours = ourselves::is_started_by(fields, environment)
-        || ourselves::is_reached_by(fields, loaded.settings.http.listen);
+    let imported = matches!(place, DefinitionSource::Imported(_));
+    let ours = ourselves::starts_this_program(fields, environment)
+        || ourselves::connects_to_this_program(fields, loaded.settings.http.listen);
     if imported && ours {
         return Ok(None);
     }
-    if ours && !ourselves::has_other_settings(fields) {
-        return Err(ourselves::WITHOUT_END.to_owned());
+    if ours && !ourselves::has_own_settings(fields) {
+        return Err(ourselves::SELF_REFERENCE_ERROR.to_owned());
     }
     let fields = if imported {
-        as_ours(fields, place.file(), environment)
+        convert_fields(fields, place.file(), environment)
     } else {
         fields.clone()
     };
-    let listed = checked(name, &fields, place.file(), environment)?;
-    Ok(Some(Known {
-        listed,
+    let listed = check_fields(name, &fields, place.file(), environment)?;
+    Ok(Some(ServerDefinition {
+        server: listed,
         fields,
-        place: place.clone(),
+        source: place.clone(),
     }))
 }
 
 /// Another client's entry as it would be written for this program, wherever that is.
-pub(crate) fn as_ours(
+pub(crate) fn convert_fields(
     fields: &Map<String, Value>,
     file: &Path,
     environment: &Environment,
 ) -> Map<String, Value> {
     let theirs = fields
         .iter()
-        .filter(|(name, value)| !NOT_THEIRS.contains(&name.as_str()) && !value.is_null());
+        .filter(|(name, value)| !DROPPED_FIELDS.contains(&name.as_str()) && !value.is_null());
     let mut ours: Map<String, Value> = theirs
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
@@ -66,18 +68,18 @@ pub(crate) fn as_ours(
     for (variable, folder) in folders {
         if let Some(folder) = folder.as_deref().and_then(Path::to_str) {
             ours.values_mut()
-                .for_each(|value| put_in(value, variable, folder));
+                .for_each(|value| substitute_variable(value, variable, folder));
         }
     }
     if let Some(Value::String(folder)) = ours.get_mut("cwd")
         && !folder.starts_with("${")
     {
-        *folder = full(folder, file, environment);
+        *folder = absolute_folder(folder, file, environment);
     }
     if let Some(time) = ours.shift_remove("timeout").and_then(|it| it.as_u64())
         && time > 0
     {
-        let time = if time < SECONDS_BELOW {
+        let time = if time < TIMEOUT_SECONDS_BELOW {
             time * 1_000
         } else {
             time
@@ -88,15 +90,15 @@ pub(crate) fn as_ours(
 }
 
 /// Puts the text of one variable into all texts of a value.
-fn put_in(value: &mut Value, variable: &str, text: &str) {
+fn substitute_variable(value: &mut Value, variable: &str, text: &str) {
     match value {
         Value::String(old) => *old = old.replace(variable, text),
         Value::Array(items) => items
             .iter_mut()
-            .for_each(|item| put_in(item, variable, text)),
+            .for_each(|item| substitute_variable(item, variable, text)),
         Value::Object(members) => members
             .values_mut()
-            .for_each(|member| put_in(member, variable, text)),
+            .for_each(|member| substitute_variable(member, variable, text)),
         _ => {}
     }
 }
@@ -110,36 +112,36 @@ fn workspace_of(file: &Path) -> Option<PathBuf> {
 }
 
 /// The server that these fields describe, or everything that is wrong with them.
-fn checked(
+fn check_fields(
     name: &str,
     fields: &Map<String, Value>,
     file: &Path,
     environment: &Environment,
-) -> Result<Listed, String> {
+) -> Result<ConfiguredServer, String> {
     let variables = |name: &str| environment.get(name).map(str::to_owned);
-    check(name, fields, file, environment, &variables)
+    check_with_variables(name, fields, file, environment, &variables)
 }
 
 /// The same, with variables from elsewhere.
-pub(crate) fn check(
+pub(crate) fn check_with_variables(
     name: &str,
     fields: &Map<String, Value>,
     file: &Path,
     environment: &Environment,
     variables: &dyn Fn(&str) -> Option<String>,
-) -> Result<Listed, String> {
-    if let Some(input) = fields.values().find_map(asked_for) {
+) -> Result<ConfiguredServer, String> {
+    if let Some(input) = fields.values().find_map(find_input_variable) {
         return Err(format!(
             "it needs `${{input:{input}}}`, which only the client it was written for can ask for; \
              write `${{NAME}}` for an environment variable"
         ));
     }
-    let wrong: Vec<String> = wrong_fields(fields)
+    let wrong: Vec<String> = find_invalid_fields(fields)
         .into_iter()
-        .filter_map(|wrong| match wrong.what {
+        .filter_map(|wrong| match wrong.error {
             // Every client has fields of its own.
-            Wrong::Unknown(_) => None,
-            Wrong::Takes(what) => Some(format!("`{}`: {what}", wrong.field)),
+            FieldError::Unknown(_) => None,
+            FieldError::WrongType(what) => Some(format!("`{}`: {what}", wrong.field)),
         })
         .collect();
     if !wrong.is_empty() {
@@ -149,41 +151,41 @@ pub(crate) fn check(
     if let Some(Value::String(folder)) = fields.get_mut("cwd") {
         let mut mistakes = Vec::new();
         *folder = expand(folder, "cwd", variables, &mut mistakes);
-        if let Some(Mistake { what, .. }) = mistakes.pop() {
+        if let Some(ConfigProblem { message: what, .. }) = mistakes.pop() {
             return Err(format!("`cwd`: {what}"));
         }
-        *folder = full(folder, file, environment);
+        *folder = absolute_folder(folder, file, environment);
     }
     let one = Map::from_iter([(name.to_owned(), Value::Object(fields))]);
     let read = read_servers(&one, variables).and_then(|mut listed| {
         let listed = listed.pop();
         if let Some(listed) = &listed {
-            GatewayServer::from_listed(listed.clone())?;
+            GatewayServer::from_configured(listed.clone())?;
         }
         Ok(listed)
     });
     match read {
         Ok(Some(listed)) => Ok(listed),
         Ok(None) => Err("it can't be read".to_owned()),
-        Err(error) => Err(told(&error, name)),
+        Err(error) => Err(error_text(&error, name)),
     }
 }
 
 /// The mistakes without the name of the server, which is told already.
-fn told(error: &ConfigError, name: &str) -> String {
+fn error_text(error: &ServerConfigError, name: &str) -> String {
     let start = format!("servers.{name}.");
     let mistakes = error
-        .mistakes
+        .problems
         .iter()
-        .map(|mistake| match mistake.place.strip_prefix(&start) {
-            Some(field) => format!("`{field}`: {}", mistake.what),
-            None => mistake.what.clone(),
+        .map(|mistake| match mistake.path.strip_prefix(&start) {
+            Some(field) => format!("`{field}`: {}", mistake.message),
+            None => mistake.message.clone(),
         });
     mistakes.collect::<Vec<_>>().join("; ")
 }
 
 /// A folder from the user's home or from the file's folder on.
-fn full(folder: &str, file: &Path, environment: &Environment) -> String {
+fn absolute_folder(folder: &str, file: &Path, environment: &Environment) -> String {
     let path = match (folder.strip_prefix("~/"), &environment.home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => file.parent().unwrap_or(Path::new("")).join(folder),
@@ -192,15 +194,15 @@ fn full(folder: &str, file: &Path, environment: &Environment) -> String {
 }
 
 /// The name of what VS Code would ask the user for.
-fn asked_for(value: &Value) -> Option<String> {
+fn find_input_variable(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => {
             let (_, rest) = text.split_once("${input:")?;
             let (id, _) = rest.split_once('}')?;
-            Some(deliberate_core::cut_to_chars(id, 80))
+            Some(deliberate_core::truncate_chars(id, 80))
         }
-        Value::Array(items) => items.iter().find_map(asked_for),
-        Value::Object(members) => members.values().find_map(asked_for),
+        Value::Array(items) => items.iter().find_map(find_input_variable),
+        Value::Object(members) => members.values().find_map(find_input_variable),
         _ => None,
     }
 }

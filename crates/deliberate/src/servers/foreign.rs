@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::jsonc::plain;
+use super::jsonc::to_json;
 
 /// Claude Code keeps much else in the same file.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
@@ -29,17 +29,17 @@ pub(crate) fn read_file(path: &Path) -> Result<Option<Map<String, Value>>, Strin
     }
     let text = fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
     let text = String::from_utf8(text).map_err(|_| "is not valid UTF-8".to_owned())?;
-    servers(&text).map(Some)
+    parse_servers(&text).map(Some)
 }
 
 /// The servers in the text of such a file.
-pub(super) fn servers(text: &str) -> Result<Map<String, Value>, String> {
+pub(super) fn parse_servers(text: &str) -> Result<Map<String, Value>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
     // The parser's words are left out: they say nothing that the line does not.
-    let root: Value = serde_json::from_str(&plain(text))
+    let root: Value = serde_json::from_str(&to_json(text))
         .map_err(|error| format!("line {} is not JSON", error.line()))?;
     let root = root.as_object().ok_or("is no JSON object")?;
     let nested = root.get("mcp").and_then(|mcp| mcp.get("servers"));

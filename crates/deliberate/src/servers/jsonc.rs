@@ -2,11 +2,11 @@
 //! breaks stay, so that a mistake is found on the line where it stands.
 
 /// The same without comments and without commas before a closing bracket.
-pub(crate) fn plain(text: &str) -> String {
-    without_trailing_commas(&without_comments(text))
+pub(crate) fn to_json(text: &str) -> String {
+    strip_trailing_commas(&strip_comments(text))
 }
 
-fn without_comments(text: &str) -> String {
+fn strip_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut quoted = false;
@@ -42,7 +42,7 @@ fn without_comments(text: &str) -> String {
     out
 }
 
-fn without_trailing_commas(text: &str) -> String {
+fn strip_trailing_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // A comma and the white space behind it, held back until it is known what follows.
     let mut held = String::new();
@@ -63,7 +63,7 @@ fn without_trailing_commas(text: &str) -> String {
             ',' => held.push(c),
             '"' => {
                 out.push(c);
-                quoted(&mut chars, &mut out);
+                copy_quoted(&mut chars, &mut out);
             }
             _ => out.push(c),
         }
@@ -73,7 +73,7 @@ fn without_trailing_commas(text: &str) -> String {
 }
 
 /// Copies a text up to its closing quote.
-fn quoted(chars: &mut std::str::Chars<'_>, out: &mut String) {
+fn copy_quoted(chars: &mut std::str::Chars<'_>, out: &mut String) {
     while let Some(c) = chars.next() {
         out.push(c);
         match c {

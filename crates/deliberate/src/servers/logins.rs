@@ -3,28 +3,28 @@
 use std::{path::PathBuf, sync::Arc};
 
 use deliberate_adapter::{
-    Client, Error, ServerConfig,
-    client::Handler,
-    config::{HttpConfig, Reach},
-    oauth::{LoginError, OAuth, OAuthOptions},
+    ClientError, McpClient, ServerConfig,
+    client::ClientHandler,
+    config::{HttpConfig, TransportConfig},
+    oauth::{LoginError, OAuthClient, OAuthClientOptions},
     transport::{TransportError, http::Authorizer},
 };
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
-use super::tokens::FileTokens;
+use super::tokens::LoginTokenFile;
 use crate::config::Environment;
 
 /// Where logins are kept.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Logins {
+pub(crate) struct OAuthLogins {
     /// Without it none are kept.
     folder: Option<PathBuf>,
 }
 
-impl Logins {
+impl OAuthLogins {
     /// In this user's place for data.
-    pub(crate) fn of(environment: &Environment) -> Self {
+    pub(crate) fn from_environment(environment: &Environment) -> Self {
         let folder = environment.data_dir.as_ref();
         Self {
             folder: folder.map(|it| it.join("deliberate").join("logins")),
@@ -32,31 +32,31 @@ impl Logins {
     }
 
     /// The place for the login at one server.
-    pub(crate) fn at(&self, name: &str) -> Result<FileTokens, LoginError> {
+    pub(crate) fn token_file(&self, name: &str) -> Result<LoginTokenFile, LoginError> {
         let folder = self.folder.as_deref();
         let folder = folder.ok_or_else(|| {
             LoginError::new("this user has no data directory to keep logins in; set XDG_DATA_HOME")
         })?;
-        FileTokens::new(folder, name)
+        LoginTokenFile::new(folder, name)
     }
 
     /// A client that uses what is kept.
-    pub(crate) fn client(
+    pub(crate) fn build_client(
         &self,
         config: &ServerConfig,
-        handler: Arc<dyn Handler>,
-    ) -> Result<Client, Error> {
-        let http = with_login(config);
-        let Some((http, tokens)) = http.zip(self.at(&config.name).ok()) else {
-            return Client::new(config.clone(), handler);
+        handler: Arc<dyn ClientHandler>,
+    ) -> Result<McpClient, ClientError> {
+        let http = oauth_http_config(config);
+        let Some((http, tokens)) = http.zip(self.token_file(&config.name).ok()) else {
+            return McpClient::new(config.clone(), handler);
         };
         let store = Arc::new(tokens);
-        let options = OAuthOptions {
+        let options = OAuthClientOptions {
             auth: http.auth.clone().unwrap_or_default(),
             store: store.clone(),
-            ..OAuthOptions::default()
+            ..OAuthClientOptions::default()
         };
-        let auth = OAuth::new(http.url.clone(), options);
+        let auth = OAuthClient::new(http.url.clone(), options);
         let has_secret = http
             .auth
             .as_ref()
@@ -64,47 +64,49 @@ impl Logins {
         let auth: Arc<dyn Authorizer> = if has_secret {
             Arc::new(auth)
         } else {
-            Arc::new(OnceKept { store, auth })
+            Arc::new(StoredLoginAuthorizer { store, auth })
         };
-        Client::with_authorizer(config.clone(), auth, handler)
+        McpClient::with_authorizer(config.clone(), auth, handler)
     }
 }
 
 /// How a server is reached, if one can log in to it.
-pub(crate) fn with_login(config: &ServerConfig) -> Option<&HttpConfig> {
-    match &config.reach {
-        Reach::Http(http) | Reach::Sse(http) => Some(http),
-        Reach::Stdio(_) | Reach::WebSocket(_) => None,
+pub(crate) fn oauth_http_config(config: &ServerConfig) -> Option<&HttpConfig> {
+    match &config.transport {
+        TransportConfig::Http(http) | TransportConfig::Sse(http) => Some(http),
+        TransportConfig::Stdio(_) | TransportConfig::WebSocket(_) => None,
     }
 }
 
 /// Uses a login while one is kept, be it from before or made in another shell just now. Without
 /// one and without a secret there is no way to log in, and a refusal stands as it is.
-struct OnceKept {
-    store: Arc<FileTokens>,
-    auth: OAuth,
+struct StoredLoginAuthorizer {
+    store: Arc<LoginTokenFile>,
+    auth: OAuthClient,
 }
 
-impl Authorizer for OnceKept {
+impl Authorizer for StoredLoginAuthorizer {
     fn token(&self) -> BoxFuture<'_, Result<Option<SecretString>, TransportError>> {
         Box::pin(async move {
-            if self.store.is_there().await {
+            if self.store.exists().await {
                 return self.auth.token().await;
             }
             Ok(None)
         })
     }
 
-    fn challenged<'a>(
+    fn handle_challenge<'a>(
         &'a self,
         status: u16,
         www_authenticate: Option<&'a str>,
         attempt: u32,
     ) -> BoxFuture<'a, Result<bool, TransportError>> {
         // Made first: it remembers which token was refused.
-        let challenged = self.auth.challenged(status, www_authenticate, attempt);
+        let challenged = self
+            .auth
+            .handle_challenge(status, www_authenticate, attempt);
         Box::pin(async move {
-            if !self.store.is_there().await {
+            if !self.store.exists().await {
                 return Ok(false);
             }
             challenged.await

@@ -1,11 +1,11 @@
 //! A server as people see it in lists: by names, never with the values of variables and headers,
 //! and with what looks like a key in an argument hidden.
 
-use deliberate_adapter::config::Reach;
+use deliberate_adapter::config::TransportConfig;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::Known;
+use super::ServerDefinition;
 
 /// Parts of names whose values are hidden.
 const SECRET_NAMES: &[&str] = &[
@@ -20,18 +20,18 @@ const SECRET_NAMES: &[&str] = &[
     "BEARER",
 ];
 
-const HIDDEN: &str = "(hidden)";
+const REDACTED: &str = "(hidden)";
 
 /// A word of letters and digits that is as long as this, with as many digits, may be a key.
-const KEY_CHARS: usize = 20;
-const KEY_DIGITS: usize = 3;
+const MIN_KEY_CHARS: usize = 20;
+const MIN_KEY_DIGITS: usize = 3;
 
 /// How a server is reached.
-pub(crate) struct Reached {
+pub(crate) struct ServerEndpoint {
     /// `stdio`, `http`, `sse` or `websocket`.
     pub(crate) kind: &'static str,
     /// The command line or the address.
-    pub(crate) by: String,
+    pub(crate) target: String,
     /// Names of its variables, those that are passed on included.
     pub(crate) variables: Vec<String>,
     /// Names of its headers.
@@ -39,31 +39,31 @@ pub(crate) struct Reached {
 }
 
 /// How it is reached. Texts are shown as they are written, with variables not put in.
-pub(crate) fn reached(known: &Known) -> Reached {
+pub(crate) fn describe_endpoint(known: &ServerDefinition) -> ServerEndpoint {
     let fields = &known.fields;
-    let (kind, headers) = match &known.listed.config.reach {
-        Reach::Stdio(stdio) => {
-            return Reached {
+    let (kind, headers) = match &known.server.config.transport {
+        TransportConfig::Stdio(stdio) => {
+            return ServerEndpoint {
                 kind: "stdio",
-                by: command_line(fields),
+                target: redact_command_line(fields),
                 variables: stdio.env.keys().chain(&stdio.pass_env).cloned().collect(),
                 headers: Vec::new(),
             };
         }
-        Reach::Http(http) => ("http", &http.headers),
-        Reach::Sse(http) => ("sse", &http.headers),
-        Reach::WebSocket(http) => ("websocket", &http.headers),
+        TransportConfig::Http(http) => ("http", &http.headers),
+        TransportConfig::Sse(http) => ("sse", &http.headers),
+        TransportConfig::WebSocket(http) => ("websocket", &http.headers),
     };
-    Reached {
+    ServerEndpoint {
         kind,
-        by: address(fields),
+        target: redact_url(fields),
         variables: Vec::new(),
         headers: headers.keys().cloned().collect(),
     }
 }
 
 /// Which of its tools clients get as their own; `None` if they are only found by search.
-pub(crate) fn exposed(known: &Known) -> Option<String> {
+pub(crate) fn describe_exposed_tools(known: &ServerDefinition) -> Option<String> {
     match known.fields.get("expose")? {
         Value::String(text) => Some(text.clone()),
         Value::Array(items) if items.is_empty() => None,
@@ -75,7 +75,7 @@ pub(crate) fn exposed(known: &Known) -> Option<String> {
     }
 }
 
-fn command_line(fields: &Map<String, Value>) -> String {
+fn redact_command_line(fields: &Map<String, Value>) -> String {
     let command = fields.get("command").and_then(Value::as_str);
     let args = fields.get("args").and_then(Value::as_array);
     let args = args.into_iter().flatten().filter_map(Value::as_str);
@@ -85,19 +85,19 @@ fn command_line(fields: &Map<String, Value>) -> String {
     for arg in args {
         let flag = arg.starts_with('-') && !arg.contains(char::is_whitespace);
         let word = match arg.split_once('=') {
-            Some((name, _)) if names_a_secret(name) => format!("{name}={HIDDEN}"),
-            _ if hide && !flag => HIDDEN.to_owned(),
-            _ if may_be_secret(arg) => HIDDEN.to_owned(),
+            Some((name, _)) if is_secret_name(name) => format!("{name}={REDACTED}"),
+            _ if hide && !flag => REDACTED.to_owned(),
+            _ if may_be_secret(arg) => REDACTED.to_owned(),
             _ => arg.to_owned(),
         };
-        hide = flag && !arg.contains('=') && names_a_secret(arg);
+        hide = flag && !arg.contains('=') && is_secret_name(arg);
         words.push(word);
     }
     words.join(" ")
 }
 
 /// An address without what may be secret in it.
-fn address(fields: &Map<String, Value>) -> String {
+fn redact_url(fields: &Map<String, Value>) -> String {
     let text = ["url", "serverUrl", "httpUrl"]
         .iter()
         .find_map(|name| fields.get(*name)?.as_str())
@@ -110,12 +110,12 @@ fn address(fields: &Map<String, Value>) -> String {
     };
     let parts: Vec<&str> = before
         .split('/')
-        .map(|part| if may_be_secret(part) { HIDDEN } else { part })
+        .map(|part| if may_be_secret(part) { REDACTED } else { part })
         .collect();
     format!("{}{more}", parts.join("/"))
 }
 
-fn names_a_secret(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     let name = name.to_uppercase();
     SECRET_NAMES.iter().any(|part| name.contains(part))
 }
@@ -128,10 +128,10 @@ fn may_be_secret(text: &str) -> bool {
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "_-.+=".contains(c));
     let digits = text.chars().filter(char::is_ascii_digit).count();
-    let long = text.chars().count() >= KEY_CHARS && digits >= KEY_DIGITS;
+    let long = text.chars().count() >= MIN_KEY_CHARS && digits >= MIN_KEY_DIGITS;
     // Headers as arguments, `Authorization: Bearer …` or `X-API-Key:…`.
     let header = text
         .split_once(':')
-        .is_some_and(|(name, _)| !name.contains('/') && names_a_secret(name));
+        .is_some_and(|(name, _)| !name.contains('/') && is_secret_name(name));
     with_password || (bare && long) || header || text.contains('@') && text.contains("://")
 }

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use deliberate_adapter::config::Listed;
+use deliberate_adapter::config::ConfiguredServer;
 use serde_json::{Map, Value, json};
 
-use super::{Known, Place, as_ours, entry, foreign, plain, reached};
+use super::{
+    DefinitionSource, ServerDefinition, convert_fields, describe_endpoint, entry, foreign, to_json,
+};
 use crate::config::{Environment, ourselves};
 
 fn fields(value: Value) -> Map<String, Value> {
@@ -21,18 +23,18 @@ fn environment(variables: &[(&str, &str)]) -> Environment {
     environment
 }
 
-fn listed(written: Value) -> Result<Listed, String> {
+fn read_server(written: Value) -> Result<ConfiguredServer, String> {
     let environment = environment(&[("KEY", "put-in-1234")]);
     let variables = |name: &str| environment.get(name).map(str::to_owned);
     let file = Path::new("/project/.vscode/mcp.json");
-    entry::check("one", &fields(written), file, &environment, &variables)
+    entry::check_with_variables("one", &fields(written), file, &environment, &variables)
 }
 
 #[test]
 fn comments_and_trailing_commas_go_and_everything_else_stays() {
     let text =
         "{ // why\n  /* one,\n two */ \"a\": [1, 2,\n ], \"b//\": \"/* no */, ]\\\"//\",\n}\n";
-    let plain = plain(text);
+    let plain = to_json(text);
     assert_eq!(plain.lines().count(), text.lines().count());
     let value: Value = serde_json::from_str(&plain).unwrap();
     assert_eq!(value, json!({ "a": [1, 2], "b//": "/* no */, ]\"//" }));
@@ -50,7 +52,7 @@ fn plain_json_is_left_as_it_is() {
         "/*",
         ",",
     ] {
-        let same = plain(text);
+        let same = to_json(text);
         if text != "/*" {
             assert_eq!(same, text);
         }
@@ -65,10 +67,10 @@ fn servers_are_found_under_each_of_their_names() {
         r#"{"mcp": {"servers": {"a": {}}}, "editor.fontSize": 12}"#,
         "\u{feff}{\"mcpServers\": {\"a\": {},},}",
     ] {
-        let found = foreign::servers(text).unwrap();
+        let found = foreign::parse_servers(text).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["a"], "{text}");
     }
-    assert!(foreign::servers("").unwrap().is_empty());
+    assert!(foreign::parse_servers("").unwrap().is_empty());
     for (text, wrong) in [
         ("[]", "no JSON object"),
         ("{}", "neither"),
@@ -78,7 +80,7 @@ fn servers_are_found_under_each_of_their_names() {
         ),
         (r#"{"mcpServers": []}"#, "no object"),
     ] {
-        let told = foreign::servers(text).unwrap_err();
+        let told = foreign::parse_servers(text).unwrap_err();
         assert!(
             told.contains(wrong) && !told.contains("sk-secret"),
             "{told}"
@@ -103,7 +105,7 @@ fn this_program_is_recognised_however_it_is_started() {
     ] {
         let written = fields(written);
         assert!(
-            ourselves::is_started_by(&written, &environment),
+            ourselves::starts_this_program(&written, &environment),
             "{written:?}"
         );
     }
@@ -116,18 +118,18 @@ fn this_program_is_recognised_however_it_is_started() {
     ] {
         let written = fields(written);
         assert!(
-            !ourselves::is_started_by(&written, &environment),
+            !ourselves::starts_this_program(&written, &environment),
             "{written:?}"
         );
     }
     let at = |url: &str| {
         let listen = "127.0.0.1:9000".parse().unwrap();
-        ourselves::is_reached_by(&fields(json!({ "url": url })), Some(listen))
+        ourselves::connects_to_this_program(&fields(json!({ "url": url })), Some(listen))
     };
     assert!(at("http://localhost:9000/mcp") && at("http://127.0.0.1:9000/sse"));
     assert!(!at("http://localhost:9001/mcp") && !at("https://example.org:9000/mcp"));
     let usual = fields(json!({ "url": "http://127.0.0.1:8484/mcp" }));
-    assert!(ourselves::is_reached_by(&usual, None));
+    assert!(ourselves::connects_to_this_program(&usual, None));
 }
 
 #[test]
@@ -164,11 +166,11 @@ fn mistakes_are_named_without_the_values() {
             "`${input:token}`",
         ),
     ] {
-        let error = listed(written.clone()).unwrap_err();
+        let error = read_server(written.clone()).unwrap_err();
         assert!(error.contains(told), "{written}: {error}");
         assert!(!error.contains("sk-secret"), "{error}");
     }
-    let two = listed(json!({ "command": 1, "args": 2 })).unwrap_err();
+    let two = read_server(json!({ "command": 1, "args": 2 })).unwrap_err();
     assert!(two.contains("`command`") && two.contains("`args`"), "{two}");
 }
 
@@ -177,7 +179,7 @@ fn other_clients_fields_are_read_as_they_mean_them() {
     let environment = environment(&[]);
     let ours = |written: Value| {
         let file = Path::new("/project/.vscode/mcp.json");
-        Value::Object(as_ours(&fields(written), file, &environment))
+        Value::Object(convert_fields(&fields(written), file, &environment))
     };
     assert_eq!(
         ours(json!({
@@ -203,14 +205,14 @@ fn other_clients_fields_are_read_as_they_mean_them() {
 #[test]
 fn what_is_shown_holds_no_keys() {
     let shown = |written: Value| {
-        let known = Known {
-            listed: listed(written.clone()).unwrap(),
+        let known = ServerDefinition {
+            server: read_server(written.clone()).unwrap(),
             fields: fields(written),
-            place: Place::Ours("servers.json".into()),
+            source: DefinitionSource::ServersFile("servers.json".into()),
         };
-        let reached = reached(&known);
+        let reached = describe_endpoint(&known);
         assert!(!format!("{known:?}").contains("sk-"));
-        (reached.by, reached.variables, reached.headers)
+        (reached.target, reached.variables, reached.headers)
     };
     let none = || Vec::<String>::new();
     assert_eq!(

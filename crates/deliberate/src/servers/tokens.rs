@@ -17,24 +17,24 @@ use secrecy::{ExposeSecret as _, SecretString};
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// The longest name of a server that is taken for the name of a file.
-const MAX_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// What the name of a file ends with that is not finished.
-const UNFINISHED: &str = ".tmp";
+const TEMP_SUFFIX: &str = ".tmp";
 
 /// Keeps one login in a file.
 #[derive(Debug)]
-pub(crate) struct FileTokens {
+pub(crate) struct LoginTokenFile {
     path: PathBuf,
     /// Whether anything was put into it.
     is_saved: AtomicBool,
 }
 
-impl FileTokens {
+impl LoginTokenFile {
     /// The place for that server's login in that folder. Reads and makes nothing.
     pub(super) fn new(folder: &Path, name: &str) -> Result<Self, LoginError> {
         let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fine) {
+        if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fine) {
             return Err(LoginError::new(
                 "that is no name of a server; a name has letters, digits, `-` and `_`",
             ));
@@ -46,7 +46,7 @@ impl FileTokens {
     }
 
     /// Whether a login is kept. It may be of no use any more.
-    pub(crate) async fn is_there(&self) -> bool {
+    pub(crate) async fn exists(&self) -> bool {
         tokio::fs::try_exists(&self.path).await.unwrap_or(false)
     }
 
@@ -56,7 +56,7 @@ impl FileTokens {
     }
 
     /// Does it where it may take its time.
-    fn apart<'a, T: Send + 'static>(
+    fn run_blocking<'a, T: Send + 'static>(
         &'a self,
         what: &'static str,
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
@@ -73,13 +73,13 @@ impl FileTokens {
     }
 }
 
-impl TokenStore for FileTokens {
+impl TokenStore for LoginTokenFile {
     fn load(&self) -> BoxFuture<'_, Result<Option<SecretString>, LoginError>> {
-        self.apart("read", read)
+        self.run_blocking("read", read)
     }
 
     fn save(&self, text: SecretString) -> BoxFuture<'_, Result<(), LoginError>> {
-        let saved = self.apart("written", move |path| write(path, &text));
+        let saved = self.run_blocking("written", move |path| write(path, &text));
         Box::pin(async move {
             saved.await?;
             self.is_saved.store(true, Ordering::Release);
@@ -88,7 +88,7 @@ impl TokenStore for FileTokens {
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), LoginError>> {
-        self.apart("removed", remove)
+        self.run_blocking("removed", remove)
     }
 }
 
@@ -103,25 +103,27 @@ fn read(path: &Path) -> io::Result<Option<SecretString>> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(broken(&format!("it has more than {MAX_BYTES} bytes")));
+        return Err(invalid_file_error(&format!(
+            "it has more than {MAX_BYTES} bytes"
+        )));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(SecretString::from(text))),
-        Err(_) => Err(broken("it is no text")),
+        Err(_) => Err(invalid_file_error("it is no text")),
     }
 }
 
-fn broken(what: &str) -> io::Error {
+fn invalid_file_error(what: &str) -> io::Error {
     io::Error::other(format!("{what}; log out, then log in again"))
 }
 
 /// Puts the text in place of what was there, whole or not at all.
 fn write(path: &Path, text: &SecretString) -> io::Result<()> {
     let folder = path.parent().ok_or(ErrorKind::NotFound)?;
-    make(folder)?;
+    create_folder(folder)?;
     // Other programs may write the same file at the same time.
     let number = RandomState::new().build_hasher().finish();
-    let unfinished = path.with_extension(format!("{number:016x}{UNFINISHED}"));
+    let unfinished = path.with_extension(format!("{number:016x}{TEMP_SUFFIX}"));
     let written = create(&unfinished, text).and_then(|()| fs::rename(&unfinished, path));
     if written.is_err() {
         let _ = fs::remove_file(&unfinished);
@@ -130,7 +132,7 @@ fn write(path: &Path, text: &SecretString) -> io::Result<()> {
 }
 
 /// Makes the folder, or takes it from everybody else's eyes.
-fn make(folder: &Path) -> io::Result<()> {
+fn create_folder(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         fs::create_dir_all(above)?;
     }
@@ -175,7 +177,7 @@ fn remove(path: &Path) -> io::Result<()> {
     for entry in folder.into_iter().flatten().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(&start) && name.ends_with(UNFINISHED) {
+        if name.starts_with(&start) && name.ends_with(TEMP_SUFFIX) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -186,20 +188,20 @@ fn remove(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn text(kept: Option<SecretString>) -> Option<String> {
+    fn expose_text(kept: Option<SecretString>) -> Option<String> {
         kept.map(|kept| kept.expose_secret().to_owned())
     }
 
     #[test]
     fn a_name_leads_nowhere_else() {
         let folder = Path::new("logins");
-        let long = "x".repeat(MAX_NAME + 1);
+        let long = "x".repeat(MAX_NAME_CHARS + 1);
         for name in [
             "", ".", "..", "../up", "a/b", "a\\b", "a.b", "c:", "é", &long,
         ] {
-            assert!(FileTokens::new(folder, name).is_err(), "{name:?}");
+            assert!(LoginTokenFile::new(folder, name).is_err(), "{name:?}");
         }
-        let tokens = FileTokens::new(folder, "a-B_9").unwrap();
+        let tokens = LoginTokenFile::new(folder, "a-B_9").unwrap();
         assert_eq!(tokens.path, folder.join("a-B_9.json"));
     }
 
@@ -207,29 +209,32 @@ mod tests {
     async fn what_is_saved_is_loaded_until_it_is_cleared() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("deliberate/logins");
-        let tokens = FileTokens::new(&folder, "a").unwrap();
-        assert!(!tokens.is_there().await);
-        assert_eq!(text(tokens.load().await.unwrap()), None);
+        let tokens = LoginTokenFile::new(&folder, "a").unwrap();
+        assert!(!tokens.exists().await);
+        assert_eq!(expose_text(tokens.load().await.unwrap()), None);
         tokens.clear().await.unwrap();
         assert!(!tokens.is_saved());
         for kept in ["first", "second"] {
             tokens.save(SecretString::from(kept)).await.unwrap();
-            assert_eq!(text(tokens.load().await.unwrap()).as_deref(), Some(kept));
+            assert_eq!(
+                expose_text(tokens.load().await.unwrap()).as_deref(),
+                Some(kept)
+            );
         }
-        assert!(tokens.is_there().await && tokens.is_saved());
+        assert!(tokens.exists().await && tokens.is_saved());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         // Another's login, and what a crash left of ours.
         fs::write(folder.join("ab.json"), "theirs").unwrap();
         fs::write(folder.join("a.00ff.tmp"), "ours").unwrap();
         tokens.clear().await.unwrap();
-        assert_eq!(text(tokens.load().await.unwrap()), None);
+        assert_eq!(expose_text(tokens.load().await.unwrap()), None);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     }
 
     #[tokio::test]
     async fn a_file_that_can_not_be_a_login_is_refused_and_not_shown() {
         let place = tempfile::tempdir().unwrap();
-        let tokens = FileTokens::new(place.path(), "a").unwrap();
+        let tokens = LoginTokenFile::new(place.path(), "a").unwrap();
         let file = place.path().join("a.json");
         let large = "hush".repeat(100_000);
         for content in [large.as_bytes(), b"hush\xff"] {
@@ -255,7 +260,7 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        let tokens = FileTokens::new(&folder, "a").unwrap();
+        let tokens = LoginTokenFile::new(&folder, "a").unwrap();
         fs::write(&tokens.path, "old").unwrap();
         fs::set_permissions(&tokens.path, fs::Permissions::from_mode(0o644)).unwrap();
         tokens.save(SecretString::from("hush")).await.unwrap();

@@ -21,20 +21,20 @@ use url::Url;
 
 use crate::config;
 
-use send::Sender;
-pub(crate) use spans::{SpanLayer, place_of};
+use send::OtlpHttpClient;
+pub(crate) use spans::{SpanLayer, trace_context_of};
 
 /// Spans that wait to be sent; more than this are dropped.
-const QUEUE: usize = 2_048;
+const MAX_QUEUED_SPANS: usize = 2_048;
 
 /// Spans that are sent together.
-const BATCH: usize = 512;
+const MAX_BATCH_SPANS: usize = 512;
 
 /// How long spans are gathered before they are sent.
-const GATHERED: Duration = Duration::from_secs(5);
+const BATCH_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The longest that sending may take.
-const SEND_TIME: Duration = Duration::from_secs(5);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where traces go.
 #[derive(Debug, Clone)]
@@ -78,7 +78,9 @@ pub(crate) struct Telemetry {
 
 impl Telemetry {
     /// Begins to tell traces, if the settings say where to.
-    pub(crate) fn of(settings: &config::Telemetry) -> Result<Option<Self>, TelemetryError> {
+    pub(crate) fn from_settings(
+        settings: &config::TelemetrySettings,
+    ) -> Result<Option<Self>, TelemetryError> {
         let Some(endpoint) = settings.endpoint.clone() else {
             return Ok(None);
         };
@@ -98,19 +100,19 @@ impl Telemetry {
     /// Begins to tell traces. Connects to nobody yet.
     pub(crate) fn start(options: &TelemetryOptions) -> Result<Self, TelemetryError> {
         let endpoint = traces_url(&options.endpoint)?;
-        let sender = Sender::new(&endpoint, &options.headers, SEND_TIME)?;
+        let sender = OtlpHttpClient::new(&endpoint, &options.headers, SEND_TIMEOUT)?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(sender)
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(endpoint.as_str())
-            .with_timeout(SEND_TIME)
+            .with_timeout(SEND_TIMEOUT)
             .build()
             .map_err(|error| TelemetryError::Sender(error.to_string()))?;
         let batches = BatchConfigBuilder::default()
-            .with_max_queue_size(QUEUE)
-            .with_max_export_batch_size(BATCH)
-            .with_scheduled_delay(GATHERED)
+            .with_max_queue_size(MAX_QUEUED_SPANS)
+            .with_max_export_batch_size(MAX_BATCH_SPANS)
+            .with_scheduled_delay(BATCH_INTERVAL)
             .build();
         let processor = BatchSpanProcessor::builder(exporter)
             .with_batch_config(batches)

@@ -13,7 +13,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use deliberate_thinker::{install_crypto, is_on_this_machine};
+use deliberate_thinker::{install_crypto, is_local_url};
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
@@ -25,33 +25,33 @@ use url::Url;
 use super::TelemetryError;
 
 /// How often a collector that does not take traces is complained of.
-const COMPLAIN_EVERY: Duration = Duration::from_mins(1);
+const WARNING_INTERVAL: Duration = Duration::from_mins(1);
 
 /// What is read of a collector's answer; it matters only whether it is a good one.
-const ANSWER_BYTES: usize = 64 * 1_024;
+const MAX_RESPONSE_BYTES: usize = 64 * 1_024;
 
 /// Sends spans that were gathered.
-pub(super) struct Sender {
+pub(super) struct OtlpHttpClient {
     client: Client,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     failures: AtomicU64,
-    complained: Mutex<Option<Instant>>,
+    last_warning: Mutex<Option<Instant>>,
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for OtlpHttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").finish_non_exhaustive()
+        f.debug_struct("OtlpHttpClient").finish_non_exhaustive()
     }
 }
 
-impl Sender {
+impl OtlpHttpClient {
     pub(super) fn new(
         endpoint: &Url,
         headers: &[(String, SecretString)],
         limit: Duration,
     ) -> Result<Self, TelemetryError> {
-        let nearby = is_on_this_machine(endpoint.as_str());
+        let nearby = is_local_url(endpoint.as_str());
         if !headers.is_empty() && endpoint.scheme() != "https" && !nearby {
             return Err(TelemetryError::Exposed);
         }
@@ -59,7 +59,7 @@ impl Sender {
         let builder = Client::builder()
             .redirect(Policy::none())
             .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")))
-            .default_headers(secret_headers(headers)?)
+            .default_headers(build_headers(headers)?)
             .timeout(limit);
         let builder = if nearby { builder.no_proxy() } else { builder };
         let client = builder
@@ -73,7 +73,7 @@ impl Sender {
             client,
             runtime: Some(runtime),
             failures: AtomicU64::new(0),
-            complained: Mutex::default(),
+            last_warning: Mutex::default(),
         })
     }
 
@@ -83,25 +83,25 @@ impl Sender {
         if Handle::try_current().is_ok() {
             return Err("traces must not be sent from a thread that serves".into());
         }
-        let answer = runtime.block_on(exchange(&self.client, request));
+        let answer = runtime.block_on(send_request(&self.client, request));
         match &answer {
             Ok(answer) if answer.status().is_success() => {
                 self.failures.store(0, Ordering::Relaxed);
             }
-            Ok(answer) => self.complain(&format!("it answered {}", answer.status())),
-            Err(error) => self.complain(error),
+            Ok(answer) => self.warn_rate_limited(&format!("it answered {}", answer.status())),
+            Err(error) => self.warn_rate_limited(error),
         }
         answer.map_err(HttpError::from)
     }
 
     /// Says that traces were not taken, once in a while.
-    fn complain(&self, reason: &str) {
+    fn warn_rate_limited(&self, reason: &str) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         let mut complained = self
-            .complained
+            .last_warning
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if complained.is_some_and(|at| at.elapsed() < COMPLAIN_EVERY) {
+        if complained.is_some_and(|at| at.elapsed() < WARNING_INTERVAL) {
             return;
         }
         *complained = Some(Instant::now());
@@ -109,7 +109,7 @@ impl Sender {
     }
 }
 
-impl HttpClient for Sender {
+impl HttpClient for OtlpHttpClient {
     fn send_bytes<'a, 'b>(
         &'a self,
         request: Request<Bytes>,
@@ -122,7 +122,7 @@ impl HttpClient for Sender {
     }
 }
 
-impl Drop for Sender {
+impl Drop for OtlpHttpClient {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             // Waiting for it may not be allowed where this is dropped.
@@ -131,10 +131,10 @@ impl Drop for Sender {
     }
 }
 
-async fn exchange(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+async fn send_request(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
     let (parts, body) = request.into_parts();
     // The address may hold what is nobody's business.
-    let said = |error: reqwest::Error| deepest(&error.without_url());
+    let said = |error: reqwest::Error| root_cause(&error.without_url());
     let mut answer = client
         .post(parts.uri.to_string())
         .headers(parts.headers)
@@ -147,7 +147,7 @@ async fn exchange(client: &Client, request: Request<Bytes>) -> Result<Response<B
     *response.headers_mut() = answer.headers().clone();
     let mut taken = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(said)? {
-        if taken.len() + chunk.len() > ANSWER_BYTES {
+        if taken.len() + chunk.len() > MAX_RESPONSE_BYTES {
             return Err("its answer is too long".to_owned());
         }
         taken.extend_from_slice(&chunk);
@@ -157,7 +157,7 @@ async fn exchange(client: &Client, request: Request<Bytes>) -> Result<Response<B
 }
 
 /// The innermost reason, which is the one that helps.
-fn deepest(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let mut deepest: &dyn std::error::Error = error;
     while let Some(source) = deepest.source() {
         deepest = source;
@@ -165,7 +165,7 @@ fn deepest(error: &reqwest::Error) -> String {
     deepest.to_string()
 }
 
-fn secret_headers(headers: &[(String, SecretString)]) -> Result<HeaderMap, TelemetryError> {
+fn build_headers(headers: &[(String, SecretString)]) -> Result<HeaderMap, TelemetryError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let wrong = || TelemetryError::Header(name.clone());

@@ -26,7 +26,7 @@ use tracing_subscriber::{
 };
 
 /// The bit of the flags that says that a trace is being told.
-const SAMPLED: u8 = 1;
+const SAMPLED_FLAG: u8 = 1;
 
 /// Makes spans of a trace.
 pub(crate) struct SpanLayer {
@@ -34,7 +34,7 @@ pub(crate) struct SpanLayer {
 }
 
 /// A span that has not ended.
-struct Open(Span);
+struct OpenSpan(Span);
 
 impl SpanLayer {
     pub(super) fn new(tracer: SdkTracer) -> Self {
@@ -63,15 +63,15 @@ where
         let Some(span) = context.span(id) else {
             return;
         };
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         attributes.record(&mut fields);
         let around = || {
             let parent = span.parent()?;
             let extensions = parent.extensions();
-            let open = extensions.get::<Open>()?;
+            let open = extensions.get::<OpenSpan>()?;
             Some(open.0.span_context().clone())
         };
-        let parent = match fields.continued().or_else(around) {
+        let parent = match fields.remote_parent().or_else(around) {
             Some(parent) => Context::new().with_remote_span_context(parent),
             None => Context::new(),
         };
@@ -83,16 +83,16 @@ where
             .with_kind(fields.kind.unwrap_or(SpanKind::Internal))
             .with_attributes(fields.attributes);
         let open = self.tracer.build_with_context(builder, &parent);
-        span.extensions_mut().insert(Open(open));
+        span.extensions_mut().insert(OpenSpan(open));
     }
 
     fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: LayerContext<'_, S>) {
         let Some(span) = context.span(id) else {
             return;
         };
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         values.record(&mut fields);
-        if let Some(open) = span.extensions_mut().get_mut::<Open>() {
+        if let Some(open) = span.extensions_mut().get_mut::<OpenSpan>() {
             if let Some(error) = fields.error {
                 open.0.set_status(Status::error(error));
             }
@@ -104,7 +104,7 @@ where
         let Some(span) = context.span(&id) else {
             return;
         };
-        let open = span.extensions_mut().remove::<Open>();
+        let open = span.extensions_mut().remove::<OpenSpan>();
         if let Some(mut open) = open {
             open.0.end();
         }
@@ -113,28 +113,28 @@ where
 
 /// Where that span stands in a trace: what is done elsewhere for it belongs below. Nothing where no
 /// traces are collected.
-pub(crate) fn place_of(span: &tracing::Span) -> Option<TraceContext> {
+pub(crate) fn trace_context_of(span: &tracing::Span) -> Option<TraceContext> {
     let place = span.with_subscriber(|(id, dispatch)| {
         let spans = dispatch.downcast_ref::<tracing_subscriber::Registry>()?;
         let mut around = spans.span(id)?.scope();
         around.find_map(|span| {
             let extensions = span.extensions();
-            let open = extensions.get::<Open>()?;
-            written(open.0.span_context())
+            let open = extensions.get::<OpenSpan>()?;
+            to_trace_context(open.0.span_context())
         })
     });
     place.flatten()
 }
 
-fn written(place: &SpanContext) -> Option<TraceContext> {
+fn to_trace_context(place: &SpanContext) -> Option<TraceContext> {
     let (trace, span) = (place.trace_id(), place.span_id());
     let parent = format!("00-{trace}-{span}-{:02x}", place.trace_flags().to_u8());
-    TraceContext::read(&parent, Some(&place.trace_state().header()))
+    TraceContext::parse(&parent, Some(&place.trace_state().header()))
 }
 
 /// What the fields of a span say.
 #[derive(Default)]
-struct Fields {
+struct SpanFields {
     attributes: Vec<KeyValue>,
     kind: Option<SpanKind>,
     tool: Option<String>,
@@ -143,9 +143,9 @@ struct Fields {
     tracestate: Option<String>,
 }
 
-impl Fields {
+impl SpanFields {
     /// The span in another program that this one continues.
-    fn continued(&self) -> Option<SpanContext> {
+    fn remote_parent(&self) -> Option<SpanContext> {
         let mut parts = self.traceparent.as_deref()?.split('-').skip(1);
         let trace = TraceId::from_hex(parts.next()?).ok()?;
         let span = SpanId::from_hex(parts.next()?).ok()?;
@@ -157,7 +157,7 @@ impl Fields {
         let context = SpanContext::new(
             trace,
             span,
-            TraceFlags::new(flags & SAMPLED),
+            TraceFlags::new(flags & SAMPLED_FLAG),
             true,
             state.unwrap_or_default(),
         );
@@ -169,13 +169,13 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for SpanFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         let owned = || Some(value.to_owned());
         match field.name() {
             "traceparent" => self.traceparent = owned(),
             "tracestate" => self.tracestate = owned(),
-            "otel.kind" => self.kind = kind(value),
+            "otel.kind" => self.kind = parse_span_kind(value),
             name => {
                 match name {
                     "gen_ai.tool.name" => self.tool = owned(),
@@ -207,7 +207,7 @@ impl Visit for Fields {
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 }
 
-fn kind(word: &str) -> Option<SpanKind> {
+fn parse_span_kind(word: &str) -> Option<SpanKind> {
     match word {
         "server" => Some(SpanKind::Server),
         "client" => Some(SpanKind::Client),

@@ -7,11 +7,11 @@ use std::{
 };
 
 use deliberate_core::{SystemClock, SystemIds};
-use deliberate_store::sqlite::{Durability, SqliteOptions, SqliteStore};
-use deliberate_thinker::{Ask, Reply, ThinkError, Thinker, Usage};
+use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
+use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
 use deliberate_toolkit::{
-    About, Annotations, Answer, Bounds, Call, Caller, Limits, OneMind, Outcome, Parts, Registry,
-    Tool, ToolError, TraceContext,
+    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, Tool, ToolContext,
+    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, TraceContext,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Takes traces and keeps what it was sent.
 struct Collector {
     address: SocketAddr,
-    got: Arc<Mutex<Vec<u8>>>,
+    received: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Collector {
@@ -43,15 +43,18 @@ impl Collector {
         let keeps = got.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(take(stream, keeps.clone()));
+                tokio::spawn(receive(stream, keeps.clone()));
             }
         });
-        Self { address, got }
+        Self {
+            address,
+            received: got,
+        }
     }
 
     /// Whether it was sent these bytes, in any place.
     fn has(&self, bytes: &[u8]) -> bool {
-        let got = self.got.lock().unwrap();
+        let got = self.received.lock().unwrap();
         got.windows(bytes.len()).any(|window| window == bytes)
     }
 
@@ -61,7 +64,7 @@ impl Collector {
 }
 
 /// Keeps all that comes and says yes to each request; a head and its body may come apart.
-async fn take(mut stream: TcpStream, got: Arc<Mutex<Vec<u8>>>) {
+async fn receive(mut stream: TcpStream, got: Arc<Mutex<Vec<u8>>>) {
     let mut request = Vec::new();
     let mut buffer = [0; 4_096];
     loop {
@@ -97,22 +100,26 @@ fn options(endpoint: &str) -> TelemetryOptions {
 
 struct Model;
 
-impl Thinker for Model {
+impl ChatModel for Model {
     fn name(&self) -> &'static str {
         "steady"
     }
 
-    fn think<'a>(&'a self, _: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    fn complete<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async {
-            Ok(Reply {
+            Ok(ModelReply {
                 text: "a secret thought".to_owned(),
                 model: Some("model-of-steel".to_owned()),
-                usage: Usage {
+                usage: TokenUsage {
                     prompt_tokens: 7,
                     completion_tokens: 3,
                     cost_usd: None,
                 },
-                ..Reply::default()
+                ..ModelReply::default()
             })
         })
     }
@@ -120,32 +127,36 @@ impl Thinker for Model {
 
 fn registry() -> (Registry, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let parts = Parts {
+    let parts = RegistryDeps {
         store: Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("store.db"),
             readers: 1,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         })),
-        minds: Arc::new(OneMind(Some(Arc::new(Model)))),
+        models: Arc::new(FixedModel(Some(Arc::new(Model)))),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        bounds: Bounds::default(),
+        limits: CallLimits::default(),
     };
     let registry = deliberate_reasoning::register(Registry::new(parts));
     (registry, folder)
 }
 
-fn caller(traceparent: &str) -> Caller {
-    Caller {
-        trace: TraceContext::read(traceparent, Some("vendor=state")),
+fn caller(traceparent: &str) -> CallerContext {
+    CallerContext {
+        trace: TraceContext::parse(traceparent, Some("vendor=state")),
         protocol: Some("2026-07-28"),
-        ..Caller::default()
+        ..CallerContext::default()
     }
 }
 
 /// Runs `calls` with traces told, and sends what there is, as the program does: the database has a
 /// share in a call's span, so it is closed before.
-async fn told(options: &TelemetryOptions, registry: &Registry, calls: impl Future<Output = ()>) {
+async fn run_traced(
+    options: &TelemetryOptions,
+    registry: &Registry,
+    calls: impl Future<Output = ()>,
+) {
     let telemetry = Telemetry::start(options).unwrap();
     let layer = telemetry.layer().with_filter(SpanLayer::targets());
     let subscriber = tracing_subscriber::registry().with(layer);
@@ -157,7 +168,7 @@ async fn told(options: &TelemetryOptions, registry: &Registry, calls: impl Futur
     telemetry.stop(LIMIT).await;
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
+fn decode_hex(hex: &str) -> Vec<u8> {
     hex.as_bytes()
         .chunks(2)
         .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
@@ -168,7 +179,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    told(&collector.options(), &registry, async {
+    run_traced(&collector.options(), &registry, async {
         let caller = caller(&format!("00-{TRACE}-{PARENT}-01"));
         let arguments = json!({ "content": "a secret question" });
         let answer = registry.call("reasoning_linear", arguments, caller).await;
@@ -190,12 +201,12 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
     ] {
         assert!(collector.has(told.as_bytes()), "{told}");
     }
-    let trace = bytes(TRACE);
+    let trace = decode_hex(TRACE);
     assert!(collector.has(&trace));
     // A parent's id is field 4 of a span and eight bytes long.
-    let parent = [vec![0x22, 8], bytes(PARENT)].concat();
+    let parent = [vec![0x22, 8], decode_hex(PARENT)].concat();
     assert!(collector.has(&parent), "the call has its client as parent");
-    let got = collector.got.lock().unwrap().clone();
+    let got = collector.received.lock().unwrap().clone();
     let in_trace = got.windows(16).filter(|it| *it == trace).count();
     assert_eq!(in_trace, 2, "the call and its ask");
     for hidden in ["secret", "traceparent"] {
@@ -204,27 +215,31 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
 }
 
 /// Answers where its call stands in a trace.
-struct Placed;
+struct TraceContextTool;
 
-impl Tool for Placed {
+impl Tool for TraceContextTool {
     type Input = serde_json::Map<String, Value>;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "placed",
             title: "Placed",
             description: "Tells its place.",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, _: Self::Input, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        _: Self::Input,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let place = call.trace();
         let place = place.as_ref().map(|it| [Some(it.parent()), it.state()]);
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: json!({ "place": place }),
             changes: Vec::new(),
             session: None,
@@ -236,31 +251,33 @@ impl Tool for Placed {
 async fn what_is_done_elsewhere_for_a_call_stands_below_it() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    let registry = registry.traced_by(place_of).with(Placed);
+    let registry = registry
+        .with_span_reader(trace_context_of)
+        .with(TraceContextTool);
     let given = format!("00-{TRACE}-{PARENT}-01");
     let below = Mutex::new(Vec::new());
-    let placed = async |caller: Caller| {
+    let placed = async |caller: CallerContext| {
         let answer = registry.call("placed", json!({}), caller).await;
         match answer {
-            Ok(Answer::Done(output)) => output["place"].clone(),
+            Ok(CallOutcome::Done(output)) => output["place"].clone(),
             other => panic!("{other:?}"),
         }
     };
     // Where nobody collects, the client's is handed on.
     let handed_on = placed(caller(&given)).await;
     assert_eq!(handed_on, json!([given, "vendor=state"]));
-    assert_eq!(placed(Caller::default()).await, Value::Null);
+    assert_eq!(placed(CallerContext::default()).await, Value::Null);
 
-    told(&collector.options(), &registry, async {
+    run_traced(&collector.options(), &registry, async {
         let place = placed(caller(&given)).await;
         assert_eq!(place[1], "vendor=state");
         let parent = place[0].as_str().unwrap();
         let parts: Vec<&str> = parent.split('-').collect();
         assert_eq!((parts[0], parts[1], parts[3]), ("00", TRACE, "01"));
         assert_ne!(parts[2], PARENT);
-        *below.lock().unwrap() = bytes(parts[2]);
+        *below.lock().unwrap() = decode_hex(parts[2]);
         // One that begins here has a place, too.
-        assert!(placed(Caller::default()).await[0].is_string());
+        assert!(placed(CallerContext::default()).await[0].is_string());
     })
     .await;
     // The id of a span is field 2 of it and eight bytes long.
@@ -272,7 +289,7 @@ async fn what_is_done_elsewhere_for_a_call_stands_below_it() {
 async fn a_failed_call_says_the_kind_of_error_and_begins_its_own_trace() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    told(&collector.options(), &registry, async {
+    run_traced(&collector.options(), &registry, async {
         let arguments = json!({ "content": "x", "session_id": "no-such-canary" });
         let answer = registry
             .call("reasoning_linear", arguments, caller("00-wrong-01"))
@@ -282,20 +299,20 @@ async fn a_failed_call_says_the_kind_of_error_and_begins_its_own_trace() {
     .await;
     assert!(collector.has(b"SessionNotFound"));
     assert!(!collector.has(b"canary"));
-    assert!(!collector.has(&bytes(TRACE)));
+    assert!(!collector.has(&decode_hex(TRACE)));
 }
 
 #[tokio::test]
 async fn what_the_client_does_not_sample_is_not_told() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
-    told(&collector.options(), &registry, async {
+    run_traced(&collector.options(), &registry, async {
         let caller = caller(&format!("00-{TRACE}-{PARENT}-00"));
         let arguments = json!({ "content": "x" });
         drop(registry.call("reasoning_linear", arguments, caller).await);
     })
     .await;
-    assert!(collector.got.lock().unwrap().is_empty());
+    assert!(collector.received.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -305,9 +322,9 @@ async fn headers_are_sent_and_not_shown() {
     let mut options = collector.options();
     options.headers = vec![("x-api-key".to_owned(), SecretString::from("key-of-gold"))];
     assert!(!format!("{options:?}").contains("key-of-gold"));
-    told(&options, &registry, async {
+    run_traced(&options, &registry, async {
         let arguments = json!({ "content": "x" });
-        let caller = Caller::default();
+        let caller = CallerContext::default();
         drop(registry.call("reasoning_linear", arguments, caller).await);
     })
     .await;
@@ -320,10 +337,10 @@ async fn a_collector_that_is_not_there_harms_nobody() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (registry, _folder) = registry();
-    told(&options(&format!("http://{address}")), &registry, async {
+    run_traced(&options(&format!("http://{address}")), &registry, async {
         for _ in 0..3 {
             let arguments = json!({ "content": "x" });
-            let answer = registry.call("reasoning_linear", arguments, Caller::default());
+            let answer = registry.call("reasoning_linear", arguments, CallerContext::default());
             assert!(answer.await.is_ok());
         }
     })
@@ -343,7 +360,7 @@ async fn a_collector_that_never_answers_does_not_hold_up_the_end() {
         let arguments = json!({ "content": "x" });
         drop(
             registry
-                .call("reasoning_linear", arguments, Caller::default())
+                .call("reasoning_linear", arguments, CallerContext::default())
                 .await,
         );
     }

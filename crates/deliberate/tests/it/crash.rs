@@ -2,20 +2,20 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::support::{Place, eventually, serve, text};
+use crate::support::{TestHome, serve, text, wait_until};
 
 pub(crate) const ROUNDS: u64 = 60;
 const CALLS: u64 = 6;
 
 /// Repeats exactly: a linear congruential generator (Knuth's constants).
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct CrashRandom(pub(crate) u64);
 
-impl Dice {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+impl CrashRandom {
+    pub(crate) fn next_below(&mut self, end: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -25,60 +25,65 @@ impl Dice {
 }
 
 /// Thoughts that were answered, with their sessions.
-type Answered = HashMap<String, String>;
+type AnsweredThoughts = HashMap<String, String>;
 
 /// Starts some calls, in new sessions and in known ones, and kills the server among them: after
 /// some answers, and a moment later, which falls anywhere into what the others are doing.
-async fn round(place: &Place, standin: &Standin, dice: &mut Dice, answered: &mut Answered) {
-    standin.set(|settings| settings.delay = Duration::from_millis(dice.below(4)));
-    let mut client = serve(&mut place.asking(standin)).await;
+async fn run_round(
+    place: &TestHome,
+    standin: &MockProvider,
+    dice: &mut CrashRandom,
+    answered: &mut AnsweredThoughts,
+) {
+    standin.set(|settings| settings.delay = Duration::from_millis(dice.next_below(4)));
+    let mut client = serve(&mut place.command_with_provider(standin)).await;
     let mut known: Vec<String> = answered.values().cloned().collect();
     known.sort_unstable();
     known.dedup();
     for number in 0..CALLS {
         let mut arguments = json!({ "content": format!("call {number}") });
-        if dice.below(2) == 0 && !known.is_empty() {
-            arguments["session_id"] = json!(any(dice, &known));
+        if dice.next_below(2) == 0 && !known.is_empty() {
+            arguments["session_id"] = json!(choose_one(dice, &known));
         }
         let params = json!({ "name": "reasoning_linear", "arguments": arguments });
         client.send_request("tools/call", params).await.unwrap();
     }
-    for _ in 0..dice.below(CALLS) {
+    for _ in 0..dice.next_below(CALLS) {
         let message = client.next_message().await.unwrap().unwrap();
-        take_answer(&message, answered);
+        record_answer(&message, answered);
     }
-    tokio::time::sleep(Duration::from_micros(dice.below(4_000))).await;
+    tokio::time::sleep(Duration::from_micros(dice.next_below(4_000))).await;
     client.kill().await.unwrap();
     // What it had said before it died counts.
     while let Some(message) = client.next_message().await.unwrap() {
-        take_answer(&message, answered);
+        record_answer(&message, answered);
     }
 }
 
-fn take_answer(message: &Value, answered: &mut Answered) {
+fn record_answer(message: &Value, answered: &mut AnsweredThoughts) {
     let (thought, session) = (text(message, "thought_id"), text(message, "session_id"));
     let twice = answered.insert(thought.to_owned(), session.to_owned());
     assert_eq!(twice, None, "an id was given twice");
 }
 
 /// One of them.
-pub(crate) fn any<'a, T>(dice: &mut Dice, items: &'a [T]) -> Option<&'a T> {
+pub(crate) fn choose_one<'a, T>(dice: &mut CrashRandom, items: &'a [T]) -> Option<&'a T> {
     let end = items.len() as u64;
-    (end > 0).then(|| &items[usize::try_from(dice.below(end)).unwrap()])
+    (end > 0).then(|| &items[usize::try_from(dice.next_below(end)).unwrap()])
 }
 
-async fn count(database: &mut SqliteConnection, sql: &'static str) -> i64 {
+async fn count_rows(database: &mut SqliteConnection, sql: &'static str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(database).await.unwrap()
 }
 
 #[tokio::test]
 async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut dice = Dice(20_261_115);
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut dice = CrashRandom(20_261_115);
     let mut answered = HashMap::new();
     for _ in 0..ROUNDS {
-        round(&place, &standin, &mut dice, &mut answered).await;
-        eventually("the dead ask no more", || standin.in_flight() == 0).await;
+        run_round(&place, &standin, &mut dice, &mut answered).await;
+        wait_until("the dead ask no more", || standin.in_flight() == 0).await;
     }
     let total = usize::try_from(ROUNDS * CALLS).unwrap();
     assert!(
@@ -86,7 +91,7 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
         "killed too late to interrupt anything"
     );
 
-    let mut database = place.open().await;
+    let mut database = place.open_database().await;
     let kept: Vec<(String, String)> = sqlx::query_as("SELECT id, session_id FROM thoughts")
         .fetch_all(&mut database)
         .await
@@ -137,13 +142,16 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
             "SELECT (SELECT count(*) FROM thoughts) - (SELECT count(*) FROM thoughts_text_docsize)",
         ),
     ];
-    assert_none(&mut database, &checks).await;
+    assert_no_rows(&mut database, &checks).await;
 }
 
 /// Asserts that no row is found by any of these, and that the file is whole.
-pub(crate) async fn assert_none(database: &mut SqliteConnection, checks: &[(&str, &'static str)]) {
+pub(crate) async fn assert_no_rows(
+    database: &mut SqliteConnection,
+    checks: &[(&str, &'static str)],
+) {
     for (what, sql) in checks {
-        assert_eq!(count(database, sql).await, 0, "{what}");
+        assert_eq!(count_rows(database, sql).await, 0, "{what}");
     }
     let whole: String = sqlx::query_scalar("PRAGMA integrity_check")
         .fetch_one(&mut *database)

@@ -5,19 +5,19 @@ use std::{
     time::Duration,
 };
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use serde_json::{Value, json};
 
 use crate::{
-    crash::{Dice, ROUNDS, any, assert_none},
-    support::{Place, eventually, serve},
+    crash::{CrashRandom, ROUNDS, assert_no_rows, choose_one},
+    support::{TestHome, serve, wait_until},
 };
 
 const CALLS: u64 = 6;
 
 /// What was answered, by kind of id.
 #[derive(Default)]
-struct Known {
+struct AnsweredIds {
     trees: BTreeSet<String>,
     branches: BTreeSet<String>,
     thoughts: BTreeSet<String>,
@@ -29,7 +29,7 @@ struct Known {
     answers: u64,
 }
 
-fn list<T: Clone>(set: &BTreeSet<T>) -> Vec<T> {
+fn to_vec<T: Clone>(set: &BTreeSet<T>) -> Vec<T> {
     set.iter().cloned().collect()
 }
 
@@ -37,8 +37,8 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-impl Known {
-    fn take(&mut self, message: &Value) {
+impl AnsweredIds {
+    fn record_answer(&mut self, message: &Value) {
         let answer = &message["result"]["structuredContent"];
         // Others may have closed or set aside what a call was about; that is no answer.
         if message["result"]["isError"] == true {
@@ -64,12 +64,12 @@ impl Known {
     }
 
     /// A call on something known, if there is something.
-    fn call(&self, dice: &mut Dice) -> (&'static str, Value) {
-        let session = any(dice, &list(&self.sessions)).cloned();
-        let node = any(dice, &list(&self.nodes)).cloned();
-        let checkpoint = any(dice, &list(&self.checkpoints)).cloned();
-        let tree = any(dice, &list(&self.trees)).cloned();
-        match (dice.below(10), session, node, checkpoint, tree) {
+    fn choose_call(&self, dice: &mut CrashRandom) -> (&'static str, Value) {
+        let session = choose_one(dice, &to_vec(&self.sessions)).cloned();
+        let node = choose_one(dice, &to_vec(&self.nodes)).cloned();
+        let checkpoint = choose_one(dice, &to_vec(&self.checkpoints)).cloned();
+        let tree = choose_one(dice, &to_vec(&self.trees)).cloned();
+        match (dice.next_below(10), session, node, checkpoint, tree) {
             (0..=1, .., Some(tree)) => (
                 "reasoning_tree",
                 json!({ "content": "on", "session_id": tree }),
@@ -88,7 +88,7 @@ impl Known {
             ),
             (6, Some(session), ..) => (
                 "reasoning_checkpoint_create",
-                json!({ "session_id": session, "name": dice.below(u64::MAX).to_string() }),
+                json!({ "session_id": session, "name": dice.next_below(u64::MAX).to_string() }),
             ),
             (7, _, _, Some(checkpoint), _) => (
                 "reasoning_backtrack",
@@ -100,34 +100,39 @@ impl Known {
     }
 }
 
-async fn round(place: &Place, standin: &Standin, dice: &mut Dice, known: &mut Known) {
-    standin.set(|settings| settings.delay = Duration::from_millis(dice.below(4)));
-    let mut client = serve(&mut place.asking(standin)).await;
+async fn run_round(
+    place: &TestHome,
+    standin: &MockProvider,
+    dice: &mut CrashRandom,
+    known: &mut AnsweredIds,
+) {
+    standin.set(|settings| settings.delay = Duration::from_millis(dice.next_below(4)));
+    let mut client = serve(&mut place.command_with_provider(standin)).await;
     for _ in 0..CALLS {
-        let (name, arguments) = known.call(dice);
+        let (name, arguments) = known.choose_call(dice);
         let params = json!({ "name": name, "arguments": arguments });
         client.send_request("tools/call", params).await.unwrap();
     }
-    for _ in 0..dice.below(CALLS) {
+    for _ in 0..dice.next_below(CALLS) {
         let message = client.next_message().await.unwrap().unwrap();
-        known.take(&message);
+        known.record_answer(&message);
     }
-    tokio::time::sleep(Duration::from_micros(dice.below(6_000))).await;
+    tokio::time::sleep(Duration::from_micros(dice.next_below(6_000))).await;
     client.kill().await.unwrap();
     // What it had said before it died counts.
     while let Some(message) = client.next_message().await.unwrap() {
-        known.take(&message);
+        known.record_answer(&message);
     }
 }
 
 #[tokio::test]
 async fn sixty_kills_leave_no_tree_and_no_graph_by_half() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut dice = Dice(20_261_116);
-    let mut known = Known::default();
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut dice = CrashRandom(20_261_116);
+    let mut known = AnsweredIds::default();
     for _ in 0..ROUNDS {
-        round(&place, &standin, &mut dice, &mut known).await;
-        eventually("the dead ask no more", || standin.in_flight() == 0).await;
+        run_round(&place, &standin, &mut dice, &mut known).await;
+        wait_until("the dead ask no more", || standin.in_flight() == 0).await;
     }
     assert!(
         known.answers < ROUNDS * CALLS,
@@ -138,12 +143,12 @@ async fn sixty_kills_leave_no_tree_and_no_graph_by_half() {
         "killed too soon to let anything happen"
     );
 
-    let mut database = place.open().await;
+    let mut database = place.open_database().await;
     let tables: BTreeMap<&str, Vec<String>> = BTreeMap::from([
-        ("SELECT id FROM sessions", list(&known.sessions)),
-        ("SELECT id FROM thoughts", list(&known.thoughts)),
-        ("SELECT id FROM branches", list(&known.branches)),
-        ("SELECT id FROM checkpoints", list(&known.checkpoints)),
+        ("SELECT id FROM sessions", to_vec(&known.sessions)),
+        ("SELECT id FROM thoughts", to_vec(&known.thoughts)),
+        ("SELECT id FROM branches", to_vec(&known.branches)),
+        ("SELECT id FROM checkpoints", to_vec(&known.checkpoints)),
         (
             "SELECT id FROM graph_nodes",
             known.nodes.iter().map(|(_, node)| node.clone()).collect(),
@@ -202,5 +207,5 @@ async fn sixty_kills_leave_no_tree_and_no_graph_by_half() {
             "SELECT (SELECT count(*) FROM graph_nodes) - (SELECT count(*) FROM nodes_text_docsize)",
         ),
     ];
-    assert_none(&mut database, &checks).await;
+    assert_no_rows(&mut database, &checks).await;
 }

@@ -2,73 +2,77 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_testkit::{Client, Fault, Standin, standin::Settings};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient, standin::MockSettings};
 use serde_json::json;
 
-use crate::support::{Place, Wire, output, serve, think};
+use crate::support::{ProviderFormat, TestHome, output, serve, think};
 
 const KEY: &str = "sk-canary-key-2c1f";
-const SAID: &str = "canary-said-7be0";
-const ANSWERED: &str = "canary-answered-93d1";
+const CLIENT_TEXT: &str = "canary-said-7be0";
+const MODEL_TEXT: &str = "canary-answered-93d1";
 
 /// Every way in which a text of the client or of the model comes by.
-async fn talk(client: &mut Client, standin: &Standin) {
-    output(&think(client, SAID).await);
-    let answer = |body: String| Fault::Status {
+async fn exercise_calls(client: &mut StdioClient, standin: &MockProvider) {
+    output(&think(client, CLIENT_TEXT).await);
+    let answer = |body: String| MockFault::Status {
         code: 200,
         headers: BTreeMap::new(),
         body,
     };
-    standin.always(answer(format!("{{\"{ANSWERED}\": \"{ANSWERED}\"}}")));
-    think(client, SAID).await;
+    standin.set_default_fault(answer(format!("{{\"{MODEL_TEXT}\": \"{MODEL_TEXT}\"}}")));
+    think(client, CLIENT_TEXT).await;
     for code in [400, 500] {
-        standin.always(Fault::Status {
+        standin.set_default_fault(MockFault::Status {
             code,
-            headers: BTreeMap::from([("x-echo".to_owned(), ANSWERED.to_owned())]),
-            body: format!("{{\"error\":{{\"message\":\"{KEY} {ANSWERED}\"}}}}"),
+            headers: BTreeMap::from([("x-echo".to_owned(), MODEL_TEXT.to_owned())]),
+            body: format!("{{\"error\":{{\"message\":\"{KEY} {MODEL_TEXT}\"}}}}"),
         });
-        think(client, SAID).await;
+        think(client, CLIENT_TEXT).await;
     }
-    let wrong = json!({ "content": SAID, "confidence": SAID, SAID: SAID });
+    let wrong =
+        json!({ "content": CLIENT_TEXT, "confidence": CLIENT_TEXT, CLIENT_TEXT: CLIENT_TEXT });
     client.call("reasoning_linear", wrong).await.unwrap();
-    client.call(SAID, json!({ "x": SAID })).await.unwrap();
+    client
+        .call(CLIENT_TEXT, json!({ "x": CLIENT_TEXT }))
+        .await
+        .unwrap();
     for odd in [
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
-                "params": { "requestId": SAID, "reason": SAID } }),
-        json!({ "jsonrpc": "2.0", "method": SAID, "params": SAID }),
-        json!({ "jsonrpc": "2.0", "id": 9, "result": SAID }),
+                "params": { "requestId": CLIENT_TEXT, "reason": CLIENT_TEXT } }),
+        json!({ "jsonrpc": "2.0", "method": CLIENT_TEXT, "params": CLIENT_TEXT }),
+        json!({ "jsonrpc": "2.0", "id": 9, "result": CLIENT_TEXT }),
     ] {
         client.send(&odd).await.unwrap();
     }
     client
-        .request("resources/read", json!({ "uri": SAID }))
+        .request("resources/read", json!({ "uri": CLIENT_TEXT }))
         .await
         .unwrap();
 }
 
 #[tokio::test]
 async fn neither_contents_nor_keys_are_logged_at_any_level() {
-    for wire in Wire::ALL {
+    for wire in ProviderFormat::ALL {
         for (level, format) in [("debug", "pretty"), ("trace", "pretty"), ("trace", "json")] {
-            let place = Place::new();
-            let settings = Settings {
+            let place = TestHome::new();
+            let settings = MockSettings {
                 key: Some(KEY.to_owned()),
-                ..Settings::default()
+                ..MockSettings::default()
             };
-            let standin = Standin::start_with(settings, 0).await.unwrap();
+            let standin = MockProvider::start_with(settings, 0).await.unwrap();
             let mut command = place.command();
-            wire.set(&mut command, &standin);
+            wire.configure(&mut command, &standin);
             command
                 .env("LOG_LEVEL", level)
                 .env("LOG_FORMAT", format)
                 .env("MAX_RETRIES", "1");
             let mut client = serve(&mut command).await;
-            talk(&mut client, &standin).await;
+            exercise_calls(&mut client, &standin).await;
             client.close_stdin();
             client.wait_exit().await.unwrap();
             let log = client.stderr();
             assert!(log.contains("a call failed"), "it logs: {log}");
-            for canary in [KEY, SAID, ANSWERED] {
+            for canary in [KEY, CLIENT_TEXT, MODEL_TEXT] {
                 assert!(!log.contains(canary), "{wire:?} {level} {canary}: {log}");
             }
         }

@@ -2,16 +2,16 @@
 
 use std::{path::Path, time::Duration};
 
-use deliberate_testkit::{Client, upstream_program};
+use deliberate_testkit::{StdioClient, mock_mcp_server_program};
 use serde_json::{Value, json};
 
-use crate::support::{Place, end, eventually, failure, serve, terminate};
+use crate::support::{TestHome, serve, shut_down, terminate, tool_failure, wait_until};
 
 /// A server that shows some tools of another, which leaves the number of its process in `pid`.
-fn with_another(place: &Place) {
+fn write_upstream_settings(place: &TestHome) {
     let folder = place.path("config/deliberate");
     std::fs::create_dir_all(&folder).unwrap();
-    let (program, pid) = (upstream_program().display(), place.path("work/pid"));
+    let (program, pid) = (mock_mcp_server_program().display(), place.path("work/pid"));
     let text = format!(
         "[servers.up]\ncommand = 'sh'\nargs = ['-c', 'echo $$ > \"{}\"; exec \"{program}\"']\n\
          expose = ['echo', 'ad*']\n\n[servers.dead]\ncommand = 'sh'\nargs = ['-c', 'exit 1']\n\
@@ -21,7 +21,7 @@ fn with_another(place: &Place) {
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-async fn tools(client: &mut Client) -> Vec<String> {
+async fn list_tools(client: &mut StdioClient) -> Vec<String> {
     let listed = client.request("tools/list", json!({})).await.unwrap();
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
@@ -29,9 +29,9 @@ async fn tools(client: &mut Client) -> Vec<String> {
 }
 
 /// Waits until the other server has been asked.
-async fn tools_with_guests(client: &mut Client) -> Vec<String> {
+async fn wait_for_external_tools(client: &mut StdioClient) -> Vec<String> {
     for _ in 0..500 {
-        let names = tools(client).await;
+        let names = list_tools(client).await;
         if names.iter().any(|name| name == "up__echo") {
             return names;
         }
@@ -42,22 +42,22 @@ async fn tools_with_guests(client: &mut Client) -> Vec<String> {
 
 #[tokio::test]
 async fn without_others_there_are_no_tools_for_them() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(place.command().arg("serve")).await;
-    let names = tools(&mut client).await;
+    let names = list_tools(&mut client).await;
     assert!(
         !names.iter().any(|name| name.starts_with("gateway_")),
         "{names:?}"
     );
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_with_ours() {
-    let place = Place::new();
-    with_another(&place);
+    let place = TestHome::new();
+    write_upstream_settings(&place);
     let mut client = serve(place.command().arg("serve")).await;
-    let names = tools_with_guests(&mut client).await;
+    let names = wait_for_external_tools(&mut client).await;
     for name in [
         "gateway_search",
         "gateway_call",
@@ -79,20 +79,20 @@ async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_
     let pid = std::fs::read_to_string(place.path("work/pid")).unwrap();
     let process = format!("/proc/{}", pid.trim());
     assert!(!cfg!(target_os = "linux") || Path::new(&process).exists());
-    end(client).await;
-    eventually("the other server ends", || !Path::new(&process).exists()).await;
+    shut_down(client).await;
+    wait_until("the other server ends", || !Path::new(&process).exists()).await;
 }
 
 #[tokio::test]
 async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
-    let place = Place::new();
-    with_another(&place);
+    let place = TestHome::new();
+    write_upstream_settings(&place);
     for by_signal in [false, true] {
         let mut command = place.command();
         command.arg("serve");
         command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
         let mut client = serve(&mut command).await;
-        tools_with_guests(&mut client).await;
+        wait_for_external_tools(&mut client).await;
         let called = json!({ "name": "gateway_call", "arguments": { "tool": "up__hang" } });
         let id = client.send_request("tools/call", called).await.unwrap();
         // It is answered after the call was begun.
@@ -106,24 +106,24 @@ async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
         }
         let told = client.response(id).await.unwrap();
         // Whether it happened nobody knows.
-        assert_eq!(failure(&told).code, "CutOff", "{told}");
+        assert_eq!(tool_failure(&told).code, "CutOff", "{told}");
         assert!(client.wait_exit().await.unwrap().success());
         let process = format!("/proc/{}", pid.trim());
-        eventually("the other server ends", || !Path::new(&process).exists()).await;
+        wait_until("the other server ends", || !Path::new(&process).exists()).await;
     }
 }
 
 #[tokio::test]
 async fn whoever_leaves_the_gateway_out_gets_none_of_them() {
-    let place = Place::new();
-    with_another(&place);
+    let place = TestHome::new();
+    write_upstream_settings(&place);
     let arguments = ["--set", "tools.sets=reasoning", "serve"];
     let mut client = serve(place.command().args(arguments)).await;
-    let names = tools(&mut client).await;
+    let names = list_tools(&mut client).await;
     assert!(
         names.iter().all(|name| name.starts_with("reasoning_")),
         "{names:?}"
     );
-    end(client).await;
+    shut_down(client).await;
     assert!(!place.path("work/pid").exists(), "nothing was started");
 }

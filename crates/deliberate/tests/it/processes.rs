@@ -2,21 +2,21 @@
 
 use std::collections::HashSet;
 
-use deliberate_testkit::{Client, Standin};
+use deliberate_testkit::{MockProvider, StdioClient};
 
-use crate::support::{Place, end, serve, text, think, think_on};
+use crate::support::{TestHome, serve, shut_down, text, think, think_in_session};
 
 const PROCESSES: usize = 8;
 const CALLS: usize = 12;
 
 /// Half of the calls continue the session before them, half begin one.
-async fn work(mut client: Client) -> Vec<String> {
+async fn run_calls(mut client: StdioClient) -> Vec<String> {
     let mut thoughts = Vec::new();
     let mut session: Option<String> = None;
     for number in 0..CALLS {
         let content = format!("call {number}");
         let answer = match session.take() {
-            Some(session) => think_on(&mut client, &session, &content).await,
+            Some(session) => think_in_session(&mut client, &session, &content).await,
             None => think(&mut client, &content).await,
         };
         if number % 2 == 0 {
@@ -24,24 +24,24 @@ async fn work(mut client: Client) -> Vec<String> {
         }
         thoughts.push(text(&answer, "thought_id").to_owned());
     }
-    end(client).await;
+    shut_down(client).await;
     thoughts
 }
 
 #[tokio::test]
 async fn eight_processes_make_twelve_calls_each_and_all_are_kept() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut working = Vec::new();
     for _ in 0..PROCESSES {
-        let client = serve(&mut place.asking(&standin)).await;
-        working.push(tokio::spawn(work(client)));
+        let client = serve(&mut place.command_with_provider(&standin)).await;
+        working.push(tokio::spawn(run_calls(client)));
     }
     let mut answered = HashSet::new();
     for done in working {
         answered.extend(done.await.unwrap());
     }
     assert_eq!(answered.len(), PROCESSES * CALLS);
-    let mut database = place.open().await;
+    let mut database = place.open_database().await;
     let kept: Vec<String> = sqlx::query_scalar("SELECT id FROM thoughts")
         .fetch_all(&mut database)
         .await
@@ -58,43 +58,43 @@ async fn eight_processes_make_twelve_calls_each_and_all_are_kept() {
 
 #[tokio::test]
 async fn eight_processes_may_make_the_database_together() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut clients = Vec::new();
     for _ in 0..PROCESSES {
-        clients.push(serve(&mut place.asking(&standin)).await);
+        clients.push(serve(&mut place.command_with_provider(&standin)).await);
     }
     // Nothing is opened before the first call, so these all find no file.
     assert!(!place.database().exists());
     let first = clients.into_iter().map(|mut client| async move {
         text(&think(&mut client, "first!").await, "thought_id");
-        end(client).await;
+        shut_down(client).await;
     });
     futures::future::join_all(first).await;
-    assert_eq!(place.kept().await, (PROCESSES, PROCESSES as u64));
+    assert_eq!(place.stored_counts().await, (PROCESSES, PROCESSES as u64));
 }
 
 #[tokio::test]
 async fn a_session_can_be_continued_by_every_process_at_once() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let session = text(&think(&mut client, "begin").await, "session_id").to_owned();
-    end(client).await;
+    shut_down(client).await;
     let mut working = Vec::new();
     for _ in 0..4 {
-        let mut client = serve(&mut place.asking(&standin)).await;
+        let mut client = serve(&mut place.command_with_provider(&standin)).await;
         let session = session.clone();
         working.push(tokio::spawn(async move {
             for number in 0..5 {
                 text(
-                    &think_on(&mut client, &session, &format!("{number}")).await,
+                    &think_in_session(&mut client, &session, &format!("{number}")).await,
                     "thought_id",
                 );
             }
-            end(client).await;
+            shut_down(client).await;
         }));
     }
     for done in working {
         done.await.unwrap();
     }
-    assert_eq!(place.kept().await, (1, 21));
+    assert_eq!(place.stored_counts().await, (1, 21));
 }

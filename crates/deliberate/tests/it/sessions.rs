@@ -1,14 +1,16 @@
 //! Sessions: continued, never invented, and without debris of what failed.
 
-use deliberate_testkit::{Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::json;
 
-use crate::support::{Place, end, failure, output, serve, text, think, think_on};
+use crate::support::{
+    TestHome, output, serve, shut_down, text, think, think_in_session, tool_failure,
+};
 
 #[tokio::test]
 async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let first = think(&mut client, "the only one").await;
     let real = text(&first, "session_id");
     let mistyped = format!(
@@ -33,8 +35,8 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
         &huge,
     ];
     for id in ids {
-        let answer = think_on(&mut client, id, "lost").await;
-        let failure = failure(&answer);
+        let answer = think_in_session(&mut client, id, "lost").await;
+        let failure = tool_failure(&answer);
         assert!(
             matches!(failure.code, "SessionNotFound" | "Validation"),
             "{:?}: {failure:?}",
@@ -48,7 +50,7 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
     }
     if shouted != real {
         assert_eq!(
-            failure(&think_on(&mut client, &shouted, "lost").await).code,
+            tool_failure(&think_in_session(&mut client, &shouted, "lost").await).code,
             "SessionNotFound"
         );
     }
@@ -57,35 +59,35 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
         1,
         "nobody was asked on behalf of a session that is not"
     );
-    output(&think_on(&mut client, real, "and on").await);
-    end(client).await;
-    assert_eq!(place.kept().await, (1, 2));
+    output(&think_in_session(&mut client, real, "and on").await);
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (1, 2));
 }
 
 #[tokio::test]
 async fn a_failed_call_leaves_its_record_and_nothing_else() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut command = place.asking(&standin);
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = place.command_with_provider(&standin);
     command.env("MAX_RETRIES", "0");
     let mut client = serve(&mut command).await;
     let first = think(&mut client, "good").await;
     let session = text(&first, "session_id").to_owned();
     let faults = [
-        Fault::status(401),
-        Fault::status(500),
-        Fault::CutConnection,
-        Fault::CutBody,
-        Fault::Html200,
-        Fault::Text(String::new()),
+        MockFault::status(401),
+        MockFault::status(500),
+        MockFault::CutConnection,
+        MockFault::CutBody,
+        MockFault::Html200,
+        MockFault::Text(String::new()),
     ];
     for fault in &faults {
-        standin.always(fault.clone());
-        failure(&think(&mut client, "bad").await);
-        failure(&think_on(&mut client, &session, "bad").await);
+        standin.set_default_fault(fault.clone());
+        tool_failure(&think(&mut client, "bad").await);
+        tool_failure(&think_in_session(&mut client, &session, "bad").await);
     }
-    end(client).await;
-    assert_eq!(place.kept().await, (1, 1));
-    let mut database = place.open().await;
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (1, 1));
+    let mut database = place.open_database().await;
     let failed: i64 = sqlx::query_scalar("SELECT count(*) FROM invocations WHERE success = 0")
         .fetch_one(&mut database)
         .await
@@ -107,23 +109,23 @@ async fn a_failed_call_leaves_its_record_and_nothing_else() {
 
 #[tokio::test]
 async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let mut before = json!(null);
     let mut session: Option<String> = None;
     for number in 1..=3 {
         let content = format!("step {number} of «three» 🦀");
         let answer = match &session {
             None => think(&mut client, &content).await,
-            Some(session) => think_on(&mut client, session, &content).await,
+            Some(session) => think_in_session(&mut client, session, &content).await,
         };
         assert_eq!(output(&answer)["previous_thought"], before);
         before = output(&answer)["thought_id"].clone();
         session = Some(text(&answer, "session_id").to_owned());
     }
-    end(client).await;
+    shut_down(client).await;
     let shown = place
-        .json(&["sessions", "show", &session.unwrap(), "--json"])
+        .run_json(&["sessions", "show", &session.unwrap(), "--json"])
         .await;
     let thoughts = shown["thoughts"].as_array().unwrap();
     let inputs: Vec<&str> = thoughts
@@ -150,23 +152,23 @@ async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
 
 #[tokio::test]
 async fn a_session_of_another_mode_is_refused() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let first = think(&mut client, "begin").await;
     let session = text(&first, "session_id").to_owned();
     sqlx::query("UPDATE sessions SET mode = 'tree'")
-        .execute(&mut place.open().await)
+        .execute(&mut place.open_database().await)
         .await
         .unwrap();
-    let answer = think_on(&mut client, &session, "go on").await;
-    assert_eq!(failure(&answer).code, "WrongMode");
-    end(client).await;
-    assert_eq!(place.kept().await, (1, 1));
+    let answer = think_in_session(&mut client, &session, "go on").await;
+    assert_eq!(tool_failure(&answer).code, "WrongMode");
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     let asked = think(&mut client, "think yourself").await;
     let needs = &output(&asked)["needs_reply"];
@@ -176,7 +178,7 @@ async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
             .contains("think yourself"),
         "{needs}"
     );
-    assert_eq!(place.kept().await, (0, 0));
+    assert_eq!(place.stored_counts().await, (0, 0));
     let replies = json!({ "id": needs["id"], "replies": ["{\"thought\": \"Done.\", \"confidence_percent\": 60}"] });
     let done = client
         .call("reasoning_resume", replies.clone())
@@ -189,6 +191,6 @@ async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
         output(&done),
         "a repeated reply gives the same answer"
     );
-    end(client).await;
-    assert_eq!(place.kept().await, (1, 1));
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (1, 1));
 }

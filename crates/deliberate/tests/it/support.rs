@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_testkit::{Client, Standin, bare_command};
+use deliberate_testkit::{MockProvider, StdioClient, bare_command};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
@@ -16,12 +16,12 @@ use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_deliberate");
 
 /// Longer than anything takes on a busy machine; only a hang exceeds it.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A user's home with a working directory in it, gone when the test ends.
-pub(crate) struct Place(TempDir);
+pub(crate) struct TestHome(TempDir);
 
-impl Place {
+impl TestHome {
     pub(crate) fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         for folder in ["home", "data", "config", "work"] {
@@ -53,28 +53,28 @@ impl Place {
     }
 
     /// The program, asking the stand-in as Langbase.
-    pub(crate) fn asking(&self, standin: &Standin) -> Command {
+    pub(crate) fn command_with_provider(&self, standin: &MockProvider) -> Command {
         let mut command = self.command();
-        Wire::Langbase.set(&mut command, standin);
+        ProviderFormat::Langbase.configure(&mut command, standin);
         command
     }
 
     /// Runs the program with these arguments and no provider.
-    pub(crate) async fn run(&self, arguments: &[&str]) -> Ran {
-        run(self.command().args(arguments)).await
+    pub(crate) async fn run(&self, arguments: &[&str]) -> CliOutput {
+        run_command(self.command().args(arguments)).await
     }
 
     /// The JSON a command prints.
-    pub(crate) async fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) async fn run_json(&self, arguments: &[&str]) -> Value {
         let ran = self.run(arguments).await;
         assert_eq!(ran.code, Some(0), "{ran:?}");
         serde_json::from_str(&ran.stdout).unwrap()
     }
 
     /// The number of sessions and the number of thoughts in them, as `sessions list` counts.
-    pub(crate) async fn kept(&self) -> (usize, u64) {
+    pub(crate) async fn stored_counts(&self) -> (usize, u64) {
         let list = self
-            .json(&["sessions", "list", "--limit", "1000", "--json"])
+            .run_json(&["sessions", "list", "--limit", "1000", "--json"])
             .await;
         let list = list.as_array().unwrap();
         let steps = list.iter().map(|entry| entry["thoughts"].as_u64().unwrap());
@@ -82,13 +82,13 @@ impl Place {
     }
 
     /// The database itself.
-    pub(crate) async fn open(&self) -> SqliteConnection {
-        open(&self.database()).await
+    pub(crate) async fn open_database(&self) -> SqliteConnection {
+        open_sqlite(&self.database()).await
     }
 }
 
 /// Opens an `SQLite` file, which is made if it is not there.
-pub(crate) async fn open(path: &Path) -> SqliteConnection {
+pub(crate) async fn open_sqlite(path: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true);
@@ -97,21 +97,26 @@ pub(crate) async fn open(path: &Path) -> SqliteConnection {
 
 /// The formats in which a provider can be asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Wire {
+pub(crate) enum ProviderFormat {
     Langbase,
     OpenAi,
     Anthropic,
 }
 
-impl Wire {
+impl ProviderFormat {
     pub(crate) const ALL: [Self; 3] = [Self::Langbase, Self::OpenAi, Self::Anthropic];
 
     /// Lets the program ask the stand-in in this format.
-    pub(crate) fn set(self, command: &mut Command, standin: &Standin) {
-        self.set_with_key(command, standin, &standin.key());
+    pub(crate) fn configure(self, command: &mut Command, standin: &MockProvider) {
+        self.configure_with_key(command, standin, &standin.key());
     }
 
-    pub(crate) fn set_with_key(self, command: &mut Command, standin: &Standin, key: &str) {
+    pub(crate) fn configure_with_key(
+        self,
+        command: &mut Command,
+        standin: &MockProvider,
+        key: &str,
+    ) {
         let (key_name, url_name, url) = match self {
             Self::Langbase => ("LANGBASE_API_KEY", "LANGBASE_BASE_URL", standin.url()),
             Self::OpenAi => ("OPENAI_API_KEY", "OPENAI_BASE_URL", standin.openai_url()),
@@ -124,7 +129,7 @@ impl Wire {
     }
 
     /// The code of an error that says nobody answered.
-    pub(crate) fn unavailable(self) -> &'static str {
+    pub(crate) fn unavailable_code(self) -> &'static str {
         match self {
             Self::Langbase => "LangbaseUnavailable",
             Self::OpenAi | Self::Anthropic => "ProviderUnavailable",
@@ -134,19 +139,19 @@ impl Wire {
 
 /// How a command ended.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CliOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 /// Runs a command to its end, with nothing on its standard input.
-pub(crate) async fn run(command: &mut Command) -> Ran {
-    run_with(command, "").await
+pub(crate) async fn run_command(command: &mut Command) -> CliOutput {
+    run_with_input(command, "").await
 }
 
 /// Runs a command to its end with this on its standard input.
-pub(crate) async fn run_with(command: &mut Command, input: &str) -> Ran {
+pub(crate) async fn run_with_input(command: &mut Command, input: &str) -> CliOutput {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -161,8 +166,10 @@ pub(crate) async fn run_with(command: &mut Command, input: &str) -> Ran {
         drop(stdin);
         child.wait_with_output().await.unwrap()
     };
-    let output = timeout(PATIENCE, ended).await.expect("the command hangs");
-    Ran {
+    let output = timeout(TEST_TIMEOUT, ended)
+        .await
+        .expect("the command hangs");
+    CliOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -170,28 +177,28 @@ pub(crate) async fn run_with(command: &mut Command, input: &str) -> Ran {
 }
 
 /// Starts a server and opens with the handshake.
-pub(crate) async fn serve(command: &mut Command) -> Client {
-    let mut client = Client::spawn(command).unwrap();
+pub(crate) async fn serve(command: &mut Command) -> StdioClient {
+    let mut client = StdioClient::spawn(command).unwrap();
     client.initialize().await.unwrap();
     client
 }
 
 /// Ends a server by closing its input. It must end well and have kept to the protocol; what it
 /// said that nobody waited for is returned.
-pub(crate) async fn end(mut client: Client) -> Vec<Value> {
+pub(crate) async fn shut_down(mut client: StdioClient) -> Vec<Value> {
     client.close_stdin();
     assert!(
         client.wait_exit().await.unwrap().success(),
         "{}",
         client.stderr()
     );
-    well_spoken(&mut client)
+    check_protocol(&mut client)
 }
 
 /// Checks that stdout carried nothing but JSON-RPC, and takes what nobody waited for.
-pub(crate) fn well_spoken(client: &mut Client) -> Vec<Value> {
-    assert_eq!(client.noise(), [] as [&str; 0]);
-    let rest = client.take_kept();
+pub(crate) fn check_protocol(client: &mut StdioClient) -> Vec<Value> {
+    assert_eq!(client.non_json_lines(), [] as [&str; 0]);
+    let rest = client.take_buffered();
     assert!(
         rest.iter().all(|message| message["jsonrpc"] == "2.0"),
         "{rest:?}"
@@ -200,7 +207,7 @@ pub(crate) fn well_spoken(client: &mut Client) -> Vec<Value> {
 }
 
 /// Calls `reasoning_linear`.
-pub(crate) async fn think(client: &mut Client, content: &str) -> Value {
+pub(crate) async fn think(client: &mut StdioClient, content: &str) -> Value {
     client
         .call("reasoning_linear", json!({ "content": content }))
         .await
@@ -208,7 +215,11 @@ pub(crate) async fn think(client: &mut Client, content: &str) -> Value {
 }
 
 /// Calls `reasoning_linear` in a session.
-pub(crate) async fn think_on(client: &mut Client, session: &str, content: &str) -> Value {
+pub(crate) async fn think_in_session(
+    client: &mut StdioClient,
+    session: &str,
+    content: &str,
+) -> Value {
     let arguments = json!({ "content": content, "session_id": session });
     client.call("reasoning_linear", arguments).await.unwrap()
 }
@@ -229,11 +240,11 @@ pub(crate) fn text<'a>(response: &'a Value, field: &str) -> &'a str {
 }
 
 /// The error of a call that must have failed, as the client's model reads it.
-pub(crate) fn failure(response: &Value) -> Failure<'_> {
+pub(crate) fn tool_failure(response: &Value) -> ToolFailure<'_> {
     let result = &response["result"];
     assert_eq!(result["isError"], true, "{response}");
     let error = &result["structuredContent"]["error"];
-    Failure {
+    ToolFailure {
         code: error["code"].as_str().unwrap(),
         hint: error["hint"].as_str(),
         text: result["content"][0]["text"].as_str().unwrap(),
@@ -242,27 +253,27 @@ pub(crate) fn failure(response: &Value) -> Failure<'_> {
 
 /// A failed call.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Failure<'a> {
+pub(crate) struct ToolFailure<'a> {
     pub(crate) code: &'a str,
     pub(crate) hint: Option<&'a str>,
     pub(crate) text: &'a str,
 }
 
 /// The code of a JSON-RPC error.
-pub(crate) fn code(response: &Value) -> i64 {
+pub(crate) fn error_code(response: &Value) -> i64 {
     response["error"]["code"]
         .as_i64()
         .unwrap_or_else(|| panic!("no error: {response}"))
 }
 
 /// Waits for something that another process brings about.
-pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let wait = async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    timeout(PATIENCE, wait)
+    timeout(TEST_TIMEOUT, wait)
         .await
         .unwrap_or_else(|_| panic!("never: {what}"));
 }

@@ -2,37 +2,37 @@
 //! before what is right of it, and lets whatever crosses it part one band of columns from the
 //! next. Tables have short cells and are left in rows.
 
-use super::rows::Segment;
+use super::rows::RowSegment;
 
 /// Columns within columns, this deep.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Each side of a gutter holds at least this share of the region's text.
-const SHARE: f32 = 0.08;
+const MIN_COLUMN_SHARE: f32 = 0.08;
 /// Each side of a gutter has at least this many pieces.
-const PIECES: usize = 4;
+const MIN_COLUMN_SEGMENTS: usize = 4;
 /// Pieces on each side are on average at least this long; cells of a table are shorter.
-const LONG: usize = 12;
+const MIN_SEGMENT_CHARS: usize = 12;
 /// A short column has at least this many pieces.
-const FEW: usize = 2;
+const MIN_SHORT_COLUMN_SEGMENTS: usize = 2;
 /// Pieces of the column beside a short one are on average at least this long.
-const PROSE: usize = 20;
+const MIN_PROSE_CHARS: usize = 20;
 /// Lines of a short column begin this close to each other, in points.
-const INDENT: f32 = 20.0;
+const ALIGNMENT_TOLERANCE: f32 = 20.0;
 /// How finely gutters are looked for, in points.
-const STEP: f32 = 2.0;
+const GUTTER_STEP: f32 = 2.0;
 /// Wider regions than this many steps are damage.
-const MOST_STEPS: usize = 5_000;
+const MAX_GUTTER_STEPS: usize = 5_000;
 
 /// The blocks of a page in reading order.
-pub(super) fn in_order(segments: Vec<Segment>) -> Vec<Vec<Segment>> {
+pub(super) fn order_blocks(segments: Vec<RowSegment>) -> Vec<Vec<RowSegment>> {
     let mut blocks = Vec::new();
-    divide(segments, 0, &mut blocks);
+    split_region(segments, 0, &mut blocks);
     blocks
 }
 
-fn divide(segments: Vec<Segment>, depth: usize, blocks: &mut Vec<Vec<Segment>>) {
-    let gutter = if depth < DEEPEST {
-        gutter(&segments)
+fn split_region(segments: Vec<RowSegment>, depth: usize, blocks: &mut Vec<Vec<RowSegment>>) {
+    let gutter = if depth < MAX_DEPTH {
+        find_gutter(&segments)
     } else {
         None
     };
@@ -42,8 +42,8 @@ fn divide(segments: Vec<Segment>, depth: usize, blocks: &mut Vec<Vec<Segment>>) 
         }
         return;
     };
-    let mut across: Vec<Segment> = Vec::new();
-    let mut sides: (Vec<Segment>, Vec<Segment>) = Default::default();
+    let mut across: Vec<RowSegment> = Vec::new();
+    let mut sides: (Vec<RowSegment>, Vec<RowSegment>) = Default::default();
     let mut rest = segments.into_iter().peekable();
     while let Some(first) = rest.next() {
         let mut row = vec![first];
@@ -56,7 +56,7 @@ fn divide(segments: Vec<Segment>, depth: usize, blocks: &mut Vec<Vec<Segment>>) 
             .iter()
             .any(|segment| segment.left < gutter && segment.right > gutter)
         {
-            flush_sides(&mut sides, depth, blocks);
+            push_sides(&mut sides, depth, blocks);
             across.extend(row);
         } else {
             if !across.is_empty() {
@@ -74,30 +74,30 @@ fn divide(segments: Vec<Segment>, depth: usize, blocks: &mut Vec<Vec<Segment>>) 
     if !across.is_empty() {
         blocks.push(across);
     }
-    flush_sides(&mut sides, depth, blocks);
+    push_sides(&mut sides, depth, blocks);
 }
 
-fn flush_sides(
-    sides: &mut (Vec<Segment>, Vec<Segment>),
+fn push_sides(
+    sides: &mut (Vec<RowSegment>, Vec<RowSegment>),
     depth: usize,
-    blocks: &mut Vec<Vec<Segment>>,
+    blocks: &mut Vec<Vec<RowSegment>>,
 ) {
     let (left, right) = std::mem::take(sides);
-    divide(left, depth + 1, blocks);
-    divide(right, depth + 1, blocks);
+    split_region(left, depth + 1, blocks);
+    split_region(right, depth + 1, blocks);
 }
 
 /// What lies to each side of a place, and across it.
 #[derive(Clone, Copy, Default)]
-struct Sides {
+struct GutterSides {
     left: usize,
     right: usize,
-    left_pieces: usize,
-    right_pieces: usize,
+    left_segments: usize,
+    right_segments: usize,
 }
 
 /// Where the region's gutter is, if it has one.
-fn gutter(segments: &[Segment]) -> Option<f32> {
+fn find_gutter(segments: &[RowSegment]) -> Option<f32> {
     let start = segments
         .iter()
         .map(|segment| segment.left)
@@ -106,28 +106,30 @@ fn gutter(segments: &[Segment]) -> Option<f32> {
         .iter()
         .map(|segment| segment.right)
         .fold(f32::MIN, f32::max);
-    if segments.len() < PIECES + FEW || end - start < 60.0 {
+    if segments.len() < MIN_COLUMN_SEGMENTS + MIN_SHORT_COLUMN_SEGMENTS || end - start < 60.0 {
         return None;
     }
-    let steps = (((end - start) / STEP) as usize).min(MOST_STEPS);
-    let sides = tally(segments, start, steps);
+    let steps = (((end - start) / GUTTER_STEP) as usize).min(MAX_GUTTER_STEPS);
+    let sides = count_sides(segments, start, steps);
     let total: usize = segments.iter().map(|segment| segment.weight).sum();
-    let at = |(first, last): (usize, usize)| start + STEP * (first + last) as f32 / 2.0;
+    let at = |(first, last): (usize, usize)| start + GUTTER_STEP * (first + last) as f32 / 2.0;
     // Where most of the text crosses, the white is chance.
-    if let Some((crossing, place)) = whitest(&sides, total, |here| here.are_full(total)) {
+    if let Some((crossing, place)) =
+        find_emptiest_gap(&sides, total, |here| here.are_columns(total))
+    {
         return (crossing * 10 <= total * 8).then(|| at(place));
     }
-    let (crossing, place) = whitest(&sides, total, Sides::has_short_column)?;
+    let (crossing, place) = find_emptiest_gap(&sides, total, GutterSides::has_short_column)?;
     let gutter = at(place);
     (crossing * 10 <= total * 4 && is_aligned(segments, gutter)).then_some(gutter)
 }
 
 /// The widest place that the least text crosses, of those that fit: how much crosses it, where it
 /// begins and where it ends.
-fn whitest(
-    sides: &[Sides],
+fn find_emptiest_gap(
+    sides: &[GutterSides],
     total: usize,
-    fits: impl Fn(&Sides) -> bool,
+    fits: impl Fn(&GutterSides) -> bool,
 ) -> Option<(usize, (usize, usize))> {
     let steps = sides.len().saturating_sub(1);
     let mut best: Option<(usize, (usize, usize))> = None;
@@ -152,32 +154,35 @@ fn whitest(
     best
 }
 
-impl Sides {
+impl GutterSides {
     /// Whether both sides are columns of text.
-    fn are_full(&self, total: usize) -> bool {
-        let enough = (SHARE * total as f32) as usize;
+    fn are_columns(&self, total: usize) -> bool {
+        let enough = (MIN_COLUMN_SHARE * total as f32) as usize;
         self.left.min(self.right) >= enough
-            && self.left_pieces.min(self.right_pieces) >= PIECES
-            && self.left >= LONG * self.left_pieces
-            && self.right >= LONG * self.right_pieces
+            && self.left_segments.min(self.right_segments) >= MIN_COLUMN_SEGMENTS
+            && self.left >= MIN_SEGMENT_CHARS * self.left_segments
+            && self.right >= MIN_SEGMENT_CHARS * self.right_segments
     }
 
     /// Whether one side is a column of prose and the other the beginning of one, as on the last
     /// page of a paper.
     fn has_short_column(&self) -> bool {
         let mut sides = [
-            (self.left_pieces, self.left),
-            (self.right_pieces, self.right),
+            (self.left_segments, self.left),
+            (self.right_segments, self.right),
         ];
         sides.sort_unstable();
         let [(few, short), (many, long)] = sides;
-        few >= FEW && short >= LONG * few && many >= PIECES && long >= PROSE * many
+        few >= MIN_SHORT_COLUMN_SEGMENTS
+            && short >= MIN_SEGMENT_CHARS * few
+            && many >= MIN_COLUMN_SEGMENTS
+            && long >= MIN_PROSE_CHARS * many
     }
 }
 
 /// Whether the lines of the side with fewer of them begin under each other, as a column's do.
-fn is_aligned(segments: &[Segment], gutter: f32) -> bool {
-    let lefts = |keep: &dyn Fn(&Segment) -> bool| -> Vec<f32> {
+fn is_aligned(segments: &[RowSegment], gutter: f32) -> bool {
+    let lefts = |keep: &dyn Fn(&RowSegment) -> bool| -> Vec<f32> {
         let kept = segments.iter().filter(|it| keep(it));
         kept.map(|it| it.left).collect()
     };
@@ -191,33 +196,33 @@ fn is_aligned(segments: &[Segment], gutter: f32) -> bool {
         right
     };
     let first = short.iter().copied().fold(f32::MAX, f32::min);
-    short.iter().all(|it| it - first <= INDENT)
+    short.iter().all(|it| it - first <= ALIGNMENT_TOLERANCE)
 }
 
-fn tally(segments: &[Segment], start: f32, steps: usize) -> Vec<Sides> {
-    let mut sides = vec![Sides::default(); steps + 1];
-    let place = |x: f32| (((x - start) / STEP).max(0.0) as usize).min(steps);
+fn count_sides(segments: &[RowSegment], start: f32, steps: usize) -> Vec<GutterSides> {
+    let mut sides = vec![GutterSides::default(); steps + 1];
+    let place = |x: f32| (((x - start) / GUTTER_STEP).max(0.0) as usize).min(steps);
     for segment in segments {
         if let Some(side) = sides.get_mut((place(segment.right) + 1).min(steps)) {
             side.left += segment.weight;
-            side.left_pieces += 1;
+            side.left_segments += 1;
         }
         if let Some(side) = sides.get_mut(place(segment.left)) {
             side.right += segment.weight;
-            side.right_pieces += 1;
+            side.right_segments += 1;
         }
     }
     let (mut left, mut pieces) = (0, 0);
     for side in &mut sides {
         left += side.left;
-        pieces += side.left_pieces;
-        (side.left, side.left_pieces) = (left, pieces);
+        pieces += side.left_segments;
+        (side.left, side.left_segments) = (left, pieces);
     }
     let (mut right, mut pieces) = (0, 0);
     for side in sides.iter_mut().rev() {
         right += side.right;
-        pieces += side.right_pieces;
-        (side.right, side.right_pieces) = (right, pieces);
+        pieces += side.right_segments;
+        (side.right, side.right_segments) = (right, pieces);
     }
     sides
 }

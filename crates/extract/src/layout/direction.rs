@@ -1,19 +1,19 @@
 //! Scripts that are read from right to left. A page shows them as they look; text is kept as
 //! they are read.
 
-use super::words::Word;
+use super::words::LayoutWord;
 
 /// Whether a letter belongs to a script read from right to left.
-fn reads_left(letter: char) -> bool {
+fn is_rtl_char(letter: char) -> bool {
     !letter.is_numeric()
         && matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
 /// Whether most letters of a word are read from right to left.
-fn is_leftward(word: &Word) -> bool {
+fn is_rtl_word(word: &LayoutWord) -> bool {
     let (mut leftward, mut rightward) = (0, 0);
     for letter in word.text.chars() {
-        if reads_left(letter) {
+        if is_rtl_char(letter) {
             leftward += 1;
         } else if letter.is_alphanumeric() {
             rightward += 1;
@@ -23,22 +23,22 @@ fn is_leftward(word: &Word) -> bool {
 }
 
 /// The words of a row, given from left to right, in the order they are read.
-pub(super) fn in_reading_order(words: &[Word]) -> Vec<&Word> {
+pub(super) fn order_words(words: &[LayoutWord]) -> Vec<&LayoutWord> {
     let letters = |leftward: bool| -> usize {
         words
             .iter()
-            .filter(|word| is_leftward(word) == leftward)
+            .filter(|word| is_rtl_word(word) == leftward)
             .map(|word| word.text.chars().count())
             .sum()
     };
-    let mut order: Vec<&Word> = words.iter().collect();
+    let mut order: Vec<&LayoutWord> = words.iter().collect();
     if letters(true) <= letters(false) {
         return order;
     }
     order.reverse();
     // What is read rightwards inside keeps its own order.
-    for run in order.chunk_by_mut(|a, b| is_leftward(a) == is_leftward(b)) {
-        if run.first().is_some_and(|first| !is_leftward(first)) {
+    for run in order.chunk_by_mut(|a, b| is_rtl_word(a) == is_rtl_word(b)) {
+        if run.first().is_some_and(|first| !is_rtl_word(first)) {
             run.reverse();
         }
     }
@@ -46,8 +46,8 @@ pub(super) fn in_reading_order(words: &[Word]) -> Vec<&Word> {
 }
 
 /// Turns a word around if its letters were shown from left to right but are read the other way.
-pub(super) fn as_read(word: &mut Word) {
-    if word.text.is_ascii() || !is_leftward(word) {
+pub(super) fn reverse_if_rtl(word: &mut LayoutWord) {
+    if word.text.is_ascii() || !is_rtl_word(word) {
         return;
     }
     word.text = word.text.chars().rev().collect();

@@ -3,39 +3,39 @@
 
 use std::collections::HashSet;
 
-use super::Line;
+use super::LayoutLine;
 use crate::CaptionKind;
 
 /// What a line is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LayoutLineKind {
     Body,
     /// A heading of that level.
     Heading(u8),
     /// The beginning of a caption.
     Caption(CaptionKind),
     /// The beginning of an entry, item or other line that opens a paragraph of its own.
-    Opens,
+    EntryStart,
 }
 
 /// A paragraph in a page's text.
 #[derive(Debug, Clone)]
-pub(crate) struct Paragraph {
-    pub(crate) kind: Kind,
+pub(crate) struct LayoutParagraph {
+    pub(crate) kind: LayoutLineKind,
     pub(crate) text: String,
     /// How many characters into the page's text it begins.
     pub(crate) offset: u32,
 }
 
 /// The page's text and its paragraphs. `compounds` are words known to be written with a hyphen.
-pub(crate) fn flow(
-    lines: &[Line],
-    kinds: &[Kind],
+pub(crate) fn build_paragraphs(
+    lines: &[LayoutLine],
+    kinds: &[LayoutLineKind],
     compounds: &HashSet<String>,
-) -> (String, Vec<Paragraph>) {
-    let leading = leading(lines);
-    let mut paragraphs: Vec<Paragraph> = Vec::new();
-    let mut before: Option<(&Line, Kind)> = None;
+) -> (String, Vec<LayoutParagraph>) {
+    let leading = typical_leading(lines);
+    let mut paragraphs: Vec<LayoutParagraph> = Vec::new();
+    let mut before: Option<(&LayoutLine, LayoutLineKind)> = None;
     for (line, kind) in lines.iter().zip(kinds) {
         let text = line.text.trim();
         if text.is_empty() {
@@ -43,13 +43,15 @@ pub(crate) fn flow(
         }
         match (before, paragraphs.last_mut()) {
             (Some((last, last_kind)), Some(open))
-                if belongs(last, last_kind, line, *kind, leading) =>
+                if continues_paragraph(last, last_kind, line, *kind, leading) =>
             {
-                let broken = matches!(open.kind, Kind::Body | Kind::Opens | Kind::Caption(_))
-                    && is_short(last);
-                join(&mut open.text, text, broken, compounds);
+                let broken = matches!(
+                    open.kind,
+                    LayoutLineKind::Body | LayoutLineKind::EntryStart | LayoutLineKind::Caption(_)
+                ) && is_short_line(last);
+                append_line(&mut open.text, text, broken, compounds);
             }
-            _ => paragraphs.push(Paragraph {
+            _ => paragraphs.push(LayoutParagraph {
                 kind: *kind,
                 text: text.to_owned(),
                 offset: 0,
@@ -57,11 +59,11 @@ pub(crate) fn flow(
         }
         before = Some((line, *kind));
     }
-    laid_out(paragraphs)
+    join_paragraphs(paragraphs)
 }
 
 /// Puts the paragraphs under each other and notes where each begins.
-fn laid_out(mut paragraphs: Vec<Paragraph>) -> (String, Vec<Paragraph>) {
+fn join_paragraphs(mut paragraphs: Vec<LayoutParagraph>) -> (String, Vec<LayoutParagraph>) {
     let mut text = String::new();
     let mut characters = 0;
     for paragraph in &mut paragraphs {
@@ -77,12 +79,12 @@ fn laid_out(mut paragraphs: Vec<Paragraph>) -> (String, Vec<Paragraph>) {
 }
 
 /// The usual step from one line to the next, as a share of the size.
-fn leading(lines: &[Line]) -> f32 {
+fn typical_leading(lines: &[LayoutLine]) -> f32 {
     let mut steps: Vec<f32> = lines
         .windows(2)
         .filter_map(|pair| match pair {
             [a, b] if a.block == b.block && (a.size - b.size).abs() < 0.5 => {
-                Some((a.base - b.base) / b.size)
+                Some((a.baseline - b.baseline) / b.size)
             }
             _ => None,
         })
@@ -94,57 +96,63 @@ fn leading(lines: &[Line]) -> f32 {
 }
 
 /// Whether a line goes on where the last one ended.
-fn belongs(last: &Line, last_kind: Kind, line: &Line, kind: Kind, leading: f32) -> bool {
-    let heading = |kind| matches!(kind, Kind::Heading(_));
+fn continues_paragraph(
+    last: &LayoutLine,
+    last_kind: LayoutLineKind,
+    line: &LayoutLine,
+    kind: LayoutLineKind,
+    leading: f32,
+) -> bool {
+    let heading = |kind| matches!(kind, LayoutLineKind::Heading(_));
     if heading(last_kind) || heading(kind) {
         return last_kind == kind
             && last.block == line.block
             && (last.size - line.size).abs() < 0.3
             && last.bold == line.bold
-            && step(last, line) < leading.max(1.0) * 1.35
-            && !starts_numbered(&line.text);
+            && line_step(last, line) < leading.max(1.0) * 1.35
+            && !starts_with_number(&line.text);
     }
-    if kind != Kind::Body || last.turn != line.turn {
+    if kind != LayoutLineKind::Body || last.rotation != line.rotation {
         return false;
     }
     if (last.size - line.size).abs() > 0.12 * last.size.max(line.size) {
         return false;
     }
     if last.block != line.block {
-        return goes_on(last, line) && !matches!(last_kind, Kind::Caption(_));
+        return continues_sentence(last, line) && !matches!(last_kind, LayoutLineKind::Caption(_));
     }
-    let step = step(last, line);
+    let step = line_step(last, line);
     if step <= 0.0 || step > leading * 1.4 {
         return false;
     }
     let indent = line.left - line.block_left;
     let last_indent = last.left - last.block_left;
     let em = line.size;
-    let indented = last_kind != Kind::Opens
+    let indented = last_kind != LayoutLineKind::EntryStart
         && indent > 0.8 * em
         && last_indent < 0.3 * em
         && indent < 4.0 * em;
-    let outdented = indent < 0.3 * em && last_indent > 0.8 * em && is_short(last);
-    let ended = last.text.ends_with(['.', '!', '?', ':']) && is_short(last);
+    let outdented = indent < 0.3 * em && last_indent > 0.8 * em && is_short_line(last);
+    let ended = last.text.ends_with(['.', '!', '?', ':']) && is_short_line(last);
     !(indented || outdented || ended)
 }
 
-fn step(last: &Line, line: &Line) -> f32 {
-    (last.base - line.base) / line.size.max(0.1)
+fn line_step(last: &LayoutLine, line: &LayoutLine) -> f32 {
+    (last.baseline - line.baseline) / line.size.max(0.1)
 }
 
 /// Whether a line stops well before the side of its block.
-fn is_short(line: &Line) -> bool {
+fn is_short_line(line: &LayoutLine) -> bool {
     line.right < line.block_right - 0.2 * (line.block_right - line.block_left)
 }
 
 /// From the foot of one column to the head of the next a sentence may go on.
-fn goes_on(last: &Line, line: &Line) -> bool {
+fn continues_sentence(last: &LayoutLine, line: &LayoutLine) -> bool {
     let starts_small = line.text.chars().next().is_some_and(char::is_lowercase);
-    !is_short(last) && starts_small && !last.text.ends_with(['.', '!', '?', ':'])
+    !is_short_line(last) && starts_small && !last.text.ends_with(['.', '!', '?', ':'])
 }
 
-fn starts_numbered(text: &str) -> bool {
+fn starts_with_number(text: &str) -> bool {
     text.chars()
         .next()
         .is_some_and(|first| first.is_ascii_digit())
@@ -152,11 +160,11 @@ fn starts_numbered(text: &str) -> bool {
 
 /// Adds a line to a paragraph. A hyphen at the end of the last line goes if the word goes on
 /// in small letters and is not one that is written with it.
-fn join(text: &mut String, line: &str, broken: bool, compounds: &HashSet<String>) {
+fn append_line(text: &mut String, line: &str, broken: bool, compounds: &HashSet<String>) {
     let first = line.chars().next();
     let before_hyphen = text.strip_suffix('-').and_then(|rest| rest.chars().last());
     if before_hyphen.is_some_and(char::is_alphabetic) && first.is_some_and(char::is_lowercase) {
-        if !compounds.contains(&compound(text, line)) {
+        if !compounds.contains(&hyphenated_word(text, line)) {
             text.pop();
         }
     } else if before_hyphen.is_some_and(char::is_alphanumeric)
@@ -170,19 +178,19 @@ fn join(text: &mut String, line: &str, broken: bool, compounds: &HashSet<String>
 }
 
 /// No word is longer than this, whatever a page claims.
-const LONGEST: usize = 60;
+const MAX_COMPOUND_CHARS: usize = 60;
 
-fn compound(text: &str, line: &str) -> String {
+fn hyphenated_word(text: &str, line: &str) -> String {
     let part_of_word = |c: &char| c.is_alphanumeric() || *c == '-';
     let head: Vec<char> = text
         .chars()
         .rev()
-        .take(LONGEST)
+        .take(MAX_COMPOUND_CHARS)
         .take_while(part_of_word)
         .collect();
     let tail: String = line
         .chars()
-        .take(LONGEST)
+        .take(MAX_COMPOUND_CHARS)
         .take_while(part_of_word)
         .collect();
     let head: String = head.into_iter().rev().collect();
@@ -190,7 +198,9 @@ fn compound(text: &str, line: &str) -> String {
 }
 
 /// The words written with a hyphen inside a line, in lower case.
-pub(crate) fn compounds<'l>(lines: impl Iterator<Item = &'l Line>) -> HashSet<String> {
+pub(crate) fn collect_compounds<'l>(
+    lines: impl Iterator<Item = &'l LayoutLine>,
+) -> HashSet<String> {
     let mut found = HashSet::new();
     for line in lines {
         for word in line.text.split_whitespace() {
@@ -207,20 +217,20 @@ pub(crate) fn compounds<'l>(lines: impl Iterator<Item = &'l Line>) -> HashSet<St
 mod tests {
     use super::*;
 
-    fn joined(head: &str, tail: &str) -> String {
+    fn join_lines(head: &str, tail: &str) -> String {
         let mut text = head.to_owned();
         let known = HashSet::from(["well-known".to_owned()]);
-        join(&mut text, tail, false, &known);
+        append_line(&mut text, tail, false, &known);
         text
     }
 
     #[test]
     fn broken_words_are_made_whole_and_real_hyphens_stay() {
-        assert_eq!(joined("an exam-", "ple of it"), "an example of it");
-        assert_eq!(joined("a well-", "known fact"), "a well-known fact");
-        assert_eq!(joined("Jean-", "Paul"), "Jean-Paul");
-        assert_eq!(joined("from 1990-", "2000"), "from 1990-2000");
-        assert_eq!(joined("a dash -", "so it is"), "a dash - so it is");
-        assert_eq!(joined("one", "two"), "one two");
+        assert_eq!(join_lines("an exam-", "ple of it"), "an example of it");
+        assert_eq!(join_lines("a well-", "known fact"), "a well-known fact");
+        assert_eq!(join_lines("Jean-", "Paul"), "Jean-Paul");
+        assert_eq!(join_lines("from 1990-", "2000"), "from 1990-2000");
+        assert_eq!(join_lines("a dash -", "so it is"), "a dash - so it is");
+        assert_eq!(join_lines("one", "two"), "one two");
     }
 }

@@ -4,14 +4,14 @@
 use unicode_normalization::char::compose;
 
 /// What a letter of a document is written as in text; none if it is nothing to read.
-pub(crate) fn tidy(letter: char) -> Tidy {
+pub(crate) fn replace_glyph(letter: char) -> GlyphReplacement {
     match letter {
-        '\u{fb00}' => Tidy::Many("ff"),
-        '\u{fb01}' => Tidy::Many("fi"),
-        '\u{fb02}' => Tidy::Many("fl"),
-        '\u{fb03}' => Tidy::Many("ffi"),
-        '\u{fb04}' => Tidy::Many("ffl"),
-        '\u{fb05}' | '\u{fb06}' => Tidy::Many("st"),
+        '\u{fb00}' => GlyphReplacement::Text("ff"),
+        '\u{fb01}' => GlyphReplacement::Text("fi"),
+        '\u{fb02}' => GlyphReplacement::Text("fl"),
+        '\u{fb03}' => GlyphReplacement::Text("ffi"),
+        '\u{fb04}' => GlyphReplacement::Text("ffl"),
+        '\u{fb05}' | '\u{fb06}' => GlyphReplacement::Text("st"),
         '\u{a0}'
         | '\u{2000}'..='\u{200a}'
         | '\u{202f}'
@@ -19,8 +19,8 @@ pub(crate) fn tidy(letter: char) -> Tidy {
         | '\u{3000}'
         | '\t'
         | '\n'
-        | '\r' => Tidy::One(' '),
-        '\u{ad}' | '\u{2010}' | '\u{2011}' => Tidy::One('-'),
+        | '\r' => GlyphReplacement::Char(' '),
+        '\u{ad}' | '\u{2010}' | '\u{2011}' => GlyphReplacement::Char('-'),
         // Marks of direction and width, the byte order mark, and the tag block, whose letters
         // are read by models and by nobody else. Joiners stay: Persian and Hindi are spelled with
         // them.
@@ -30,22 +30,22 @@ pub(crate) fn tidy(letter: char) -> Tidy {
         | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}'
         | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}' => Tidy::Nothing,
-        _ if letter.is_control() => Tidy::Nothing,
-        _ => Tidy::One(letter),
+        | '\u{e0000}'..='\u{e007f}' => GlyphReplacement::Drop,
+        _ if letter.is_control() => GlyphReplacement::Drop,
+        _ => GlyphReplacement::Char(letter),
     }
 }
 
 /// What became of a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tidy {
-    Nothing,
-    One(char),
-    Many(&'static str),
+pub(crate) enum GlyphReplacement {
+    Drop,
+    Char(char),
+    Text(&'static str),
 }
 
 /// The accent that a spacing mark stands for when it is printed over a letter.
-fn accent(mark: char) -> Option<char> {
+fn combining_accent(mark: char) -> Option<char> {
     Some(match mark {
         '\u{60}' => '\u{300}',
         '\u{b4}' => '\u{301}',
@@ -67,17 +67,17 @@ fn accent(mark: char) -> Option<char> {
 
 /// Whether a letter can be printed over another as its accent.
 pub(super) fn is_accent(mark: char) -> bool {
-    accent(mark).is_some()
+    combining_accent(mark).is_some()
 }
 
 /// A letter with an accent over it, if there is such a letter.
-pub(super) fn accented(letter: char, mark: char) -> Option<char> {
+pub(super) fn compose_accent(letter: char, mark: char) -> Option<char> {
     let letter = match letter {
         '\u{131}' => 'i',
         '\u{237}' => 'j',
         other => other,
     };
-    compose(letter, accent(mark)?)
+    compose(letter, combining_accent(mark)?)
 }
 
 #[cfg(test)]
@@ -86,16 +86,19 @@ mod tests {
 
     #[test]
     fn ligatures_are_spelled_and_mathematics_is_kept() {
-        assert_eq!(tidy('\u{fb03}'), Tidy::Many("ffi"));
-        assert_eq!(tidy('\u{1d465}'), Tidy::One('\u{1d465}'));
-        assert_eq!(tidy('\u{e0041}'), Tidy::Nothing);
-        assert_eq!(tidy('\u{7}'), Tidy::Nothing);
+        assert_eq!(replace_glyph('\u{fb03}'), GlyphReplacement::Text("ffi"));
+        assert_eq!(
+            replace_glyph('\u{1d465}'),
+            GlyphReplacement::Char('\u{1d465}')
+        );
+        assert_eq!(replace_glyph('\u{e0041}'), GlyphReplacement::Drop);
+        assert_eq!(replace_glyph('\u{7}'), GlyphReplacement::Drop);
     }
 
     #[test]
     fn accents_join_their_letters() {
-        assert_eq!(accented('e', '\u{b4}'), Some('\u{e9}'));
-        assert_eq!(accented('\u{131}', '\u{a8}'), Some('\u{ef}'));
-        assert_eq!(accented('x', 'y'), None);
+        assert_eq!(compose_accent('e', '\u{b4}'), Some('\u{e9}'));
+        assert_eq!(compose_accent('\u{131}', '\u{a8}'), Some('\u{ef}'));
+        assert_eq!(compose_accent('x', 'y'), None);
     }
 }

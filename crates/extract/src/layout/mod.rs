@@ -9,21 +9,21 @@ mod letters;
 mod rows;
 mod words;
 
-pub(crate) use flow::{Kind, Paragraph, compounds, flow};
-pub(crate) use furniture::take_out;
-pub(crate) use letters::{Tidy, tidy};
+pub(crate) use flow::{LayoutLineKind, LayoutParagraph, build_paragraphs, collect_compounds};
+pub(crate) use furniture::remove_running_headers;
+pub(crate) use letters::{GlyphReplacement, replace_glyph};
 
 /// Which way a letter stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Rotation {
     Upright,
     /// Reads upwards.
     Left,
-    Over,
+    UpsideDown,
     /// Reads downwards.
     Right,
     /// Any other way, as a mark across the page.
-    Aslant,
+    Skewed,
 }
 
 /// One letter and its place: `left` to `right` along the line of writing, `base` across it,
@@ -33,19 +33,19 @@ pub(crate) struct Glyph {
     pub(crate) letter: char,
     pub(crate) left: f32,
     pub(crate) right: f32,
-    pub(crate) base: f32,
+    pub(crate) baseline: f32,
     pub(crate) size: f32,
     pub(crate) bold: bool,
-    pub(crate) turn: Turn,
+    pub(crate) rotation: Rotation,
 }
 
 /// One line of text in its column.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct LayoutLine {
     pub(crate) text: String,
     pub(crate) left: f32,
     pub(crate) right: f32,
-    pub(crate) base: f32,
+    pub(crate) baseline: f32,
     pub(crate) size: f32,
     /// Whether most of it is bold.
     pub(crate) bold: bool,
@@ -54,33 +54,33 @@ pub(crate) struct Line {
     /// The sides of the block.
     pub(crate) block_left: f32,
     pub(crate) block_right: f32,
-    pub(crate) turn: Turn,
+    pub(crate) rotation: Rotation,
 }
 
 /// The lines of a page in reading order: the way of writing that most letters share first.
-pub(crate) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
+pub(crate) fn build_lines(glyphs: &[Glyph]) -> Vec<LayoutLine> {
     let mut turns = [
-        Turn::Upright,
-        Turn::Left,
-        Turn::Over,
-        Turn::Right,
-        Turn::Aslant,
+        Rotation::Upright,
+        Rotation::Left,
+        Rotation::UpsideDown,
+        Rotation::Right,
+        Rotation::Skewed,
     ]
     .map(|turn| {
-        let count = glyphs.iter().filter(|glyph| glyph.turn == turn).count();
+        let count = glyphs.iter().filter(|glyph| glyph.rotation == turn).count();
         (turn, count)
     });
-    turns.sort_by_key(|(turn, count)| (*turn == Turn::Aslant, std::cmp::Reverse(*count)));
+    turns.sort_by_key(|(turn, count)| (*turn == Rotation::Skewed, std::cmp::Reverse(*count)));
     let mut lines = Vec::new();
     for (turn, count) in turns {
         if count == 0 {
             continue;
         }
-        let words = words::words(glyphs.iter().filter(|glyph| glyph.turn == turn));
-        let segments = rows::segments(words);
-        let first = lines.last().map_or(0, |line: &Line| line.block + 1);
-        for (block, region) in (first..).zip(columns::in_order(segments)) {
-            lines.extend(rows::lines(region, block, turn));
+        let words = words::build_words(glyphs.iter().filter(|glyph| glyph.rotation == turn));
+        let segments = rows::build_segments(words);
+        let first = lines.last().map_or(0, |line: &LayoutLine| line.block + 1);
+        for (block, region) in (first..).zip(columns::order_blocks(segments)) {
+            lines.extend(rows::build_block_lines(region, block, turn));
         }
     }
     lines

@@ -1,16 +1,16 @@
 //! Words to rows across the page, rows to pieces parted by wide gaps, pieces to lines.
 
-use super::direction::in_reading_order;
-use super::words::Word;
-use super::{Line, Turn};
+use super::direction::order_words;
+use super::words::LayoutWord;
+use super::{LayoutLine, Rotation};
 
 /// Words side by side on a row with no wide gap between them.
 #[derive(Debug)]
-pub(super) struct Segment {
-    pub(super) words: Vec<Word>,
+pub(super) struct RowSegment {
+    pub(super) words: Vec<LayoutWord>,
     pub(super) left: f32,
     pub(super) right: f32,
-    pub(super) base: f32,
+    pub(super) baseline: f32,
     /// Which row of the page it is on, from the top.
     pub(super) row: usize,
     /// How many characters it holds.
@@ -18,36 +18,39 @@ pub(super) struct Segment {
 }
 
 /// A gap wider than this share of the size may be the space between columns.
-const WIDE: f32 = 0.8;
+const WIDE_GAP: f32 = 0.8;
 /// A gap wider than this share of the size is a space.
-const SPACE: f32 = 0.15;
+const MIN_SPACE: f32 = 0.15;
 /// How many rows back a word may belong: columns whose rows do not align run side by side.
-const BACK: usize = 8;
+const MAX_ROWS_BACK: usize = 8;
 
-struct Row {
+struct LayoutRow {
     low: f32,
     high: f32,
     size: f32,
-    base: f32,
-    words: Vec<Word>,
+    baseline: f32,
+    words: Vec<LayoutWord>,
 }
 
 /// The pieces of a page, row by row from the top.
-pub(super) fn segments(mut words: Vec<Word>) -> Vec<Segment> {
-    words.sort_by(|a, b| b.base.total_cmp(&a.base));
-    let mut rows: Vec<Row> = Vec::new();
+pub(super) fn build_segments(mut words: Vec<LayoutWord>) -> Vec<RowSegment> {
+    words.sort_by(|a, b| b.baseline.total_cmp(&a.baseline));
+    let mut rows: Vec<LayoutRow> = Vec::new();
     for word in words {
-        let (low, high) = (word.base - 0.2 * word.size, word.base + 0.7 * word.size);
-        let near = rows.iter_mut().rev().take(BACK).find(|row| {
+        let (low, high) = (
+            word.baseline - 0.2 * word.size,
+            word.baseline + 0.7 * word.size,
+        );
+        let near = rows.iter_mut().rev().take(MAX_ROWS_BACK).find(|row| {
             // A letter as tall as several lines belongs to the one it stands on.
             let (small, large) = (word.size.min(row.size), word.size.max(row.size));
             if large > 1.8 * small {
-                return (word.base - row.base).abs() <= 0.35 * small;
+                return (word.baseline - row.baseline).abs() <= 0.35 * small;
             }
             // Words of one size share a row only if they share its base; smaller ones may be
             // raised or lowered.
             if large < 1.1 * small {
-                return (word.base - row.base).abs() <= 0.3 * large;
+                return (word.baseline - row.baseline).abs() <= 0.3 * large;
             }
             let shared = high.min(row.high) - low.max(row.low);
             shared >= 0.5 * (high - low).min(row.high - row.low)
@@ -55,38 +58,39 @@ pub(super) fn segments(mut words: Vec<Word>) -> Vec<Segment> {
         match near {
             Some(row) => {
                 if word.size > row.size {
-                    (row.low, row.high, row.size, row.base) = (low, high, word.size, word.base);
+                    (row.low, row.high, row.size, row.baseline) =
+                        (low, high, word.size, word.baseline);
                 }
                 row.words.push(word);
             }
-            None => rows.push(Row {
+            None => rows.push(LayoutRow {
                 low,
                 high,
                 size: word.size,
-                base: word.base,
+                baseline: word.baseline,
                 words: vec![word],
             }),
         }
     }
-    rows.sort_by(|a, b| b.base.total_cmp(&a.base));
+    rows.sort_by(|a, b| b.baseline.total_cmp(&a.baseline));
     let mut segments = Vec::new();
     for (at, row) in rows.into_iter().enumerate() {
-        split(row, at, &mut segments);
+        split_row(row, at, &mut segments);
     }
     segments
 }
 
-fn split(mut row: Row, at: usize, segments: &mut Vec<Segment>) {
+fn split_row(mut row: LayoutRow, at: usize, segments: &mut Vec<RowSegment>) {
     row.words.sort_by(|a, b| a.left.total_cmp(&b.left));
-    let mut current: Option<Segment> = None;
+    let mut current: Option<RowSegment> = None;
     for word in row.words {
         if let Some(segment) = &mut current {
             let last = segment.words.last();
-            if last.is_some_and(|last| printed_twice(last, &word)) {
+            if last.is_some_and(|last| is_overprinted(last, &word)) {
                 continue;
             }
             let size = last.map_or(word.size, |last| last.size.max(word.size));
-            if word.left - segment.right <= WIDE * size {
+            if word.left - segment.right <= WIDE_GAP * size {
                 segment.right = segment.right.max(word.right);
                 segment.weight += word.text.chars().count();
                 segment.words.push(word);
@@ -94,10 +98,10 @@ fn split(mut row: Row, at: usize, segments: &mut Vec<Segment>) {
             }
         }
         segments.extend(current.take());
-        current = Some(Segment {
+        current = Some(RowSegment {
             left: word.left,
             right: word.right,
-            base: row.base,
+            baseline: row.baseline,
             row: at,
             weight: word.text.chars().count(),
             words: vec![word],
@@ -107,14 +111,18 @@ fn split(mut row: Row, at: usize, segments: &mut Vec<Segment>) {
 }
 
 /// Bold print is sometimes made by showing a word twice, a hair apart.
-fn printed_twice(first: &Word, second: &Word) -> bool {
+fn is_overprinted(first: &LayoutWord, second: &LayoutWord) -> bool {
     (first.left - second.left).abs() < 0.15 * first.size
-        && (first.base - second.base).abs() < 0.15 * first.size
+        && (first.baseline - second.baseline).abs() < 0.15 * first.size
         && first.text == second.text
 }
 
 /// The lines of a block: its pieces, row by row.
-pub(super) fn lines(mut segments: Vec<Segment>, block: u32, turn: Turn) -> Vec<Line> {
+pub(super) fn build_block_lines(
+    mut segments: Vec<RowSegment>,
+    block: u32,
+    turn: Rotation,
+) -> Vec<LayoutLine> {
     segments.sort_by(|a, b| a.row.cmp(&b.row).then(a.left.total_cmp(&b.left)));
     let block_left = segments
         .iter()
@@ -127,13 +135,13 @@ pub(super) fn lines(mut segments: Vec<Segment>, block: u32, turn: Turn) -> Vec<L
     let mut lines = Vec::new();
     let mut rest = segments.into_iter().peekable();
     while let Some(first) = rest.next() {
-        let (row, base) = (first.row, first.base);
+        let (row, base) = (first.row, first.baseline);
         let mut words = first.words;
         while let Some(next) = rest.next_if(|next| next.row == row) {
             words.extend(next.words);
         }
-        let mut line = line_of(&words, base);
-        (line.block, line.turn) = (block, turn);
+        let mut line = build_line(&words, base);
+        (line.block, line.rotation) = (block, turn);
         (line.block_left, line.block_right) = (block_left, block_right);
         lines.push(line);
     }
@@ -141,29 +149,29 @@ pub(super) fn lines(mut segments: Vec<Segment>, block: u32, turn: Turn) -> Vec<L
 }
 
 /// Whether there is a space between two words of a line.
-fn parted(last: &Word, word: &Word) -> bool {
+fn has_space_between(last: &LayoutWord, word: &LayoutWord) -> bool {
     let gap = word.left.max(last.left) - word.right.min(last.right);
     // What is printed over something else was not written after it.
-    if gap > SPACE * last.size || gap < -0.4 * last.size.max(word.size) {
+    if gap > MIN_SPACE * last.size || gap < -0.4 * last.size.max(word.size) {
         return true;
     }
     let mark = last
         .text
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, '*' | '\u{2020}' | '\u{2021}'));
-    let raised = last.size < 0.85 * word.size && last.base > word.base + 0.15 * word.size;
+    let raised = last.size < 0.85 * word.size && last.baseline > word.baseline + 0.15 * word.size;
     let word_follows = word.text.chars().next().is_some_and(char::is_alphabetic);
-    (word.spaced && gap > 0.02 * last.size) || (mark && raised && word_follows)
+    (word.space_before && gap > 0.02 * last.size) || (mark && raised && word_follows)
 }
 
-fn line_of(words: &[Word], base: f32) -> Line {
+fn build_line(words: &[LayoutWord], base: f32) -> LayoutLine {
     let mut text = String::new();
-    let mut last: Option<&Word> = None;
+    let mut last: Option<&LayoutWord> = None;
     let mut right = f32::MIN;
     let (mut bold, mut total) = (0, 0);
     let mut size_of: Vec<(f32, usize)> = Vec::new();
-    for word in in_reading_order(words) {
-        if last.is_some_and(|last| parted(last, word)) {
+    for word in order_words(words) {
+        if last.is_some_and(|last| has_space_between(last, word)) {
             text.push(' ');
         }
         text.push_str(&word.text);
@@ -184,16 +192,16 @@ fn line_of(words: &[Word], base: f32) -> Line {
         .iter()
         .max_by_key(|(_, weight)| *weight)
         .map_or(1.0, |(size, _)| *size);
-    Line {
+    LayoutLine {
         text,
         left: words.first().map_or(0.0, |word| word.left),
         right,
-        base,
+        baseline: base,
         size,
         bold: bold * 2 > total,
         block: 0,
         block_left: 0.0,
         block_right: 0.0,
-        turn: Turn::Upright,
+        rotation: Rotation::Upright,
     }
 }

@@ -7,66 +7,66 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use zip::ZipArchive;
 
-use crate::limits::over;
-use crate::{ExtractError, Limits};
+use crate::limits::check_limit;
+use crate::{ExtractError, ExtractLimits};
 
 /// The most entries an archive may list.
-const MOST_ENTRIES: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 /// An archive with a purse for what it may unpack.
-pub(super) struct Archive<'b> {
+pub(super) struct DocumentArchive<'b> {
     zip: ZipArchive<Cursor<&'b [u8]>>,
-    left: u64,
+    remaining: u64,
     limit: u64,
 }
 
-impl<'b> Archive<'b> {
-    pub(super) fn open(bytes: &'b [u8], limits: &Limits) -> Result<Self, ExtractError> {
+impl<'b> DocumentArchive<'b> {
+    pub(super) fn open(bytes: &'b [u8], limits: &ExtractLimits) -> Result<Self, ExtractError> {
         let zip = ZipArchive::new(Cursor::new(bytes))
             .map_err(|error| ExtractError::broken(error.to_string()))?;
-        over(
+        check_limit(
             "number of packed files",
             zip.len() as u64,
-            MOST_ENTRIES as u64,
+            MAX_ENTRIES as u64,
         )?;
-        let limit = limits.unpacked();
+        let limit = limits.max_unpacked_bytes();
         Ok(Self {
             zip,
-            left: limit,
+            remaining: limit,
             limit,
         })
     }
 
     /// The text of an entry; none if there is no such entry.
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
+    pub(super) fn read_text(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
         let Ok(entry) = self.zip.by_name(name) else {
             return Ok(None);
         };
         let mut bytes = Vec::new();
         entry
-            .take(self.left + 1)
+            .take(self.remaining + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| {
                 ExtractError::broken(format!("a packed part cannot be read: {error}"))
             })?;
         let used = bytes.len() as u64;
-        if used > self.left {
+        if used > self.remaining {
             return Err(ExtractError::TooLarge {
                 what: "unpacked size in bytes".to_owned(),
-                size: self.limit - self.left + used,
+                size: self.limit - self.remaining + used,
                 limit: self.limit,
             });
         }
-        self.left -= used;
-        Ok(Some(super::charset::decoded_markup(&bytes)))
+        self.remaining -= used;
+        Ok(Some(super::charset::decode_markup(&bytes)))
     }
 }
 
 /// One thing met in XML.
-pub(super) enum Met<'x> {
+pub(super) enum XmlEvent<'x> {
     Open {
         name: &'x str,
-        attributes: Attributes<'x>,
+        attributes: XmlAttributes<'x>,
     },
     Close {
         name: &'x str,
@@ -75,9 +75,9 @@ pub(super) enum Met<'x> {
 }
 
 /// The attributes of an element, looked up by their local name.
-pub(super) struct Attributes<'x>(&'x [(String, String)]);
+pub(super) struct XmlAttributes<'x>(&'x [(String, String)]);
 
-impl<'x> Attributes<'x> {
+impl<'x> XmlAttributes<'x> {
     pub(super) fn get(&self, name: &str) -> Option<&'x str> {
         self.0
             .iter()
@@ -88,28 +88,28 @@ impl<'x> Attributes<'x> {
 
 /// Reads XML from start to end. A document type is refused, so that no entity can be defined;
 /// only the five built-in ones and numbers are known.
-pub(super) fn each_in_xml(xml: &str, mut meet: impl FnMut(Met<'_>)) -> Result<(), ExtractError> {
+pub(super) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result<(), ExtractError> {
     let wrong = |error: &dyn std::fmt::Display| {
         ExtractError::broken(format!("its XML is not well formed: {error}"))
     };
     let mut reader = Reader::from_str(xml);
     loop {
         match reader.read_event().map_err(|error| wrong(&error))? {
-            Event::Start(start) => open(&start, &mut meet),
+            Event::Start(start) => emit_start(&start, &mut meet),
             Event::Empty(start) => {
-                open(&start, &mut meet);
-                meet(Met::Close {
+                emit_start(&start, &mut meet);
+                meet(XmlEvent::Close {
                     name: start.local_name().as_ref(),
                 });
             }
-            Event::End(end) => meet(Met::Close {
+            Event::End(end) => meet(XmlEvent::Close {
                 name: end.local_name().as_ref(),
             }),
-            Event::Text(text) => meet(Met::Text(&text)),
-            Event::CData(text) => meet(Met::Text(&text)),
+            Event::Text(text) => meet(XmlEvent::Text(&text)),
+            Event::CData(text) => meet(XmlEvent::Text(&text)),
             Event::GeneralRef(name) => {
-                if let Some(letter) = super::entities::character(&name) {
-                    meet(Met::Text(letter.encode_utf8(&mut [0; 4])));
+                if let Some(letter) = super::entities::named_character(&name) {
+                    meet(XmlEvent::Text(letter.encode_utf8(&mut [0; 4])));
                 }
             }
             Event::DocType(_) => {
@@ -124,16 +124,19 @@ pub(super) fn each_in_xml(xml: &str, mut meet: impl FnMut(Met<'_>)) -> Result<()
 }
 
 /// Meets the words of each element that holds nothing but words.
-pub(super) fn each_said(xml: &str, mut meet: impl FnMut(&str, &str)) -> Result<(), ExtractError> {
+pub(super) fn for_each_text_element(
+    xml: &str,
+    mut meet: impl FnMut(&str, &str),
+) -> Result<(), ExtractError> {
     let (mut inside, mut said) = (String::new(), String::new());
-    each_in_xml(xml, |met| match met {
-        Met::Open { name, .. } => {
+    parse_xml(xml, |met| match met {
+        XmlEvent::Open { name, .. } => {
             name.clone_into(&mut inside);
             said.clear();
         }
         // A reference such as `&amp;` parts a text into pieces.
-        Met::Text(text) => said.push_str(text),
-        Met::Close { name } => {
+        XmlEvent::Text(text) => said.push_str(text),
+        XmlEvent::Close { name } => {
             if name == inside && !said.trim().is_empty() {
                 meet(name, said.trim());
             }
@@ -142,18 +145,18 @@ pub(super) fn each_said(xml: &str, mut meet: impl FnMut(&str, &str)) -> Result<(
     })
 }
 
-fn open(start: &quick_xml::events::BytesStart<'_>, meet: &mut impl FnMut(Met<'_>)) {
+fn emit_start(start: &quick_xml::events::BytesStart<'_>, meet: &mut impl FnMut(XmlEvent<'_>)) {
     let attributes: Vec<(String, String)> = start
         .attributes()
         .take(100)
         .flatten()
         .map(|attribute| {
             let name = attribute.key.local_name();
-            (name.as_ref().to_owned(), super::unescaped(&attribute.value))
+            (name.as_ref().to_owned(), super::unescape(&attribute.value))
         })
         .collect();
-    meet(Met::Open {
+    meet(XmlEvent::Open {
         name: start.local_name().as_ref(),
-        attributes: Attributes(&attributes),
+        attributes: XmlAttributes(&attributes),
     });
 }

@@ -3,20 +3,20 @@
 use encoding_rs::{Encoding, ISO_2022_JP, WINDOWS_1252};
 
 /// A page declares its encoding within so many bytes.
-const FIRST: usize = 1_024;
+const DECLARATION_BYTES: usize = 1_024;
 
 /// The text of bytes: UTF-8 or UTF-16 by their mark, UTF-8 if they are, else Latin letters as
 /// Windows writes them, which is what most of what calls itself Latin-1 is.
-pub(super) fn decoded(bytes: &[u8]) -> String {
-    read_as(bytes, None)
+pub(super) fn decode(bytes: &[u8]) -> String {
+    decode_as(bytes, None)
 }
 
 /// The text of a web page or of XML, which may say what it is written in.
-pub(super) fn decoded_markup(bytes: &[u8]) -> String {
-    read_as(bytes, declared(bytes))
+pub(super) fn decode_markup(bytes: &[u8]) -> String {
+    decode_as(bytes, find_declared_encoding(bytes))
 }
 
-fn read_as(bytes: &[u8], declared: Option<&'static Encoding>) -> String {
+fn decode_as(bytes: &[u8], declared: Option<&'static Encoding>) -> String {
     if let Some((marked, mark)) = Encoding::for_bom(bytes) {
         let bytes = bytes.get(mark..).unwrap_or_default();
         return marked.decode_without_bom_handling(bytes).0.into_owned();
@@ -35,8 +35,11 @@ fn read_as(bytes: &[u8], declared: Option<&'static Encoding>) -> String {
 /// What a page says it is written in: `<meta charset="…">`, `content="text/html; charset=…"`,
 /// `<?xml encoding="…"?>`. Nothing where it says UTF-8 or UTF-16: the bytes show that, or it is
 /// wrong.
-fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let first = bytes.get(..FIRST).unwrap_or(bytes).to_ascii_lowercase();
+fn find_declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let first = bytes
+        .get(..DECLARATION_BYTES)
+        .unwrap_or(bytes)
+        .to_ascii_lowercase();
     let first = String::from_utf8_lossy(&first);
     let after = ["charset", "encoding"].iter().find_map(|name| {
         let (_, after) = first.split_once(name)?;
@@ -74,7 +77,7 @@ mod tests {
                 format!("<?xml version=\"1.0\" encoding=\"{label}\"?>"),
             ] {
                 let bytes = encoding.encode(&format!("{head}{text}")).0.into_owned();
-                assert_eq!(decoded_markup(&bytes), format!("{head}{text}"));
+                assert_eq!(decode_markup(&bytes), format!("{head}{text}"));
             }
         }
     }
@@ -82,18 +85,18 @@ mod tests {
     #[test]
     fn what_the_bytes_are_counts_more_than_what_a_page_says() {
         let page = "<meta charset=windows-1251>Torf über Ton";
-        assert_eq!(decoded_markup(page.as_bytes()), page);
+        assert_eq!(decode_markup(page.as_bytes()), page);
         assert_eq!(
-            decoded_markup(b"<meta charset=utf-8>\x93caf\xe9\x94"),
+            decode_markup(b"<meta charset=utf-8>\x93caf\xe9\x94"),
             "<meta charset=utf-8>“café”"
         );
-        assert_eq!(decoded_markup(b"\xff\xfeP\0e\0"), "Pe");
-        assert_eq!(decoded(b"\xef\xbb\xbfPeat"), "Peat");
-        assert_eq!(decoded(b"charset=koi8-r \xe9"), "charset=koi8-r é");
+        assert_eq!(decode_markup(b"\xff\xfeP\0e\0"), "Pe");
+        assert_eq!(decode(b"\xef\xbb\xbfPeat"), "Peat");
+        assert_eq!(decode(b"charset=koi8-r \xe9"), "charset=koi8-r é");
         assert_eq!(
-            decoded_markup(b"<meta charset=bogus>\xe9"),
+            decode_markup(b"<meta charset=bogus>\xe9"),
             "<meta charset=bogus>é"
         );
-        assert_eq!(decoded_markup(b"<meta charset"), "<meta charset");
+        assert_eq!(decode_markup(b"<meta charset"), "<meta charset");
     }
 }

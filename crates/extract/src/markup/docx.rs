@@ -1,54 +1,64 @@
 //! A word processor's document: paragraphs with their styles, tables row by row, and the
 //! record it keeps of itself.
 
-use super::archive::{Archive, Attributes, Met, each_in_xml, each_said};
-use super::writer::{Writer, complete};
-use crate::structure::known_name;
-use crate::{Document, ExtractError, Limits, Meta};
+use super::archive::{DocumentArchive, XmlAttributes, XmlEvent, for_each_text_element, parse_xml};
+use super::writer::{DocumentBuilder, complete_document};
+use crate::structure::is_known_section;
+use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// Reads a DOCX.
-pub(crate) fn docx(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
-    let mut archive = Archive::open(bytes, limits)?;
+pub(crate) fn read_docx(
+    bytes: &[u8],
+    limits: &ExtractLimits,
+) -> Result<ExtractedDocument, ExtractError> {
+    let mut archive = DocumentArchive::open(bytes, limits)?;
     let body = archive
-        .text("word/document.xml")?
+        .read_text("word/document.xml")?
         .ok_or_else(|| ExtractError::broken("it has no main text"))?;
-    let mut document = Document {
+    let mut document = ExtractedDocument {
         extractor: "docx".to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
-    if let Some(core) = archive.text("docProps/core.xml")? {
-        document.meta = core_record(&core)?;
+    if let Some(core) = archive.read_text("docProps/core.xml")? {
+        document.meta = read_core_properties(&core)?;
     }
-    let mut writer = Writer::flow(1);
+    let mut writer = DocumentBuilder::paged(1);
     read_part(&body, &mut writer, limits)?;
-    let notes = notes(&mut archive, limits)?;
+    let notes = read_notes(&mut archive, limits)?;
     if !notes.is_empty() {
-        writer.heading(1, "Notes");
-        writer.paragraph(&notes, false);
+        writer.add_heading(1, "Notes");
+        writer.add_paragraph(&notes, false);
     }
     if writer.len() == 0 {
         return Err(ExtractError::NoText { pages: 0 });
     }
     writer.finish(&mut document);
-    complete(&mut document);
+    complete_document(&mut document);
     Ok(document)
 }
 
 /// Writes one part of the document.
-fn read_part(xml: &str, writer: &mut Writer, limits: &Limits) -> Result<(), ExtractError> {
-    let mut reading = Reading::default();
-    each_in_xml(xml, |met| {
+fn read_part(
+    xml: &str,
+    writer: &mut DocumentBuilder,
+    limits: &ExtractLimits,
+) -> Result<(), ExtractError> {
+    let mut reading = DocxReader::default();
+    parse_xml(xml, |met| {
         if writer.len() <= limits.text_bytes {
-            reading.meet(&met, writer);
+            reading.handle_event(&met, writer);
         }
     })
 }
 
 /// The footnotes and endnotes, which are kept apart from the text.
-fn notes(archive: &mut Archive<'_>, limits: &Limits) -> Result<String, ExtractError> {
-    let mut writer = Writer::page(1);
+fn read_notes(
+    archive: &mut DocumentArchive<'_>,
+    limits: &ExtractLimits,
+) -> Result<String, ExtractError> {
+    let mut writer = DocumentBuilder::single_page(1);
     for part in ["word/footnotes.xml", "word/endnotes.xml"] {
-        if let Some(xml) = archive.text(part)? {
+        if let Some(xml) = archive.read_text(part)? {
             read_part(&xml, &mut writer, limits)?;
         }
     }
@@ -57,7 +67,7 @@ fn notes(archive: &mut Archive<'_>, limits: &Limits) -> Result<String, ExtractEr
 
 /// A paragraph in the making. One can stand inside another, in a text box.
 #[derive(Default)]
-struct Paragraph {
+struct DocxParagraph {
     text: String,
     style: String,
     outline: Option<u8>,
@@ -65,62 +75,66 @@ struct Paragraph {
 
 /// A row of a table in the making. One can stand inside another, in a cell.
 #[derive(Default)]
-struct Row {
+struct DocxRow {
     cells: Vec<String>,
     cell: Vec<String>,
 }
 
 /// Paragraphs and rows stand inside each other, this deep.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 #[derive(Default)]
-struct Reading {
+struct DocxReader {
     /// The paragraphs that are open, the outermost first.
-    paragraphs: Vec<Paragraph>,
+    paragraphs: Vec<DocxParagraph>,
     /// The rows that are open, the outermost first.
-    rows: Vec<Row>,
+    rows: Vec<DocxRow>,
     in_text: bool,
     deleted: usize,
     /// How many runs of letters are open; one can stand inside another, in a text box.
     runs: usize,
     /// The run that is not shown, counted from the outermost.
-    unseen: Option<usize>,
+    hidden_run: Option<usize>,
     /// How many copies for older programs, of what was told already, are open.
     copies: usize,
 }
 
-impl Reading {
-    fn meet(&mut self, met: &Met<'_>, writer: &mut Writer) {
+impl DocxReader {
+    fn handle_event(&mut self, met: &XmlEvent<'_>, writer: &mut DocumentBuilder) {
         match met {
-            Met::Open {
+            XmlEvent::Open {
                 name: "Fallback", ..
             } => self.copies += 1,
-            Met::Close { name: "Fallback" } => self.copies = self.copies.saturating_sub(1),
+            XmlEvent::Close { name: "Fallback" } => self.copies = self.copies.saturating_sub(1),
             _ if self.copies > 0 => {}
-            Met::Open { name, attributes } => self.open(name, attributes),
-            Met::Text(text) if self.in_text && self.deleted == 0 && self.unseen.is_none() => {
-                self.add(text);
+            XmlEvent::Open { name, attributes } => self.open_element(name, attributes),
+            XmlEvent::Text(text)
+                if self.in_text && self.deleted == 0 && self.hidden_run.is_none() =>
+            {
+                self.add_text(text);
             }
-            Met::Text(_) => {}
-            Met::Close { name } => self.close(name, writer),
+            XmlEvent::Text(_) => {}
+            XmlEvent::Close { name } => self.close_element(name, writer),
         }
     }
 
-    fn open(&mut self, name: &str, attributes: &Attributes<'_>) {
+    fn open_element(&mut self, name: &str, attributes: &XmlAttributes<'_>) {
         let value = attributes.get("val");
         match name {
-            "p" if self.paragraphs.len() < DEEPEST => self.paragraphs.push(Paragraph::default()),
-            "tr" if self.rows.len() < DEEPEST => self.rows.push(Row::default()),
+            "p" if self.paragraphs.len() < MAX_DEPTH => {
+                self.paragraphs.push(DocxParagraph::default())
+            }
+            "tr" if self.rows.len() < MAX_DEPTH => self.rows.push(DocxRow::default()),
             "t" => self.in_text = true,
             // With a value it is the place of a tab, not a tab.
-            "tab" if value.is_none() => self.add("\t"),
-            "br" | "cr" => self.add("\n"),
-            "noBreakHyphen" => self.add("-"),
+            "tab" if value.is_none() => self.add_text("\t"),
+            "br" | "cr" => self.add_text("\n"),
+            "noBreakHyphen" => self.add_text("-"),
             "del" => self.deleted += 1,
             "r" => self.runs += 1,
             // Outside a run it is said of the mark that ends a paragraph.
             "vanish" if self.runs > 0 && !matches!(value, Some("0" | "false" | "off")) => {
-                self.unseen.get_or_insert(self.runs);
+                self.hidden_run.get_or_insert(self.runs);
             }
             _ => {}
         }
@@ -138,18 +152,18 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         if let Some(paragraph) = self.paragraphs.last_mut() {
             paragraph.text.push_str(text);
         }
     }
 
-    fn close(&mut self, name: &str, writer: &mut Writer) {
+    fn close_element(&mut self, name: &str, writer: &mut DocumentBuilder) {
         match name {
             "t" => self.in_text = false,
             "del" => self.deleted = self.deleted.saturating_sub(1),
             "r" => {
-                self.unseen.take_if(|run| *run >= self.runs);
+                self.hidden_run.take_if(|run| *run >= self.runs);
                 self.runs = self.runs.saturating_sub(1);
             }
             "p" => {
@@ -167,7 +181,7 @@ impl Reading {
                 let cells = self.rows.pop().map(|row| row.cells.join("\t"));
                 match (cells, self.rows.last_mut()) {
                     (Some(cells), Some(outer)) => outer.cell.push(cells),
-                    (Some(cells), None) => writer.paragraph(&cells, false),
+                    (Some(cells), None) => writer.add_paragraph(&cells, false),
                     (None, _) => {}
                 }
             }
@@ -175,21 +189,21 @@ impl Reading {
         }
     }
 
-    fn end_paragraph(&mut self, paragraph: &Paragraph, writer: &mut Writer) {
+    fn end_paragraph(&mut self, paragraph: &DocxParagraph, writer: &mut DocumentBuilder) {
         let text = &paragraph.text;
         if let Some(row) = self.rows.last_mut() {
             row.cell.push(text.clone());
             return;
         }
-        match paragraph.level() {
-            Some(level) => writer.heading(level, text),
-            None => writer.paragraph(text, paragraph.style.eq_ignore_ascii_case("caption")),
+        match paragraph.heading_level() {
+            Some(level) => writer.add_heading(level, text),
+            None => writer.add_paragraph(text, paragraph.style.eq_ignore_ascii_case("caption")),
         }
     }
 }
 
-impl Paragraph {
-    fn level(&self) -> Option<u8> {
+impl DocxParagraph {
+    fn heading_level(&self) -> Option<u8> {
         let style = self.style.to_ascii_lowercase();
         if style == "title" {
             return Some(1);
@@ -200,14 +214,14 @@ impl Paragraph {
             .filter(|level| (1..=9).contains(level));
         by_style
             .or_else(|| self.outline.map(|level| level + 1))
-            .or_else(|| (self.text.len() < 80 && known_name(&self.text)).then_some(1))
+            .or_else(|| (self.text.len() < 80 && is_known_section(&self.text)).then_some(1))
     }
 }
 
 /// The record in `docProps/core.xml`.
-fn core_record(xml: &str) -> Result<Meta, ExtractError> {
-    let mut meta = Meta::default();
-    each_said(xml, |name, said| {
+fn read_core_properties(xml: &str) -> Result<DocumentMetadata, ExtractError> {
+    let mut meta = DocumentMetadata::default();
+    for_each_text_element(xml, |name, said| {
         let place = match name {
             "title" => &mut meta.title,
             "creator" => &mut meta.authors,

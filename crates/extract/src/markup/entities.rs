@@ -2,7 +2,7 @@
 //! Nothing is ever defined by a document itself.
 
 /// A text with its references replaced; what is unknown stays as written.
-pub(crate) fn unescaped(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
@@ -12,7 +12,9 @@ pub(crate) fn unescaped(text: &str) -> String {
             .take(12)
             .find(|(_, c)| *c == ';')
             .map(|(at, _)| at);
-        let known = end.and_then(|end| after.get(..end)).and_then(character);
+        let known = end
+            .and_then(|end| after.get(..end))
+            .and_then(named_character);
         if let (Some(letter), Some(end)) = (known, end) {
             out.push(letter);
             rest = after.get(end + 1..).unwrap_or_default();
@@ -26,7 +28,7 @@ pub(crate) fn unescaped(text: &str) -> String {
 }
 
 /// The character a reference names.
-pub(super) fn character(name: &str) -> Option<char> {
+pub(super) fn named_character(name: &str) -> Option<char> {
     if let Some(digits) = name.strip_prefix('#') {
         let code = match digits.strip_prefix(['x', 'X']) {
             Some(digits) => u32::from_str_radix(digits, 16).ok()?,
@@ -34,13 +36,13 @@ pub(super) fn character(name: &str) -> Option<char> {
         };
         return char::from_u32(code).filter(|letter| *letter != '\0');
     }
-    NAMES
+    ENTITIES
         .iter()
         .find(|(known, _)| *known == name)
         .map(|(_, letter)| *letter)
 }
 
-const NAMES: [(&str, char); 295] = [
+const ENTITIES: [(&str, char); 295] = [
     ("amp", '&'),
     ("lt", '<'),
     ("gt", '>'),
@@ -345,7 +347,7 @@ mod tests {
     #[test]
     fn references_are_replaced_once_and_unknown_ones_stay() {
         assert_eq!(
-            unescaped("a &lt; b &amp;lt; &#233;&#xe9; &bogus; & x"),
+            unescape("a &lt; b &amp;lt; &#233;&#xe9; &bogus; & x"),
             "a < b &lt; \u{e9}\u{e9} &bogus; & x"
         );
     }

@@ -2,68 +2,68 @@
 
 use std::collections::HashMap;
 
-use super::archive::{Archive, Met, each_in_xml, each_said};
+use super::archive::{DocumentArchive, XmlEvent, for_each_text_element, parse_xml};
 use super::head;
 use super::html;
-use super::writer::{Writer, complete};
-use crate::limits::{Deadline, over};
-use crate::{Document, ExtractError, Limits, Meta};
+use super::writer::{DocumentBuilder, complete_document};
+use crate::limits::{Deadline, check_limit};
+use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// The most authors, and the most subjects.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 
 /// Reads an EPUB.
-pub(crate) fn epub(
+pub(crate) fn read_epub(
     bytes: &[u8],
-    limits: &Limits,
+    limits: &ExtractLimits,
     deadline: &Deadline,
-) -> Result<Document, ExtractError> {
-    let mut archive = Archive::open(bytes, limits)?;
-    if archive.text("META-INF/rights.xml")?.is_some() {
+) -> Result<ExtractedDocument, ExtractError> {
+    let mut archive = DocumentArchive::open(bytes, limits)?;
+    if archive.read_text("META-INF/rights.xml")?.is_some() {
         return Err(ExtractError::Encrypted);
     }
     let container = archive
-        .text("META-INF/container.xml")?
+        .read_text("META-INF/container.xml")?
         .ok_or_else(|| ExtractError::broken("it does not say where its contents are"))?;
-    let package_path = root_file(&container)?;
+    let package_path = find_package_path(&container)?;
     let package = archive
-        .text(&package_path)?
+        .read_text(&package_path)?
         .ok_or_else(|| ExtractError::broken("its list of contents is missing"))?;
-    let Package { meta, chapters } = package_of(&package, &package_path)?;
-    over(
+    let EpubPackage { meta, chapters } = parse_package(&package, &package_path)?;
+    check_limit(
         "number of chapters",
         chapters.len() as u64,
         u64::from(limits.pages),
     )?;
-    let mut document = Document {
+    let mut document = ExtractedDocument {
         meta,
         extractor: "epub".to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
     let mut read = 0;
     for chapter in chapters {
         deadline.check()?;
-        let Some(text) = archive.text(&chapter)? else {
-            document.warn(None, "a chapter that the book lists is missing");
+        let Some(text) = archive.read_text(&chapter)? else {
+            document.add_warning(None, "a chapter that the book lists is missing");
             continue;
         };
         read += 1;
         let before = u32::try_from(document.pages.len()).unwrap_or(u32::MAX);
-        let mut writer = Writer::flow(before.saturating_add(1));
-        html::write(&text, &mut writer, limits);
+        let mut writer = DocumentBuilder::paged(before.saturating_add(1));
+        html::write_blocks(&text, &mut writer, limits);
         writer.finish(&mut document);
     }
     if document.pages.iter().all(|page| page.text.is_empty()) {
         return Err(ExtractError::NoText { pages: read });
     }
-    complete(&mut document);
+    complete_document(&mut document);
     Ok(document)
 }
 
-fn root_file(container: &str) -> Result<String, ExtractError> {
+fn find_package_path(container: &str) -> Result<String, ExtractError> {
     let mut found = None;
-    each_in_xml(container, |met| {
-        if let Met::Open {
+    parse_xml(container, |met| {
+        if let XmlEvent::Open {
             name: "rootfile",
             attributes,
         } = met
@@ -75,17 +75,17 @@ fn root_file(container: &str) -> Result<String, ExtractError> {
     found.ok_or_else(|| ExtractError::broken("it does not say where its contents are"))
 }
 
-struct Package {
-    meta: Meta,
+struct EpubPackage {
+    meta: DocumentMetadata,
     chapters: Vec<String>,
 }
 
-fn package_of(xml: &str, path: &str) -> Result<Package, ExtractError> {
+fn parse_package(xml: &str, path: &str) -> Result<EpubPackage, ExtractError> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut items: HashMap<String, String> = HashMap::new();
     let mut chapters = Vec::new();
-    each_in_xml(xml, |met| {
-        let Met::Open { name, attributes } = met else {
+    parse_xml(xml, |met| {
+        let XmlEvent::Open { name, attributes } = met else {
             return;
         };
         match name {
@@ -96,7 +96,7 @@ fn package_of(xml: &str, path: &str) -> Result<Package, ExtractError> {
                 if let (Some(id), Some(href), true) =
                     (attributes.get("id"), attributes.get("href"), readable)
                 {
-                    items.insert(id.to_owned(), joined(folder, href));
+                    items.insert(id.to_owned(), resolve_href(folder, href));
                 }
             }
             "itemref" => {
@@ -107,35 +107,35 @@ fn package_of(xml: &str, path: &str) -> Result<Package, ExtractError> {
             _ => {}
         }
     })?;
-    let meta = record(xml)?;
-    Ok(Package { meta, chapters })
+    let meta = parse_metadata(xml)?;
+    Ok(EpubPackage { meta, chapters })
 }
 
 /// What the book says of itself.
-fn record(xml: &str) -> Result<Meta, ExtractError> {
-    let mut meta = Meta::default();
+fn parse_metadata(xml: &str) -> Result<DocumentMetadata, ExtractError> {
+    let mut meta = DocumentMetadata::default();
     let mut subjects: Vec<String> = Vec::new();
-    each_said(xml, |name, said| {
+    for_each_text_element(xml, |name, said| {
         let place = match name {
             "title" => &mut meta.title,
             "date" => &mut meta.published,
             "language" => &mut meta.language,
             // Each author and each subject has an element of its own.
-            "creator" if meta.author_list.len() < MOST => {
+            "creator" if meta.author_list.len() < MAX_VALUES => {
                 return meta.author_list.push(said.to_owned());
             }
-            "subject" if subjects.len() < MOST => return subjects.push(said.to_owned()),
+            "subject" if subjects.len() < MAX_VALUES => return subjects.push(said.to_owned()),
             _ => return,
         };
         place.get_or_insert_with(|| said.to_owned());
     })?;
-    meta.authors = head::joined(&meta.author_list);
-    meta.keywords = head::joined(&subjects);
+    meta.authors = head::join_values(&meta.author_list);
+    meta.keywords = head::join_values(&subjects);
     Ok(meta)
 }
 
 /// A chapter's name in the archive. Nothing is written to disk, so `..` only climbs within it.
-fn joined(folder: &str, href: &str) -> String {
+fn resolve_href(folder: &str, href: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let href = href.split(['#', '?']).next().unwrap_or_default();
     for part in href.split('/') {
@@ -147,11 +147,11 @@ fn joined(folder: &str, href: &str) -> String {
             _ => parts.push(part),
         }
     }
-    unescaped_path(&parts.join("/"))
+    decode_percent(&parts.join("/"))
 }
 
 /// A path with its `%20` and the like replaced; what is no such sign stays.
-fn unescaped_path(path: &str) -> String {
+fn decode_percent(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

@@ -3,26 +3,26 @@
 
 use serde_json::{Map, Value};
 
-use super::head::joined;
-use crate::Meta;
+use super::head::join_values;
+use crate::DocumentMetadata;
 use crate::structure::{find_arxiv, find_doi};
 
 /// What is longer, in bytes, is a text that begins with a rule.
-const LONGEST_BLOCK: usize = 100_000;
+const MAX_BLOCK_BYTES: usize = 100_000;
 
 /// The most values of a field, and the longest value in bytes.
-const MOST: usize = 100;
-const LONGEST: usize = 20_000;
+const MAX_VALUES: usize = 100;
+const MAX_VALUE_BYTES: usize = 20_000;
 
 /// What the block says.
-pub(super) struct Front {
-    pub(super) meta: Meta,
+pub(super) struct FrontMatter {
+    pub(super) meta: DocumentMetadata,
     /// The abstract, which such a file has nowhere else.
     pub(super) summary: Option<String>,
 }
 
 /// What stands at the head of a text, and the text behind it; nothing if there is no such block.
-pub(super) fn front_matter(text: &str) -> Option<(Front, &str)> {
+pub(super) fn split_front_matter(text: &str) -> Option<(FrontMatter, &str)> {
     let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t']);
     let rest = rest.strip_prefix('\n')?;
     let mut length = 0;
@@ -30,16 +30,19 @@ pub(super) fn front_matter(text: &str) -> Option<(Front, &str)> {
     let close = lines.find(|line| {
         let closes = matches!(line.trim_end(), "---" | "...");
         length += if closes { 0 } else { line.len() };
-        closes || length > LONGEST_BLOCK
+        closes || length > MAX_BLOCK_BYTES
     })?;
-    let block = rest.get(..length).filter(|_| length <= LONGEST_BLOCK)?;
-    let fields = fields(block)?;
-    Some((front(&fields), rest.get(length + close.len()..)?))
+    let block = rest.get(..length).filter(|_| length <= MAX_BLOCK_BYTES)?;
+    let fields = parse_fields(block)?;
+    Some((
+        build_front_matter(&fields),
+        rest.get(length + close.len()..)?,
+    ))
 }
 
 /// The fields of a block by their names. Sentences with a colon look like fields; their names have
 /// blanks.
-fn fields(block: &str) -> Option<Map<String, Value>> {
+fn parse_fields(block: &str) -> Option<Map<String, Value>> {
     let budget = serde_saphyr::budget! {
         max_events: 10_000,
         max_nodes: 5_000,
@@ -48,7 +51,7 @@ fn fields(block: &str) -> Option<Map<String, Value>> {
         max_anchors: 20,
         max_documents: 1,
         max_merge_keys: 20,
-        max_total_scalar_bytes: 2 * LONGEST_BLOCK,
+        max_total_scalar_bytes: 2 * MAX_BLOCK_BYTES,
     };
     let mut aliases = serde_saphyr::options::AliasLimits::default();
     aliases.max_total_replayed_events = 1_000;
@@ -70,62 +73,67 @@ fn fields(block: &str) -> Option<Map<String, Value>> {
 }
 
 /// What a field says, each by itself: of people their names.
-fn texts(value: &Value) -> Vec<String> {
+fn field_texts(value: &Value) -> Vec<String> {
     let all = match value {
-        Value::Array(items) => items.iter().filter_map(text).collect(),
-        other => Vec::from_iter(text(other)),
+        Value::Array(items) => items.iter().filter_map(field_text).collect(),
+        other => Vec::from_iter(field_text(other)),
     };
-    all.into_iter().take(MOST).collect()
+    all.into_iter().take(MAX_VALUES).collect()
 }
 
-fn text(value: &Value) -> Option<String> {
+fn field_text(value: &Value) -> Option<String> {
     let said = match value {
         Value::String(said) => said.split_whitespace().collect::<Vec<_>>().join(" "),
         Value::Number(number) => number.to_string(),
         Value::Object(person) => {
-            let part = |name: &str| person.get(name).filter(|it| it.is_string()).and_then(text);
+            let part = |name: &str| {
+                person
+                    .get(name)
+                    .filter(|it| it.is_string())
+                    .and_then(field_text)
+            };
             let parts = || Some(format!("{}, {}", part("family")?, part("given")?));
             part("name").or_else(parts).or_else(|| part("family"))?
         }
         _ => return None,
     };
-    (!said.is_empty() && said.len() <= LONGEST).then_some(said)
+    (!said.is_empty() && said.len() <= MAX_VALUE_BYTES).then_some(said)
 }
 
 /// What is said under the first of these names that says something, and whether that is a list.
-fn all(fields: &Map<String, Value>, names: &[&str]) -> Option<(Vec<String>, bool)> {
+fn first_texts(fields: &Map<String, Value>, names: &[&str]) -> Option<(Vec<String>, bool)> {
     names.iter().find_map(|name| {
         let value = fields.get(*name)?;
-        let said = texts(value);
+        let said = field_texts(value);
         (!said.is_empty()).then(|| (said, !value.is_string()))
     })
 }
 
-fn one(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
-    all(fields, names)?.0.into_iter().next()
+fn first_text(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    first_texts(fields, names)?.0.into_iter().next()
 }
 
-fn front(fields: &Map<String, Value>) -> Front {
-    let authors = all(fields, &["authors", "author"]);
-    let keywords = all(fields, &["keywords", "tags", "categories", "subject"]);
-    let arxiv = one(fields, &["arxiv_id", "arxiv", "eprint"]);
-    let meta = Meta {
-        title: one(fields, &["title"]),
-        authors: authors.as_ref().and_then(|(names, _)| joined(names)),
+fn build_front_matter(fields: &Map<String, Value>) -> FrontMatter {
+    let authors = first_texts(fields, &["authors", "author"]);
+    let keywords = first_texts(fields, &["keywords", "tags", "categories", "subject"]);
+    let arxiv = first_text(fields, &["arxiv_id", "arxiv", "eprint"]);
+    let meta = DocumentMetadata {
+        title: first_text(fields, &["title"]),
+        authors: authors.as_ref().and_then(|(names, _)| join_values(names)),
         author_list: match authors {
             Some((names, true)) => names,
             _ => Vec::new(),
         },
-        keywords: keywords.and_then(|(words, _)| joined(&words)),
-        published: one(fields, &["date", "published", "publication_date", "year"]),
-        venue: one(fields, &["journal", "venue", "container_title"]),
-        language: one(fields, &["lang", "language"]),
-        doi: one(fields, &["doi"]).and_then(|said| find_doi(&said)),
+        keywords: keywords.and_then(|(words, _)| join_values(&words)),
+        published: first_text(fields, &["date", "published", "publication_date", "year"]),
+        venue: first_text(fields, &["journal", "venue", "container_title"]),
+        language: first_text(fields, &["lang", "language"]),
+        doi: first_text(fields, &["doi"]).and_then(|said| find_doi(&said)),
         arxiv_id: arxiv.and_then(|said| find_arxiv(&format!("arxiv:{said}"))),
-        ..Meta::default()
+        ..DocumentMetadata::default()
     };
-    Front {
+    FrontMatter {
         meta,
-        summary: one(fields, &["abstract"]),
+        summary: first_text(fields, &["abstract"]),
     }
 }

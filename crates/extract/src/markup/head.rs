@@ -1,18 +1,18 @@
 //! What a web page says of itself in its `<meta>` elements: in the words that publishers agreed on
 //! with search engines (`citation_title`), in those of Dublin Core, or in the plain ones.
 
-use super::tag::Tag;
-use crate::Meta;
+use super::tag::HtmlTag;
+use crate::DocumentMetadata;
 use crate::structure::{find_arxiv, find_doi};
 
 /// The most elements that are read, and the longest name and content, in bytes.
-const MOST: usize = 500;
-const LONGEST_NAME: usize = 60;
-const LONGEST: usize = 4_000;
+const MAX_ELEMENTS: usize = 500;
+const MAX_NAME_BYTES: usize = 60;
+const MAX_CONTENT_BYTES: usize = 4_000;
 
 const TITLES: &[&str] = &["citation_title", "dc.title", "dcterms.title"];
 const AUTHORS: &[&str] = &["citation_author", "dc.creator", "dcterms.creator"];
-const TOGETHER: &[&str] = &["citation_authors", "author"];
+const AUTHOR_LISTS: &[&str] = &["citation_authors", "author"];
 const KEYWORDS: &[&str] = &[
     "citation_keywords",
     "dc.subject",
@@ -44,12 +44,12 @@ const IDS: [&str; 4] = [
 
 /// The elements that were met, in their order.
 #[derive(Default)]
-pub(super) struct Head(Vec<(String, String)>);
+pub(super) struct HtmlMetadata(Vec<(String, String)>);
 
-impl Head {
+impl HtmlMetadata {
     /// Takes note of a `<meta>`.
-    pub(super) fn meet(&mut self, tag: &Tag<'_>) {
-        if self.0.len() >= MOST {
+    pub(super) fn add_tag(&mut self, tag: &HtmlTag<'_>) {
+        if self.0.len() >= MAX_ELEMENTS {
             return;
         }
         let (Some(name), Some(content)) = (tag.attribute("name"), tag.attribute("content")) else {
@@ -57,13 +57,14 @@ impl Head {
         };
         let name = name.trim().to_ascii_lowercase();
         let content = content.split_whitespace().collect::<Vec<_>>().join(" ");
-        if name.len() <= LONGEST_NAME && content.len() <= LONGEST && !content.is_empty() {
+        if name.len() <= MAX_NAME_BYTES && content.len() <= MAX_CONTENT_BYTES && !content.is_empty()
+        {
             self.0.push((name, content));
         }
     }
 
     /// What is said under the first of these names that is there.
-    fn all(&self, names: &[&str]) -> Vec<String> {
+    fn first_values(&self, names: &[&str]) -> Vec<String> {
         let under = |name: &str| -> Vec<String> {
             let same = self.0.iter().filter(|(key, _)| key == name);
             same.map(|(_, said)| said.clone()).collect()
@@ -72,33 +73,37 @@ impl Head {
         found.find(|it| !it.is_empty()).unwrap_or_default()
     }
 
-    fn one(&self, names: &[&str]) -> Option<String> {
-        self.all(names).into_iter().next()
+    fn first_value(&self, names: &[&str]) -> Option<String> {
+        self.first_values(names).into_iter().next()
     }
 
     /// The record; `title` is what the page calls itself, often with the name of its site.
-    pub(super) fn record(&self, title: Option<String>) -> Meta {
-        let author_list = self.all(AUTHORS);
-        let together = || joined(&self.all(TOGETHER));
-        let doi = |name: &&str| self.all(&[*name]).iter().find_map(|said| find_doi(said));
-        let arxiv = self.one(&["citation_arxiv_id"]);
-        Meta {
-            title: self.one(TITLES).or(title),
-            authors: joined(&author_list).or_else(together),
+    pub(super) fn to_metadata(&self, title: Option<String>) -> DocumentMetadata {
+        let author_list = self.first_values(AUTHORS);
+        let together = || join_values(&self.first_values(AUTHOR_LISTS));
+        let doi = |name: &&str| {
+            self.first_values(&[*name])
+                .iter()
+                .find_map(|said| find_doi(said))
+        };
+        let arxiv = self.first_value(&["citation_arxiv_id"]);
+        DocumentMetadata {
+            title: self.first_value(TITLES).or(title),
+            authors: join_values(&author_list).or_else(together),
             author_list,
-            keywords: joined(&self.all(KEYWORDS)),
-            published: self.one(DATES),
-            venue: self.one(VENUES),
-            pdf_url: self.one(&["citation_pdf_url"]),
-            language: self.one(LANGUAGES),
+            keywords: join_values(&self.first_values(KEYWORDS)),
+            published: self.first_value(DATES),
+            venue: self.first_value(VENUES),
+            pdf_url: self.first_value(&["citation_pdf_url"]),
+            language: self.first_value(LANGUAGES),
             doi: IDS.iter().find_map(doi),
             arxiv_id: arxiv.and_then(|said| find_arxiv(&format!("arxiv:{said}"))),
-            ..Meta::default()
+            ..DocumentMetadata::default()
         }
     }
 }
 
 /// Several as one text; nothing if there are none.
-pub(super) fn joined(all: &[String]) -> Option<String> {
+pub(super) fn join_values(all: &[String]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }

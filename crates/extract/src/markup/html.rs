@@ -2,38 +2,41 @@
 //! is hidden are never read. It is a tokenizer, not a browser: it follows no link and runs
 //! nothing.
 
-use super::charset::decoded_markup;
-use super::entities::unescaped;
-use super::head::Head;
-use super::tag::{Tag, Tags};
-use super::writer::{Writer, complete};
-use crate::{Document, ExtractError, Limits, Meta};
+use super::charset::decode_markup;
+use super::entities::unescape;
+use super::head::HtmlMetadata;
+use super::tag::{HtmlTag, HtmlTokenizer};
+use super::writer::{DocumentBuilder, complete_document};
+use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// Reads a web page.
-pub(crate) fn html(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
-    let mut document = Document {
+pub(crate) fn read_html(
+    bytes: &[u8],
+    limits: &ExtractLimits,
+) -> Result<ExtractedDocument, ExtractError> {
+    let mut document = ExtractedDocument {
         extractor: "html".to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
-    let mut writer = Writer::flow(1);
-    document.meta = write(&decoded_markup(bytes), &mut writer, limits);
+    let mut writer = DocumentBuilder::paged(1);
+    document.meta = write_blocks(&decode_markup(bytes), &mut writer, limits);
     if writer.len() == 0 {
         return Err(ExtractError::NoText { pages: 0 });
     }
     writer.finish(&mut document);
-    complete(&mut document);
+    complete_document(&mut document);
     Ok(document)
 }
 
 /// Elements whose content is no markup, let alone text to read.
-const RAW: [&str; 3] = ["script", "style", "iframe"];
+const RAW_ELEMENTS: [&str; 3] = ["script", "style", "iframe"];
 /// Elements whose content is no text to read. One that is never closed is read all the same: the
 /// rest of the page would be lost.
-const SILENT: [&str; 8] = [
+const HIDDEN_ELEMENTS: [&str; 8] = [
     "noscript", "template", "svg", "object", "select", "button", "nav", "canvas",
 ];
 /// Elements that begin and end a paragraph.
-const BLOCKS: [&str; 28] = [
+const BLOCK_ELEMENTS: [&str; 28] = [
     "p",
     "div",
     "section",
@@ -65,8 +68,12 @@ const BLOCKS: [&str; 28] = [
 ];
 
 /// Writes the page's blocks; returns what it says of itself.
-pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Meta {
-    let mut page = Reading {
+pub(super) fn write_blocks(
+    text: &str,
+    writer: &mut DocumentBuilder,
+    limits: &ExtractLimits,
+) -> DocumentMetadata {
+    let mut page = HtmlReader {
         writer,
         block: String::new(),
         heading: None,
@@ -74,47 +81,49 @@ pub(super) fn write(text: &str, writer: &mut Writer, limits: &Limits) -> Meta {
         preformatted: 0,
     };
     let mut title = None;
-    let mut head = Head::default();
-    let mut tags = Tags::new(text);
+    let mut head = HtmlMetadata::default();
+    let mut tags = HtmlTokenizer::new(text);
     while let Some((before, tag)) = tags.next() {
-        page.words(before);
+        page.add_text(before);
         if page.writer.len() > limits.text_bytes {
-            return head.record(title);
+            return head.to_metadata(title);
         }
         let Some(tag) = tag else {
             page.block.push('<');
             continue;
         };
         if tag.name == "meta" {
-            head.meet(&tag);
-        } else if tag.name == "title" && !tag.closes && !tag.empty && title.is_none() {
-            let inside = unescaped(tags.take_raw("title"));
+            head.add_tag(&tag);
+        } else if tag.name == "title" && !tag.is_closing && !tag.is_void && title.is_none() {
+            let inside = unescape(tags.take_raw_text("title"));
             let words: Vec<&str> = inside.split_whitespace().collect();
             title = Some(words.join(" ")).filter(|title| !title.is_empty());
-        } else if tag.closes || tag.empty {
-            page.tag(&tag);
-        } else if RAW.contains(&tag.name.as_str()) {
-            tags.take_raw(&tag.name);
-        } else if !((tag.hidden || SILENT.contains(&tag.name.as_str())) && tags.pass_over(&tag)) {
-            page.tag(&tag);
+        } else if tag.is_closing || tag.is_void {
+            page.handle_tag(&tag);
+        } else if RAW_ELEMENTS.contains(&tag.name.as_str()) {
+            tags.take_raw_text(&tag.name);
+        } else if !((tag.is_hidden || HIDDEN_ELEMENTS.contains(&tag.name.as_str()))
+            && tags.skip_element(&tag))
+        {
+            page.handle_tag(&tag);
         }
     }
-    page.words(tags.rest());
+    page.add_text(tags.rest());
     page.end_block();
-    head.record(title)
+    head.to_metadata(title)
 }
 
-struct Reading<'w> {
-    writer: &'w mut Writer,
+struct HtmlReader<'w> {
+    writer: &'w mut DocumentBuilder,
     block: String,
     heading: Option<u8>,
     caption: bool,
     preformatted: usize,
 }
 
-impl Reading<'_> {
-    fn words(&mut self, text: &str) {
-        let text = unescaped(text);
+impl HtmlReader<'_> {
+    fn add_text(&mut self, text: &str) {
+        let text = unescape(text);
         if self.preformatted > 0 {
             self.block.push_str(&text);
             return;
@@ -128,25 +137,25 @@ impl Reading<'_> {
         }
     }
 
-    fn tag(&mut self, tag: &Tag<'_>) {
+    fn handle_tag(&mut self, tag: &HtmlTag<'_>) {
         match tag.name.as_str() {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.end_block();
                 let level = tag.name.as_bytes().get(1).map(|digit| digit - b'0');
-                self.heading = if tag.closes { None } else { level };
+                self.heading = if tag.is_closing { None } else { level };
             }
             "br" => self.block.push('\n'),
             "li" => {
                 self.end_line();
-                if !tag.closes {
+                if !tag.is_closing {
                     self.block.push_str("- ");
                 }
             }
             "tr" => self.end_line(),
-            "td" | "th" if tag.closes => self.block.push('\t'),
-            name if BLOCKS.contains(&name) => {
+            "td" | "th" if tag.is_closing => self.block.push('\t'),
+            name if BLOCK_ELEMENTS.contains(&name) => {
                 self.end_block();
-                match (name, tag.closes) {
+                match (name, tag.is_closing) {
                     ("pre", false) => self.preformatted += 1,
                     ("pre", true) => self.preformatted = self.preformatted.saturating_sub(1),
                     ("figcaption" | "caption", closes) => self.caption = !closes,
@@ -168,8 +177,8 @@ impl Reading<'_> {
     fn end_block(&mut self) {
         let block = std::mem::take(&mut self.block);
         match self.heading.take() {
-            Some(level) => self.writer.heading(level, &block),
-            None => self.writer.paragraph(&block, self.caption),
+            Some(level) => self.writer.add_heading(level, &block),
+            None => self.writer.add_paragraph(&block, self.caption),
         }
     }
 }

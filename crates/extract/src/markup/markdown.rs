@@ -1,28 +1,28 @@
 //! Markdown: headings by `#` and by underlines, everything else as written. Fenced code holds
 //! no headings; the block of YAML at the head is what the file says of itself.
 
-use super::charset::decoded;
-use super::front::front_matter;
-use super::writer::{Writer, complete};
-use crate::{Document, ExtractError};
+use super::charset::decode;
+use super::front::split_front_matter;
+use super::writer::{DocumentBuilder, complete_document};
+use crate::{ExtractError, ExtractedDocument};
 
 /// Reads a Markdown file.
-pub(crate) fn markdown(bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = decoded(bytes)
+pub(crate) fn read_markdown(bytes: &[u8]) -> Result<ExtractedDocument, ExtractError> {
+    let text = decode(bytes)
         .replace("\r\n", "\n")
         .replace(['\r', '\u{c}'], "\n");
-    let mut document = Document {
+    let mut document = ExtractedDocument {
         extractor: "markdown".to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
-    let mut writer = Writer::flow(1);
+    let mut writer = DocumentBuilder::paged(1);
     let mut body = text.as_str();
-    if let Some((front, rest)) = front_matter(&text) {
+    if let Some((front, rest)) = split_front_matter(&text) {
         document.meta = front.meta;
         body = rest;
         if let Some(summary) = front.summary {
-            writer.heading(2, "Abstract");
-            writer.paragraph(&summary, false);
+            writer.add_heading(2, "Abstract");
+            writer.add_paragraph(&summary, false);
         }
     }
     let mut block: Vec<&str> = Vec::new();
@@ -40,36 +40,36 @@ pub(crate) fn markdown(bytes: &[u8]) -> Result<Document, ExtractError> {
         {
             fence = Some(mark);
             block.push(line);
-        } else if let Some((level, title)) = hashed(line) {
-            flush(&mut block, &mut writer);
-            writer.heading(level, title);
-        } else if let (Some(level), [only]) = (underline(line), block.as_slice()) {
+        } else if let Some((level, title)) = parse_hash_heading(line) {
+            flush_block(&mut block, &mut writer);
+            writer.add_heading(level, title);
+        } else if let (Some(level), [only]) = (underline_level(line), block.as_slice()) {
             let title = *only;
             block.clear();
-            writer.heading(level, title);
+            writer.add_heading(level, title);
         } else if line.trim().is_empty() {
-            flush(&mut block, &mut writer);
+            flush_block(&mut block, &mut writer);
         } else {
             block.push(line);
         }
     }
-    flush(&mut block, &mut writer);
+    flush_block(&mut block, &mut writer);
     if writer.len() == 0 {
         return Err(ExtractError::NoText { pages: 0 });
     }
     writer.finish(&mut document);
-    complete(&mut document);
+    complete_document(&mut document);
     Ok(document)
 }
 
-fn flush(block: &mut Vec<&str>, writer: &mut Writer) {
+fn flush_block(block: &mut Vec<&str>, writer: &mut DocumentBuilder) {
     let text = block.join("\n");
     block.clear();
-    writer.paragraph(&text, false);
+    writer.add_paragraph(&text, false);
 }
 
 /// The level and words of a `#` heading.
-fn hashed(line: &str) -> Option<(u8, &str)> {
+fn parse_hash_heading(line: &str) -> Option<(u8, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if !(1..=6).contains(&level) {
         return None;
@@ -83,7 +83,7 @@ fn hashed(line: &str) -> Option<(u8, &str)> {
     (!title.is_empty()).then_some((u8::try_from(level).ok()?, title))
 }
 
-fn underline(line: &str) -> Option<u8> {
+fn underline_level(line: &str) -> Option<u8> {
     let line = line.trim_end();
     if line.len() < 3 {
         None

@@ -14,9 +14,9 @@ mod plain;
 mod tag;
 mod writer;
 
-pub(crate) use docx::docx;
-pub(crate) use entities::unescaped;
-pub(crate) use epub::epub;
-pub(crate) use html::html;
-pub(crate) use markdown::markdown;
-pub(crate) use plain::{plain_pages, text};
+pub(crate) use docx::read_docx;
+pub(crate) use entities::unescape;
+pub(crate) use epub::read_epub;
+pub(crate) use html::read_html;
+pub(crate) use markdown::read_markdown;
+pub(crate) use plain::{document_from_pages, read_plain_text};

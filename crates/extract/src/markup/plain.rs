@@ -1,28 +1,31 @@
 //! Plain text: form feeds part its pages, if it has any; headings are told by their number or name.
 
-use super::charset::decoded;
-use super::writer::{Writer, complete};
-use crate::limits::over;
-use crate::structure::known_name;
-use crate::{Document, ExtractError, Limits};
+use super::charset::decode;
+use super::writer::{DocumentBuilder, complete_document};
+use crate::limits::check_limit;
+use crate::structure::is_known_section;
+use crate::{ExtractError, ExtractLimits, ExtractedDocument};
 
 /// What is longer than this between two form feeds is no page.
-const LONGEST_PAGE: usize = 30_000;
+const MAX_PAGE_CHARS: usize = 30_000;
 
 /// Reads a plain text file. Bytes that are not UTF-8 are taken as Windows' Latin letters.
-pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
-    let text = decoded(bytes);
+pub(crate) fn read_plain_text(
+    bytes: &[u8],
+    limits: &ExtractLimits,
+) -> Result<ExtractedDocument, ExtractError> {
+    let text = decode(bytes);
     let pages: Vec<String> = text.split('\u{c}').map(str::to_owned).collect();
-    over(
+    check_limit(
         "number of pages",
         pages.len() as u64,
         u64::from(limits.pages),
     )?;
-    let has_pages = pages.len() > 1 && pages.iter().all(|page| page.len() <= LONGEST_PAGE);
+    let has_pages = pages.len() > 1 && pages.iter().all(|page| page.len() <= MAX_PAGE_CHARS);
     let document = if has_pages {
-        plain_pages(pages, "text")
+        document_from_pages(pages, "text")
     } else {
-        flowing(&pages)
+        document_without_pages(&pages)
     };
     if document.pages.iter().all(|page| page.text.is_empty()) {
         return Err(ExtractError::NoText { pages: 0 });
@@ -31,56 +34,56 @@ pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Document, ExtractErr
 }
 
 /// A document of pages that are only text.
-pub(crate) fn plain_pages(pages: Vec<String>, extractor: &str) -> Document {
-    let mut document = Document {
+pub(crate) fn document_from_pages(pages: Vec<String>, extractor: &str) -> ExtractedDocument {
+    let mut document = ExtractedDocument {
         extractor: extractor.to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
     for (number, page) in (1..).zip(pages) {
-        let mut writer = Writer::page(number);
-        write(&page, &mut writer);
+        let mut writer = DocumentBuilder::single_page(number);
+        write_text(&page, &mut writer);
         writer.finish(&mut document);
     }
-    complete(&mut document);
+    complete_document(&mut document);
     document
 }
 
 /// A document of a text that has no pages; what form feeds part is only set apart.
-fn flowing(parts: &[String]) -> Document {
-    let mut document = Document {
+fn document_without_pages(parts: &[String]) -> ExtractedDocument {
+    let mut document = ExtractedDocument {
         extractor: "text".to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
-    let mut writer = Writer::flow(1);
+    let mut writer = DocumentBuilder::paged(1);
     for part in parts {
-        write(part, &mut writer);
+        write_text(part, &mut writer);
     }
     writer.finish(&mut document);
-    complete(&mut document);
+    complete_document(&mut document);
     document
 }
 
-fn write(text: &str, writer: &mut Writer) {
+fn write_text(text: &str, writer: &mut DocumentBuilder) {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     for block in text.split("\n\n") {
-        blocks(block, writer);
+        write_block(block, writer);
     }
 }
 
 /// A block with its heading, if its first line is one.
-fn blocks(block: &str, writer: &mut Writer) {
+fn write_block(block: &str, writer: &mut DocumentBuilder) {
     let block = block.trim_matches('\n');
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
-    if first.trim().len() < 80 && known_name(first) {
-        writer.heading(1, first);
-        blocks_of(rest, writer);
+    if first.trim().len() < 80 && is_known_section(first) {
+        writer.add_heading(1, first);
+        write_paragraphs(rest, writer);
     } else {
-        blocks_of(block, writer);
+        write_paragraphs(block, writer);
     }
 }
 
-fn blocks_of(block: &str, writer: &mut Writer) {
+fn write_paragraphs(block: &str, writer: &mut DocumentBuilder) {
     if !block.trim().is_empty() {
-        writer.paragraph(block, false);
+        writer.add_paragraph(block, false);
     }
 }

@@ -2,25 +2,25 @@
 //! an element end, not what they mean.
 
 /// Elements that never have content.
-const VOID: [&str; 13] = [
+const VOID_ELEMENTS: [&str; 13] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
     "wbr",
 ];
 
 /// One tag.
-pub(super) struct Tag<'t> {
+pub(super) struct HtmlTag<'t> {
     pub(super) name: String,
     /// All that stands between its brackets.
-    inside: &'t str,
-    pub(super) closes: bool,
-    pub(super) empty: bool,
+    attributes: &'t str,
+    pub(super) is_closing: bool,
+    pub(super) is_void: bool,
     /// Whether its element says that it is not shown.
-    pub(super) hidden: bool,
+    pub(super) is_hidden: bool,
 }
 
 /// The tags of a text that have not been met yet.
 #[derive(Clone)]
-pub(super) struct Tags<'t> {
+pub(super) struct HtmlTokenizer<'t> {
     rest: &'t str,
     /// Whether quotes come in pairs. Where they do not, looking for the end of one would lead to
     /// the end of the text again and again.
@@ -29,7 +29,7 @@ pub(super) struct Tags<'t> {
     closed: bool,
 }
 
-impl<'t> Tags<'t> {
+impl<'t> HtmlTokenizer<'t> {
     pub(super) const fn new(text: &'t str) -> Self {
         Self {
             rest: text,
@@ -44,23 +44,23 @@ impl<'t> Tags<'t> {
     }
 
     /// The text before the next `<`, and the tag there; none if the `<` is only a sign.
-    pub(super) fn next(&mut self) -> Option<(&'t str, Option<Tag<'t>>)> {
+    pub(super) fn next(&mut self) -> Option<(&'t str, Option<HtmlTag<'t>>)> {
         let (before, after) = self.rest.split_once('<')?;
-        let tag = self.tag(after);
+        let tag = self.parse_tag(after);
         let length = tag.as_ref().map_or(0, |(_, length)| *length);
         self.rest = after.get(length..).unwrap_or_default();
         Some((before, tag.map(|(tag, _)| tag)))
     }
 
     /// A tag or comment, and how many bytes it takes up after its `<`.
-    fn tag(&mut self, after: &'t str) -> Option<(Tag<'t>, usize)> {
+    fn parse_tag(&mut self, after: &'t str) -> Option<(HtmlTag<'t>, usize)> {
         let nothing = |length| {
-            let tag = Tag {
+            let tag = HtmlTag {
                 name: String::new(),
-                inside: "",
-                closes: false,
-                empty: true,
-                hidden: false,
+                attributes: "",
+                is_closing: false,
+                is_void: true,
+                is_hidden: false,
             };
             Some((tag, length))
         };
@@ -84,12 +84,12 @@ impl<'t> Tags<'t> {
             .collect();
         let end = self.end_of_tag(after);
         let inside = after.get(..end).unwrap_or_default();
-        let tag = Tag {
-            empty: inside.ends_with('/') || VOID.contains(&name.as_str()),
-            hidden: !closes && is_hidden(inside),
+        let tag = HtmlTag {
+            is_void: inside.ends_with('/') || VOID_ELEMENTS.contains(&name.as_str()),
+            is_hidden: !closes && is_hidden(inside),
             name,
-            inside,
-            closes,
+            attributes: inside,
+            is_closing: closes,
         };
         Some((tag, (end + 1).min(after.len())))
     }
@@ -112,7 +112,7 @@ impl<'t> Tags<'t> {
     }
 
     /// Takes all up to the closing tag of that name, whatever it looks like, and the tag.
-    pub(super) fn take_raw(&mut self, name: &str) -> &'t str {
+    pub(super) fn take_raw_text(&mut self, name: &str) -> &'t str {
         let text = self.rest;
         let mut at = 0;
         while let Some(found) = text.get(at..).and_then(|rest| rest.find("</")) {
@@ -134,17 +134,17 @@ impl<'t> Tags<'t> {
 
     /// Steps over the rest of the element that `opened`, elements of its name inside it included.
     /// False, and nothing is stepped over, if it is never closed.
-    pub(super) fn pass_over(&mut self, opened: &Tag<'_>) -> bool {
+    pub(super) fn skip_element(&mut self, opened: &HtmlTag<'_>) -> bool {
         if !self.closed {
             return false;
         }
         let mut ahead = self.clone();
         let mut open = 1_usize;
         while let Some((_, tag)) = ahead.next() {
-            let Some(tag) = tag.filter(|tag| tag.name == opened.name && !tag.empty) else {
+            let Some(tag) = tag.filter(|tag| tag.name == opened.name && !tag.is_void) else {
                 continue;
             };
-            if tag.closes {
+            if tag.is_closing {
                 open -= 1;
             } else {
                 open += 1;
@@ -159,11 +159,11 @@ impl<'t> Tags<'t> {
     }
 }
 
-impl Tag<'_> {
+impl HtmlTag<'_> {
     /// What an attribute says, its references replaced.
     pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
         let space = |c: char| c.is_whitespace() || c == '/';
-        let mut rest = self.inside.get(self.name.len()..)?;
+        let mut rest = self.attributes.get(self.name.len()..)?;
         loop {
             rest = rest.trim_start_matches(space);
             let end = rest.find(|c: char| space(c) || c == '=');
@@ -175,9 +175,9 @@ impl Tag<'_> {
                 rest = after;
                 continue;
             };
-            let (said, after) = value(said.trim_start());
+            let (said, after) = split_value(said.trim_start());
             if key.eq_ignore_ascii_case(wanted) {
-                return Some(super::unescaped(said));
+                return Some(super::unescape(said));
             }
             rest = after;
         }
@@ -185,7 +185,7 @@ impl Tag<'_> {
 }
 
 /// The value at the beginning of a text, in quotes or not, and what stands behind it.
-fn value(text: &str) -> (&str, &str) {
+fn split_value(text: &str) -> (&str, &str) {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     match quote {
         Some(quote) => {
@@ -199,24 +199,24 @@ fn value(text: &str) -> (&str, &str) {
 /// Whether a tag says that its element is not shown.
 fn is_hidden(inside: &str) -> bool {
     /// No attribute that hides stands further in.
-    const FAR: usize = 4_096;
+    const MAX_SCAN_BYTES: usize = 4_096;
     let near: String = inside
         .chars()
-        .take(FAR)
+        .take(MAX_SCAN_BYTES)
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    let named = outside_quotes(&near);
+    let named = strip_quoted(&near);
     let bare = named.split_whitespace().skip(1).any(|word| {
         let word = word.trim_end_matches('/');
         word == "hidden" || word.starts_with("hidden=")
     });
     bare || near
         .split_once("style=")
-        .is_some_and(|(_, style)| hides(style))
+        .is_some_and(|(_, style)| style_hides(style))
 }
 
 /// Whether declarations of style, in quotes or not, leave nothing to see.
-fn hides(style: &str) -> bool {
+fn style_hides(style: &str) -> bool {
     let quote = style.chars().next().filter(|c| matches!(c, '"' | '\''));
     let inside = match quote {
         Some(quote) => style.get(1..).unwrap_or_default().split(quote).next(),
@@ -241,7 +241,7 @@ fn hides(style: &str) -> bool {
     })
 }
 
-fn outside_quotes(text: &str) -> String {
+fn strip_quoted(text: &str) -> String {
     let mut quote = None;
     let mut outside = String::new();
     for letter in text.chars() {
@@ -259,15 +259,15 @@ fn outside_quotes(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn hidden(tag: &str) -> bool {
-        let mut tags = Tags::new(tag);
+    fn parse_hidden(tag: &str) -> bool {
+        let mut tags = HtmlTokenizer::new(tag);
         tags.next()
             .and_then(|(_, tag)| tag)
-            .is_some_and(|tag| tag.hidden)
+            .is_some_and(|tag| tag.is_hidden)
     }
 
-    fn said(tag: &str, attribute: &str) -> Option<String> {
-        let mut tags = Tags::new(tag);
+    fn attribute_value(tag: &str, attribute: &str) -> Option<String> {
+        let mut tags = HtmlTokenizer::new(tag);
         let (_, tag) = tags.next()?;
         tag?.attribute(attribute)
     }
@@ -279,26 +279,30 @@ mod tests {
             "<META content = 'b &amp; c' name=a />",
             "<meta hidden =x name=a content='b &amp; c'>",
         ] {
-            assert_eq!(said(tag, "content").as_deref(), Some("b & c"), "{tag}");
-            assert_eq!(said(tag, "name").as_deref(), Some("a"), "{tag}");
+            assert_eq!(
+                attribute_value(tag, "content").as_deref(),
+                Some("b & c"),
+                "{tag}"
+            );
+            assert_eq!(attribute_value(tag, "name").as_deref(), Some("a"), "{tag}");
         }
         for tag in ["<meta>", "<meta ===>", "<meta content", "</meta content=x>"] {
-            assert_eq!(said(tag, "name"), None, "{tag}");
+            assert_eq!(attribute_value(tag, "name"), None, "{tag}");
         }
     }
 
     #[test]
     fn what_is_hidden_says_so_itself() {
-        assert!(hidden("<p hidden>"));
-        assert!(hidden("<div class=a HIDDEN=until-found>"));
-        assert!(hidden("<span style=\"color:red; display : none\">"));
-        assert!(hidden("<p style='opacity:0 !important'>"));
-        assert!(hidden("<p style=font-size:0px>"));
-        assert!(!hidden(
+        assert!(parse_hidden("<p hidden>"));
+        assert!(parse_hidden("<div class=a HIDDEN=until-found>"));
+        assert!(parse_hidden("<span style=\"color:red; display : none\">"));
+        assert!(parse_hidden("<p style='opacity:0 !important'>"));
+        assert!(parse_hidden("<p style=font-size:0px>"));
+        assert!(!parse_hidden(
             "<p style=\"font-size:0.9em; opacity:0.5\" title=\"display:none\">"
         ));
-        assert!(!hidden("<p class=\"overflow-hidden\">"));
-        assert!(!hidden("<p title='none is hidden=here'>"));
-        assert!(!hidden("<a href=none>"));
+        assert!(!parse_hidden("<p class=\"overflow-hidden\">"));
+        assert!(!parse_hidden("<p title='none is hidden=here'>"));
+        assert!(!parse_hidden("<a href=none>"));
     }
 }

@@ -2,32 +2,34 @@
 //! heading's words stand in its page's text at its offset. A text without pages of its own is given
 //! some, as long as those of a book, which begin at a heading or a paragraph where they can.
 
-use crate::layout::{Tidy, tidy};
-use crate::structure::{caption_start, entries, entry_lines, is_references, own_ids};
-use crate::{Caption, Document, Heading, Page};
+use crate::layout::{GlyphReplacement, replace_glyph};
+use crate::structure::{
+    find_own_ids, is_references, parse_caption_start, parse_entries, split_entry_lines,
+};
+use crate::{Caption, DocumentPage, ExtractedDocument, Heading};
 
 /// The most headings of a document, and the most captions.
-const MOST_NOTED: usize = 5_000;
+const MAX_HEADINGS: usize = 5_000;
 
 /// A page that we make has about so many characters at the most.
 const PAGE_CHARS: u32 = 4_000;
 
 /// A heading begins a page once the one before has so many.
-const HALF_A_PAGE: u32 = PAGE_CHARS / 2;
+const HALF_PAGE_CHARS: u32 = PAGE_CHARS / 2;
 
 /// Pages in the making.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(super) struct DocumentBuilder {
     /// Those that are done.
-    pages: Vec<Page>,
+    pages: Vec<DocumentPage>,
     /// How many bytes are on them.
-    done_bytes: usize,
+    finished_bytes: usize,
     /// The text of the one that is being written.
     text: String,
     characters: u32,
     number: u32,
     /// Whether a page ends when it is long enough.
-    flows: bool,
+    is_paged: bool,
     /// Whether the last block was a heading: what is under it stays with it.
     under_heading: bool,
     headings: Vec<Heading>,
@@ -36,9 +38,9 @@ pub(super) struct Writer {
     more_headings: bool,
 }
 
-impl Writer {
+impl DocumentBuilder {
     /// One page, however long.
-    pub(super) fn page(number: u32) -> Self {
+    pub(super) fn single_page(number: u32) -> Self {
         Self {
             number,
             ..Self::default()
@@ -46,23 +48,23 @@ impl Writer {
     }
 
     /// As many pages as it takes; the first has this number.
-    pub(super) fn flow(first: u32) -> Self {
+    pub(super) fn paged(first: u32) -> Self {
         Self {
-            flows: true,
-            ..Self::page(first)
+            is_paged: true,
+            ..Self::single_page(first)
         }
     }
 
     /// How many bytes have been written.
     pub(super) fn len(&self) -> usize {
-        self.done_bytes + self.text.len()
+        self.finished_bytes + self.text.len()
     }
 
     /// Begins the next page.
-    fn turn(&mut self) {
+    fn start_page(&mut self) {
         let text = std::mem::take(&mut self.text);
-        self.done_bytes += text.len();
-        self.pages.push(Page {
+        self.finished_bytes += text.len();
+        self.pages.push(DocumentPage {
             number: self.number,
             text,
             label: None,
@@ -73,22 +75,22 @@ impl Writer {
     }
 
     /// Begins the next page where that may be, if this one is long enough.
-    fn turn_if(&mut self, is_long: bool) {
+    fn start_page_if(&mut self, is_long: bool) {
         let may_be = !self.under_heading || self.characters >= PAGE_CHARS;
-        if self.flows && is_long && may_be && self.characters > 0 {
-            self.turn();
+        if self.is_paged && is_long && may_be && self.characters > 0 {
+            self.start_page();
         }
     }
 
     /// Adds a block as it is; returns where it begins and what it became.
-    fn push(&mut self, block: &str) -> Option<(u32, String)> {
-        let block = cleaned(block);
+    fn push_block(&mut self, block: &str) -> Option<(u32, String)> {
+        let block = clean_text(block);
         let block = block.trim_matches(['\n', ' ']);
         if block.trim().is_empty() {
             return None;
         }
         let length = u32::try_from(block.chars().count()).unwrap_or(0);
-        self.turn_if(self.characters.saturating_add(length) > PAGE_CHARS);
+        self.start_page_if(self.characters.saturating_add(length) > PAGE_CHARS);
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
             self.characters += 2;
@@ -101,34 +103,34 @@ impl Writer {
     }
 
     /// Adds a paragraph; a caption is noted. One that is longer than a page goes on on the next.
-    pub(super) fn paragraph(&mut self, text: &str, is_caption: bool) {
-        let (first, mut rest) = self.a_page_of(text);
-        self.noted_paragraph(first, is_caption);
+    pub(super) fn add_paragraph(&mut self, text: &str, is_caption: bool) {
+        let (first, mut rest) = self.split_at_page(text);
+        self.add_page_paragraph(first, is_caption);
         while !rest.is_empty() {
-            self.turn();
-            let (more, after) = self.a_page_of(rest);
-            self.push(more);
+            self.start_page();
+            let (more, after) = self.split_at_page(rest);
+            self.push_block(more);
             rest = after;
         }
     }
 
     /// What of a paragraph fits on one page, and the rest.
-    fn a_page_of<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
+    fn split_at_page<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
         let most = PAGE_CHARS as usize;
         let end = text.char_indices().nth(most).map(|(end, _)| end);
-        match end.filter(|_| self.flows) {
-            Some(end) => text.split_at(best_cut(text.get(..end).unwrap_or(text))),
+        match end.filter(|_| self.is_paged) {
+            Some(end) => text.split_at(find_page_break(text.get(..end).unwrap_or(text))),
             None => (text, ""),
         }
     }
 
-    fn noted_paragraph(&mut self, text: &str, is_caption: bool) {
-        let Some((offset, text)) = self.push(text) else {
+    fn add_page_paragraph(&mut self, text: &str, is_caption: bool) {
+        let Some((offset, text)) = self.push_block(text) else {
             return;
         };
         let first = text.lines().next().unwrap_or_default();
-        if self.captions.len() < MOST_NOTED
-            && let Some((kind, label)) = caption_start(first, is_caption)
+        if self.captions.len() < MAX_HEADINGS
+            && let Some((kind, label)) = parse_caption_start(first, is_caption)
         {
             self.captions.push(Caption {
                 kind,
@@ -141,12 +143,12 @@ impl Writer {
     }
 
     /// Adds a heading.
-    pub(super) fn heading(&mut self, level: u8, title: &str) {
+    pub(super) fn add_heading(&mut self, level: u8, title: &str) {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.turn_if(self.characters >= HALF_A_PAGE);
-        if let Some((offset, title)) = self.push(&title) {
+        self.start_page_if(self.characters >= HALF_PAGE_CHARS);
+        if let Some((offset, title)) = self.push_block(&title) {
             self.under_heading = true;
-            if self.headings.len() >= MOST_NOTED {
+            if self.headings.len() >= MAX_HEADINGS {
                 self.more_headings = true;
                 return;
             }
@@ -165,20 +167,21 @@ impl Writer {
     }
 
     /// Puts the pages into the document.
-    pub(super) fn finish(mut self, document: &mut Document) {
+    pub(super) fn finish(mut self, document: &mut ExtractedDocument) {
         if self.pages.is_empty() || !self.text.is_empty() {
-            self.turn();
+            self.start_page();
         }
         let last = self.pages.last().map(|page| page.number);
         document.pages.append(&mut self.pages);
-        let full = document.headings.len() == MOST_NOTED;
-        let all_taken = take_in(&mut document.headings, self.headings) && !self.more_headings;
-        take_in(&mut document.captions, self.captions);
+        let full = document.headings.len() == MAX_HEADINGS;
+        let all_taken =
+            extend_bounded(&mut document.headings, self.headings) && !self.more_headings;
+        extend_bounded(&mut document.captions, self.captions);
         // Said once, on the page where it begins.
         if !all_taken && !full {
-            document.warn(
+            document.add_warning(
                 last,
-                format!("it has more headings than {MOST_NOTED}; the rest are text"),
+                format!("it has more headings than {MAX_HEADINGS}; the rest are text"),
             );
         }
     }
@@ -186,7 +189,7 @@ impl Writer {
 
 /// Where to cut a text that goes on on the next page: after a line, a sentence or a word of its
 /// second half, or at its end.
-fn best_cut(text: &str) -> usize {
+fn find_page_break(text: &str) -> usize {
     let second_half = text.len() / 2;
     let after = |at: usize, mark: &str| at + mark.len();
     let marks: [&[&str]; 3] = [&["\n"], &[". ", "? ", "! ", "\u{3002}"], &[" "]];
@@ -200,25 +203,25 @@ fn best_cut(text: &str) -> usize {
 
 /// As many more as there is room for, and whether that was all: a small file may hold a heading in
 /// every other byte.
-fn take_in<T>(all: &mut Vec<T>, more: Vec<T>) -> bool {
-    let room = MOST_NOTED.saturating_sub(all.len());
+fn extend_bounded<T>(all: &mut Vec<T>, more: Vec<T>) -> bool {
+    let room = MAX_HEADINGS.saturating_sub(all.len());
     let fits = more.len() <= room;
     all.extend(more.into_iter().take(room));
     fits
 }
 
 /// Odd letters made plain; newlines and tabs stay.
-pub(super) fn cleaned(text: &str) -> String {
+pub(super) fn clean_text(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '\n' | '\t' => clean.push(letter),
             // Where a word may be parted, which it is not here; only in print is it a hyphen.
             '\u{ad}' => {}
-            _ => match tidy(letter) {
-                Tidy::Nothing => {}
-                Tidy::One(letter) => clean.push(letter),
-                Tidy::Many(letters) => clean.push_str(letters),
+            _ => match replace_glyph(letter) {
+                GlyphReplacement::Drop => {}
+                GlyphReplacement::Char(letter) => clean.push(letter),
+                GlyphReplacement::Text(letters) => clean.push_str(letters),
             },
         }
     }
@@ -227,7 +230,7 @@ pub(super) fn cleaned(text: &str) -> String {
 
 /// Splits the bibliography, takes the title from the first heading if nothing else gave one,
 /// and looks for identifiers at the top.
-pub(super) fn complete(document: &mut Document) {
+pub(super) fn complete_document(document: &mut ExtractedDocument) {
     let found = document
         .headings
         .iter()
@@ -258,11 +261,11 @@ pub(super) fn complete(document: &mut Document) {
                 _ => usize::MAX,
             };
             let part: String = page.text.chars().take(stop).skip(skip).collect();
-            lines.extend(entry_lines(&part, page.number));
+            lines.extend(split_entry_lines(&part, page.number));
         }
-        document.references = entries(&lines);
+        document.references = parse_entries(&lines);
     }
-    let (doi, arxiv_id) = own_ids(document, 3);
+    let (doi, arxiv_id) = find_own_ids(document, 3);
     let meta = &mut document.meta;
     if meta.title.is_none() {
         meta.title = document

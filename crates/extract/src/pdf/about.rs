@@ -7,60 +7,63 @@ use std::sync::LazyLock;
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 use regex::Regex;
 
-use super::object::{dict_at, get, integer, list_at, name_at, resolve, stream_at, text};
-use super::stream::unpacked;
-use crate::Meta;
-use crate::structure::{Mark, find_arxiv, find_doi};
+use super::object::{decode_text, dict_at, get, integer, list_at, name_at, resolve, stream_at};
+use super::stream::decode_stream;
+use crate::DocumentMetadata;
+use crate::structure::{PdfOutlineEntry, find_arxiv, find_doi};
 
 /// The longest value kept of a record.
-const LONGEST: usize = 1_000;
+const MAX_VALUE_CHARS: usize = 1_000;
 
 /// The file's own record.
-pub(super) fn meta(file: &Document) -> Meta {
+pub(super) fn read_metadata(file: &Document) -> DocumentMetadata {
     let info = file
         .trailer
         .get(b"Info")
         .ok()
         .and_then(|info| resolve(file, info).as_dict().ok());
-    let field = |key: &[u8]| info.and_then(|info| text(get(file, info, key)?)).map(cut);
-    let packet = packet(file).unwrap_or_default();
-    let root = root(file);
+    let field = |key: &[u8]| {
+        info.and_then(|info| decode_text(get(file, info, key)?))
+            .map(truncate_value)
+    };
+    let packet = read_xmp(file).unwrap_or_default();
+    let root = catalog(file);
     let doi = find_doi(&packet)
         .or_else(|| field(b"doi").as_deref().and_then(find_doi))
         .or_else(|| field(b"Subject").as_deref().and_then(find_doi));
-    Meta {
-        title: tagged(&packet, "dc:title")
+    DocumentMetadata {
+        title: xmp_element_text(&packet, "dc:title")
             .or_else(|| field(b"Title"))
-            .filter(|title| is_title(title)),
-        authors: field(b"Author").or_else(|| tagged(&packet, "dc:creator")),
-        subject: field(b"Subject").or_else(|| tagged(&packet, "dc:description")),
-        keywords: field(b"Keywords").or_else(|| tagged(&packet, "pdf:Keywords")),
-        created: field(b"CreationDate").map(|date| readable(&date)),
+            .filter(|title| is_plausible_title(title)),
+        authors: field(b"Author").or_else(|| xmp_element_text(&packet, "dc:creator")),
+        subject: field(b"Subject").or_else(|| xmp_element_text(&packet, "dc:description")),
+        keywords: field(b"Keywords").or_else(|| xmp_element_text(&packet, "pdf:Keywords")),
+        created: field(b"CreationDate").map(|date| format_date(&date)),
         producer: field(b"Producer"),
         language: root
-            .and_then(|root| text(get(file, root, b"Lang")?))
-            .map(cut),
+            .and_then(|root| decode_text(get(file, root, b"Lang")?))
+            .map(truncate_value),
         doi,
         arxiv_id: find_arxiv(&packet),
-        ..Meta::default()
+        ..DocumentMetadata::default()
     }
 }
 
-fn root(file: &Document) -> Option<&Dictionary> {
+fn catalog(file: &Document) -> Option<&Dictionary> {
     resolve(file, file.trailer.get(b"Root").ok()?)
         .as_dict()
         .ok()
 }
 
-fn cut(text: String) -> String {
-    if text.len() <= LONGEST {
+fn truncate_value(text: String) -> String {
+    if text.len() <= MAX_VALUE_CHARS {
         return text;
     }
-    text.chars().take(LONGEST / 4).collect()
+    text.chars().take(MAX_VALUE_CHARS / 4).collect()
 }
 
 /// Writers leave file names and nothings where a title belongs.
-fn is_title(title: &str) -> bool {
+fn is_plausible_title(title: &str) -> bool {
     let lower = title.to_lowercase();
     let file_name = [
         ".dvi", ".tex", ".doc", ".docx", ".pdf", ".indd", ".qxd", ".ps", ".eps",
@@ -81,7 +84,7 @@ fn is_title(title: &str) -> bool {
 }
 
 /// `D:20230421103000+02'00'` as `2023-04-21T10:30:00`.
-fn readable(date: &str) -> String {
+fn format_date(date: &str) -> String {
     let digits: Vec<char> = date
         .trim_start_matches("D:")
         .chars()
@@ -103,29 +106,29 @@ fn readable(date: &str) -> String {
 }
 
 /// The XMP packet as text.
-fn packet(file: &Document) -> Option<String> {
-    let stream = stream_at(file, root(file)?, b"Metadata")?;
-    let bytes = unpacked(file, stream, 1_000_000)?;
+fn read_xmp(file: &Document) -> Option<String> {
+    let stream = stream_at(file, catalog(file)?, b"Metadata")?;
+    let bytes = decode_stream(file, stream, 1_000_000)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<[^>]*>").ok());
+static TAG_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<[^>]*>").ok());
 
 /// The words inside an element of the packet.
-fn tagged(packet: &str, element: &str) -> Option<String> {
+fn xmp_element_text(packet: &str, element: &str) -> Option<String> {
     let (_, rest) = packet.split_once(&format!("<{element}"))?;
     let (inside, _) = rest.split_once(&format!("</{element}>"))?;
     let (_, inside) = inside.split_once('>')?;
-    let plain = TAGS.as_ref()?.replace_all(inside, " ");
-    let words = crate::markup::unescaped(&plain);
+    let plain = TAG_PATTERN.as_ref()?.replace_all(inside, " ");
+    let words = crate::markup::unescape(&plain);
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!words.is_empty()).then(|| cut(words))
+    (!words.is_empty()).then(|| truncate_value(words))
 }
 
 /// The labels of pages by place, from nought.
-pub(super) fn labels(file: &Document, pages: usize) -> HashMap<usize, String> {
+pub(super) fn read_page_labels(file: &Document, pages: usize) -> HashMap<usize, String> {
     let mut ranges: BTreeMap<usize, &Dictionary> = BTreeMap::new();
-    if let Some(tree) = root(file).and_then(|root| dict_at(file, root, b"PageLabels")) {
+    if let Some(tree) = catalog(file).and_then(|root| dict_at(file, root, b"PageLabels")) {
         let mut waiting = vec![(tree, 0)];
         while let Some((node, depth)) = waiting.pop() {
             for pair in list_at(file, node, b"Nums")
@@ -160,14 +163,16 @@ pub(super) fn labels(file: &Document, pages: usize) -> HashMap<usize, String> {
             .unwrap_or(1)
             .clamp(1, 1_000_000);
         let number = usize::try_from(first).unwrap_or(1) + page - start;
-        let prefix = get(file, label, b"P").and_then(text).map(cut);
+        let prefix = get(file, label, b"P")
+            .and_then(decode_text)
+            .map(truncate_value);
         let prefix = prefix.unwrap_or_default();
         let printed = match name_at(file, label, b"S") {
             Some(b"D") => number.to_string(),
-            Some(b"r") => roman(number).to_lowercase(),
-            Some(b"R") => roman(number),
-            Some(b"a") => letters(number).to_lowercase(),
-            Some(b"A") => letters(number),
+            Some(b"r") => roman_numeral(number).to_lowercase(),
+            Some(b"R") => roman_numeral(number),
+            Some(b"a") => letter_label(number).to_lowercase(),
+            Some(b"A") => letter_label(number),
             _ => String::new(),
         };
         let whole = format!("{prefix}{printed}");
@@ -178,8 +183,8 @@ pub(super) fn labels(file: &Document, pages: usize) -> HashMap<usize, String> {
     labels
 }
 
-fn roman(mut number: usize) -> String {
-    const SIGNS: [(usize, &str); 13] = [
+fn roman_numeral(mut number: usize) -> String {
+    const ROMAN_SIGNS: [(usize, &str); 13] = [
         (1000, "M"),
         (900, "CM"),
         (500, "D"),
@@ -198,7 +203,7 @@ fn roman(mut number: usize) -> String {
         return number.to_string();
     }
     let mut roman = String::new();
-    for (value, sign) in SIGNS {
+    for (value, sign) in ROMAN_SIGNS {
         while number >= value {
             roman.push_str(sign);
             number -= value;
@@ -207,16 +212,16 @@ fn roman(mut number: usize) -> String {
     roman
 }
 
-fn letters(number: usize) -> String {
+fn letter_label(number: usize) -> String {
     let letter = (b'A' + u8::try_from((number - 1) % 26).unwrap_or(0)) as char;
     letter.to_string().repeat(((number - 1) / 26 + 1).min(20))
 }
 
 /// The outline in order. Where each line leads is not asked: the words are found on the pages.
-pub(super) fn outline(file: &Document) -> Vec<Mark> {
+pub(super) fn read_outline(file: &Document) -> Vec<PdfOutlineEntry> {
     let mut marks = Vec::new();
     let mut seen: HashSet<ObjectId> = HashSet::new();
-    let first = root(file)
+    let first = catalog(file)
         .and_then(|root| dict_at(file, root, b"Outlines"))
         .and_then(|outlines| outlines.get(b"First").ok()?.as_reference().ok());
     let mut waiting: Vec<(ObjectId, u8)> = first.map(|id| (id, 1)).into_iter().collect();
@@ -227,10 +232,10 @@ pub(super) fn outline(file: &Document) -> Vec<Mark> {
         let Some(Object::Dictionary(item)) = file.objects.get(&id) else {
             continue;
         };
-        if let Some(title) = get(file, item, b"Title").and_then(text) {
-            marks.push(Mark {
+        if let Some(title) = get(file, item, b"Title").and_then(decode_text) {
+            marks.push(PdfOutlineEntry {
                 level,
-                title: cut(title),
+                title: truncate_value(title),
             });
         }
         let mut follow = |key: &[u8], level| {

@@ -3,69 +3,73 @@
 
 use pdf_extract::Document as File;
 
-use super::{ReadPage, about, letters_of};
-use crate::layout::{Kind, Line, Paragraph, compounds, flow, take_out};
-use crate::structure::{
-    EntryLine, caption_start, entries, is_references, kinds, own_ids, title_lines,
+use super::{InterpretedPage, about, count_text_letters};
+use crate::layout::{
+    LayoutLine, LayoutLineKind, LayoutParagraph, build_paragraphs, collect_compounds,
+    remove_running_headers,
 };
-use crate::{Caption, Document, Heading, Page, Reference};
+use crate::structure::{
+    EntryLine, classify_lines, find_own_ids, find_title_lines, is_references, parse_caption_start,
+    parse_entries,
+};
+use crate::{Caption, DocumentPage, DocumentReference, ExtractedDocument, Heading};
 
 /// How the warning of unnamed letters begins.
-pub(super) const GAPS: &str = "the fonts do not say what";
+pub(super) const UNMAPPED_GLYPHS_WARNING: &str = "the fonts do not say what";
 /// How the warning of pages that could not be followed to their end begins.
-pub(super) const OVERDRAWN: &str = "more is drawn than can be followed";
+pub(super) const WORK_LIMIT_WARNING: &str = "more is drawn than can be followed";
 
 /// Makes the document.
-pub(super) fn assemble(file: &File, read: Vec<ReadPage>, mended: bool) -> Document {
-    let mut document = Document {
-        meta: about::meta(file),
+pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) -> ExtractedDocument {
+    let mut document = ExtractedDocument {
+        meta: about::read_metadata(file),
         extractor: if mended {
             "built-in, mended"
         } else {
             "built-in"
         }
         .to_owned(),
-        ..Document::default()
+        ..ExtractedDocument::default()
     };
     if mended {
-        document.warn(
+        document.add_warning(
             None,
             "the file was damaged and was mended; parts of it may be missing",
         );
     }
-    let mut labels = about::labels(file, read.len());
-    warn_of_gaps(&mut document, &read);
-    warn_of_overdrawn(&mut document, &read);
-    let (mut pages, states): (Vec<Vec<Line>>, Vec<(bool, bool)>) = read
+    let mut labels = about::read_page_labels(file, read.len());
+    warn_unmapped_glyphs(&mut document, &read);
+    warn_work_limit(&mut document, &read);
+    let (mut pages, states): (Vec<Vec<LayoutLine>>, Vec<(bool, bool)>) = read
         .into_iter()
-        .map(|page| (page.lines, (page.has_image, page.lost)))
+        .map(|page| (page.lines, (page.has_image, page.failed)))
         .unzip();
     let title = pages
         .first()
         .map(|first| title_text(first))
         .unwrap_or_default();
-    let printed = take_out(&mut pages);
+    let printed = remove_running_headers(&mut pages);
     let title_at = pages
         .first()
-        .map(|first| title_lines(first))
+        .map(|first| find_title_lines(first))
         .unwrap_or_default();
-    let kinds = kinds(&pages, &about::outline(file), &title_at);
-    let known = compounds(pages.iter().flatten());
+    let kinds = classify_lines(&pages, &about::read_outline(file), &title_at);
+    let known = collect_compounds(pages.iter().flatten());
     for (at, (lines, kinds)) in pages.iter().zip(&kinds).enumerate() {
         let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        let (text, paragraphs) = flow(lines, kinds, &known);
-        take_parts(&mut document, number, paragraphs);
+        let (text, paragraphs) = build_paragraphs(lines, kinds, &known);
+        add_headings_and_captions(&mut document, number, paragraphs);
         let label = labels
             .remove(&at)
             .or_else(|| printed.get(at).cloned().flatten());
-        document.pages.push(Page {
+        document.pages.push(DocumentPage {
             number,
             text,
             label,
         });
     }
-    document.references = references(&pages, &kinds);
-    complete_meta(&mut document, title);
+    document.references = find_references(&pages, &kinds);
+    complete_metadata(&mut document, title);
     for (at, (has_image, lost)) in states.into_iter().enumerate() {
         let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
         let empty = document
@@ -73,38 +77,38 @@ pub(super) fn assemble(file: &File, read: Vec<ReadPage>, mended: bool) -> Docume
             .get(at)
             .is_none_or(|page| page.text.is_empty());
         if lost {
-            document.warn(Some(number), format!("page {number} could not be read"));
+            document.add_warning(Some(number), format!("page {number} could not be read"));
         } else if empty && has_image {
-            document.warn(
+            document.add_warning(
                 Some(number),
                 format!("page {number} has no text, only a picture (scanned?)"),
             );
         } else if empty {
-            document.warn(Some(number), format!("page {number} has no text"));
+            document.add_warning(Some(number), format!("page {number} has no text"));
         }
     }
     document
 }
 
 /// Warns if a good part of the letters are not named by their fonts.
-fn warn_of_gaps(document: &mut Document, read: &[ReadPage]) {
-    let unknown: usize = read.iter().map(|page| page.unknown).sum();
+fn warn_unmapped_glyphs(document: &mut ExtractedDocument, read: &[InterpretedPage]) {
+    let unknown: usize = read.iter().map(|page| page.unmapped_glyphs).sum();
     let known: usize = read
         .iter()
         .flat_map(|page| &page.lines)
         .map(|line| line.text.len())
         .sum();
     if unknown * 12 > known {
-        document.warn(
+        document.add_warning(
             None,
-            format!("{GAPS} {unknown} of the letters are; the text has gaps"),
+            format!("{UNMAPPED_GLYPHS_WARNING} {unknown} of the letters are; the text has gaps"),
         );
     }
 }
 
 /// Warns if a page was left before its end.
-fn warn_of_overdrawn(document: &mut Document, read: &[ReadPage]) {
-    let mut pages = (1_u32..).zip(read).filter(|(_, page)| page.overdrawn);
+fn warn_work_limit(document: &mut ExtractedDocument, read: &[InterpretedPage]) {
+    let mut pages = (1_u32..).zip(read).filter(|(_, page)| page.hit_work_limit);
     let Some((first, _)) = pages.next() else {
         return;
     };
@@ -112,30 +116,30 @@ fn warn_of_overdrawn(document: &mut Document, read: &[ReadPage]) {
         0 => String::new(),
         more => format!(" and {more} others"),
     };
-    document.warn(
+    document.add_warning(
         Some(first),
-        format!("{OVERDRAWN} on page {first}{others}; text may be missing there"),
+        format!("{WORK_LIMIT_WARNING} on page {first}{others}; text may be missing there"),
     );
 }
 
 /// Warns of each page without text.
-pub(super) fn warn_of_empty_pages(document: &mut Document) {
+pub(super) fn warn_empty_pages(document: &mut ExtractedDocument) {
     let empty: Vec<u32> = document
         .pages
         .iter()
-        .filter(|page| letters_of(&page.text) == 0)
+        .filter(|page| count_text_letters(&page.text) == 0)
         .map(|page| page.number)
         .collect();
     for number in empty {
-        document.warn(
+        document.add_warning(
             Some(number),
             format!("page {number} has no text (scanned?)"),
         );
     }
 }
 
-fn title_text(first: &[Line]) -> Option<String> {
-    let words: Vec<&str> = title_lines(first)
+fn title_text(first: &[LayoutLine]) -> Option<String> {
+    let words: Vec<&str> = find_title_lines(first)
         .into_iter()
         .filter_map(|at| first.get(at))
         .map(|line| line.text.trim())
@@ -150,19 +154,23 @@ fn title_text(first: &[Line]) -> Option<String> {
 }
 
 /// The headings and captions among a page's paragraphs.
-fn take_parts(document: &mut Document, page: u32, paragraphs: Vec<Paragraph>) {
+fn add_headings_and_captions(
+    document: &mut ExtractedDocument,
+    page: u32,
+    paragraphs: Vec<LayoutParagraph>,
+) {
     for paragraph in paragraphs {
-        let Paragraph { kind, text, offset } = paragraph;
+        let LayoutParagraph { kind, text, offset } = paragraph;
         match kind {
-            Kind::Heading(level) => document.headings.push(Heading {
+            LayoutLineKind::Heading(level) => document.headings.push(Heading {
                 level,
                 title: text,
                 page,
                 offset,
             }),
-            Kind::Caption(kind) => {
+            LayoutLineKind::Caption(kind) => {
                 if let Some((_, label)) =
-                    caption_start(text.lines().next().unwrap_or_default(), true)
+                    parse_caption_start(text.lines().next().unwrap_or_default(), true)
                 {
                     document.captions.push(Caption {
                         kind,
@@ -173,14 +181,14 @@ fn take_parts(document: &mut Document, page: u32, paragraphs: Vec<Paragraph>) {
                     });
                 }
             }
-            Kind::Body | Kind::Opens => {}
+            LayoutLineKind::Body | LayoutLineKind::EntryStart => {}
         }
     }
 }
 
 /// What the first page says where the file's own record is silent.
-fn complete_meta(document: &mut Document, title: Option<String>) {
-    let (doi, arxiv_id) = own_ids(document, 1);
+fn complete_metadata(document: &mut ExtractedDocument, title: Option<String>) {
+    let (doi, arxiv_id) = find_own_ids(document, 1);
     let meta = &mut document.meta;
     meta.title = meta.title.take().or(title);
     meta.doi = meta.doi.take().or(doi);
@@ -189,21 +197,24 @@ fn complete_meta(document: &mut Document, title: Option<String>) {
 
 /// The entries of the last section of that name that holds a bibliography. A manual may have a
 /// section about references; its sentences have no years.
-fn references(pages: &[Vec<Line>], kinds: &[Vec<Kind>]) -> Vec<Reference> {
-    let mut sections: Vec<Section> = Vec::new();
+fn find_references(
+    pages: &[Vec<LayoutLine>],
+    kinds: &[Vec<LayoutLineKind>],
+) -> Vec<DocumentReference> {
+    let mut sections: Vec<PdfBibliographySection> = Vec::new();
     let mut open = false;
     for (at, (lines, kinds)) in pages.iter().zip(kinds).enumerate() {
         let page = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        let mut last: Option<&Line> = None;
+        let mut last: Option<&LayoutLine> = None;
         for (line, kind) in lines.iter().zip(kinds) {
             match kind {
-                Kind::Heading(_) if is_references(&line.text) => {
-                    sections.push(Section::default());
+                LayoutLineKind::Heading(_) if is_references(&line.text) => {
+                    sections.push(PdfBibliographySection::default());
                     open = true;
                 }
-                Kind::Heading(_) => open = false,
+                LayoutLineKind::Heading(_) => open = false,
                 // A figure that floated into the bibliography is no part of it.
-                Kind::Caption(_) => {}
+                LayoutLineKind::Caption(_) => {}
                 _ if open => {
                     if let Some(section) = sections.last_mut() {
                         section.push(line, last, page);
@@ -217,12 +228,12 @@ fn references(pages: &[Vec<Line>], kinds: &[Vec<Kind>]) -> Vec<Reference> {
     sections
         .into_iter()
         .rev()
-        .map(|section| entries(&section.finished()))
+        .map(|section| parse_entries(&section.finish()))
         .find(|found| is_bibliography(found))
         .unwrap_or_default()
 }
 
-fn is_bibliography(found: &[Reference]) -> bool {
+fn is_bibliography(found: &[DocumentReference]) -> bool {
     let sure = found
         .iter()
         .filter(|entry| entry.year.is_some() || entry.doi.is_some() || entry.arxiv_id.is_some())
@@ -232,36 +243,36 @@ fn is_bibliography(found: &[Reference]) -> bool {
 
 /// The lines of a bibliography and the step above each, as a share of its size.
 #[derive(Default)]
-struct Section {
+struct PdfBibliographySection {
     lines: Vec<EntryLine>,
     steps: Vec<Option<f32>>,
 }
 
-impl Section {
-    fn push(&mut self, line: &Line, last: Option<&Line>, page: u32) {
+impl PdfBibliographySection {
+    fn push(&mut self, line: &LayoutLine, last: Option<&LayoutLine>, page: u32) {
         let size = line.size.max(1.0);
         let step = last
             .filter(|last| last.block == line.block)
-            .map(|last| (last.base - line.base) / size);
+            .map(|last| (last.baseline - line.baseline) / size);
         self.steps.push(step);
         self.lines.push(EntryLine {
             text: line.text.trim().to_owned(),
             page,
             indent: (line.left - line.block_left) / size,
-            apart: false,
+            is_set_apart: false,
         });
     }
 
     /// The lines, with those set off by more than the usual step marked as such.
-    fn finished(mut self) -> Vec<EntryLine> {
+    fn finish(mut self) -> Vec<EntryLine> {
         let mut usual: Vec<f32> = self.steps.iter().flatten().copied().collect();
         usual.sort_by(f32::total_cmp);
         let usual = usual.get(usual.len() / 4).copied().unwrap_or(1.2);
         for (line, step) in self.lines.iter_mut().zip(&self.steps) {
-            line.apart = step.is_some_and(|step| step > 1.15 * usual);
+            line.is_set_apart = step.is_some_and(|step| step > 1.15 * usual);
         }
         if let Some(first) = self.lines.first_mut() {
-            first.apart = true;
+            first.is_set_apart = true;
         }
         self.lines
     }

@@ -10,11 +10,11 @@ use super::object::{
     dict_at, get, list_at, name_at, number, number_at, numbers_at, resolve, stream_at,
 };
 use super::simple;
-use super::stream::unpacked;
+use super::stream::decode_stream;
 
 /// One code of a string: its text and how far it moves the pen, in parts of the font's size.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown<'f> {
+pub(super) struct DecodedGlyph<'f> {
     pub(super) text: &'f str,
     pub(super) width: f64,
     /// Whether word spacing applies: the one-byte code 32.
@@ -24,7 +24,7 @@ pub(super) struct Shown<'f> {
 /// A font ready to read strings with.
 #[derive(Debug)]
 pub(super) struct Font {
-    codes: Codes,
+    codes: FontEncoding,
     /// Whether its name or record says it is bold.
     pub(super) bold: bool,
     /// How large its letters are beside its nominal size; 1 but for drawn (Type 3) fonts.
@@ -32,14 +32,14 @@ pub(super) struct Font {
 }
 
 #[derive(Debug)]
-enum Codes {
-    OneByte(Vec<(Box<str>, f64)>),
-    Composite(Box<Composite>),
+enum FontEncoding {
+    Simple(Vec<(Box<str>, f64)>),
+    Composite(Box<CompositeFont>),
 }
 
 #[derive(Debug)]
-struct Composite {
-    spaces: Vec<(u8, u32, u32)>,
+struct CompositeFont {
+    codespaces: Vec<(u8, u32, u32)>,
     text: HashMap<u32, Box<str>>,
     glyphs: Option<CharMap>,
     widths: HashMap<u32, f64>,
@@ -47,7 +47,7 @@ struct Composite {
 }
 
 /// The most bytes one font program or map may unpack to.
-pub(super) const FONT_BYTES: u64 = 16_000_000;
+pub(super) const MAX_FONT_BYTES: u64 = 16_000_000;
 
 impl Font {
     pub(super) fn read(file: &Document, dict: &Dictionary) -> Self {
@@ -55,23 +55,23 @@ impl Font {
         let name = String::from_utf8_lossy(name_at(file, dict, b"BaseFont").unwrap_or_default())
             .into_owned();
         let map = stream_at(file, dict, b"ToUnicode")
-            .and_then(|stream| unpacked(file, stream, FONT_BYTES))
-            .map(|bytes| CharMap::read(&bytes))
+            .and_then(|stream| decode_stream(file, stream, MAX_FONT_BYTES))
+            .map(|bytes| CharMap::parse(&bytes))
             .unwrap_or_default();
         let mut em = 1.0;
         let codes = if subtype == b"Type0" {
-            Codes::Composite(Box::new(Composite::read(file, dict, map)))
+            FontEncoding::Composite(Box::new(CompositeFont::read(file, dict, map)))
         } else {
-            let mut table = simple::table(file, dict, &name);
+            let mut table = simple::build_glyph_table(file, dict, &name);
             for (code, (text, _)) in (0_u32..).zip(&mut table) {
-                if let Some(said) = map.text.get(&code).filter(|said| says_something(said)) {
+                if let Some(said) = map.text.get(&code).filter(|said| is_meaningful(said)) {
                     *text = said.clone();
                 }
             }
             if subtype == b"Type3" {
-                em = drawn(file, dict, &mut table);
+                em = scale_type3_widths(file, dict, &mut table);
             }
-            Codes::OneByte(table)
+            FontEncoding::Simple(table)
         };
         Self {
             codes,
@@ -81,12 +81,12 @@ impl Font {
     }
 
     /// Reads a string, code by code.
-    pub(super) fn show<'f>(&'f self, bytes: &[u8], mut each: impl FnMut(Shown<'f>)) {
+    pub(super) fn decode<'f>(&'f self, bytes: &[u8], mut each: impl FnMut(DecodedGlyph<'f>)) {
         match &self.codes {
-            Codes::OneByte(table) => {
+            FontEncoding::Simple(table) => {
                 for &byte in bytes {
                     if let Some((text, width)) = table.get(usize::from(byte)) {
-                        each(Shown {
+                        each(DecodedGlyph {
                             text,
                             width: *width,
                             is_space: byte == b' ',
@@ -94,19 +94,19 @@ impl Font {
                     }
                 }
             }
-            Codes::Composite(font) => font.show(bytes, each),
+            FontEncoding::Composite(font) => font.decode(bytes, each),
         }
     }
 }
 
 /// Some writers map every code they cannot name to nothing or to a filler.
-fn says_something(text: &str) -> bool {
+fn is_meaningful(text: &str) -> bool {
     text.chars().any(|c| c != '\0' && c != '\u{fffd}')
 }
 
 /// The widths of a drawn font are in its own units: makes them parts of the size, and tells how
 /// large its letters are.
-fn drawn(file: &Document, dict: &Dictionary, table: &mut [(Box<str>, f64)]) -> f64 {
+fn scale_type3_widths(file: &Document, dict: &Dictionary, table: &mut [(Box<str>, f64)]) -> f64 {
     let matrix =
         numbers_at::<6>(file, dict, b"FontMatrix").unwrap_or([0.001, 0.0, 0.0, 0.001, 0.0, 0.0]);
     let [across, _, _, up, ..] = matrix;
@@ -152,17 +152,17 @@ fn is_bold(file: &Document, dict: &Dictionary, name: &str) -> bool {
             .is_some_and(|flags| (flags as i64) & (1 << 18) != 0)
 }
 
-impl Composite {
+impl CompositeFont {
     fn read(file: &Document, dict: &Dictionary, map: CharMap) -> Self {
         let encoding = get(file, dict, b"Encoding");
-        let mut spaces = Vec::new();
+        let mut codespaces = Vec::new();
         let mut glyphs = None;
         let mut text = map.text;
         match encoding {
             Some(Object::Stream(stream)) => {
-                let bytes = unpacked(file, stream, FONT_BYTES).unwrap_or_default();
-                let read = CharMap::read(&bytes);
-                spaces.clone_from(&read.spaces);
+                let bytes = decode_stream(file, stream, MAX_FONT_BYTES).unwrap_or_default();
+                let read = CharMap::parse(&bytes);
+                codespaces.clone_from(&read.codespaces);
                 glyphs = Some(read);
             }
             Some(Object::Name(name)) => {
@@ -176,16 +176,18 @@ impl Composite {
             }
             _ => {}
         }
-        if spaces.is_empty() {
-            spaces.push((2, 0, 0xffff));
+        if codespaces.is_empty() {
+            codespaces.push((2, 0, 0xffff));
         }
         let below = list_at(file, dict, b"DescendantFonts")
             .and_then(|list| resolve(file, list.first()?).as_dict().ok());
         Self {
-            spaces,
+            codespaces,
             text,
             glyphs,
-            widths: below.map(|below| widths(file, below)).unwrap_or_default(),
+            widths: below
+                .map(|below| read_widths(file, below))
+                .unwrap_or_default(),
             default_width: below
                 .and_then(|below| number_at(file, below, b"DW"))
                 .unwrap_or(1000.0)
@@ -193,7 +195,7 @@ impl Composite {
         }
     }
 
-    fn show<'f>(&'f self, bytes: &[u8], mut each: impl FnMut(Shown<'f>)) {
+    fn decode<'f>(&'f self, bytes: &[u8], mut each: impl FnMut(DecodedGlyph<'f>)) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let (code, length) = self.next_code(rest);
@@ -201,9 +203,9 @@ impl Composite {
             let glyph = self
                 .glyphs
                 .as_ref()
-                .and_then(|map| map.glyph(code))
+                .and_then(|map| map.glyph_id(code))
                 .unwrap_or(code);
-            each(Shown {
+            each(DecodedGlyph {
                 text: self.text.get(&code).map_or("", |text| text),
                 width: self
                     .widths
@@ -220,14 +222,15 @@ impl Composite {
         for (length, &byte) in (1_u8..=4).zip(bytes) {
             code = (code << 8) | u32::from(byte);
             if self
-                .spaces
+                .codespaces
                 .iter()
                 .any(|(long, low, high)| *long == length && (*low..=*high).contains(&code))
             {
                 return (code, usize::from(length));
             }
         }
-        let usual = usize::from(self.spaces.first().map_or(2, |space| space.0)).min(bytes.len());
+        let usual =
+            usize::from(self.codespaces.first().map_or(2, |space| space.0)).min(bytes.len());
         let code = bytes
             .iter()
             .take(usual)
@@ -237,7 +240,7 @@ impl Composite {
 }
 
 /// The widths by glyph number: `first [w w w]` or `first last w`.
-fn widths(file: &Document, dict: &Dictionary) -> HashMap<u32, f64> {
+fn read_widths(file: &Document, dict: &Dictionary) -> HashMap<u32, f64> {
     let mut widths = HashMap::new();
     let mut rest = list_at(file, dict, b"W").unwrap_or_default();
     while let [first, second, more @ ..] = rest {

@@ -12,28 +12,28 @@ use super::object::name_at;
 use super::open::load;
 
 /// Object numbers above this are damage: a table is as long as its highest number.
-const HIGHEST: u32 = 8_388_607;
+const MAX_OBJECT_NUMBER: u32 = 8_388_607;
 
-static OBJECT: LazyLock<Option<Regex>> =
+static OBJECT_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u)(?:^|[\r\n\s>])(\d{1,7})\s+(\d{1,5})\s+obj\b").ok());
-static ENCRYPT: LazyLock<Option<Regex>> =
+static ENCRYPT_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u)/Encrypt\s+(\d{1,7})\s+(\d{1,5})\s+R").ok());
 
 /// The document with its objects found anew; none if there are none.
-pub(super) fn mended(bytes: &[u8]) -> Option<Document> {
-    let objects = objects(bytes)?;
-    let whole = with_table(bytes, &objects);
+pub(super) fn rebuild_xref(bytes: &[u8]) -> Option<Document> {
+    let objects = find_objects(bytes)?;
+    let whole = append_xref(bytes, &objects);
     let mut file = load(&whole).ok()?;
-    take_packed(&mut file);
+    load_object_streams(&mut file);
     let root = find_root(&file)?;
     file.trailer.set("Root", Object::Reference(root));
     Some(file)
 }
 
 /// Where each object begins; the last of those with the same number counts.
-fn objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
+fn find_objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
     let mut objects = BTreeMap::new();
-    for found in OBJECT.as_ref()?.captures_iter(bytes) {
+    for found in OBJECT_PATTERN.as_ref()?.captures_iter(bytes) {
         let number = found.get(1)?;
         let parse = |at| {
             std::str::from_utf8(found.get(at)?.as_bytes())
@@ -44,7 +44,7 @@ fn objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
         let (Some(id), Some(generation)) = (parse(1), parse(2)) else {
             continue;
         };
-        if id <= HIGHEST
+        if id <= MAX_OBJECT_NUMBER
             && let Ok(generation) = u16::try_from(generation)
         {
             objects.insert(id, (number.start(), generation));
@@ -54,8 +54,8 @@ fn objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
 }
 
 /// The bytes followed by a new table and trailer. The header is written anew if it is lost.
-fn with_table(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
-    let headed = crate::format::find(
+fn append_xref(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
+    let headed = crate::format::find_bytes(
         bytes.get(..bytes.len().min(1024)).unwrap_or_default(),
         b"%PDF-",
     );
@@ -76,7 +76,7 @@ fn with_table(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
     }
     let size = objects.keys().next_back().map_or(1, |last| last + 1);
     let _ = write!(table, "trailer\n<< /Size {size} ");
-    let locked = ENCRYPT
+    let locked = ENCRYPT_PATTERN
         .as_ref()
         .and_then(|encrypt| encrypt.find_iter(bytes).last());
     if let Some(locked) = locked {
@@ -88,7 +88,7 @@ fn with_table(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
 }
 
 /// Adds the objects packed inside streams, which the new table cannot name.
-fn take_packed(file: &mut Document) {
+fn load_object_streams(file: &mut Document) {
     let mut found: Vec<(ObjectId, Object)> = Vec::new();
     for object in file.objects.values_mut() {
         if let Object::Stream(stream) = object

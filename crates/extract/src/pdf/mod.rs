@@ -18,26 +18,26 @@ mod stream;
 
 use pdf_extract::{Dictionary, Document as File};
 
-use crate::extract::guarded;
-use crate::layout::{Line, lines};
-use crate::limits::{Deadline, over};
-use crate::{Document, ExtractError, Limits, markup};
+use crate::extract::catch_panic;
+use crate::layout::{LayoutLine, build_lines};
+use crate::limits::{Deadline, check_limit};
+use crate::{ExtractError, ExtractLimits, ExtractedDocument, markup};
 
 /// Pages with fewer letters than this hold next to nothing.
-const FEW: usize = 50;
+const MIN_PAGE_LETTERS: usize = 50;
 
 /// Reads a PDF.
-pub(crate) fn read(
+pub(crate) fn read_pdf(
     bytes: &[u8],
-    limits: &Limits,
+    limits: &ExtractLimits,
     deadline: &Deadline,
-) -> Result<Document, ExtractError> {
-    let own = ours(bytes, limits, deadline);
+) -> Result<ExtractedDocument, ExtractError> {
+    let own = read_with_interpreter(bytes, limits, deadline);
     if let Ok(document) = &own
-        && has(document, assemble::OVERDRAWN)
+        && has_warning(document, assemble::WORK_LIMIT_WARNING)
     {
         // Any other reader would be kept just as busy.
-        return match letters(document) {
+        return match count_letters(document) {
             0 => Err(ExtractError::broken(
                 "more is drawn on its pages than can be followed",
             )),
@@ -45,24 +45,31 @@ pub(crate) fn read(
         };
     }
     let own = match own {
-        Ok(document) if letters(&document) == 0 => Ok(mended(bytes, limits, deadline, document)),
+        Ok(document) if count_letters(&document) == 0 => {
+            Ok(read_repaired(bytes, limits, deadline, document))
+        }
         other => other,
     };
     let found = match &own {
-        Ok(document) if !is_thin(document) && !has(document, assemble::GAPS) => return own,
-        Ok(document) => letters(document),
+        Ok(document)
+            if !is_nearly_empty(document)
+                && !has_warning(document, assemble::UNMAPPED_GLYPHS_WARNING) =>
+        {
+            return own;
+        }
+        Ok(document) => count_letters(document),
         Err(ExtractError::Broken { .. }) => 0,
         Err(_) => return own,
     };
-    let other = poppler::pages(bytes, deadline)
+    let other = poppler::run_pdftotext(bytes, deadline)
         .filter(|pages| pages.len() <= limits.pages as usize)
-        .map(|pages| markup::plain_pages(pages, "pdftotext"));
+        .map(|pages| markup::document_from_pages(pages, "pdftotext"));
     match (own, other) {
-        (own, Some(mut other)) if letters(&other) > found * 11 / 10 + 20 => {
+        (own, Some(mut other)) if count_letters(&other) > found * 11 / 10 + 20 => {
             if let Ok(own) = own {
                 other.meta = own.meta;
             }
-            assemble::warn_of_empty_pages(&mut other);
+            assemble::warn_empty_pages(&mut other);
             Ok(other)
         }
         (Ok(own), _) if found == 0 => {
@@ -75,71 +82,80 @@ pub(crate) fn read(
     }
 }
 
-fn letters(document: &Document) -> usize {
+fn count_letters(document: &ExtractedDocument) -> usize {
     document
         .pages
         .iter()
-        .map(|page| letters_of(&page.text))
+        .map(|page| count_text_letters(&page.text))
         .sum()
 }
 
-fn letters_of(text: &str) -> usize {
+fn count_text_letters(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphabetic()).count()
 }
 
 /// Whether the document has a warning that begins so.
-fn has(document: &Document, warning: &str) -> bool {
+fn has_warning(document: &ExtractedDocument, warning: &str) -> bool {
     let mut warnings = document.warnings.iter();
     warnings.any(|it| it.message.starts_with(warning))
 }
 
 /// Whether most pages hold next to nothing.
-fn is_thin(document: &Document) -> bool {
+fn is_nearly_empty(document: &ExtractedDocument) -> bool {
     let thin = document
         .pages
         .iter()
-        .filter(|page| letters_of(&page.text) < FEW)
+        .filter(|page| count_text_letters(&page.text) < MIN_PAGE_LETTERS)
         .count();
     thin * 2 > document.pages.len()
 }
 
 /// What one page gave.
 #[derive(Default)]
-struct ReadPage {
-    lines: Vec<Line>,
+struct InterpretedPage {
+    lines: Vec<LayoutLine>,
     has_image: bool,
     /// How many of its letters the fonts could not name.
-    unknown: usize,
+    unmapped_glyphs: usize,
     /// Whether a part of it could not be read.
-    lost: bool,
+    failed: bool,
     /// Whether more is drawn on it than was followed.
-    overdrawn: bool,
+    hit_work_limit: bool,
 }
 
 /// Our own reading.
-fn ours(bytes: &[u8], limits: &Limits, deadline: &Deadline) -> Result<Document, ExtractError> {
-    read_opened(&open::open(bytes, limits)?, limits, deadline)
+fn read_with_interpreter(
+    bytes: &[u8],
+    limits: &ExtractLimits,
+    deadline: &Deadline,
+) -> Result<ExtractedDocument, ExtractError> {
+    read_loaded(&open::load_or_repair(bytes, limits)?, limits, deadline)
 }
 
 /// A table of objects that can be read may still point to the wrong places: with no letters found,
 /// the objects are looked for one by one. The better of the two is kept.
-fn mended(bytes: &[u8], limits: &Limits, deadline: &Deadline, first: Document) -> Document {
-    let second = open::mend(bytes)
-        .and_then(|opened| read_opened(&opened, limits, deadline).ok())
-        .filter(|second| letters(second) > 0);
+fn read_repaired(
+    bytes: &[u8],
+    limits: &ExtractLimits,
+    deadline: &Deadline,
+    first: ExtractedDocument,
+) -> ExtractedDocument {
+    let second = open::load_repaired(bytes)
+        .and_then(|opened| read_loaded(&opened, limits, deadline).ok())
+        .filter(|second| count_letters(second) > 0);
     second.unwrap_or(first)
 }
 
-fn read_opened(
-    opened: &open::Opened,
-    limits: &Limits,
+fn read_loaded(
+    opened: &open::LoadedPdf,
+    limits: &ExtractLimits,
     deadline: &Deadline,
-) -> Result<Document, ExtractError> {
+) -> Result<ExtractedDocument, ExtractError> {
     deadline.check()?;
     let file = &opened.file;
     let ids = open::page_ids(file, limits.pages as usize + 1);
-    over("number of pages", ids.len() as u64, u64::from(limits.pages))?;
-    let mut painter = paint::Painter::new(file, *deadline, limits.unpacked());
+    check_limit("number of pages", ids.len() as u64, u64::from(limits.pages))?;
+    let mut painter = paint::ContentInterpreter::new(file, *deadline, limits.max_unpacked_bytes());
     let mut pages = Vec::with_capacity(ids.len());
     let mut text = 0;
     for id in ids {
@@ -147,10 +163,12 @@ fn read_opened(
         let dict = file.objects.get(&id).and_then(|page| page.as_dict().ok());
         let page = match dict {
             // The text that is over the limit would be cut in the end: it is not read at all.
-            Some(dict) if text <= limits.text_bytes => read_page(file, dict, &mut painter, limits)?,
-            _ => ReadPage {
-                lost: dict.is_none(),
-                ..ReadPage::default()
+            Some(dict) if text <= limits.text_bytes => {
+                interpret_page(file, dict, &mut painter, limits)?
+            }
+            _ => InterpretedPage {
+                failed: dict.is_none(),
+                ..InterpretedPage::default()
             },
         };
         text += page
@@ -160,39 +178,43 @@ fn read_opened(
             .sum::<usize>();
         pages.push(page);
     }
-    Ok(assemble::assemble(file, pages, opened.mended))
+    Ok(assemble::assemble(file, pages, opened.repaired))
 }
 
-fn read_page<'f>(
+fn interpret_page<'f>(
     file: &'f File,
     dict: &'f Dictionary,
-    painter: &mut paint::Painter<'f>,
-    limits: &Limits,
-) -> Result<ReadPage, ExtractError> {
-    if painter.is_spent() {
-        return Ok(ReadPage {
-            overdrawn: true,
-            ..ReadPage::default()
+    painter: &mut paint::ContentInterpreter<'f>,
+    limits: &ExtractLimits,
+) -> Result<InterpretedPage, ExtractError> {
+    if painter.is_budget_spent() {
+        return Ok(InterpretedPage {
+            hit_work_limit: true,
+            ..InterpretedPage::default()
         });
     }
-    let content = open::content(file, dict, limits.unpacked());
-    let cut = content.len() as u64 >= limits.unpacked();
-    let bounds = open::bounds(file, dict);
-    let read = guarded(|| match open::resources(file, dict) {
-        Some(resources) => painter.page(&content, resources, bounds).map(Some),
+    let content = open::page_content(file, dict, limits.max_unpacked_bytes());
+    let cut = content.len() as u64 >= limits.max_unpacked_bytes();
+    let bounds = open::page_bounds(file, dict);
+    let read = catch_panic(|| match open::page_resources(file, dict) {
+        Some(resources) => painter
+            .interpret_page(&content, resources, bounds)
+            .map(Some),
         None => Ok(None),
     });
     let Some(painted) = read else {
-        return Ok(ReadPage {
-            lost: true,
-            ..ReadPage::default()
+        return Ok(InterpretedPage {
+            failed: true,
+            ..InterpretedPage::default()
         });
     };
-    Ok(painted?.map_or_else(ReadPage::default, |painted| ReadPage {
-        lines: lines(&painted.glyphs),
-        has_image: painted.has_image,
-        unknown: painted.unknown,
-        lost: false,
-        overdrawn: painted.overdrawn || cut,
-    }))
+    Ok(
+        painted?.map_or_else(InterpretedPage::default, |painted| InterpretedPage {
+            lines: build_lines(&painted.glyphs),
+            has_image: painted.has_image,
+            unmapped_glyphs: painted.unmapped_glyphs,
+            failed: false,
+            hit_work_limit: painted.hit_work_limit || cut,
+        }),
+    )
 }

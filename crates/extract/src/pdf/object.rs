@@ -105,13 +105,13 @@ pub(super) fn numbers_at<const N: usize>(
 
 /// A text string of the file's own records: UTF-16 with its mark, UTF-8 with its mark, or the
 /// one-byte encoding, which is Latin-1 as far as it matters here.
-pub(super) fn text(object: &Object) -> Option<String> {
+pub(super) fn decode_text(object: &Object) -> Option<String> {
     let Object::String(bytes, _) = object else {
         return None;
     };
     let text = match bytes.as_slice() {
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         plain => match std::str::from_utf8(plain) {
             Ok(text) => text.to_owned(),
@@ -123,7 +123,7 @@ pub(super) fn text(object: &Object) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units: Vec<u16> = bytes
         .as_chunks::<2>()
         .0

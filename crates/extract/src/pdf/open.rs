@@ -5,37 +5,40 @@ use std::collections::HashSet;
 
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 
-use super::mend::mended;
+use super::mend::rebuild_xref;
 use super::object::{dict_at, get, list_at, name_at, numbers_at, resolve};
-use super::stream::{unpacked, unpacked_size};
-use crate::extract::guarded;
-use crate::format::find;
-use crate::limits::over;
-use crate::{ExtractError, Limits};
+use super::stream::{decode_stream, unpacked_size};
+use crate::extract::catch_panic;
+use crate::format::find_bytes;
+use crate::limits::check_limit;
+use crate::{ExtractError, ExtractLimits};
 
 /// A file that could be opened.
-pub(super) struct Opened {
+pub(super) struct LoadedPdf {
     pub(super) file: Document,
     /// Whether its table of objects had to be made anew.
-    pub(super) mended: bool,
+    pub(super) repaired: bool,
 }
 
 /// Opens the file.
-pub(super) fn open(bytes: &[u8], limits: &Limits) -> Result<Opened, ExtractError> {
-    check_packed_objects(bytes, limits)?;
+pub(super) fn load_or_repair(
+    bytes: &[u8],
+    limits: &ExtractLimits,
+) -> Result<LoadedPdf, ExtractError> {
+    check_object_streams(bytes, limits)?;
     let first = load(bytes);
     match first {
         Ok(file) if !page_ids(&file, 1).is_empty() => {
-            return Ok(Opened {
+            return Ok(LoadedPdf {
                 file,
-                mended: false,
+                repaired: false,
             });
         }
-        Ok(_) if find(bytes, b"/Encrypt").is_some() => return Err(ExtractError::Encrypted),
+        Ok(_) if find_bytes(bytes, b"/Encrypt").is_some() => return Err(ExtractError::Encrypted),
         Err(ExtractError::Encrypted) => return Err(ExtractError::Encrypted),
         _ => {}
     }
-    mend(bytes).ok_or_else(|| {
+    load_repaired(bytes).ok_or_else(|| {
         first
             .err()
             .unwrap_or_else(|| ExtractError::broken("it has no pages"))
@@ -43,24 +46,27 @@ pub(super) fn open(bytes: &[u8], limits: &Limits) -> Result<Opened, ExtractError
 }
 
 /// The file with its objects looked for one by one; none if no page is found that way.
-pub(super) fn mend(bytes: &[u8]) -> Option<Opened> {
-    let file = guarded(|| mended(bytes)).flatten()?;
-    (!page_ids(&file, 1).is_empty()).then_some(Opened { file, mended: true })
+pub(super) fn load_repaired(bytes: &[u8]) -> Option<LoadedPdf> {
+    let file = catch_panic(|| rebuild_xref(bytes)).flatten()?;
+    (!page_ids(&file, 1).is_empty()).then_some(LoadedPdf {
+        file,
+        repaired: true,
+    })
 }
 
 /// The library's reader, then the empty password if the file is locked.
 pub(super) fn load(bytes: &[u8]) -> Result<Document, ExtractError> {
-    let loaded = guarded(|| Document::load_mem(bytes))
+    let loaded = catch_panic(|| Document::load_mem(bytes))
         .ok_or_else(|| ExtractError::broken("its table of objects makes no sense"))?;
     let mut file = match loaded {
         Ok(file) => file,
         Err(pdf_extract::Error::Decryption(_) | pdf_extract::Error::InvalidPassword) => {
             return Err(ExtractError::Encrypted);
         }
-        Err(error) => return Err(ExtractError::broken(short(&error.to_string()))),
+        Err(error) => return Err(ExtractError::broken(shorten_message(&error.to_string()))),
     };
     if file.is_encrypted() && file.encryption_state.is_none() {
-        let unlocked = guarded(|| file.decrypt("").is_ok());
+        let unlocked = catch_panic(|| file.decrypt("").is_ok());
         if unlocked != Some(true) {
             return Err(ExtractError::Encrypted);
         }
@@ -69,7 +75,7 @@ pub(super) fn load(bytes: &[u8]) -> Result<Document, ExtractError> {
 }
 
 /// A library's words, kept to a sentence.
-fn short(words: &str) -> String {
+fn shorten_message(words: &str) -> String {
     words
         .chars()
         .filter(|c| !c.is_control())
@@ -78,16 +84,16 @@ fn short(words: &str) -> String {
 }
 
 /// The library unpacks all object streams while loading, without a bound: count them first.
-fn check_packed_objects(bytes: &[u8], limits: &Limits) -> Result<(), ExtractError> {
-    let most = limits.unpacked();
+fn check_object_streams(bytes: &[u8], limits: &ExtractLimits) -> Result<(), ExtractError> {
+    let most = limits.max_unpacked_bytes();
     let mut total = 0;
     for mark in [&b"/ObjStm"[..], b"/XRef"] {
         let mut at = 0;
-        while let Some(found) = bytes.get(at..).and_then(|rest| find(rest, mark)) {
+        while let Some(found) = bytes.get(at..).and_then(|rest| find_bytes(rest, mark)) {
             at += found + mark.len();
             let rest = bytes.get(at..).unwrap_or_default();
             let near = rest.get(..rest.len().min(2_000)).unwrap_or_default();
-            let Some(start) = find(near, b"stream") else {
+            let Some(start) = find_bytes(near, b"stream") else {
                 continue;
             };
             let data = rest.get(start + b"stream".len()..).unwrap_or_default();
@@ -97,14 +103,14 @@ fn check_packed_objects(bytes: &[u8], limits: &Limits) -> Result<(), ExtractErro
                 .take_while(|byte| matches!(byte, b'\r' | b'\n'))
                 .count();
             total += unpacked_size(data.get(skip..).unwrap_or_default(), most + 1);
-            over("unpacked size in bytes", total, most)?;
+            check_limit("unpacked size in bytes", total, most)?;
         }
     }
     Ok(())
 }
 
 /// The most branches of the tree of pages that are followed: many may share one list.
-const MOST_KIDS: usize = 2_000_000;
+const MAX_PAGE_TREE_NODES: usize = 2_000_000;
 
 /// The pages in order, at most `most` of them. A tree with loops or lost branches gives each
 /// page once; without a tree, the page objects are taken in the order of their numbers.
@@ -122,7 +128,7 @@ pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
         .collect();
     let mut looked = 0;
     while let Some(id) = waiting.pop() {
-        if found.len() >= most || looked > MOST_KIDS {
+        if found.len() >= most || looked > MAX_PAGE_TREE_NODES {
             return found;
         }
         if !seen.insert(id) {
@@ -154,12 +160,12 @@ pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
 }
 
 /// A page's content, all its streams in one.
-pub(super) fn content(file: &Document, page: &Dictionary, most: u64) -> Vec<u8> {
+pub(super) fn page_content(file: &Document, page: &Dictionary, most: u64) -> Vec<u8> {
     let mut all = Vec::new();
     let mut add = |object: &Object| {
         let left = most.saturating_sub(all.len() as u64);
         if let Object::Stream(stream) = object
-            && let Some(bytes) = unpacked(file, stream, left)
+            && let Some(bytes) = decode_stream(file, stream, left)
         {
             all.extend(bytes);
             all.push(b'\n');
@@ -177,7 +183,7 @@ pub(super) fn content(file: &Document, page: &Dictionary, most: u64) -> Vec<u8> 
 }
 
 /// What a page has under a key, or inherits.
-fn inherited<'f, T>(
+fn inherited_value<'f, T>(
     file: &'f Document,
     page: &'f Dictionary,
     read: impl Fn(&'f Dictionary) -> Option<T>,
@@ -193,13 +199,16 @@ fn inherited<'f, T>(
 }
 
 /// The fonts and forms a page may call on.
-pub(super) fn resources<'f>(file: &'f Document, page: &'f Dictionary) -> Option<&'f Dictionary> {
-    inherited(file, page, |node| dict_at(file, node, b"Resources"))
+pub(super) fn page_resources<'f>(
+    file: &'f Document,
+    page: &'f Dictionary,
+) -> Option<&'f Dictionary> {
+    inherited_value(file, page, |node| dict_at(file, node, b"Resources"))
 }
 
 /// The corners of a page; the usual sheet if it gives none that make sense.
-pub(super) fn bounds(file: &Document, page: &Dictionary) -> [f64; 4] {
-    inherited(file, page, |node| numbers_at::<4>(file, node, b"MediaBox"))
+pub(super) fn page_bounds(file: &Document, page: &Dictionary) -> [f64; 4] {
+    inherited_value(file, page, |node| numbers_at::<4>(file, node, b"MediaBox"))
         .map(|[a, b, c, d]| [a.min(c), b.min(d), a.max(c), b.max(d)])
         .filter(|[left, low, right, high]| right - left > 1.0 && high - low > 1.0)
         .unwrap_or([0.0, 0.0, 612.0, 792.0])

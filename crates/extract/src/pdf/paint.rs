@@ -9,121 +9,121 @@ use pdf_extract::{Dictionary, Document, Object, Stream};
 
 use super::font::Font;
 use super::object::{dict_at, get, name_at, numbers_at, stream_at};
-use super::pen::{IDENTITY, Matrix, Pen, Sheet, State, times};
-use super::purse::Purse;
-use super::scan::{Scanner, Token};
-use super::stream::unpacked;
+use super::pen::{GraphicsState, IDENTITY, Matrix, PageOutput, TextState, multiply};
+use super::purse::WorkBudget;
+use super::scan::{PdfLexer, PdfToken};
+use super::stream::decode_stream;
 use crate::ExtractError;
 use crate::layout::Glyph;
 use crate::limits::Deadline;
 
 /// Forms may hold forms, this deep.
-const DEEPEST: usize = 24;
+const MAX_FORM_DEPTH: usize = 24;
 /// The most operands before one operator.
-const MOST_OPERANDS: usize = 200_000;
+const MAX_OPERANDS: usize = 200_000;
 
 /// Collects the letters of pages, keeping the fonts between them.
-pub(super) struct Painter<'f> {
+pub(super) struct ContentInterpreter<'f> {
     file: &'f Document,
     fonts: HashMap<usize, Rc<Font>>,
     deadline: Deadline,
-    unpacked: u64,
-    page: Sheet,
-    purse: Purse,
+    max_unpacked_bytes: u64,
+    page: PageOutput,
+    budget: WorkBudget,
     /// The forms that are being drawn, the outermost first.
-    open: Vec<FormKey>,
+    form_stack: Vec<FormKey>,
     /// How often a form was left out because it is being drawn.
-    loops: usize,
+    skipped_cycles: usize,
     /// Forms that show neither letters nor pictures, wherever they are drawn.
-    silent: HashSet<FormKey>,
+    empty_forms: HashSet<FormKey>,
 }
 
 /// A form and the resources it draws with, by where they are in memory.
 type FormKey = (usize, usize);
 
 /// What a page gave.
-pub(super) struct Painted {
+pub(super) struct PageGlyphs {
     pub(super) glyphs: Vec<Glyph>,
     /// Whether a picture is drawn on it.
     pub(super) has_image: bool,
     /// How many of its letters the fonts could not name.
-    pub(super) unknown: usize,
+    pub(super) unmapped_glyphs: usize,
     /// Whether more is drawn on it than was followed.
-    pub(super) overdrawn: bool,
+    pub(super) hit_work_limit: bool,
 }
 
-impl<'f> Painter<'f> {
-    pub(super) fn new(file: &'f Document, deadline: Deadline, unpacked: u64) -> Self {
+impl<'f> ContentInterpreter<'f> {
+    pub(super) fn new(file: &'f Document, deadline: Deadline, max_unpacked_bytes: u64) -> Self {
         Self {
             file,
             fonts: HashMap::new(),
             deadline,
-            unpacked,
-            page: Sheet::default(),
-            purse: Purse::default(),
-            open: Vec::new(),
-            loops: 0,
-            silent: HashSet::new(),
+            max_unpacked_bytes,
+            page: PageOutput::default(),
+            budget: WorkBudget::default(),
+            form_stack: Vec::new(),
+            skipped_cycles: 0,
+            empty_forms: HashSet::new(),
         }
     }
 
     /// Whether no page can be drawn any more.
-    pub(super) const fn is_spent(&self) -> bool {
-        self.purse.is_over()
+    pub(super) const fn is_budget_spent(&self) -> bool {
+        self.budget.is_document_exhausted()
     }
 
     /// The letters of one page.
-    pub(super) fn page(
+    pub(super) fn interpret_page(
         &mut self,
         content: &[u8],
         resources: &'f Dictionary,
         bounds: [f64; 4],
-    ) -> Result<Painted, ExtractError> {
-        self.page = Sheet {
+    ) -> Result<PageGlyphs, ExtractError> {
+        self.page = PageOutput {
             bounds,
-            ..Sheet::default()
+            ..PageOutput::default()
         };
-        self.purse.turn_page();
-        self.open.clear();
-        self.run(content, resources, IDENTITY)?;
+        self.budget.start_page();
+        self.form_stack.clear();
+        self.run_content(content, resources, IDENTITY)?;
         let page = std::mem::take(&mut self.page);
-        Ok(Painted {
+        Ok(PageGlyphs {
             glyphs: page.glyphs,
             has_image: page.has_image,
-            unknown: page.unknown,
-            overdrawn: page.overdrawn,
+            unmapped_glyphs: page.unmapped_glyphs,
+            hit_work_limit: page.hit_work_limit,
         })
     }
 
-    fn run(
+    fn run_content(
         &mut self,
         content: &[u8],
         resources: &'f Dictionary,
         ctm: Matrix,
     ) -> Result<(), ExtractError> {
-        let mut pen = Pen::new(ctm);
-        let mut operands: Vec<Token<'_>> = Vec::new();
-        let mut scanner = Scanner::new(content);
+        let mut pen = TextState::new(ctm);
+        let mut operands: Vec<PdfToken<'_>> = Vec::new();
+        let mut scanner = PdfLexer::new(content);
         while let Some(token) = scanner.next() {
-            let Token::Operator(operator) = token else {
-                if operands.len() < MOST_OPERANDS {
+            let PdfToken::Operator(operator) = token else {
+                if operands.len() < MAX_OPERANDS {
                     operands.push(token);
                 }
                 continue;
             };
-            self.purse.step();
-            if self.purse.is_due() {
+            self.budget.spend_step();
+            if self.budget.is_deadline_check_due() {
                 self.deadline.check()?;
             }
             match operator {
                 b"ID" => scanner.skip_image(),
                 b"Tf" => self.set_font(&mut pen.state, resources, &operands)?,
-                b"Do" => self.call(&pen.state.ctm, resources, &operands)?,
-                _ => pen.step(operator, &operands, &mut self.page),
+                b"Do" => self.draw_xobject(&pen.state.ctm, resources, &operands)?,
+                _ => pen.run_operator(operator, &operands, &mut self.page),
             }
             operands.clear();
-            self.page.overdrawn |= self.purse.is_empty() || self.page.is_full();
-            if self.purse.is_empty() || self.page.is_full() {
+            self.page.hit_work_limit |= self.budget.is_page_exhausted() || self.page.is_full();
+            if self.budget.is_page_exhausted() || self.page.is_full() {
                 break;
             }
         }
@@ -132,11 +132,11 @@ impl<'f> Painter<'f> {
 
     fn set_font(
         &mut self,
-        state: &mut State,
+        state: &mut GraphicsState,
         resources: &'f Dictionary,
-        operands: &[Token<'_>],
+        operands: &[PdfToken<'_>],
     ) -> Result<(), ExtractError> {
-        let [.., Token::Name(name), Token::Number(size)] = operands else {
+        let [.., PdfToken::Name(name), PdfToken::Number(size)] = operands else {
             return Ok(());
         };
         state.size = *size;
@@ -159,13 +159,13 @@ impl<'f> Painter<'f> {
         Ok(())
     }
 
-    fn call(
+    fn draw_xobject(
         &mut self,
         ctm: &Matrix,
         resources: &'f Dictionary,
-        operands: &[Token<'_>],
+        operands: &[PdfToken<'_>],
     ) -> Result<(), ExtractError> {
-        let [.., Token::Name(name)] = operands else {
+        let [.., PdfToken::Name(name)] = operands else {
             return Ok(());
         };
         let Some(form) = dict_at(self.file, resources, b"XObject")
@@ -174,7 +174,7 @@ impl<'f> Painter<'f> {
             return Ok(());
         };
         if name_at(self.file, &form.dict, b"Subtype") != Some(b"Form") {
-            self.page.shows_picture();
+            self.page.add_image();
             return Ok(());
         }
         let own = match get(self.file, &form.dict, b"Resources") {
@@ -185,22 +185,22 @@ impl<'f> Painter<'f> {
             std::ptr::from_ref(form).addr(),
             std::ptr::from_ref(own).addr(),
         );
-        if self.silent.contains(&key) {
+        if self.empty_forms.contains(&key) {
             return Ok(());
         }
         // One that draws itself would never end.
-        if self.open.contains(&key) {
-            self.loops += 1;
+        if self.form_stack.contains(&key) {
+            self.skipped_cycles += 1;
             return Ok(());
         }
-        if self.open.len() >= DEEPEST {
-            self.page.overdrawn = true;
+        if self.form_stack.len() >= MAX_FORM_DEPTH {
+            self.page.hit_work_limit = true;
             return Ok(());
         }
-        self.draw(form, own, ctm, key)
+        self.draw_form(form, own, ctm, key)
     }
 
-    fn draw(
+    fn draw_form(
         &mut self,
         form: &'f Stream,
         resources: &'f Dictionary,
@@ -208,19 +208,19 @@ impl<'f> Painter<'f> {
         key: FormKey,
     ) -> Result<(), ExtractError> {
         self.deadline.check()?;
-        let Some(content) = unpacked(self.file, form, self.unpacked) else {
+        let Some(content) = decode_stream(self.file, form, self.max_unpacked_bytes) else {
             return Ok(());
         };
-        self.purse.form(content.len());
-        self.page.overdrawn |= content.len() as u64 >= self.unpacked;
+        self.budget.spend_form(content.len());
+        self.page.hit_work_limit |= content.len() as u64 >= self.max_unpacked_bytes;
         let matrix = numbers_at::<6>(self.file, &form.dict, b"Matrix").unwrap_or(IDENTITY);
-        let before = (self.page.shown, self.loops);
-        self.open.push(key);
-        let drawn = self.run(&content, resources, times(&matrix, ctm));
-        self.open.pop();
+        let before = (self.page.draw_count, self.skipped_cycles);
+        self.form_stack.push(key);
+        let drawn = self.run_content(&content, resources, multiply(&matrix, ctm));
+        self.form_stack.pop();
         // What left something out may have more to show elsewhere.
-        if before == (self.page.shown, self.loops) && !self.page.overdrawn {
-            self.silent.insert(key);
+        if before == (self.page.draw_count, self.skipped_cycles) && !self.page.hit_work_limit {
+            self.empty_forms.insert(key);
         }
         drawn
     }

@@ -6,46 +6,46 @@ use std::rc::Rc;
 use pdf_extract::Object;
 
 use super::font::Font;
-use super::scan::Token;
-use crate::layout::{Glyph, Turn};
+use super::scan::PdfToken;
+use crate::layout::{Glyph, Rotation};
 
 /// A matrix as PDF writes it: `a b c d e f`.
 pub(super) type Matrix = [f64; 6];
 
 /// What is gathered of the page at hand.
 #[derive(Default)]
-pub(super) struct Sheet {
+pub(super) struct PageOutput {
     pub(super) glyphs: Vec<Glyph>,
     pub(super) bounds: [f64; 4],
     pub(super) has_image: bool,
     /// How many letters the fonts could not name.
-    pub(super) unknown: usize,
+    pub(super) unmapped_glyphs: usize,
     /// How often letters or pictures were shown, wherever that was.
-    pub(super) shown: usize,
+    pub(super) draw_count: usize,
     /// Whether more is drawn on it than was followed.
-    pub(super) overdrawn: bool,
+    pub(super) hit_work_limit: bool,
 }
 
 /// The most letters on one page.
-const MOST_GLYPHS: usize = 400_000;
+const MAX_PAGE_GLYPHS: usize = 400_000;
 /// The longest string that is shown, in bytes; a letter takes at most four.
-const LONGEST_STRING: usize = 4 * MOST_GLYPHS;
+const MAX_STRING_BYTES: usize = 4 * MAX_PAGE_GLYPHS;
 
-impl Sheet {
+impl PageOutput {
     /// Whether there is no room for more letters.
     pub(super) const fn is_full(&self) -> bool {
-        self.glyphs.len() > MOST_GLYPHS
+        self.glyphs.len() > MAX_PAGE_GLYPHS
     }
 
     /// Notes that a picture is shown.
-    pub(super) const fn shows_picture(&mut self) {
+    pub(super) const fn add_image(&mut self) {
         self.has_image = true;
-        self.shown += 1;
+        self.draw_count += 1;
     }
 }
 
 #[derive(Clone)]
-pub(super) struct State {
+pub(super) struct GraphicsState {
     pub(super) ctm: Matrix,
     pub(super) font: Option<Rc<Font>>,
     pub(super) size: f64,
@@ -57,9 +57,9 @@ pub(super) struct State {
 }
 
 /// The text that stands for what is shown until the mark ends, and where it was shown.
-type Marked = Option<(String, Option<Glyph>)>;
+type MarkedContent = Option<(String, Option<Glyph>)>;
 
-pub(super) fn times(left: &Matrix, right: &Matrix) -> Matrix {
+pub(super) fn multiply(left: &Matrix, right: &Matrix) -> Matrix {
     let [a, b, c, d, e, f] = *left;
     let [g, h, i, j, k, l] = *right;
     [
@@ -75,19 +75,19 @@ pub(super) fn times(left: &Matrix, right: &Matrix) -> Matrix {
 pub(super) const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
 /// The state of one content stream.
-pub(super) struct Pen {
-    pub(super) state: State,
-    saved: Vec<State>,
+pub(super) struct TextState {
+    pub(super) state: GraphicsState,
+    saved: Vec<GraphicsState>,
     /// The text matrix and the start of its line.
     tm: Matrix,
-    line: Matrix,
-    marks: Vec<Marked>,
+    line_matrix: Matrix,
+    marked_content: Vec<MarkedContent>,
 }
 
-impl Pen {
+impl TextState {
     pub(super) fn new(ctm: Matrix) -> Self {
         Self {
-            state: State {
+            state: GraphicsState {
                 ctm,
                 font: None,
                 size: 0.0,
@@ -99,18 +99,23 @@ impl Pen {
             },
             saved: Vec::new(),
             tm: IDENTITY,
-            line: IDENTITY,
-            marks: Vec::new(),
+            line_matrix: IDENTITY,
+            marked_content: Vec::new(),
         }
     }
 
-    pub(super) fn step(&mut self, operator: &[u8], operands: &[Token<'_>], page: &mut Sheet) {
+    pub(super) fn run_operator(
+        &mut self,
+        operator: &[u8],
+        operands: &[PdfToken<'_>],
+        page: &mut PageOutput,
+    ) {
         let last = |back: usize| match operands
             .len()
             .checked_sub(back + 1)
             .and_then(|at| operands.get(at))
         {
-            Some(Token::Number(number)) => *number,
+            Some(PdfToken::Number(number)) => *number,
             _ => 0.0,
         };
         match operator {
@@ -122,63 +127,68 @@ impl Pen {
             }
             b"cm" => {
                 let matrix = [last(5), last(4), last(3), last(2), last(1), last(0)];
-                self.state.ctm = times(&matrix, &self.state.ctm);
+                self.state.ctm = multiply(&matrix, &self.state.ctm);
             }
-            b"BT" => self.place(IDENTITY),
+            b"BT" => self.set_text_matrix(IDENTITY),
             b"Tc" => self.state.letter_space = last(0),
             b"Tw" => self.state.word_space = last(0),
             b"Tz" => self.state.scale = last(0) / 100.0,
             b"TL" => self.state.leading = last(0),
             b"Ts" => self.state.rise = last(0),
-            b"Tm" => self.place([last(5), last(4), last(3), last(2), last(1), last(0)]),
+            b"Tm" => self.set_text_matrix([last(5), last(4), last(3), last(2), last(1), last(0)]),
             b"Td" => self.next_line(last(1), last(0)),
             b"TD" => {
                 self.state.leading = -last(0);
                 self.next_line(last(1), last(0));
             }
             b"T*" => self.next_line(0.0, -self.state.leading),
-            b"Tj" | b"TJ" => self.show(operands, page),
+            b"Tj" | b"TJ" => self.show_strings(operands, page),
             b"'" => {
                 self.next_line(0.0, -self.state.leading);
-                self.show(operands, page);
+                self.show_strings(operands, page);
             }
             b"\"" => {
                 self.state.word_space = last(2);
                 self.state.letter_space = last(1);
                 self.next_line(0.0, -self.state.leading);
                 let string = operands.last().cloned();
-                self.show(string.as_slice(), page);
+                self.show_strings(string.as_slice(), page);
             }
-            b"BI" => page.shows_picture(),
-            b"BMC" | b"BDC" if self.marks.len() < 1_000 => self.marks.push(actual_text(operands)),
+            b"BI" => page.add_image(),
+            b"BMC" | b"BDC" if self.marked_content.len() < 1_000 => {
+                self.marked_content.push(actual_text(operands))
+            }
             b"EMC" => {
-                if let Some(Some((text, Some(place)))) = self.marks.pop() {
-                    put(&text, &place, page);
+                if let Some(Some((text, Some(place)))) = self.marked_content.pop() {
+                    push_text(&text, &place, page);
                 }
             }
             _ => {}
         }
     }
 
-    fn place(&mut self, matrix: Matrix) {
+    fn set_text_matrix(&mut self, matrix: Matrix) {
         self.tm = matrix;
-        self.line = matrix;
+        self.line_matrix = matrix;
     }
 
     fn next_line(&mut self, across: f64, up: f64) {
-        self.place(times(&[1.0, 0.0, 0.0, 1.0, across, up], &self.line));
+        self.set_text_matrix(multiply(
+            &[1.0, 0.0, 0.0, 1.0, across, up],
+            &self.line_matrix,
+        ));
     }
 
     fn advance(&mut self, across: f64) {
-        self.tm = times(&[1.0, 0.0, 0.0, 1.0, across, 0.0], &self.tm);
+        self.tm = multiply(&[1.0, 0.0, 0.0, 1.0, across, 0.0], &self.tm);
     }
 
-    fn show(&mut self, operands: &[Token<'_>], page: &mut Sheet) {
-        page.shown += 1;
+    fn show_strings(&mut self, operands: &[PdfToken<'_>], page: &mut PageOutput) {
+        page.draw_count += 1;
         for operand in operands {
             match operand {
-                Token::Text(bytes) => self.show_string(bytes, page),
-                Token::Number(number) => {
+                PdfToken::Text(bytes) => self.show_string(bytes, page),
+                PdfToken::Number(number) => {
                     self.advance(-number / 1000.0 * self.state.size * self.state.scale);
                 }
                 _ => {}
@@ -186,29 +196,33 @@ impl Pen {
         }
     }
 
-    fn show_string(&mut self, bytes: &[u8], page: &mut Sheet) {
+    fn show_string(&mut self, bytes: &[u8], page: &mut PageOutput) {
         let Some(font) = self.state.font.clone() else {
             return;
         };
         let state = &self.state;
-        let on_page = times(&self.tm, &state.ctm);
+        let on_page = multiply(&self.tm, &state.ctm);
         let mut across = 0.0;
-        let marked = self.marks.iter_mut().rev().find_map(Option::as_mut);
+        let marked = self
+            .marked_content
+            .iter_mut()
+            .rev()
+            .find_map(Option::as_mut);
         let mut unknown = 0;
         let bytes = bytes
-            .get(..bytes.len().min(LONGEST_STRING))
+            .get(..bytes.len().min(MAX_STRING_BYTES))
             .unwrap_or_default();
         let mut shown: Vec<(Glyph, &str)> = Vec::with_capacity(bytes.len());
-        font.show(bytes, |code| {
+        font.decode(bytes, |code| {
             let width = code.width * state.size * state.scale;
-            if let Some(glyph) = seen(&on_page, across, width, state, &font, page) {
+            if let Some(glyph) = place_glyph(&on_page, across, width, state, &font, page) {
                 unknown += usize::from(code.text.is_empty() && code.width > 0.0);
                 shown.push((glyph, code.text));
             }
             let extra = if code.is_space { state.word_space } else { 0.0 };
             across += width + (state.letter_space + extra) * state.scale;
         });
-        page.unknown += if marked.is_some() { 0 } else { unknown };
+        page.unmapped_glyphs += if marked.is_some() { 0 } else { unknown };
         match marked {
             Some((_, place)) => {
                 for (glyph, _) in shown {
@@ -220,7 +234,7 @@ impl Pen {
             }
             None => {
                 for (glyph, text) in shown {
-                    put(text, &glyph, page);
+                    push_text(text, &glyph, page);
                 }
             }
         }
@@ -229,25 +243,28 @@ impl Pen {
 }
 
 /// The text that the writer says stands for what it shows.
-fn actual_text(operands: &[Token<'_>]) -> Marked {
+fn actual_text(operands: &[PdfToken<'_>]) -> MarkedContent {
     let at = operands
         .iter()
-        .position(|token| *token == Token::Name(b"ActualText"))?;
-    let Some(Token::Text(bytes)) = operands.get(at + 1) else {
+        .position(|token| *token == PdfToken::Name(b"ActualText"))?;
+    let Some(PdfToken::Text(bytes)) = operands.get(at + 1) else {
         return None;
     };
     let object = Object::string_literal(bytes.clone());
-    Some((super::object::text(&object).unwrap_or_default(), None))
+    Some((
+        super::object::decode_text(&object).unwrap_or_default(),
+        None,
+    ))
 }
 
 /// The place of a letter on the page; none if it stands outside, or nowhere at all.
-fn seen(
+fn place_glyph(
     matrix: &Matrix,
     across: f64,
     width: f64,
-    state: &State,
+    state: &GraphicsState,
     font: &Font,
-    page: &Sheet,
+    page: &PageOutput,
 ) -> Option<Glyph> {
     let [a, b, c, d, e, f] = *matrix;
     let x = a * across + c * state.rise + e;
@@ -261,28 +278,28 @@ fn seen(
         return None;
     }
     let length = width * a.hypot(b);
-    let (cos, sin) = direction(a * state.size.signum(), b * state.size.signum());
+    let (cos, sin) = unit_vector(a * state.size.signum(), b * state.size.signum());
     let turn = match (cos, sin) {
-        _ if sin.abs() < 0.05 && cos > 0.0 => Turn::Upright,
-        _ if sin.abs() < 0.05 => Turn::Over,
-        _ if cos.abs() < 0.05 && sin > 0.0 => Turn::Left,
-        _ if cos.abs() < 0.05 => Turn::Right,
-        _ => Turn::Aslant,
+        _ if sin.abs() < 0.05 && cos > 0.0 => Rotation::Upright,
+        _ if sin.abs() < 0.05 => Rotation::UpsideDown,
+        _ if cos.abs() < 0.05 && sin > 0.0 => Rotation::Left,
+        _ if cos.abs() < 0.05 => Rotation::Right,
+        _ => Rotation::Skewed,
     };
     let (along, up) = (x * cos + y * sin, y * cos - x * sin);
     Some(Glyph {
         letter: ' ',
         left: along as f32,
         right: (along + length.abs()) as f32,
-        base: up as f32,
+        baseline: up as f32,
         size: size as f32,
         bold: font.bold,
-        turn,
+        rotation: turn,
     })
 }
 
 /// Which way the line of writing runs, as a step of length one.
-fn direction(across: f64, up: f64) -> (f64, f64) {
+fn unit_vector(across: f64, up: f64) -> (f64, f64) {
     let length = across.hypot(up);
     if length > 0.0 {
         (across / length, up / length)
@@ -292,7 +309,7 @@ fn direction(across: f64, up: f64) -> (f64, f64) {
 }
 
 /// Adds the letters of `text` at a place, sharing its width.
-fn put(text: &str, place: &Glyph, page: &mut Sheet) {
+fn push_text(text: &str, place: &Glyph, page: &mut PageOutput) {
     let count = text.chars().count();
     if count == 0 {
         return;

@@ -9,10 +9,10 @@ use std::thread;
 use crate::limits::Deadline;
 
 /// The most text taken from it.
-const MOST: u64 = 64_000_000;
+const MAX_TEXT_BYTES: u64 = 64_000_000;
 
 /// The pages' texts; none if the program is not there, fails or is too slow.
-pub(super) fn pages(bytes: &[u8], deadline: &Deadline) -> Option<Vec<String>> {
+pub(super) fn run_pdftotext(bytes: &[u8], deadline: &Deadline) -> Option<Vec<String>> {
     let mut child = Command::new("pdftotext")
         .args(["-enc", "UTF-8", "-q", "-", "-"])
         .stdin(Stdio::piped())
@@ -30,10 +30,10 @@ pub(super) fn pages(bytes: &[u8], deadline: &Deadline) -> Option<Vec<String>> {
         let (done, wait) = mpsc::channel();
         scope.spawn(move || {
             let mut text = Vec::new();
-            let read = output.take(MOST).read_to_end(&mut text);
+            let read = output.take(MAX_TEXT_BYTES).read_to_end(&mut text);
             let _ = done.send(read.ok().map(|_| text));
         });
-        let text = wait.recv_timeout(deadline.left()).ok().flatten();
+        let text = wait.recv_timeout(deadline.remaining()).ok().flatten();
         // Ended in any case: it may be stuck, or have more to say than is wanted.
         let _ = child.kill();
         text

@@ -2,68 +2,69 @@
 //! would keep a reader busy for hours; it stops here and says so. It knows nothing of PDFs.
 
 /// The most forms drawn on one page, those that show nothing not counted again.
-const PAGE_FORMS: usize = 10_000;
+const MAX_PAGE_FORMS: usize = 10_000;
 /// The most forms drawn in one document.
-const ALL_FORMS: usize = 200_000;
+const MAX_DOCUMENT_FORMS: usize = 200_000;
 /// The most operators run on one page.
-const PAGE_STEPS: usize = 20_000_000;
+const MAX_PAGE_STEPS: usize = 20_000_000;
 /// The most operators run in one document.
-const ALL_STEPS: usize = 200_000_000;
+const MAX_DOCUMENT_STEPS: usize = 200_000_000;
 /// An operator takes about this many bytes: what is unpacked is paid for as well.
-const STEP_BYTES: usize = 16;
+const BYTES_PER_STEP: usize = 16;
 
 /// What was spent.
 #[derive(Debug, Default)]
-pub(super) struct Purse {
-    page: Spent,
-    all: Spent,
-    empty: bool,
+pub(super) struct WorkBudget {
+    page: WorkCount,
+    document: WorkCount,
+    page_exhausted: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Spent {
+struct WorkCount {
     forms: usize,
     steps: usize,
 }
 
-impl Purse {
+impl WorkBudget {
     /// A new page has its own allowance; that of the document goes on.
-    pub(super) fn turn_page(&mut self) {
-        self.page = Spent::default();
-        self.empty = false;
+    pub(super) fn start_page(&mut self) {
+        self.page = WorkCount::default();
+        self.page_exhausted = false;
     }
 
     /// Pays for one operator.
-    pub(super) const fn step(&mut self) {
-        self.pay(0, 1);
+    pub(super) const fn spend_step(&mut self) {
+        self.spend(0, 1);
     }
 
     /// Pays for one form with so many bytes of content.
-    pub(super) const fn form(&mut self, bytes: usize) {
-        self.pay(1, bytes / STEP_BYTES);
+    pub(super) const fn spend_form(&mut self, bytes: usize) {
+        self.spend(1, bytes / BYTES_PER_STEP);
     }
 
-    const fn pay(&mut self, forms: usize, steps: usize) {
+    const fn spend(&mut self, forms: usize, steps: usize) {
         self.page.forms += forms;
         self.page.steps += steps;
-        self.all.forms += forms;
-        self.all.steps += steps;
-        self.empty |=
-            self.page.forms > PAGE_FORMS || self.page.steps > PAGE_STEPS || self.is_over();
+        self.document.forms += forms;
+        self.document.steps += steps;
+        self.page_exhausted |= self.page.forms > MAX_PAGE_FORMS
+            || self.page.steps > MAX_PAGE_STEPS
+            || self.is_document_exhausted();
     }
 
     /// Whether nothing more can be drawn on this page.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.empty
+    pub(super) const fn is_page_exhausted(&self) -> bool {
+        self.page_exhausted
     }
 
     /// Whether nothing more can be drawn in the document.
-    pub(super) const fn is_over(&self) -> bool {
-        self.all.forms > ALL_FORMS || self.all.steps > ALL_STEPS
+    pub(super) const fn is_document_exhausted(&self) -> bool {
+        self.document.forms > MAX_DOCUMENT_FORMS || self.document.steps > MAX_DOCUMENT_STEPS
     }
 
     /// Whether it is time to look at the clock.
-    pub(super) const fn is_due(&self) -> bool {
+    pub(super) const fn is_deadline_check_due(&self) -> bool {
         self.page.steps.is_multiple_of(4096)
     }
 }
@@ -74,26 +75,26 @@ mod tests {
 
     #[test]
     fn a_page_has_its_own_allowance_and_the_document_one_for_all() {
-        let mut purse = Purse::default();
-        for _ in 0..PAGE_FORMS {
-            purse.form(0);
+        let mut purse = WorkBudget::default();
+        for _ in 0..MAX_PAGE_FORMS {
+            purse.spend_form(0);
         }
-        assert!(!purse.is_empty());
-        purse.form(0);
-        assert!(purse.is_empty());
-        purse.turn_page();
-        purse.step();
-        assert!(!purse.is_empty());
-        purse.form(PAGE_STEPS * STEP_BYTES);
-        assert!(purse.is_empty());
-        for _ in 0..ALL_FORMS / PAGE_FORMS {
-            purse.turn_page();
-            for _ in 0..PAGE_FORMS {
-                purse.form(0);
+        assert!(!purse.is_page_exhausted());
+        purse.spend_form(0);
+        assert!(purse.is_page_exhausted());
+        purse.start_page();
+        purse.spend_step();
+        assert!(!purse.is_page_exhausted());
+        purse.spend_form(MAX_PAGE_STEPS * BYTES_PER_STEP);
+        assert!(purse.is_page_exhausted());
+        for _ in 0..MAX_DOCUMENT_FORMS / MAX_PAGE_FORMS {
+            purse.start_page();
+            for _ in 0..MAX_PAGE_FORMS {
+                purse.spend_form(0);
             }
         }
-        purse.turn_page();
-        purse.form(0);
-        assert!(purse.is_empty());
+        purse.start_page();
+        purse.spend_form(0);
+        assert!(purse.is_page_exhausted());
     }
 }

@@ -3,7 +3,7 @@
 
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token<'a> {
+pub(super) enum PdfToken<'a> {
     Number(f64),
     Text(Vec<u8>),
     Name(&'a [u8]),
@@ -16,9 +16,9 @@ pub(super) enum Token<'a> {
 
 /// Reads words from bytes, one after another.
 #[derive(Debug, Clone)]
-pub(super) struct Scanner<'a> {
+pub(super) struct PdfLexer<'a> {
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
 }
 
 const fn is_space(byte: u8) -> bool {
@@ -32,47 +32,47 @@ const fn is_delimiter(byte: u8) -> bool {
     )
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> PdfLexer<'a> {
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, position: 0 }
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
-        self.bytes.get(self.at + ahead).copied()
+        self.bytes.get(self.position + ahead).copied()
     }
 
     fn skip_space(&mut self) {
         while let Some(byte) = self.peek(0) {
             if byte == b'%' {
                 while self.peek(0).is_some_and(|byte| byte != 10 && byte != 13) {
-                    self.at += 1;
+                    self.position += 1;
                 }
             } else if is_space(byte) {
-                self.at += 1;
+                self.position += 1;
             } else {
                 break;
             }
         }
     }
 
-    fn regular(&mut self) -> &'a [u8] {
-        let start = self.at;
+    fn read_regular(&mut self) -> &'a [u8] {
+        let start = self.position;
         while self
             .peek(0)
             .is_some_and(|byte| !is_space(byte) && !is_delimiter(byte))
         {
-            self.at += 1;
+            self.position += 1;
         }
-        self.bytes.get(start..self.at).unwrap_or_default()
+        self.bytes.get(start..self.position).unwrap_or_default()
     }
 
-    fn literal(&mut self) -> Vec<u8> {
+    fn read_literal_string(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut depth = 1_u32;
         while let Some(byte) = self.peek(0) {
-            self.at += 1;
+            self.position += 1;
             match byte {
-                b'\\' => self.escape(&mut text),
+                b'\\' => self.read_escape(&mut text),
                 b'(' => {
                     depth += 1;
                     text.push(byte);
@@ -90,9 +90,9 @@ impl<'a> Scanner<'a> {
         text
     }
 
-    fn escape(&mut self, text: &mut Vec<u8>) {
+    fn read_escape(&mut self, text: &mut Vec<u8>) {
         let Some(byte) = self.peek(0) else { return };
-        self.at += 1;
+        self.position += 1;
         match byte {
             b'n' => text.push(b'\n'),
             b'r' => text.push(b'\r'),
@@ -101,7 +101,7 @@ impl<'a> Scanner<'a> {
             b'f' => text.push(12),
             b'\r' => {
                 if self.peek(0) == Some(b'\n') {
-                    self.at += 1;
+                    self.position += 1;
                 }
             }
             b'\n' => {}
@@ -112,7 +112,7 @@ impl<'a> Scanner<'a> {
                         break;
                     };
                     code = code * 8 + u32::from(digit - b'0');
-                    self.at += 1;
+                    self.position += 1;
                 }
                 text.push((code & 0xff) as u8);
             }
@@ -120,11 +120,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn hexadecimal(&mut self) -> Vec<u8> {
+    fn read_hex_string(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut high = None;
         while let Some(byte) = self.peek(0) {
-            self.at += 1;
+            self.position += 1;
             if byte == b'>' {
                 break;
             }
@@ -143,55 +143,57 @@ impl<'a> Scanner<'a> {
 
     /// Steps over the data of an inline image, up to and with its `EI`.
     pub(super) fn skip_image(&mut self) {
-        let data = self.bytes.get(self.at..).unwrap_or_default();
+        let data = self.bytes.get(self.position..).unwrap_or_default();
         let end = data.windows(4).position(|window| match *window {
             [before, b'E', b'I', after] => is_space(before) && is_space(after),
             _ => false,
         });
-        self.at += end.map_or(data.len(), |end| end + 3);
+        self.position += end.map_or(data.len(), |end| end + 3);
     }
 }
 
-impl<'a> Iterator for Scanner<'a> {
-    type Item = Token<'a>;
+impl<'a> Iterator for PdfLexer<'a> {
+    type Item = PdfToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<PdfToken<'a>> {
         loop {
             self.skip_space();
             let byte = self.peek(0)?;
             match byte {
                 b'(' => {
-                    self.at += 1;
-                    return Some(Token::Text(self.literal()));
+                    self.position += 1;
+                    return Some(PdfToken::Text(self.read_literal_string()));
                 }
                 b'<' if self.peek(1) == Some(b'<') => {
-                    self.at += 2;
-                    return Some(Token::DictStart);
+                    self.position += 2;
+                    return Some(PdfToken::DictStart);
                 }
                 b'>' if self.peek(1) == Some(b'>') => {
-                    self.at += 2;
-                    return Some(Token::DictEnd);
+                    self.position += 2;
+                    return Some(PdfToken::DictEnd);
                 }
                 b'<' => {
-                    self.at += 1;
-                    return Some(Token::Text(self.hexadecimal()));
+                    self.position += 1;
+                    return Some(PdfToken::Text(self.read_hex_string()));
                 }
                 b'[' => {
-                    self.at += 1;
-                    return Some(Token::ArrayStart);
+                    self.position += 1;
+                    return Some(PdfToken::ArrayStart);
                 }
                 b']' => {
-                    self.at += 1;
-                    return Some(Token::ArrayEnd);
+                    self.position += 1;
+                    return Some(PdfToken::ArrayEnd);
                 }
                 b'/' => {
-                    self.at += 1;
-                    return Some(Token::Name(self.regular()));
+                    self.position += 1;
+                    return Some(PdfToken::Name(self.read_regular()));
                 }
-                b')' | b'>' | b'{' | b'}' => self.at += 1,
+                b')' | b'>' | b'{' | b'}' => self.position += 1,
                 _ => {
-                    let word = self.regular();
-                    return Some(number(word).map_or(Token::Operator(word), Token::Number));
+                    let word = self.read_regular();
+                    return Some(
+                        parse_number(word).map_or(PdfToken::Operator(word), PdfToken::Number),
+                    );
                 }
             }
         }
@@ -200,7 +202,7 @@ impl<'a> Iterator for Scanner<'a> {
 
 /// The number a word spells. Some writers double the sign or leave the digits out; a lone sign
 /// or point counts as nought, as readers have always taken it.
-fn number(word: &[u8]) -> Option<f64> {
+fn parse_number(word: &[u8]) -> Option<f64> {
     let first = *word.first()?;
     if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {
         return None;
@@ -236,36 +238,36 @@ mod tests {
     #[test]
     fn words_are_told_apart() {
         let words: Vec<_> =
-            Scanner::new(b"/F1 9.5 Tf [(a\\051\\n) -20 <4142>] TJ % note\n-.5 --3").collect();
+            PdfLexer::new(b"/F1 9.5 Tf [(a\\051\\n) -20 <4142>] TJ % note\n-.5 --3").collect();
         assert_eq!(
             words,
             [
-                Token::Name(b"F1"),
-                Token::Number(9.5),
-                Token::Operator(b"Tf"),
-                Token::ArrayStart,
-                Token::Text(b"a)\n".to_vec()),
-                Token::Number(-20.0),
-                Token::Text(b"AB".to_vec()),
-                Token::ArrayEnd,
-                Token::Operator(b"TJ"),
-                Token::Number(-0.5),
-                Token::Number(0.0),
+                PdfToken::Name(b"F1"),
+                PdfToken::Number(9.5),
+                PdfToken::Operator(b"Tf"),
+                PdfToken::ArrayStart,
+                PdfToken::Text(b"a)\n".to_vec()),
+                PdfToken::Number(-20.0),
+                PdfToken::Text(b"AB".to_vec()),
+                PdfToken::ArrayEnd,
+                PdfToken::Operator(b"TJ"),
+                PdfToken::Number(-0.5),
+                PdfToken::Number(0.0),
             ]
         );
     }
 
     #[test]
     fn an_open_string_ends_with_the_stream() {
-        let words: Vec<_> = Scanner::new(b"(never ( closed").collect();
-        assert_eq!(words, [Token::Text(b"never ( closed".to_vec())]);
+        let words: Vec<_> = PdfLexer::new(b"(never ( closed").collect();
+        assert_eq!(words, [PdfToken::Text(b"never ( closed".to_vec())]);
     }
 
     #[test]
     fn an_inline_image_is_stepped_over() {
-        let mut scanner = Scanner::new(b"ID \x00(\xff)EIx EI Q");
-        assert_eq!(scanner.next(), Some(Token::Operator(b"ID")));
+        let mut scanner = PdfLexer::new(b"ID \x00(\xff)EIx EI Q");
+        assert_eq!(scanner.next(), Some(PdfToken::Operator(b"ID")));
         scanner.skip_image();
-        assert_eq!(scanner.next(), Some(Token::Operator(b"Q")));
+        assert_eq!(scanner.next(), Some(PdfToken::Operator(b"Q")));
     }
 }

@@ -8,25 +8,25 @@ use pdf_extract::{
     Dictionary, Document, MediaBox, Object, OutputDev, OutputError, Stream, Transform, output_doc,
 };
 
-use super::font::FONT_BYTES;
+use super::font::MAX_FONT_BYTES;
 use super::object::{dict_at, get, list_at, name_at, number, number_at, resolve, stream_at};
-use super::stream::unpacked;
-use crate::extract::guarded;
+use super::stream::decode_stream;
+use crate::extract::catch_panic;
 
-type Table = Vec<(Box<str>, f64)>;
+type GlyphTable = Vec<(Box<str>, f64)>;
 
 /// What each code says and how wide it is, in parts of the size.
-pub(super) fn table(file: &Document, dict: &Dictionary, name: &str) -> Table {
-    let (encoding, named) = encoding(file, dict);
+pub(super) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) -> GlyphTable {
+    let (encoding, named) = supported_encoding(file, dict);
     let based = matches!(&encoding, Some(Object::Dictionary(dict)) if dict.has(b"BaseEncoding"))
         || matches!(&encoding, Some(Object::Name(_)));
-    let core = core_name(name);
-    let program = program(file, dict);
+    let core = standard_font_name(name);
+    let program = embedded_font_program(file, dict);
     let embedded = program.is_some();
     let true_type = name_at(file, dict, b"Subtype") == Some(b"TrueType");
-    let mut table = asked(core, program, None, true_type);
+    let mut table = decode_with_library(core, program, None, true_type);
     if let Some(encoding) = encoding {
-        let said = asked(core, None, Some(encoding), true_type);
+        let said = decode_with_library(core, None, Some(encoding), true_type);
         for (code, (mine, said)) in (0_u32..).zip(table.iter_mut().zip(said)) {
             // Without a base, the font's own program says what is not named as different.
             if based || !embedded || named.contains_key(&code) {
@@ -44,7 +44,7 @@ pub(super) fn table(file: &Document, dict: &Dictionary, name: &str) -> Table {
 }
 
 /// The widths the font gives stand above those of the built-in metrics.
-fn set_widths(file: &Document, dict: &Dictionary, table: &mut Table) {
+fn set_widths(file: &Document, dict: &Dictionary, table: &mut GlyphTable) {
     let Some(widths) = list_at(file, dict, b"Widths") else {
         return;
     };
@@ -64,11 +64,11 @@ fn set_widths(file: &Document, dict: &Dictionary, table: &mut Table) {
 }
 
 /// The text by code of the names that spell their own character, and the rest as none.
-type Named = HashMap<u32, Option<String>>;
+type NamedGlyphs = HashMap<u32, Option<String>>;
 
 /// A copy of the encoding that holds only what the library can take.
-fn encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, Named) {
-    let mut named = Named::new();
+fn supported_encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, NamedGlyphs) {
+    let mut named = NamedGlyphs::new();
     let known = |name: &[u8]| {
         matches!(
             name,
@@ -89,8 +89,8 @@ fn encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, Named) {
                     Object::Name(name) if code < 256 => {
                         let name = String::from_utf8_lossy(name);
                         differences.push(Object::Integer(i64::from(code)));
-                        differences.push(Object::Name(plain_name(&name).as_bytes().to_vec()));
-                        named.insert(code, spelled(&name));
+                        differences.push(Object::Name(base_glyph_name(&name).as_bytes().to_vec()));
+                        named.insert(code, decode_glyph_name(&name));
                         code += 1;
                     }
                     other => {
@@ -108,7 +108,7 @@ fn encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, Named) {
 }
 
 /// A glyph's name without what marks its variant: `a.sc` is an `a`.
-fn plain_name(name: &str) -> &str {
+fn base_glyph_name(name: &str) -> &str {
     match name.split_once('.') {
         Some((plain, _)) if !plain.is_empty() => plain,
         _ => name,
@@ -116,8 +116,8 @@ fn plain_name(name: &str) -> &str {
 }
 
 /// The text of a name that spells it: `uni20AC`, `u1F600`, `f_f_i`.
-fn spelled(name: &str) -> Option<String> {
-    let name = plain_name(name);
+fn decode_glyph_name(name: &str) -> Option<String> {
+    let name = base_glyph_name(name);
     if name.contains('_') {
         let parts: Vec<&str> = name.split('_').collect();
         if parts.iter().all(|part| part.len() == 1) {
@@ -136,10 +136,10 @@ fn spelled(name: &str) -> Option<String> {
 }
 
 /// The font's own program, unpacked, if it is of a kind that carries an encoding.
-fn program(file: &Document, dict: &Dictionary) -> Option<(&'static str, Stream)> {
+fn embedded_font_program(file: &Document, dict: &Dictionary) -> Option<(&'static str, Stream)> {
     let descriptor = dict_at(file, dict, b"FontDescriptor")?;
     if let Some(stream) = stream_at(file, descriptor, b"FontFile") {
-        let bytes = unpacked(file, stream, FONT_BYTES)?;
+        let bytes = decode_stream(file, stream, MAX_FONT_BYTES)?;
         return Some(("FontFile", Stream::new(Dictionary::new(), bytes)));
     }
     let stream = stream_at(file, descriptor, b"FontFile3")?;
@@ -150,12 +150,12 @@ fn program(file: &Document, dict: &Dictionary) -> Option<(&'static str, Stream)>
     kind.set("Subtype", Object::Name(b"Type1C".to_vec()));
     Some((
         "FontFile3",
-        Stream::new(kind, unpacked(file, stream, FONT_BYTES)?),
+        Stream::new(kind, decode_stream(file, stream, MAX_FONT_BYTES)?),
     ))
 }
 
 /// The built-in font nearest to a name, for its metrics.
-fn core_name(name: &str) -> &'static str {
+fn standard_font_name(name: &str) -> &'static str {
     let name = name.split_once('+').map_or(name, |(_, rest)| rest);
     let has = |mark: &str| name.contains(mark);
     let (bold, slanted) = (has("Bold"), has("Italic") || has("Oblique"));
@@ -181,16 +181,16 @@ fn core_name(name: &str) -> &'static str {
 
 /// Asks the library what the 256 codes of a font say. If it gives up, it is asked about the
 /// plain built-in font instead.
-fn asked(
+fn decode_with_library(
     core: &str,
     program: Option<(&'static str, Stream)>,
     encoding: Option<Object>,
     true_type: bool,
-) -> Table {
+) -> GlyphTable {
     let ask = |program, encoding, subtype| {
-        guarded(|| {
-            let file = little_file(core, subtype, program, encoding);
-            let mut heard = Heard::default();
+        catch_panic(|| {
+            let file = build_probe_pdf(core, subtype, program, encoding);
+            let mut heard = GlyphRecorder::default();
             output_doc(&file, &mut heard).ok().map(|()| heard.codes)
         })
         .flatten()
@@ -211,7 +211,7 @@ fn asked(
 }
 
 /// A document of one page that shows every code of one font.
-fn little_file(
+fn build_probe_pdf(
     core: &str,
     subtype: &str,
     program: Option<(&'static str, Stream)>,
@@ -262,11 +262,11 @@ fn little_file(
 
 /// Listens to what the library makes of each code.
 #[derive(Default)]
-struct Heard {
-    codes: Table,
+struct GlyphRecorder {
+    codes: GlyphTable,
 }
 
-impl OutputDev for Heard {
+impl OutputDev for GlyphRecorder {
     fn begin_page(
         &mut self,
         _: u32,

@@ -9,17 +9,17 @@ use super::object::{integer, resolve};
 
 /// The unpacked bytes of a stream, at most `most` of them; what is broken gives what could be
 /// read of it. None if it is packed in a way that never holds text.
-pub(super) fn unpacked(file: &Document, stream: &Stream, most: u64) -> Option<Vec<u8>> {
-    let filters = names(file, &stream.dict);
+pub(super) fn decode_stream(file: &Document, stream: &Stream, most: u64) -> Option<Vec<u8>> {
+    let filters = filter_names(file, &stream.dict);
     let mut bytes = None;
     for (at, filter) in filters.iter().enumerate() {
         let input: &[u8] = bytes.as_deref().unwrap_or(&stream.content);
-        let parameters = parameters(file, &stream.dict, at);
+        let parameters = decode_parameters(file, &stream.dict, at);
         let output = match filter.as_slice() {
-            b"FlateDecode" | b"Fl" => predicted(inflated(input, most), parameters),
-            b"ASCIIHexDecode" | b"AHx" => hexadecimal(input),
+            b"FlateDecode" | b"Fl" => undo_predictor(inflate(input, most), parameters),
+            b"ASCIIHexDecode" | b"AHx" => decode_hex(input),
             b"LZWDecode" | b"LZW" | b"ASCII85Decode" | b"A85" => {
-                by_library(input, filter, parameters, most)?
+                decode_with_library(input, filter, parameters, most)?
             }
             b"Crypt" => input.to_vec(),
             _ => return None,
@@ -31,7 +31,7 @@ pub(super) fn unpacked(file: &Document, stream: &Stream, most: u64) -> Option<Ve
     Some(bytes)
 }
 
-fn names(file: &Document, dict: &Dictionary) -> Vec<Vec<u8>> {
+fn filter_names(file: &Document, dict: &Dictionary) -> Vec<Vec<u8>> {
     match dict.get(b"Filter").ok().map(|filter| resolve(file, filter)) {
         Some(Object::Name(name)) => vec![name.clone()],
         Some(Object::Array(list)) => list
@@ -43,7 +43,11 @@ fn names(file: &Document, dict: &Dictionary) -> Vec<Vec<u8>> {
     }
 }
 
-fn parameters<'a>(file: &'a Document, dict: &'a Dictionary, at: usize) -> Option<&'a Dictionary> {
+fn decode_parameters<'a>(
+    file: &'a Document,
+    dict: &'a Dictionary,
+    at: usize,
+) -> Option<&'a Dictionary> {
     let found = dict.get(b"DecodeParms").or_else(|_| dict.get(b"DP")).ok()?;
     match resolve(file, found) {
         Object::Dictionary(one) => (at == 0).then_some(one),
@@ -52,7 +56,7 @@ fn parameters<'a>(file: &'a Document, dict: &'a Dictionary, at: usize) -> Option
     }
 }
 
-fn inflated(input: &[u8], most: u64) -> Vec<u8> {
+fn inflate(input: &[u8], most: u64) -> Vec<u8> {
     let mut output = Vec::new();
     // An error at the end still leaves what was read before it.
     let _ = ZlibDecoder::new(input).take(most).read_to_end(&mut output);
@@ -80,7 +84,7 @@ pub(super) fn unpacked_size(input: &[u8], most: u64) -> u64 {
     size
 }
 
-fn hexadecimal(input: &[u8]) -> Vec<u8> {
+fn decode_hex(input: &[u8]) -> Vec<u8> {
     let digits: Vec<u8> = input
         .iter()
         .take_while(|byte| **byte != b'>')
@@ -98,7 +102,7 @@ fn hexadecimal(input: &[u8]) -> Vec<u8> {
 }
 
 /// Rare packings go through the library, which has no bound of its own: only small input.
-fn by_library(
+fn decode_with_library(
     input: &[u8],
     filter: &[u8],
     parameters: Option<&Dictionary>,
@@ -122,7 +126,7 @@ fn by_library(
 }
 
 /// Undoes the row prediction that packers use for tables of numbers.
-fn predicted(data: Vec<u8>, parameters: Option<&Dictionary>) -> Vec<u8> {
+fn undo_predictor(data: Vec<u8>, parameters: Option<&Dictionary>) -> Vec<u8> {
     let number = |key: &[u8], default: i64| {
         parameters
             .and_then(|dict| dict.get(key).ok())

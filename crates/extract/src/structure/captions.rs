@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::CaptionKind;
 
-static START: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static CAPTION_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"^(?i:(extended data fig\.?(?:ure)?|supplementary fig\.?(?:ure)?|fig\.?(?:ure)?|scheme|plate|chart|supplementary table|table|tab\.))\s*([A-Z]{0,2}[.\-]?\d{1,3}(?:[.\-]\d{1,3})*[a-z]?|[IVXLC]{1,6})\s*([.:|\u{2013}\u{2014}\u{2022}\-]|$|\s)",
     )
@@ -16,9 +16,9 @@ static START: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// The kind and label of a caption that begins with this line. `set_apart` says that the line
 /// is printed unlike the text around it; without that, a label needs its point or colon, so
 /// that `Figure 3 shows` is no caption.
-pub(crate) fn caption_start(line: &str, set_apart: bool) -> Option<(CaptionKind, String)> {
+pub(crate) fn parse_caption_start(line: &str, set_apart: bool) -> Option<(CaptionKind, String)> {
     let line = line.trim();
-    let found = START.as_ref()?.captures(line)?;
+    let found = CAPTION_PATTERN.as_ref()?.captures(line)?;
     let (word, number, mark) = (found.get(1)?, found.get(2)?, found.get(3)?);
     let rest = line.get(mark.end()..).unwrap_or_default().trim_start();
     let closed = !mark.as_str().trim().is_empty();
@@ -54,21 +54,27 @@ pub(crate) fn caption_start(line: &str, set_apart: bool) -> Option<(CaptionKind,
 mod tests {
     use super::*;
 
-    fn label(line: &str) -> Option<String> {
-        caption_start(line, false).map(|(_, label)| label)
+    fn caption_label(line: &str) -> Option<String> {
+        parse_caption_start(line, false).map(|(_, label)| label)
     }
 
     #[test]
     fn captions_are_told_from_sentences() {
-        assert_eq!(label("Figure 3: The parts").as_deref(), Some("Figure 3"));
-        assert_eq!(label("Fig. 2. A view").as_deref(), Some("Figure 2"));
-        assert_eq!(label("TABLE IV").as_deref(), Some("Table IV"));
-        assert_eq!(label("Table S1. Extra").as_deref(), Some("Table S1"));
-        assert_eq!(label("Figure 3 shows the parts"), None);
-        assert_eq!(label("figure 3: of the text"), None);
-        assert_eq!(label("Tables are nice"), None);
         assert_eq!(
-            caption_start("Table 1 Words and counts", true).map(|(kind, _)| kind),
+            caption_label("Figure 3: The parts").as_deref(),
+            Some("Figure 3")
+        );
+        assert_eq!(caption_label("Fig. 2. A view").as_deref(), Some("Figure 2"));
+        assert_eq!(caption_label("TABLE IV").as_deref(), Some("Table IV"));
+        assert_eq!(
+            caption_label("Table S1. Extra").as_deref(),
+            Some("Table S1")
+        );
+        assert_eq!(caption_label("Figure 3 shows the parts"), None);
+        assert_eq!(caption_label("figure 3: of the text"), None);
+        assert_eq!(caption_label("Tables are nice"), None);
+        assert_eq!(
+            parse_caption_start("Table 1 Words and counts", true).map(|(kind, _)| kind),
             Some(CaptionKind::Table)
         );
     }

@@ -5,27 +5,27 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::identify::{find_arxiv, find_doi, find_url, years};
-use crate::Reference;
+use super::identify::{find_arxiv, find_doi, find_url, find_years};
+use crate::DocumentReference;
 
-static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static QUOTED_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"[\u{201c}"]([^\u{201c}\u{201d}"]{8,400})[,.]?[\u{201d}"]"#).ok()
 });
-static INITIALS: LazyLock<Option<Regex>> =
+static INITIALS_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:\p{Lu}\p{M}?[.\s\-\u{2010}]{0,3}){1,5}$").ok());
 
 /// The parts of one entry.
-pub fn parse_reference(text: &str) -> Reference {
+pub fn parse_reference(text: &str) -> DocumentReference {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let doi = find_doi(&text);
     let arxiv_id = find_arxiv(&text);
     let url = find_url(&text);
-    let year = year(&text);
-    let parts = quoted(&text)
-        .or_else(|| year_after_authors(&text))
-        .or_else(|| sentences(&text))
+    let year = find_year(&text);
+    let parts = parse_quoted_title(&text)
+        .or_else(|| parse_author_year(&text))
+        .or_else(|| parse_sentences(&text))
         .unwrap_or_default();
-    Reference {
+    DocumentReference {
         authors: parts.authors,
         title: parts.title,
         year,
@@ -34,20 +34,20 @@ pub fn parse_reference(text: &str) -> Reference {
         arxiv_id,
         url,
         text,
-        ..Reference::default()
+        ..DocumentReference::default()
     }
 }
 
 #[derive(Default)]
-struct Parts {
+struct DocumentReferenceFields {
     authors: Vec<String>,
     title: Option<String>,
     venue: Option<String>,
 }
 
 /// The year in brackets if there is one, else the last that is no part of an address or range.
-fn year(text: &str) -> Option<i32> {
-    let found = years(text);
+fn find_year(text: &str) -> Option<i32> {
+    let found = find_years(text);
     let around = |at: usize| {
         let before = text.get(..at).and_then(|head| head.chars().last());
         let after = text
@@ -68,28 +68,28 @@ fn year(text: &str) -> Option<i32> {
 }
 
 /// `A. Author and B. Other, "The title," Journal, …`
-fn quoted(text: &str) -> Option<Parts> {
-    let found = QUOTED.as_ref()?.captures(text)?;
+fn parse_quoted_title(text: &str) -> Option<DocumentReferenceFields> {
+    let found = QUOTED_PATTERN.as_ref()?.captures(text)?;
     let (whole, title) = (found.get(0)?, found.get(1)?);
     let head = text.get(..whole.start())?;
     // Some put the year between the authors and the title.
     let head = match head.rsplit_once('(') {
-        Some((before, after)) if !years(after).is_empty() => before,
-        _ => years(head)
+        Some((before, after)) if !find_years(after).is_empty() => before,
+        _ => find_years(head)
             .first()
             .and_then(|(at, _)| head.get(..*at))
             .unwrap_or(head),
     };
-    Some(Parts {
-        authors: people(head),
+    Some(DocumentReferenceFields {
+        authors: parse_authors(head),
         title: clean_title(title.as_str()),
-        venue: venue(text.get(whole.end()..)?),
+        venue: parse_venue(text.get(whole.end()..)?),
     })
 }
 
 /// `Author, A., & Other, B. (2001). The title. Journal, …`, or `Author A. 2001. The title. …`
-fn year_after_authors(text: &str) -> Option<Parts> {
-    let (at, _) = years(text).into_iter().find(|(at, _)| *at < 400)?;
+fn parse_author_year(text: &str) -> Option<DocumentReferenceFields> {
+    let (at, _) = find_years(text).into_iter().find(|(at, _)| *at < 400)?;
     let head = text.get(..at)?;
     let tail = text
         .get(at + 4..)?
@@ -104,40 +104,40 @@ fn year_after_authors(text: &str) -> Option<Parts> {
     if !bracketed && !head.trim_end().ends_with(['.', ',', ';']) {
         return None;
     }
-    let authors = people(head.trim_end_matches(['(', ' ']));
+    let authors = parse_authors(head.trim_end_matches(['(', ' ']));
     if authors.is_empty() {
         return None;
     }
     let rest = closed.trim_start_matches(['.', ',', ':', ' ']);
-    let (title, rest) = sentence(rest)?;
-    Some(Parts {
+    let (title, rest) = split_sentence(rest)?;
+    Some(DocumentReferenceFields {
         authors,
         title: clean_title(title),
-        venue: venue(rest),
+        venue: parse_venue(rest),
     })
 }
 
 /// `A. Author and B. Other. The title. Journal, …, 2001.`
-fn sentences(text: &str) -> Option<Parts> {
-    let (head, rest) = sentence(text)?;
-    let authors = people(head);
+fn parse_sentences(text: &str) -> Option<DocumentReferenceFields> {
+    let (head, rest) = split_sentence(text)?;
+    let authors = parse_authors(head);
     if authors.is_empty() {
         return None;
     }
-    let (title, rest) = sentence(rest)?;
+    let (title, rest) = split_sentence(rest)?;
     // Without the year or more words behind it, it may be no title at all.
-    if rest.trim().is_empty() && years(title).is_empty() {
+    if rest.trim().is_empty() && find_years(title).is_empty() {
         return None;
     }
-    Some(Parts {
+    Some(DocumentReferenceFields {
         authors,
         title: clean_title(title),
-        venue: venue(rest),
+        venue: parse_venue(rest),
     })
 }
 
 /// The first sentence and the rest. A point after an initial or a short name ends nothing.
-fn sentence(text: &str) -> Option<(&str, &str)> {
+fn split_sentence(text: &str) -> Option<(&str, &str)> {
     for (at, mark) in text.char_indices() {
         if !matches!(mark, '.' | '?' | '!') {
             continue;
@@ -152,7 +152,7 @@ fn sentence(text: &str) -> Option<(&str, &str)> {
             .rsplit([' ', '.', '-', '~'])
             .next()
             .unwrap_or_default();
-        let short = word.chars().count() <= 1 || is_shortened(word);
+        let short = word.chars().count() <= 1 || is_abbreviation(word);
         if mark == '.' && short && !next.is_empty() {
             continue;
         }
@@ -161,7 +161,7 @@ fn sentence(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn is_shortened(word: &str) -> bool {
+fn is_abbreviation(word: &str) -> bool {
     matches!(
         word.trim_start_matches('('),
         "al" | "Jr"
@@ -209,7 +209,7 @@ fn clean_title(title: &str) -> Option<String> {
 }
 
 /// What the work appeared in: the words up to the first figure.
-fn venue(rest: &str) -> Option<String> {
+fn parse_venue(rest: &str) -> Option<String> {
     let rest = rest.trim_start_matches([',', '.', ';', ' ', '\u{201d}', '"']);
     let rest = ["In: ", "In ", "in: ", "in "]
         .iter()
@@ -242,7 +242,7 @@ fn venue(rest: &str) -> Option<String> {
 }
 
 /// The people named in a list of authors; empty if it does not read like one.
-fn people(list: &str) -> Vec<String> {
+fn parse_authors(list: &str) -> Vec<String> {
     let list = list
         .trim()
         .trim_end_matches([',', ':', ';'])
@@ -254,7 +254,7 @@ fn people(list: &str) -> Vec<String> {
         .map(str::trim)
         .filter(|piece| !piece.is_empty())
         .collect();
-    if is_paired(&pieces) {
+    if is_last_first_list(&pieces) {
         return pieces.chunks_exact(2).map(|pair| pair.join(", ")).collect();
     }
     let mut people: Vec<String> = Vec::new();
@@ -267,7 +267,9 @@ fn people(list: &str) -> Vec<String> {
         if suffix {
             continue;
         }
-        let initials = INITIALS.as_ref().is_some_and(|form| form.is_match(piece));
+        let initials = INITIALS_PATTERN
+            .as_ref()
+            .is_some_and(|form| form.is_match(piece));
         match people.last_mut() {
             Some(last) if initials && !last.contains(", ") => {
                 last.push_str(", ");
@@ -284,7 +286,7 @@ fn people(list: &str) -> Vec<String> {
 }
 
 /// Whether a list goes `Last, First, Last, First`, with first names written out.
-fn is_paired(pieces: &[&str]) -> bool {
+fn is_last_first_list(pieces: &[&str]) -> bool {
     let written_out = |word: &str| {
         let mut letters = word.chars();
         letters.next().is_some_and(char::is_uppercase)

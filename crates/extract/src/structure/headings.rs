@@ -3,26 +3,26 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::captions::caption_start;
-use super::names::{is_references, known_name, numbered};
-use super::references::opens_entry;
-use crate::layout::{Kind, Line};
+use super::captions::parse_caption_start;
+use super::names::{is_known_section, is_references, split_number};
+use super::references::is_entry_start;
+use crate::layout::{LayoutLine, LayoutLineKind};
 
 /// One line of a document's own outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct PdfOutlineEntry {
     pub(crate) level: u8,
     pub(crate) title: String,
 }
 
 /// The longest heading, in characters.
-const LONGEST: usize = 150;
+const MAX_HEADING_CHARS: usize = 150;
 /// The most headings looked for.
-const MOST: usize = 5_000;
+const MAX_HEADINGS: usize = 5_000;
 
 /// A title reduced to its letters and figures, without its number.
-fn bare(title: &str) -> String {
-    let (_, words) = numbered(title.trim());
+fn normalize_title(title: &str) -> String {
+    let (_, words) = split_number(title.trim());
     words
         .chars()
         .filter(|c| c.is_alphanumeric())
@@ -31,7 +31,7 @@ fn bare(title: &str) -> String {
 }
 
 /// The size most of the text is printed in.
-fn body_size(pages: &[Vec<Line>]) -> f32 {
+fn body_size(pages: &[Vec<LayoutLine>]) -> f32 {
     let mut weights: HashMap<i32, usize> = HashMap::new();
     for line in pages.iter().flatten() {
         *weights.entry((line.size * 2.0).round() as i32).or_default() += line.text.len();
@@ -43,12 +43,16 @@ fn body_size(pages: &[Vec<Line>]) -> f32 {
 }
 
 /// What each line of each page is.
-pub(crate) fn kinds(pages: &[Vec<Line>], marks: &[Mark], title: &[usize]) -> Vec<Vec<Kind>> {
+pub(crate) fn classify_lines(
+    pages: &[Vec<LayoutLine>],
+    marks: &[PdfOutlineEntry],
+    title: &[usize],
+) -> Vec<Vec<LayoutLineKind>> {
     let body = body_size(pages);
-    let mut wanted = Wanted::new(marks);
-    let mut judged: Vec<Vec<Judged>> = Vec::with_capacity(pages.len());
+    let mut wanted = OutlineMatcher::new(marks);
+    let mut judged: Vec<Vec<LineClass>> = Vec::with_capacity(pages.len());
     for (at, lines) in pages.iter().enumerate() {
-        judged.push(judge_page(
+        judged.push(classify_page(
             lines,
             if at == 0 { title } else { &[] },
             body,
@@ -56,10 +60,10 @@ pub(crate) fn kinds(pages: &[Vec<Line>], marks: &[Mark], title: &[usize]) -> Vec
         ));
     }
     if let (Some(lines), Some(judged)) = (pages.first(), judged.first_mut()) {
-        pass_over_authors(lines, judged);
+        skip_author_block(lines, judged);
     }
-    let ruled = wanted.rules();
-    let mut left = MOST;
+    let ruled = wanted.is_reliable();
+    let mut left = MAX_HEADINGS;
     let mut in_references = false;
     let mut kinds = Vec::with_capacity(pages.len());
     for (lines, judged) in pages.iter().zip(judged) {
@@ -67,8 +71,10 @@ pub(crate) fn kinds(pages: &[Vec<Line>], marks: &[Mark], title: &[usize]) -> Vec
         let hanging = hanging_blocks(lines);
         for (line, judged) in lines.iter().zip(judged) {
             let heading = match judged {
-                Judged::Marked(level) => Some(level),
-                Judged::Guessed(level) if !ruled || in_references || known_name(&line.text) => {
+                LineClass::OutlineHeading(level) => Some(level),
+                LineClass::GuessedHeading(level)
+                    if !ruled || in_references || is_known_section(&line.text) =>
+                {
                     Some(level)
                 }
                 _ => None,
@@ -77,14 +83,14 @@ pub(crate) fn kinds(pages: &[Vec<Line>], marks: &[Mark], title: &[usize]) -> Vec
                 (_, Some(level)) if left > 0 => {
                     left -= 1;
                     in_references = is_references(&line.text);
-                    Kind::Heading(level)
+                    LayoutLineKind::Heading(level)
                 }
-                (Judged::Caption(kind), _) => Kind::Caption(kind),
-                _ if opens(line, in_references) => Kind::Opens,
+                (LineClass::Caption(kind), _) => LayoutLineKind::Caption(kind),
+                _ if starts_entry(line, in_references) => LayoutLineKind::EntryStart,
                 _ if in_references && is_flush(line) && hanging.contains(&line.block) => {
-                    Kind::Opens
+                    LayoutLineKind::EntryStart
                 }
-                _ => Kind::Body,
+                _ => LayoutLineKind::Body,
             });
         }
         kinds.push(page);
@@ -94,35 +100,37 @@ pub(crate) fn kinds(pages: &[Vec<Line>], marks: &[Mark], title: &[usize]) -> Vec
 
 /// Above the first numbered or known heading of the first page stand the authors and where they
 /// work, often in large or bold print.
-fn pass_over_authors(lines: &[Line], judged: &mut [Judged]) {
-    let sure = |line: &Line| known_name(&line.text) || numbered(line.text.trim()).0.is_some();
+fn skip_author_block(lines: &[LayoutLine], judged: &mut [LineClass]) {
+    let sure = |line: &LayoutLine| {
+        is_known_section(&line.text) || split_number(line.text.trim()).0.is_some()
+    };
     let Some(first) = lines
         .iter()
         .zip(judged.iter())
-        .position(|(line, judged)| matches!(judged, Judged::Guessed(_)) && sure(line))
+        .position(|(line, judged)| matches!(judged, LineClass::GuessedHeading(_)) && sure(line))
     else {
         return;
     };
     for judged in judged.iter_mut().take(first) {
-        if matches!(judged, Judged::Guessed(_)) {
-            *judged = Judged::Plain;
+        if matches!(judged, LineClass::GuessedHeading(_)) {
+            *judged = LineClass::Body;
         }
     }
 }
 
-fn opens(line: &Line, in_references: bool) -> bool {
+fn starts_entry(line: &LayoutLine, in_references: bool) -> bool {
     let text = line.text.trim_start();
     text.starts_with(['\u{2022}', '\u{25aa}', '\u{25e6}', '\u{2023}'])
-        || (in_references && opens_entry(text))
+        || (in_references && is_entry_start(text))
 }
 
 /// Whether a line begins at the left side of its block.
-fn is_flush(line: &Line) -> bool {
+fn is_flush(line: &LayoutLine) -> bool {
     line.left - line.block_left < 0.6 * line.size
 }
 
 /// The blocks of a page in which a good part of the lines is set in: lists whose entries hang.
-fn hanging_blocks(lines: &[Line]) -> HashSet<u32> {
+fn hanging_blocks(lines: &[LayoutLine]) -> HashSet<u32> {
     let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
     for line in lines {
         let (set_in, all) = counts.entry(line.block).or_default();
@@ -137,68 +145,73 @@ fn hanging_blocks(lines: &[Line]) -> HashSet<u32> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Judged {
-    Plain,
+enum LineClass {
+    Body,
     /// The outline names it.
-    Marked(u8),
+    OutlineHeading(u8),
     /// It looks like a heading.
-    Guessed(u8),
+    GuessedHeading(u8),
     Caption(crate::CaptionKind),
 }
 
 /// The titles of the outline that have not been met yet.
-struct Wanted {
+struct OutlineMatcher {
     titles: HashMap<String, Vec<u8>>,
-    all: usize,
-    met: usize,
+    total: usize,
+    matched: usize,
 }
 
-impl Wanted {
-    fn new(marks: &[Mark]) -> Self {
+impl OutlineMatcher {
+    fn new(marks: &[PdfOutlineEntry]) -> Self {
         let mut titles: HashMap<String, Vec<u8>> = HashMap::new();
         for mark in marks.iter().rev() {
-            let bare = bare(&mark.title);
+            let bare = normalize_title(&mark.title);
             if bare.len() >= 3 {
                 titles.entry(bare).or_default().push(mark.level);
             }
         }
         Self {
             titles,
-            all: marks.len(),
-            met: 0,
+            total: marks.len(),
+            matched: 0,
         }
     }
 
-    fn meet(&mut self, text: &str) -> Option<u8> {
-        let levels = self.titles.get_mut(&bare(text))?;
+    fn match_title(&mut self, text: &str) -> Option<u8> {
+        let levels = self.titles.get_mut(&normalize_title(text))?;
         let level = levels.pop()?;
-        self.met += 1;
+        self.matched += 1;
         Some(level)
     }
 
     /// Whether so much of the outline was met that nothing else is a heading.
-    const fn rules(&self) -> bool {
-        self.all >= 3 && self.met * 10 >= self.all * 6
+    const fn is_reliable(&self) -> bool {
+        self.total >= 3 && self.matched * 10 >= self.total * 6
     }
 }
 
-fn judge_page(lines: &[Line], title: &[usize], body: f32, wanted: &mut Wanted) -> Vec<Judged> {
-    let mut judged = vec![Judged::Plain; lines.len()];
+fn classify_page(
+    lines: &[LayoutLine],
+    title: &[usize],
+    body: f32,
+    wanted: &mut OutlineMatcher,
+) -> Vec<LineClass> {
+    let mut judged = vec![LineClass::Body; lines.len()];
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let mut taken = 1;
         let verdict = if title.contains(&at) {
-            Judged::Plain
-        } else if let Some((level, count)) = marked(lines, at, body, wanted) {
+            LineClass::Body
+        } else if let Some((level, count)) = match_outline(lines, at, body, wanted) {
             taken = count;
-            Judged::Marked(level)
+            LineClass::OutlineHeading(level)
         } else if let Some((kind, _)) =
-            caption_start(&line.text, line.bold || line.size < 0.96 * body)
+            parse_caption_start(&line.text, line.bold || line.size < 0.96 * body)
         {
-            Judged::Caption(kind)
+            LineClass::Caption(kind)
         } else {
             let last = at.checked_sub(1).and_then(|before| lines.get(before));
-            guess(line, last, body).map_or(Judged::Plain, Judged::Guessed)
+            guess_heading_level(line, last, body).map_or(LineClass::Body, LineClass::GuessedHeading)
         };
         for place in judged.iter_mut().skip(at).take(taken) {
             *place = verdict;
@@ -209,12 +222,20 @@ fn judge_page(lines: &[Line], title: &[usize], body: f32, wanted: &mut Wanted) -
 }
 
 /// The level the outline gives to the line at `at`, alone or with the lines after it.
-fn marked(lines: &[Line], at: usize, body: f32, wanted: &mut Wanted) -> Option<(u8, usize)> {
-    if wanted.all == 0 {
+fn match_outline(
+    lines: &[LayoutLine],
+    at: usize,
+    body: f32,
+    wanted: &mut OutlineMatcher,
+) -> Option<(u8, usize)> {
+    if wanted.total == 0 {
         return None;
     }
     let first = lines.get(at)?;
-    if first.text.len() > 2 * LONGEST || first.size < 0.9 * body || first.text.ends_with(',') {
+    if first.text.len() > 2 * MAX_HEADING_CHARS
+        || first.size < 0.9 * body
+        || first.text.ends_with(',')
+    {
         return None;
     }
     let mut text = String::new();
@@ -223,7 +244,7 @@ fn marked(lines: &[Line], at: usize, body: f32, wanted: &mut Wanted) -> Option<(
             break;
         }
         text.push_str(&line.text);
-        if let Some(level) = wanted.meet(&text) {
+        if let Some(level) = wanted.match_title(&text) {
             return Some((level.max(1), count));
         }
         text.push(' ');
@@ -232,18 +253,18 @@ fn marked(lines: &[Line], at: usize, body: f32, wanted: &mut Wanted) -> Option<(
 }
 
 /// The level of a line that looks like a heading.
-fn guess(line: &Line, last: Option<&Line>, body: f32) -> Option<u8> {
+fn guess_heading_level(line: &LayoutLine, last: Option<&LayoutLine>, body: f32) -> Option<u8> {
     let text = line.text.trim();
     let length = text.chars().count();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    if !(3..=LONGEST).contains(&length)
+    if !(3..=MAX_HEADING_CHARS).contains(&length)
         || letters * 2 < length
         || letters < 3
         || text.ends_with([',', ';', '-'])
     {
         return None;
     }
-    let (number, words) = numbered(text);
+    let (number, words) = split_number(text);
     // A line of a table of contents, or a running head, ends with its page.
     let paged = words
         .rsplit(' ')
@@ -255,8 +276,8 @@ fn guess(line: &Line, last: Option<&Line>, body: f32) -> Option<u8> {
     let words_start_high = words.chars().next().is_some_and(char::is_uppercase);
     let big = line.size >= 1.12 * body;
     let capitals = !text.chars().any(char::is_lowercase);
-    if known_name(text)
-        && (line.bold || big || capitals || is_references(text) || stands_alone(line, last))
+    if is_known_section(text)
+        && (line.bold || big || capitals || is_references(text) || is_set_off(line, last))
     {
         return Some(number.unwrap_or(1));
     }
@@ -274,14 +295,15 @@ fn guess(line: &Line, last: Option<&Line>, body: f32) -> Option<u8> {
     if line.size >= 1.15 * body {
         return Some(if line.size >= 1.4 * body { 1 } else { 2 });
     }
-    (line.bold && stands_alone(line, last) && length <= 80 && letters >= 4).then_some(3)
+    (line.bold && is_set_off(line, last) && length <= 80 && letters >= 4).then_some(3)
 }
 
 /// Whether a line stops early and is set off from the line above it.
-fn stands_alone(line: &Line, last: Option<&Line>) -> bool {
+fn is_set_off(line: &LayoutLine, last: Option<&LayoutLine>) -> bool {
     let width = line.block_right - line.block_left;
     let short = line.right - line.left < 0.85 * width;
-    let off = last
-        .is_none_or(|last| last.block != line.block || last.base - line.base > 1.35 * line.size);
+    let off = last.is_none_or(|last| {
+        last.block != line.block || last.baseline - line.baseline > 1.35 * line.size
+    });
     short && off
 }

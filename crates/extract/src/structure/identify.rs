@@ -5,38 +5,41 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::is_references;
-use crate::{Document, Page};
+use crate::{DocumentPage, ExtractedDocument};
 
-static DOI: LazyLock<Option<Regex>> =
+static DOI_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\b10\.\d{4,9}/[^\s"<>{}|\\^`\[\]]+"#).ok());
-static ARXIV: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static ARXIV_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:arxiv(?:\.org)?[:\s./]*(?:abs/|pdf/)?(?:preprint\s+)?(?:arxiv:)?\s*)(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})").ok()
 });
-static URL: LazyLock<Option<Regex>> =
+static URL_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i)\bhttps?://[^\s<>"{}|\\^`]+"#).ok());
-static YEAR: LazyLock<Option<Regex>> =
+static YEAR_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(1[5-9]\d\d|20\d\d)([a-z]?)\b").ok());
 
 /// The first DOI in a text, in lower case.
 pub(crate) fn find_doi(text: &str) -> Option<String> {
-    let found = DOI.as_ref()?.find(text)?.as_str();
-    let found = trimmed(found);
+    let found = DOI_PATTERN.as_ref()?.find(text)?.as_str();
+    let found = trim_identifier(found);
     (found.len() > 8).then(|| found.to_lowercase())
 }
 
 /// The first arXiv identifier in a text, without its version.
 pub(crate) fn find_arxiv(text: &str) -> Option<String> {
-    let found = ARXIV.as_ref()?.captures(text)?.get(1)?;
+    let found = ARXIV_PATTERN.as_ref()?.captures(text)?.get(1)?;
     Some(found.as_str().to_owned())
 }
 
 /// How much of a document is looked at for what it is itself.
-const TOP: usize = 6_000;
+const TOP_CHARS: usize = 6_000;
 
 /// The DOI and the arXiv identifier that a document gives as its own on its first pages: not those
 /// of works it cites, which would make it another's.
-pub(crate) fn own_ids(document: &Document, pages: usize) -> (Option<String>, Option<String>) {
-    let top = top(document, pages);
+pub(crate) fn find_own_ids(
+    document: &ExtractedDocument,
+    pages: usize,
+) -> (Option<String>, Option<String>) {
+    let top = front_text(document, pages);
     let cited = |id: &String| {
         let mut entries = document.references.iter();
         entries.any(|it| it.doi.as_ref() == Some(id) || it.arxiv_id.as_ref() == Some(id))
@@ -46,12 +49,12 @@ pub(crate) fn own_ids(document: &Document, pages: usize) -> (Option<String>, Opt
 }
 
 /// The text before the bibliography, without entries of one that has no heading.
-fn top(document: &Document, pages: usize) -> String {
+fn front_text(document: &ExtractedDocument, pages: usize) -> String {
     let list = document
         .headings
         .iter()
         .find(|heading| is_references(&heading.title));
-    let before = |page: &Page| match list {
+    let before = |page: &DocumentPage| match list {
         Some(heading) if heading.page == page.number => heading.offset as usize,
         Some(heading) if heading.page < page.number => 0,
         _ => usize::MAX,
@@ -59,7 +62,7 @@ fn top(document: &Document, pages: usize) -> String {
     let pages = document.pages.iter().take(pages);
     let text: String = pages
         .flat_map(|page| page.text.chars().take(before(page)).chain(['\n']))
-        .take(TOP)
+        .take(TOP_CHARS)
         .collect();
     let is_entry = |line: &&str| {
         let rest = line.trim_start().trim_start_matches('[');
@@ -78,15 +81,16 @@ fn top(document: &Document, pages: usize) -> String {
 
 /// The first web address in a text that is not a DOI's.
 pub(super) fn find_url(text: &str) -> Option<String> {
-    URL.as_ref()?
+    URL_PATTERN
+        .as_ref()?
         .find_iter(text)
-        .map(|found| trimmed(found.as_str()))
+        .map(|found| trim_identifier(found.as_str()))
         .find(|url| !url.contains("doi.org/"))
         .map(str::to_owned)
 }
 
 /// Addresses end where the sentence does; a bracket belongs to them only with its pair.
-fn trimmed(found: &str) -> &str {
+fn trim_identifier(found: &str) -> &str {
     let mut found = found.trim_end_matches(['.', ',', ';', ':', '\'', '"', '\u{201d}', '\u{2019}']);
     let count = |bracket| found.matches(bracket).count();
     let mut unpaired = count(')').saturating_sub(count('('));
@@ -98,8 +102,8 @@ fn trimmed(found: &str) -> &str {
 }
 
 /// Every year in a text with the place where it begins.
-pub(super) fn years(text: &str) -> Vec<(usize, i32)> {
-    let Some(year) = YEAR.as_ref() else {
+pub(super) fn find_years(text: &str) -> Vec<(usize, i32)> {
+    let Some(year) = YEAR_PATTERN.as_ref() else {
         return Vec::new();
     };
     year.captures_iter(text)

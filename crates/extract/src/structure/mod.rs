@@ -9,12 +9,12 @@ mod names;
 mod references;
 mod title;
 
-pub(crate) use captions::caption_start;
-pub(crate) use headings::{Mark, kinds};
-pub(crate) use identify::{find_arxiv, find_doi, own_ids};
-pub(crate) use names::{is_references, known_name};
-pub(crate) use references::{EntryLine, entries, entry_lines};
-pub(crate) use title::title_lines;
+pub(crate) use captions::parse_caption_start;
+pub(crate) use headings::{PdfOutlineEntry, classify_lines};
+pub(crate) use identify::{find_arxiv, find_doi, find_own_ids};
+pub(crate) use names::{is_known_section, is_references};
+pub(crate) use references::{EntryLine, parse_entries, split_entry_lines};
+pub(crate) use title::find_title_lines;
 
 pub use entry::parse_reference;
 pub use references::split_references;

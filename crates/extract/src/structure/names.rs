@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static NUMBER_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:(?:chapter|section|appendix)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4}\.?|[IVX]{1,5}\.|[A-Z]\.(?:\d{1,2}\.?)*|[A-Z])\s+(\p{Lu}.*|\p{L}.{3,})$").ok()
 });
 
-const NAMES: [&str; 41] = [
+const SECTION_NAMES: [&str; 41] = [
     "abstract",
     "summary",
     "introduction",
@@ -53,8 +53,8 @@ const NAMES: [&str; 41] = [
 ];
 
 /// Whether a line is the name that a part of a paper usually has.
-pub(crate) fn known_name(line: &str) -> bool {
-    let (_, title) = numbered(line.trim());
+pub(crate) fn is_known_section(line: &str) -> bool {
+    let (_, title) = split_number(line.trim());
     let bare: String = title
         .chars()
         .map(|c| {
@@ -71,14 +71,14 @@ pub(crate) fn known_name(line: &str) -> bool {
     if bare.starts_with("appendix ") && bare.len() < 60 {
         return true;
     }
-    NAMES.iter().any(|name| {
+    SECTION_NAMES.iter().any(|name| {
         *name == bare || (bare.len() > tight.len() * 3 / 2 && name.replace(' ', "") == tight)
     })
 }
 
 /// Whether a heading opens the bibliography.
 pub(crate) fn is_references(title: &str) -> bool {
-    let (_, title) = numbered(title.trim());
+    let (_, title) = split_number(title.trim());
     let bare: String = title
         .chars()
         .filter(|c| c.is_alphabetic())
@@ -104,8 +104,11 @@ pub(crate) fn is_references(title: &str) -> bool {
 }
 
 /// The depth of a heading's number and its words without it.
-pub(super) fn numbered(line: &str) -> (Option<u8>, &str) {
-    let Some(found) = NUMBER.as_ref().and_then(|number| number.captures(line)) else {
+pub(super) fn split_number(line: &str) -> (Option<u8>, &str) {
+    let Some(found) = NUMBER_PATTERN
+        .as_ref()
+        .and_then(|number| number.captures(line))
+    else {
         return (None, line);
     };
     let (Some(number), Some(words)) = (found.get(1), found.get(2)) else {

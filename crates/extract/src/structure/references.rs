@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::entry::parse_reference;
-use crate::Reference;
+use crate::DocumentReference;
 
 /// One line of a bibliography.
 #[derive(Debug, Clone)]
@@ -15,36 +15,40 @@ pub(crate) struct EntryLine {
     /// How far it is set in from the left side of its column, as a share of the type size.
     pub(crate) indent: f32,
     /// Whether there is a gap above it.
-    pub(crate) apart: bool,
+    pub(crate) is_set_apart: bool,
 }
 
 /// The most entries of one bibliography.
-const MOST: usize = 5_000;
+const MAX_ENTRIES: usize = 5_000;
 /// The longest entry, in bytes; what is longer is text that ran in.
-const LONGEST: usize = 4_000;
+const MAX_ENTRY_BYTES: usize = 4_000;
 
-static BRACKETED: LazyLock<Option<Regex>> =
+static BRACKETED_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*(\[[^\[\]]{1,30}\])\s*(.*)$").ok());
-static COUNTED: LazyLock<Option<Regex>> =
+static NUMBERED_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*\(?(\d{1,4})(?:[.)]|\s)\s*(\S.*)$").ok());
-static AUTHOR: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static AUTHOR_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     // `Last, F.`, `Last F.,` or `F. Last`.
     Regex::new(r"^\s*(?:(?:(?:van|von|de|der|den|di|da|la|le|du|el|al|ter|ten|zu)\s+)*\p{Lu}[\p{L}'\u{2019}\-]+(?:\s+\p{Lu}[\p{L}'\u{2019}\-]+)?(?:,\s+\p{Lu}|(?:\s+\p{Lu}\.)+,)|(?:\p{Lu}\.[\s\-]*){1,3}\p{Lu}\p{Ll}[\p{L}\-]+(?:,|\.|\s+and\s))").ok()
 });
 /// Whether a line of a bibliography looks like the first of an entry.
-pub(crate) fn opens_entry(line: &str) -> bool {
-    BRACKETED.as_ref().is_some_and(|form| form.is_match(line))
-        || COUNTED.as_ref().is_some_and(|form| form.is_match(line))
+pub(crate) fn is_entry_start(line: &str) -> bool {
+    BRACKETED_PATTERN
+        .as_ref()
+        .is_some_and(|form| form.is_match(line))
+        || NUMBERED_PATTERN
+            .as_ref()
+            .is_some_and(|form| form.is_match(line))
 }
 
 /// Splits the text of a bibliography into parsed entries. Lines are parted by newlines; a blank
 /// line or a label begins a new entry.
-pub fn split_references(text: &str, page: u32) -> Vec<Reference> {
-    entries(&entry_lines(text, page))
+pub fn split_references(text: &str, page: u32) -> Vec<DocumentReference> {
+    parse_entries(&split_entry_lines(text, page))
 }
 
 /// The lines of what of a bibliography stands on one page.
-pub(crate) fn entry_lines(text: &str, page: u32) -> Vec<EntryLine> {
+pub(crate) fn split_entry_lines(text: &str, page: u32) -> Vec<EntryLine> {
     let mut lines = Vec::new();
     let mut apart = true;
     for line in text.lines() {
@@ -57,7 +61,7 @@ pub(crate) fn entry_lines(text: &str, page: u32) -> Vec<EntryLine> {
             text: line.trim().to_owned(),
             page,
             indent: set_in as f32 / 2.0,
-            apart,
+            is_set_apart: apart,
         });
         apart = false;
     }
@@ -65,36 +69,38 @@ pub(crate) fn entry_lines(text: &str, page: u32) -> Vec<EntryLine> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum EntryStyle {
     Bracketed,
-    Counted,
+    Numbered,
     Hanging,
-    Authors,
-    Gaps,
+    AuthorNames,
+    BlankLines,
 }
 
 /// The entries of a bibliography given by its lines.
-pub(crate) fn entries(lines: &[EntryLine]) -> Vec<Reference> {
-    let style = style(lines);
+pub(crate) fn parse_entries(lines: &[EntryLine]) -> Vec<DocumentReference> {
+    let style = detect_style(lines);
     let mut found: Vec<(Option<String>, String, u32)> = Vec::new();
     let mut count = 0;
     for line in lines {
-        let start = start(line, style, count);
+        let start = parse_entry_start(line, style, count);
         match (start, found.last_mut()) {
-            (None, Some((_, text, _))) if text.len() < LONGEST => join(text, cut(&line.text)),
+            (None, Some((_, text, _))) if text.len() < MAX_ENTRY_BYTES => {
+                append_line(text, truncate_line(&line.text))
+            }
             (None, Some(_)) => {}
-            (None, None) if matches!(style, Style::Bracketed | Style::Counted) => {}
+            (None, None) if matches!(style, EntryStyle::Bracketed | EntryStyle::Numbered) => {}
             (start, _) => {
-                if found.len() >= MOST {
+                if found.len() >= MAX_ENTRIES {
                     break;
                 }
                 let (label, text) = start.unwrap_or((None, line.text.as_str()));
-                count = label.as_deref().and_then(number).unwrap_or(count + 1);
-                found.push((label, cut(text).to_owned(), line.page));
+                count = label.as_deref().and_then(parse_number).unwrap_or(count + 1);
+                found.push((label, truncate_line(text).to_owned(), line.page));
             }
         }
     }
-    let mut parsed: Vec<Reference> = Vec::new();
+    let mut parsed: Vec<DocumentReference> = Vec::new();
     for (label, text, page) in found {
         if text.chars().filter(|c| c.is_alphabetic()).count() < 8 {
             continue;
@@ -109,12 +115,12 @@ pub(crate) fn entries(lines: &[EntryLine]) -> Vec<Reference> {
 }
 
 /// A line may be a whole book.
-fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST))
+fn truncate_line(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_ENTRY_BYTES))
         .unwrap_or(text)
 }
 
-fn number(label: &str) -> Option<u32> {
+fn parse_number(label: &str) -> Option<u32> {
     label
         .trim_matches(|c: char| !c.is_ascii_digit())
         .parse()
@@ -122,7 +128,7 @@ fn number(label: &str) -> Option<u32> {
 }
 
 /// How this bibliography tells its entries apart.
-fn style(lines: &[EntryLine]) -> Style {
+fn detect_style(lines: &[EntryLine]) -> EntryStyle {
     let with = |form: &LazyLock<Option<Regex>>| {
         lines
             .iter()
@@ -130,66 +136,72 @@ fn style(lines: &[EntryLine]) -> Style {
             .count()
     };
     let enough = 2.max(lines.len() / 12);
-    if with(&BRACKETED) >= enough.min(lines.len()) {
-        return Style::Bracketed;
+    if with(&BRACKETED_PATTERN) >= enough.min(lines.len()) {
+        return EntryStyle::Bracketed;
     }
     let mut next = 1;
     for line in lines {
-        if counted(&line.text).is_some_and(|(at, _)| at == next) {
+        if split_number(&line.text).is_some_and(|(at, _)| at == next) {
             next += 1;
         }
     }
     if next > 3 || (next > 1 && lines.len() <= 4 * (next as usize - 1)) {
-        return Style::Counted;
+        return EntryStyle::Numbered;
     }
     let set_in = lines.iter().filter(|line| line.indent > 0.6).count();
     let flush = lines.len() - set_in;
     if set_in * 5 >= lines.len() && flush * 5 >= lines.len() {
-        return Style::Hanging;
+        return EntryStyle::Hanging;
     }
-    let apart = lines.iter().filter(|line| line.apart).count();
+    let apart = lines.iter().filter(|line| line.is_set_apart).count();
     if apart * 6 >= lines.len() && apart >= 2 {
-        return Style::Gaps;
+        return EntryStyle::BlankLines;
     }
-    Style::Authors
+    EntryStyle::AuthorNames
 }
 
-fn counted(line: &str) -> Option<(u32, &str)> {
-    let found = COUNTED.as_ref()?.captures(line)?;
+fn split_number(line: &str) -> Option<(u32, &str)> {
+    let found = NUMBERED_PATTERN.as_ref()?.captures(line)?;
     Some((found.get(1)?.as_str().parse().ok()?, found.get(2)?.as_str()))
 }
 
 /// The label and words of a line that begins an entry.
-fn start(line: &EntryLine, style: Style, count: u32) -> Option<(Option<String>, &str)> {
+fn parse_entry_start(
+    line: &EntryLine,
+    style: EntryStyle,
+    count: u32,
+) -> Option<(Option<String>, &str)> {
     let text = line.text.as_str();
     match style {
-        Style::Bracketed => {
-            let found = BRACKETED.as_ref()?.captures(text)?;
+        EntryStyle::Bracketed => {
+            let found = BRACKETED_PATTERN.as_ref()?.captures(text)?;
             Some((
                 Some(found.get(1)?.as_str().to_owned()),
                 found.get(2)?.as_str(),
             ))
         }
-        Style::Counted => {
-            let (at, rest) = counted(text)?;
+        EntryStyle::Numbered => {
+            let (at, rest) = split_number(text)?;
             // A volume or page at the start of a line is not the next number.
             (at == count + 1 || (count > 0 && at == count + 2))
                 .then(|| (Some(at.to_string()), rest))
         }
-        Style::Hanging => (line.indent <= 0.6).then_some((None, text)),
-        Style::Gaps => line.apart.then_some((None, text)),
-        Style::Authors => (line.apart || AUTHOR.as_ref()?.is_match(text)).then_some((None, text)),
+        EntryStyle::Hanging => (line.indent <= 0.6).then_some((None, text)),
+        EntryStyle::BlankLines => line.is_set_apart.then_some((None, text)),
+        EntryStyle::AuthorNames => {
+            (line.is_set_apart || AUTHOR_PATTERN.as_ref()?.is_match(text)).then_some((None, text))
+        }
     }
 }
 
 /// Adds a line to an entry, making a broken word or address whole.
-fn join(text: &mut String, line: &str) {
+fn append_line(text: &mut String, line: &str) {
     let starts_small = line.chars().next().is_some_and(char::is_lowercase);
     let last_word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     let in_address = last_word.contains("://") || last_word.starts_with("10.");
     if in_address
         && text.ends_with(['/', '-', '_', '=', '?', '&', '.'])
-        && starts_small_or_figure(line)
+        && starts_lowercase_or_digit(line)
     {
         text.push_str(line);
         return;
@@ -207,7 +219,7 @@ fn join(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-fn starts_small_or_figure(line: &str) -> bool {
+fn starts_lowercase_or_digit(line: &str) -> bool {
     line.chars()
         .next()
         .is_some_and(|c| c.is_lowercase() || c.is_ascii_digit())

@@ -1,26 +1,26 @@
 //! The title: the largest print near the top of the first page.
 
-use super::names::known_name;
-use crate::layout::Line;
+use super::names::is_known_section;
+use crate::layout::LayoutLine;
 
 /// The lines of the first page that are its title: the largest print on it, near its top.
-pub(crate) fn title_lines(page: &[Line]) -> Vec<usize> {
-    let Some(turn) = page.first().map(|line| line.turn) else {
+pub(crate) fn find_title_lines(page: &[LayoutLine]) -> Vec<usize> {
+    let Some(turn) = page.first().map(|line| line.rotation) else {
         return Vec::new();
     };
-    let letters = |line: &Line| line.text.chars().filter(|c| c.is_alphabetic()).count();
+    let letters = |line: &LayoutLine| line.text.chars().filter(|c| c.is_alphabetic()).count();
     let candidates = || {
-        page.iter()
-            .enumerate()
-            .filter(|(_, line)| line.turn == turn && letters(line) >= 3 && !known_name(&line.text))
+        page.iter().enumerate().filter(|(_, line)| {
+            line.rotation == turn && letters(line) >= 3 && !is_known_section(&line.text)
+        })
     };
     let high = candidates()
-        .map(|(_, line)| line.base)
+        .map(|(_, line)| line.baseline)
         .fold(f32::MIN, f32::max);
     let low = candidates()
-        .map(|(_, line)| line.base)
+        .map(|(_, line)| line.baseline)
         .fold(f32::MAX, f32::min);
-    let upper = |line: &Line| line.base > low + 0.45 * (high - low);
+    let upper = |line: &LayoutLine| line.baseline > low + 0.45 * (high - low);
     let size = candidates()
         .filter(|(_, line)| upper(line))
         .map(|(_, line)| line.size)

@@ -2,40 +2,61 @@
 
 use std::fmt::Write as _;
 
-use deliberate_extract::{ExtractError, Format, Limits, extract};
+use deliberate_extract::{DocumentFormat, ExtractError, ExtractLimits, extract};
 
-use crate::laws::assert_laws;
-use crate::maker::{paper, zipped};
+use crate::laws::assert_invariants;
+use crate::maker::{sample_paper, zip_files};
 
-fn read(bytes: &[u8], format: Format) -> deliberate_extract::Document {
-    let document = extract(bytes, format, &Limits::default()).expect("a readable document");
-    assert_laws(&document, &Limits::default());
+fn extract_bytes(bytes: &[u8], format: DocumentFormat) -> deliberate_extract::ExtractedDocument {
+    let document = extract(bytes, format, &ExtractLimits::default()).expect("a readable document");
+    assert_invariants(&document, &ExtractLimits::default());
     document
 }
 
 #[test]
 fn bytes_win_over_names() {
-    assert_eq!(Format::detect(&paper(), "paper.txt"), Some(Format::Pdf));
     assert_eq!(
-        Format::detect(b"<!DOCTYPE html><p>x", "unknown"),
-        Some(Format::Html)
+        DocumentFormat::detect(&sample_paper(), "paper.txt"),
+        Some(DocumentFormat::Pdf)
     );
     assert_eq!(
-        Format::detect(b"# Title", "notes.MD"),
-        Some(Format::Markdown)
+        DocumentFormat::detect(b"<!DOCTYPE html><p>x", "unknown"),
+        Some(DocumentFormat::Html)
     );
-    assert_eq!(Format::detect(b"words", "a.txt"), Some(Format::Text));
-    assert_eq!(Format::detect(b"wo\0rds", "a.txt"), None);
-    assert_eq!(Format::detect(b"words", "a.xyz"), None);
-    assert_eq!(Format::detect(b"words", "a.docx"), None);
+    assert_eq!(
+        DocumentFormat::detect(b"# Title", "notes.MD"),
+        Some(DocumentFormat::Markdown)
+    );
+    assert_eq!(
+        DocumentFormat::detect(b"words", "a.txt"),
+        Some(DocumentFormat::Text)
+    );
+    assert_eq!(DocumentFormat::detect(b"wo\0rds", "a.txt"), None);
+    assert_eq!(DocumentFormat::detect(b"words", "a.xyz"), None);
+    assert_eq!(DocumentFormat::detect(b"words", "a.docx"), None);
     let of_pdfs = b"Every such file begins with %PDF-1.7 and ends with %%EOF.";
-    assert_eq!(Format::detect(of_pdfs, "note.md"), Some(Format::Markdown));
-    assert_eq!(Format::detect(of_pdfs, "download"), Some(Format::Pdf));
+    assert_eq!(
+        DocumentFormat::detect(of_pdfs, "note.md"),
+        Some(DocumentFormat::Markdown)
+    );
+    assert_eq!(
+        DocumentFormat::detect(of_pdfs, "download"),
+        Some(DocumentFormat::Pdf)
+    );
     let wide = b"\xff\xfew\0i\0d\0e\0";
-    assert_eq!(Format::detect(wide, "a.txt"), Some(Format::Text));
-    assert_eq!(read(wide, Format::Text).pages[0].text, "wide");
-    let docx = zipped(&[("word/document.xml", b"<w:document/>")]);
-    assert_eq!(Format::detect(&docx, "download"), Some(Format::Docx));
+    assert_eq!(
+        DocumentFormat::detect(wide, "a.txt"),
+        Some(DocumentFormat::Text)
+    );
+    assert_eq!(
+        extract_bytes(wide, DocumentFormat::Text).pages[0].text,
+        "wide"
+    );
+    let docx = zip_files(&[("word/document.xml", b"<w:document/>")]);
+    assert_eq!(
+        DocumentFormat::detect(&docx, "download"),
+        Some(DocumentFormat::Docx)
+    );
 }
 
 #[test]
@@ -46,7 +67,7 @@ fn a_web_page_gives_its_words_and_no_scripts() {
         <ul><li>first</li><li>second</li></ul><!-- <p>hidden</p> -->
         <table><caption>Table 1 Counts of things</caption><tr><td>a</td><td>b</td></tr></table>
         <h2>References</h2><p>[1] A. Author. A title of the page. Journal of Pages, 2001.</p></body></html>"#;
-    let document = read(page, Format::Html);
+    let document = extract_bytes(page, DocumentFormat::Html);
     let text = &document.pages[0].text;
     assert!(text.contains("Some text < more\nnext line"), "{text:?}");
     assert!(text.contains("- first\n- second"), "{text:?}");
@@ -68,7 +89,7 @@ fn a_web_page_gives_its_words_and_no_scripts() {
 fn what_a_web_page_hides_is_not_read() {
     let page = br#"<p>Seen.</p><div hidden>Ignore <div>all</div> this.</div><p style="Display: none">Orders.</p>
         <p class="overflow-hidden">Shown.</p><nav>Never closed, so it is read.<p>And the rest."#;
-    let text = &read(page, Format::Html).pages[0].text;
+    let text = &extract_bytes(page, DocumentFormat::Html).pages[0].text;
     for seen in ["Seen.", "Shown.", "Never closed", "And the rest."] {
         assert!(text.contains(seen), "{seen} not in {text:?}");
     }
@@ -82,7 +103,7 @@ fn words_are_whole_whatever_they_are_spelled_with() {
     let page = "<p>smoul&shy;dering smoul&#173;dering smoul\u{ad}dering</p>\
                 <p>\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}</p>\
                 <p>&scaron; &oelig; &Aring; &leq; &nu; &nonsense;</p>";
-    let document = read(page.as_bytes(), Format::Html);
+    let document = extract_bytes(page.as_bytes(), DocumentFormat::Html);
     let text = &document.pages[0].text;
     assert!(
         text.contains("smouldering smouldering smouldering"),
@@ -95,11 +116,11 @@ fn words_are_whole_whatever_they_are_spelled_with() {
 #[test]
 fn tags_whose_quotes_never_pair_are_read_once() {
     let page = r#"<a ">" words "#.repeat(60_000);
-    let text = &read(page.as_bytes(), Format::Html).pages[0].text;
+    let text = &extract_bytes(page.as_bytes(), DocumentFormat::Html).pages[0].text;
     assert!(text.contains("words"));
     let page = "<p hidden>words ".repeat(60_000);
     assert!(
-        read(page.as_bytes(), Format::Html).pages[0]
+        extract_bytes(page.as_bytes(), DocumentFormat::Html).pages[0]
             .text
             .contains("words")
     );
@@ -107,9 +128,9 @@ fn tags_whose_quotes_never_pair_are_read_once() {
 
 #[test]
 fn markdown_headings_are_found_but_not_in_code() {
-    let document = read(
+    let document = extract_bytes(
         b"# One #\n\ntext\n\n```\n# not one\n```\n\nTwo\n---\n\n### Three\n",
-        Format::Markdown,
+        DocumentFormat::Markdown,
     );
     let headings: Vec<_> = document
         .headings
@@ -122,11 +143,14 @@ fn markdown_headings_are_found_but_not_in_code() {
 
 #[test]
 fn form_feeds_part_pages() {
-    let document = read(b"Introduction\nfirst page\x0csecond page\xe9", Format::Text);
+    let document = extract_bytes(
+        b"Introduction\nfirst page\x0csecond page\xe9",
+        DocumentFormat::Text,
+    );
     assert_eq!(document.pages.len(), 2);
     assert_eq!(document.headings[0].title, "Introduction");
     assert_eq!(document.pages[1].text, "second page\u{e9}");
-    let quoted = read(b"It\x92s \x93so\x94 \x96 caf\xe9", Format::Text);
+    let quoted = extract_bytes(b"It\x92s \x93so\x94 \x96 caf\xe9", DocumentFormat::Text);
     assert_eq!(
         quoted.pages[0].text,
         "It\u{2019}s \u{201c}so\u{201d} \u{2013} caf\u{e9}"
@@ -141,9 +165,9 @@ fn a_word_document_gives_headings_tables_and_its_record() {
         <w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>
         </w:body></w:document>"#;
     let core = br#"<c xmlns:dc="d"><dc:title>The record's title</dc:title><dc:creator>Ada</dc:creator></c>"#;
-    let document = read(
-        &zipped(&[("word/document.xml", body), ("docProps/core.xml", core)]),
-        Format::Docx,
+    let document = extract_bytes(
+        &zip_files(&[("word/document.xml", body), ("docProps/core.xml", core)]),
+        DocumentFormat::Docx,
     );
     assert_eq!(
         document.pages[0].text,
@@ -165,13 +189,13 @@ fn nothing_of_a_word_document_is_lost_inside_something_else() {
         </w:body></w:document>"#;
     let notes = b"<w:footnotes><w:footnote><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>";
     let core = b"<c><dc:title>Salt &amp; Water</dc:title></c>";
-    let document = read(
-        &zipped(&[
+    let document = extract_bytes(
+        &zip_files(&[
             ("word/document.xml", body),
             ("word/footnotes.xml", notes),
             ("docProps/core.xml", core),
         ]),
-        Format::Docx,
+        DocumentFormat::Docx,
     );
     assert_eq!(
         document.pages[0].text,
@@ -185,7 +209,10 @@ fn runs_that_a_word_document_does_not_show_are_not_read() {
     let body = br#"<w:document><w:body>
         <w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>Seen</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t> not this</w:t></w:r><w:r><w:t>, and seen.</w:t></w:r></w:p>
         </w:body></w:document>"#;
-    let document = read(&zipped(&[("word/document.xml", body)]), Format::Docx);
+    let document = extract_bytes(
+        &zip_files(&[("word/document.xml", body)]),
+        DocumentFormat::Docx,
+    );
     assert_eq!(document.pages[0].text, "Seen, and seen.");
 }
 
@@ -193,7 +220,10 @@ fn runs_that_a_word_document_does_not_show_are_not_read() {
 fn a_page_in_another_alphabet_is_read_as_it_declares() {
     // "Торф тлеет" in Windows' Cyrillic letters.
     let page = b"<html><meta charset=\"windows-1251\"><p>\xd2\xee\xf0\xf4 \xf2\xeb\xe5\xe5\xf2</p>";
-    assert_eq!(read(page, Format::Html).pages[0].text, "Торф тлеет");
+    assert_eq!(
+        extract_bytes(page, DocumentFormat::Html).pages[0].text,
+        "Торф тлеет"
+    );
 }
 
 #[test]
@@ -204,7 +234,7 @@ fn a_book_is_read_in_the_order_of_its_spine() {
         <item id="b" href="two%2C%20caf%C3%A9.xhtml" media-type="application/xhtml+xml"/><item id="a" href="./text/../one.xhtml" media-type="application/xhtml+xml"/>
         <item id="c" href="cover.png" media-type="image/png"/></manifest>
         <spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>"#;
-    let book = zipped(&[
+    let book = zip_files(&[
         ("META-INF/container.xml", container),
         ("OPS/book.opf", package),
         (
@@ -216,7 +246,7 @@ fn a_book_is_read_in_the_order_of_its_spine() {
             b"<html><head><title/></head><body><p>beta</p></body></html>",
         ),
     ]);
-    let document = read(&book, Format::Epub);
+    let document = extract_bytes(&book, DocumentFormat::Epub);
     let texts: Vec<_> = document
         .pages
         .iter()
@@ -231,9 +261,9 @@ fn a_book_is_read_in_the_order_of_its_spine() {
 fn xml_that_defines_entities_is_refused() {
     let body = br#"<!DOCTYPE d [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><w:document><w:p><w:r><w:t>&b;</w:t></w:r></w:p></w:document>"#;
     let found = extract(
-        &zipped(&[("word/document.xml", body)]),
-        Format::Docx,
-        &Limits::default(),
+        &zip_files(&[("word/document.xml", body)]),
+        DocumentFormat::Docx,
+        &ExtractLimits::default(),
     );
     assert!(
         matches!(found, Err(ExtractError::Broken { reason }) if reason.contains("document type"))
@@ -242,13 +272,13 @@ fn xml_that_defines_entities_is_refused() {
 
 #[test]
 fn a_zip_bomb_is_stopped_at_the_limit() {
-    let bomb = zipped(&[("word/document.xml", &vec![b' '; 40_000_000])]);
+    let bomb = zip_files(&[("word/document.xml", &vec![b' '; 40_000_000])]);
     assert!(bomb.len() < 200_000);
-    let limits = Limits {
+    let limits = ExtractLimits {
         memory: 96_000_000,
-        ..Limits::default()
+        ..ExtractLimits::default()
     };
-    let found = extract(&bomb, Format::Docx, &limits);
+    let found = extract(&bomb, DocumentFormat::Docx, &limits);
     assert!(
         matches!(found, Err(ExtractError::TooLarge { .. })),
         "{found:?}"
@@ -258,23 +288,23 @@ fn a_zip_bomb_is_stopped_at_the_limit() {
 #[test]
 fn empty_documents_say_so() {
     for (bytes, format) in [
-        (&b""[..], Format::Text),
-        (b"   ", Format::Markdown),
-        (b"<p></p>", Format::Html),
+        (&b""[..], DocumentFormat::Text),
+        (b"   ", DocumentFormat::Markdown),
+        (b"<p></p>", DocumentFormat::Html),
     ] {
-        let found = extract(bytes, format, &Limits::default());
+        let found = extract(bytes, format, &ExtractLimits::default());
         assert_eq!(found, Err(ExtractError::NoText { pages: 0 }), "{format:?}");
         assert!(!found.expect_err("no text").to_string().contains("scan"));
     }
 }
 
-fn words(text: &str) -> Vec<&str> {
+fn split_words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-fn all_words(document: &deliberate_extract::Document) -> Vec<&str> {
+fn document_words(document: &deliberate_extract::ExtractedDocument) -> Vec<&str> {
     let pages = document.pages.iter();
-    pages.flat_map(|page| words(&page.text)).collect()
+    pages.flat_map(|page| split_words(&page.text)).collect()
 }
 
 #[test]
@@ -296,13 +326,13 @@ fn a_long_text_without_pages_is_given_some() {
             "{at}. Author, A. Title number {at} of the bogs. Journal of Bogs, 2001.\n\n"
         );
     }
-    let document = read(text.as_bytes(), Format::Markdown);
+    let document = extract_bytes(text.as_bytes(), DocumentFormat::Markdown);
     let pages = &document.pages;
     assert!(pages.len() > 20, "{} pages", pages.len());
     assert!(pages.iter().zip(1..).all(|(page, at)| page.number == at));
     assert!(pages.iter().all(|page| page.text.chars().count() <= 6_100));
     let bare = text.replace("## ", "");
-    assert_eq!(all_words(&document), words(&bare));
+    assert_eq!(document_words(&document), split_words(&bare));
     // Parts begin pages, and nothing is the last on a page that belongs to the next.
     assert!(document.headings.iter().filter(|it| it.offset == 0).count() > 20);
     assert_eq!(document.captions.len(), 40);
@@ -316,12 +346,12 @@ fn a_long_text_without_pages_is_given_some() {
 fn a_paragraph_longer_than_a_page_goes_on_on_the_next() {
     let sentence = "The bog is wet, and stays so. ";
     let line = sentence.repeat(1_000);
-    let document = read(line.as_bytes(), Format::Text);
+    let document = extract_bytes(line.as_bytes(), DocumentFormat::Text);
     assert!(document.pages.len() > 7);
-    assert_eq!(all_words(&document), words(&line));
+    assert_eq!(document_words(&document), split_words(&line));
     assert!(document.pages.iter().all(|page| page.text.ends_with('.')));
     let without_spaces = "\u{e9}".repeat(9_000);
-    let document = read(without_spaces.as_bytes(), Format::Text);
+    let document = extract_bytes(without_spaces.as_bytes(), DocumentFormat::Text);
     let lengths = document.pages.iter().map(|page| page.text.chars().count());
     assert_eq!(lengths.collect::<Vec<_>>(), [4_000, 4_000, 1_000]);
 }
@@ -329,6 +359,6 @@ fn a_paragraph_longer_than_a_page_goes_on_on_the_next() {
 #[test]
 fn a_form_feed_in_a_long_text_makes_no_page_of_megabytes() {
     let text = format!("Preface\n\n\u{c}{}", "Turf burns well. ".repeat(9_000));
-    let document = read(text.as_bytes(), Format::Text);
+    let document = extract_bytes(text.as_bytes(), DocumentFormat::Text);
     assert!(document.pages.len() > 30);
 }

@@ -3,21 +3,23 @@
 
 use std::time::Duration;
 
-use deliberate_extract::{Document, Format, Limits, extract, parse_reference, split_references};
+use deliberate_extract::{
+    DocumentFormat, ExtractLimits, ExtractedDocument, extract, parse_reference, split_references,
+};
 use proptest::prelude::*;
 
-use crate::maker::{paper, zipped};
+use crate::maker::{sample_paper, zip_files};
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> ExtractLimits {
+    ExtractLimits {
         time: Duration::from_secs(20),
         text_bytes: 2_000,
-        ..Limits::default()
+        ..ExtractLimits::default()
     }
 }
 
 /// Asserts what holds of every document.
-pub(crate) fn assert_laws(document: &Document, limits: &Limits) {
+pub(crate) fn assert_invariants(document: &ExtractedDocument, limits: &ExtractLimits) {
     let total: usize = document.pages.iter().map(|page| page.text.len()).sum();
     assert!(total <= limits.text_bytes, "{total} bytes of text");
     for (number, page) in (1..).zip(&document.pages) {
@@ -45,7 +47,7 @@ pub(crate) fn assert_laws(document: &Document, limits: &Limits) {
     }
 }
 
-fn mutated(
+fn mutate(
     mut bytes: Vec<u8>,
     changes: &[(prop::sample::Index, u8)],
     cut: Option<prop::sample::Index>,
@@ -60,8 +62,8 @@ fn mutated(
     bytes
 }
 
-fn changes() -> impl Strategy<Value = (Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>)>
-{
+fn mutations()
+-> impl Strategy<Value = (Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>)> {
     (
         prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
         prop::option::of(any::<prop::sample::Index>()),
@@ -72,28 +74,28 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_damaged_pdf_never_breaks_the_laws((changes, cut) in changes()) {
-        let bytes = mutated(paper(), &changes, cut);
-        if let Ok(document) = extract(&bytes, Format::Pdf, &limits()) {
-            assert_laws(&document, &limits());
+    fn a_damaged_pdf_never_breaks_the_laws((changes, cut) in mutations()) {
+        let bytes = mutate(sample_paper(), &changes, cut);
+        if let Ok(document) = extract(&bytes, DocumentFormat::Pdf, &limits()) {
+            assert_invariants(&document, &limits());
         }
     }
 
     #[test]
-    fn a_damaged_archive_never_breaks_the_laws((changes, cut) in changes()) {
+    fn a_damaged_archive_never_breaks_the_laws((changes, cut) in mutations()) {
         let body = b"<w:document><w:body><w:p><w:pPr><w:pStyle w:val=\"Heading1\"/></w:pPr><w:r><w:t>One</w:t></w:r></w:p><w:p><w:r><w:t>Text of it.</w:t></w:r></w:p></w:body></w:document>";
-        let bytes = mutated(zipped(&[("word/document.xml", body)]), &changes, cut);
-        if let Ok(document) = extract(&bytes, Format::Docx, &limits()) {
-            assert_laws(&document, &limits());
+        let bytes = mutate(zip_files(&[("word/document.xml", body)]), &changes, cut);
+        if let Ok(document) = extract(&bytes, DocumentFormat::Docx, &limits()) {
+            assert_invariants(&document, &limits());
         }
     }
 
     #[test]
     fn any_text_keeps_the_laws(text in "[a-zA-Z0-9<>/&;#=\\-. \n\\[\\]\"\u{c}\u{e9}]{0,400}", kind in 0..3_usize) {
-        let format = [Format::Html, Format::Markdown, Format::Text][kind];
+        let format = [DocumentFormat::Html, DocumentFormat::Markdown, DocumentFormat::Text][kind];
         let dressed = format!("# Introduction\n\n<h1>Introduction</h1>{text}\n\nReferences\n\n{text}\n\nFigure 1: {text}");
         if let Ok(document) = extract(dressed.as_bytes(), format, &limits()) {
-            assert_laws(&document, &limits());
+            assert_invariants(&document, &limits());
         }
     }
 

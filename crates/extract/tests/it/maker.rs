@@ -3,24 +3,24 @@
 use std::fmt::Write as _;
 use std::io::{Cursor, Write as _};
 
-use deliberate_extract::{Document, Format, Limits, extract};
+use deliberate_extract::{DocumentFormat, ExtractLimits, ExtractedDocument, extract};
 
 /// The content of one page.
 #[derive(Default, Clone)]
-pub(crate) struct Sheet {
+pub(crate) struct PdfPageBuilder {
     pub(crate) content: String,
 }
 
-impl Sheet {
+impl PdfPageBuilder {
     /// Puts a line of text at a place.
     pub(crate) fn line(mut self, x: f32, y: f32, size: f32, text: &str) -> Self {
-        self.put("R", x, y, size, text);
+        self.push_text("R", x, y, size, text);
         self
     }
 
     /// The same in bold.
     pub(crate) fn bold(mut self, x: f32, y: f32, size: f32, text: &str) -> Self {
-        self.put("B", x, y, size, text);
+        self.push_text("B", x, y, size, text);
         self
     }
 
@@ -28,13 +28,13 @@ impl Sheet {
     pub(crate) fn lines(mut self, x: f32, top: f32, texts: &[&str]) -> Self {
         let mut y = top;
         for text in texts {
-            self.put("R", x, y, 10.0, text);
+            self.push_text("R", x, y, 10.0, text);
             y -= 12.0;
         }
         self
     }
 
-    fn put(&mut self, font: &str, x: f32, y: f32, size: f32, text: &str) {
+    fn push_text(&mut self, font: &str, x: f32, y: f32, size: f32, text: &str) {
         let text = text
             .replace('\\', "\\\\")
             .replace('(', "\\(")
@@ -47,7 +47,7 @@ impl Sheet {
 }
 
 /// A PDF with these objects, the first being number 1; object 1 is the catalogue.
-pub(crate) fn of_objects(objects: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn build_pdf(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.5\n%\xe2\xe3\xcf\xd3\n".to_vec();
     let mut places = Vec::new();
     for (number, object) in (1..).zip(objects) {
@@ -71,7 +71,7 @@ pub(crate) fn of_objects(objects: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A stream object.
-pub(crate) fn stream(dict: &str, content: &[u8]) -> Vec<u8> {
+pub(crate) fn stream_object(dict: &str, content: &[u8]) -> Vec<u8> {
     let mut object = format!("<< {dict} /Length {} >>\nstream\n", content.len()).into_bytes();
     object.extend(content);
     object.extend(b"\nendstream");
@@ -80,7 +80,7 @@ pub(crate) fn stream(dict: &str, content: &[u8]) -> Vec<u8> {
 
 /// A PDF of these pages, with Helvetica as `R` and its bold as `B`; `more` is added to each
 /// page's resources.
-pub(crate) fn pdf_with(sheets: &[Sheet], more: &str, extra: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn build_pdf_with(sheets: &[PdfPageBuilder], more: &str, extra: &[Vec<u8>]) -> Vec<u8> {
     let font = |name: &str| {
         format!("<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
             .into_bytes()
@@ -107,23 +107,23 @@ pub(crate) fn pdf_with(sheets: &[Sheet], more: &str, extra: &[Vec<u8>]) -> Vec<u
             format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {content} 0 R /Resources << /Font << /R 3 0 R /B 4 0 R >> {more} >> >>")
                 .into_bytes(),
         );
-        objects.push(stream("", sheet.content.as_bytes()));
+        objects.push(stream_object("", sheet.content.as_bytes()));
     }
-    of_objects(&objects)
+    build_pdf(&objects)
 }
 
 /// A PDF of these pages.
-pub(crate) fn pdf(sheets: &[Sheet]) -> Vec<u8> {
-    pdf_with(sheets, "", &[])
+pub(crate) fn build_pages_pdf(sheets: &[PdfPageBuilder]) -> Vec<u8> {
+    build_pdf_with(sheets, "", &[])
 }
 
 /// Reads a PDF with the usual limits.
-pub(crate) fn read(bytes: &[u8]) -> Document {
-    extract(bytes, Format::Pdf, &Limits::default()).expect("a readable PDF")
+pub(crate) fn extract_pdf(bytes: &[u8]) -> ExtractedDocument {
+    extract(bytes, DocumentFormat::Pdf, &ExtractLimits::default()).expect("a readable PDF")
 }
 
 /// A zip of these files.
-pub(crate) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn zip_files(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in files {
         zip.start_file(*name, zip::write::SimpleFileOptions::default())
@@ -134,14 +134,14 @@ pub(crate) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// Bytes packed as PDF packs them.
-pub(crate) fn deflated(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     packer.write_all(bytes).expect("bytes to pack");
     packer.finish().expect("packed bytes")
 }
 
 /// A paper of two columns with a title, headings, a caption and a bibliography.
-pub(crate) fn paper() -> Vec<u8> {
+pub(crate) fn sample_paper() -> Vec<u8> {
     let left = [
         "The left column begins here and its lines are",
         "long enough to be prose. It ends with a bro-",
@@ -158,7 +158,7 @@ pub(crate) fn paper() -> Vec<u8> {
         "into nonsense, line by line, which is just the",
         "fault that this page was made to catch.",
     ];
-    let first = Sheet::default()
+    let first = PdfPageBuilder::default()
         .bold(120.0, 740.0, 18.0, "A Paper of Two Columns")
         .line(240.0, 715.0, 10.0, "Ada Author and Ben Other")
         .line(60.0, 700.0, 10.0, "https://doi.org/10.1234/Test.5678 and arXiv:2101.00001v2 stand on the first page in full width")
@@ -167,7 +167,7 @@ pub(crate) fn paper() -> Vec<u8> {
         .bold(320.0, 660.0, 12.0, "2 Methods")
         .lines(320.0, 640.0, &right)
         .line(60.0, 540.0, 9.0, "Figure 1: A caption that crosses both of the columns and tells what is seen in the picture above it.");
-    let second = Sheet::default()
+    let second = PdfPageBuilder::default()
         .bold(60.0, 740.0, 12.0, "References")
         .lines(
             60.0,
@@ -178,5 +178,5 @@ pub(crate) fn paper() -> Vec<u8> {
                 "line. Proceedings of Things, 2004. doi:10.1000/182",
             ],
         );
-    pdf(&[first, second])
+    build_pages_pdf(&[first, second])
 }

@@ -2,11 +2,11 @@
 
 use deliberate_extract::CaptionKind;
 
-use crate::maker::{Sheet, paper, pdf, read};
+use crate::maker::{PdfPageBuilder, build_pages_pdf, extract_pdf, sample_paper};
 
 #[test]
 fn columns_are_read_one_after_the_other() {
-    let document = read(&paper());
+    let document = extract_pdf(&sample_paper());
     let text = &document.pages[0].text;
     let place = |words: &str| {
         text.find(words)
@@ -24,8 +24,8 @@ fn columns_are_read_one_after_the_other() {
 }
 
 /// A page whose left column has so many lines, and whose right one has a heading and two.
-fn short_right_column(lines: usize) -> String {
-    let mut sheet = Sheet::default().bold(54.0, 658.0, 12.0, "Abstract");
+fn extract_short_right_column(lines: usize) -> String {
+    let mut sheet = PdfPageBuilder::default().bold(54.0, 658.0, 12.0, "Abstract");
     let mut y = 643.0;
     for at in 0..lines {
         let line = format!("Line {at} of the left column has words enough to fill");
@@ -41,13 +41,15 @@ fn short_right_column(lines: usize) -> String {
             "Of the 12 surveys, 7 repeat the same figure",
         )
         .line(318.0, 631.0, 9.0, "without checking it.");
-    read(&pdf(&[sheet])).pages[0].text.clone()
+    extract_pdf(&build_pages_pdf(&[sheet])).pages[0]
+        .text
+        .clone()
 }
 
 #[test]
 fn a_short_second_column_is_not_read_across() {
     for lines in [5, 15, 48] {
-        let text = short_right_column(lines);
+        let text = extract_short_right_column(lines);
         assert!(
             text.contains("repeat the same figure without checking it."),
             "{lines}: {text}"
@@ -59,7 +61,7 @@ fn a_short_second_column_is_not_read_across() {
 
 #[test]
 fn a_table_beside_nothing_is_left_in_rows() {
-    let mut sheet = Sheet::default();
+    let mut sheet = PdfPageBuilder::default();
     let mut y = 640.0;
     for (name, value) in [
         ("Length of the line", "12 metres"),
@@ -70,13 +72,15 @@ fn a_table_beside_nothing_is_left_in_rows() {
         sheet = sheet.line(54.0, y, 9.0, name).line(318.0, y, 9.0, value);
         y -= 12.0;
     }
-    let text = read(&pdf(&[sheet])).pages[0].text.clone();
+    let text = extract_pdf(&build_pages_pdf(&[sheet])).pages[0]
+        .text
+        .clone();
     assert!(text.contains("Depth of the well 30 metres"), "{text}");
 }
 
 #[test]
 fn broken_words_are_whole_and_compounds_keep_their_hyphen() {
-    let document = read(&paper());
+    let document = extract_pdf(&sample_paper());
     let text = &document.pages[0].text;
     assert!(text.contains("a broken word"), "{text:?}");
     assert!(text.contains("a well-known reader"), "{text:?}");
@@ -84,7 +88,7 @@ fn broken_words_are_whole_and_compounds_keep_their_hyphen() {
 
 #[test]
 fn headings_captions_and_identifiers_are_found() {
-    let document = read(&paper());
+    let document = extract_pdf(&sample_paper());
     let titles: Vec<_> = document
         .headings
         .iter()
@@ -108,7 +112,7 @@ fn headings_captions_and_identifiers_are_found() {
 
 #[test]
 fn labelled_references_are_split_and_parsed() {
-    let document = read(&paper());
+    let document = extract_pdf(&sample_paper());
     assert_eq!(document.references.len(), 2);
     let [first, second] = &document.references[..] else {
         unreachable!()
@@ -126,7 +130,7 @@ fn labelled_references_are_split_and_parsed() {
 
 #[test]
 fn counted_references_are_split() {
-    let sheet = Sheet::default()
+    let sheet = PdfPageBuilder::default()
         .bold(60.0, 740.0, 12.0, "REFERENCES")
         .lines(
             60.0,
@@ -138,7 +142,7 @@ fn counted_references_are_split() {
                 "3. Delta D. The third of the entries. J Test. 2003;6:1-9.",
             ],
         );
-    let document = read(&pdf(&[sheet]));
+    let document = extract_pdf(&build_pages_pdf(&[sheet]));
     let years: Vec<_> = document.references.iter().map(|entry| entry.year).collect();
     assert_eq!(years, [Some(2001), Some(2002), Some(2003)]);
     assert!(document.references[1].text.contains("which is so long"));
@@ -146,7 +150,7 @@ fn counted_references_are_split() {
 
 #[test]
 fn hanging_references_are_split() {
-    let mut sheet = Sheet::default().bold(60.0, 740.0, 12.0, "Bibliography");
+    let mut sheet = PdfPageBuilder::default().bold(60.0, 740.0, 12.0, "Bibliography");
     let mut y = 720.0;
     for (name, year) in [("Adams", 1999), ("Baker", 2000), ("Clark", 2001)] {
         sheet = sheet
@@ -164,7 +168,7 @@ fn hanging_references_are_split() {
             );
         y -= 24.0;
     }
-    let document = read(&pdf(&[sheet]));
+    let document = extract_pdf(&build_pages_pdf(&[sheet]));
     let found: Vec<_> = document
         .references
         .iter()
@@ -187,9 +191,9 @@ fn hanging_references_are_split() {
 
 #[test]
 fn running_heads_and_page_numbers_are_left_out_and_kept_as_labels() {
-    let sheets: Vec<Sheet> = (1..=6)
+    let sheets: Vec<PdfPageBuilder> = (1..=6)
         .map(|page| {
-            Sheet::default()
+            PdfPageBuilder::default()
                 .line(200.0, 760.0, 9.0, "Journal of Running Heads, volume 3")
                 .lines(
                     60.0,
@@ -203,7 +207,7 @@ fn running_heads_and_page_numbers_are_left_out_and_kept_as_labels() {
                 .line(300.0, 40.0, 9.0, &(page + 100).to_string())
         })
         .collect();
-    let document = read(&pdf(&sheets));
+    let document = extract_pdf(&build_pages_pdf(&sheets));
     for page in &document.pages {
         assert!(!page.text.contains("Running Heads"), "{:?}", page.text);
         assert!(page.text.contains("every page repeats"), "{:?}", page.text);
@@ -213,14 +217,14 @@ fn running_heads_and_page_numbers_are_left_out_and_kept_as_labels() {
 
 #[test]
 fn the_middle_of_a_table_stays_in_rows() {
-    let mut sheet = Sheet::default().line(60.0, 720.0, 10.0, "Table 1. Some counts");
+    let mut sheet = PdfPageBuilder::default().line(60.0, 720.0, 10.0, "Table 1. Some counts");
     for (row, y) in (1..=6).zip([700.0, 688.0, 676.0, 664.0, 652.0, 640.0]) {
         sheet = sheet
             .line(60.0, y, 10.0, &format!("row {row}"))
             .line(200.0, y, 10.0, &format!("{row}.5"))
             .line(300.0, y, 10.0, &format!("{row}.75"));
     }
-    let document = read(&pdf(&[sheet]));
+    let document = extract_pdf(&build_pages_pdf(&[sheet]));
     assert!(
         document.pages[0].text.contains("row 3 3.5 3.75"),
         "{:?}",

@@ -1,18 +1,20 @@
 //! What documents beside PDFs say of themselves.
 
-use deliberate_extract::{Document, Format, Limits, Meta, extract};
+use deliberate_extract::{
+    DocumentFormat, DocumentMetadata, ExtractLimits, ExtractedDocument, extract,
+};
 
-use crate::laws::assert_laws;
-use crate::maker::zipped;
+use crate::laws::assert_invariants;
+use crate::maker::zip_files;
 
-fn read(bytes: &[u8], format: Format) -> Document {
-    let document = extract(bytes, format, &Limits::default()).expect("a readable document");
-    assert_laws(&document, &Limits::default());
+fn extract_bytes(bytes: &[u8], format: DocumentFormat) -> ExtractedDocument {
+    let document = extract(bytes, format, &ExtractLimits::default()).expect("a readable document");
+    assert_invariants(&document, &ExtractLimits::default());
     document
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "as the fields have it")]
-fn said(text: &str) -> Option<String> {
+fn some_text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
@@ -22,18 +24,18 @@ fn the_head_of_a_note_is_its_record_and_no_text() {
         affiliation: Nowhere\r\n  - 'Kovács, Pál'\r\ndate: 2021-05-17\r\ntags: [peat, \"fire, slow\", O'Brien]\r\n\
         doi: https://doi.org/10.5555/ABC.1\r\nlang: en\r\nabstract: |\r\n  Peat burns\r\n  slowly.\r\nnested: {a: b}\r\n\
         ---\r\n# One\r\n\r\nWords.\r\n";
-    let document = read(note.as_bytes(), Format::Markdown);
+    let document = extract_bytes(note.as_bytes(), DocumentFormat::Markdown);
     assert_eq!(
         document.meta,
-        Meta {
-            title: said("Peat: a study"),
-            authors: said("Ilse Hartmann; Kovács, Pál"),
+        DocumentMetadata {
+            title: some_text("Peat: a study"),
+            authors: some_text("Ilse Hartmann; Kovács, Pál"),
             author_list: vec!["Ilse Hartmann".to_owned(), "Kovács, Pál".to_owned()],
-            keywords: said("peat; fire, slow; O'Brien"),
-            published: said("2021-05-17"),
-            language: said("en"),
-            doi: said("10.5555/abc.1"),
-            ..Meta::default()
+            keywords: some_text("peat; fire, slow; O'Brien"),
+            published: some_text("2021-05-17"),
+            language: some_text("en"),
+            doi: some_text("10.5555/abc.1"),
+            ..DocumentMetadata::default()
         }
     );
     let text = &document.pages[0].text;
@@ -44,9 +46,9 @@ fn the_head_of_a_note_is_its_record_and_no_text() {
 fn people_are_read_in_every_common_form() {
     let note =
         "---\nauthor:\n- {given: Ilse, family: Hartmann}\n- family: Plato\nyear: 2021\n---\nWords.";
-    let meta = read(note.as_bytes(), Format::Markdown).meta;
+    let meta = extract_bytes(note.as_bytes(), DocumentFormat::Markdown).meta;
     assert_eq!(meta.author_list, ["Hartmann, Ilse", "Plato"]);
-    assert_eq!(meta.published, said("2021"));
+    assert_eq!(meta.published, some_text("2021"));
 }
 
 #[test]
@@ -58,7 +60,7 @@ fn a_head_that_unfolds_is_no_record() {
         bomb = format!("{bomb}{name}: &{name} [{many}]\n");
     }
     bomb.push_str("---\nWords.");
-    let document = read(bomb.as_bytes(), Format::Markdown);
+    let document = extract_bytes(bomb.as_bytes(), DocumentFormat::Markdown);
     assert!(document.pages[0].text.contains("Words."));
     assert_eq!(document.meta.title, None);
 }
@@ -66,8 +68,8 @@ fn a_head_that_unfolds_is_no_record() {
 #[test]
 fn authors_in_one_text_stay_one_text() {
     let note = "---\nauthors: Ilse Hartmann and\n  Pál Kovács\n...\nWords.";
-    let meta = read(note.as_bytes(), Format::Markdown).meta;
-    assert_eq!(meta.authors, said("Ilse Hartmann and Pál Kovács"));
+    let meta = extract_bytes(note.as_bytes(), DocumentFormat::Markdown).meta;
+    assert_eq!(meta.authors, some_text("Ilse Hartmann and Pál Kovács"));
     assert!(meta.author_list.is_empty());
 }
 
@@ -80,7 +82,7 @@ fn a_rule_at_the_head_of_a_text_is_no_record() {
         "----\ntitle: x\n---\nMore.",
         "---\n- a list\n---\nMore.",
     ] {
-        let document = read(text.as_bytes(), Format::Markdown);
+        let document = extract_bytes(text.as_bytes(), DocumentFormat::Markdown);
         let first = text.lines().nth(1).unwrap_or_default();
         let kept = &document.pages[0].text;
         assert!(kept.contains(first) && kept.contains("More."), "{kept:?}");
@@ -98,30 +100,30 @@ fn a_web_page_has_the_record_that_its_publisher_gives() {
         <meta name="citation_journal_title" content="Fire and Soil"><meta name="keywords" content="peat, fire">
         <meta name="citation_pdf_url" content="https://example.org/a.pdf"><meta name="DC.Language" content="en">
         <meta property="x" content="y"><meta name="empty"></head><body><p>Words.</p>"#;
-    let document = read(page, Format::Html);
+    let document = extract_bytes(page, DocumentFormat::Html);
     assert_eq!(
         document.meta,
-        Meta {
-            title: said("On peat & fire"),
-            authors: said("Hartmann, Ilse; Kov\u{e1}cs, P."),
+        DocumentMetadata {
+            title: some_text("On peat & fire"),
+            authors: some_text("Hartmann, Ilse; Kov\u{e1}cs, P."),
             author_list: vec!["Hartmann, Ilse".to_owned(), "Kov\u{e1}cs, P.".to_owned()],
-            keywords: said("peat, fire"),
-            published: said("2021/05/17"),
-            venue: said("Fire and Soil"),
-            pdf_url: said("https://example.org/a.pdf"),
-            language: said("en"),
-            doi: said("10.5555/abc.1"),
-            arxiv_id: said("2101.00001"),
-            ..Meta::default()
+            keywords: some_text("peat, fire"),
+            published: some_text("2021/05/17"),
+            venue: some_text("Fire and Soil"),
+            pdf_url: some_text("https://example.org/a.pdf"),
+            language: some_text("en"),
+            doi: some_text("10.5555/abc.1"),
+            arxiv_id: some_text("2101.00001"),
+            ..DocumentMetadata::default()
         }
     );
     assert_eq!(document.pages[0].text, "Words.");
-    let bare = read(
+    let bare = extract_bytes(
         b"<meta name=\"author\" content=\"A and B\"><title>T</title><p>Words.",
-        Format::Html,
+        DocumentFormat::Html,
     );
-    assert_eq!(bare.meta.title, said("T"));
-    assert_eq!(bare.meta.authors, said("A and B"));
+    assert_eq!(bare.meta.title, some_text("T"));
+    assert_eq!(bare.meta.authors, some_text("A and B"));
 }
 
 #[test]
@@ -131,27 +133,27 @@ fn a_book_has_the_record_of_its_package() {
     let package = br#"<package><metadata><dc:title>T</dc:title><dc:creator>Ada</dc:creator><dc:creator>Ben</dc:creator>
         <dc:date>2019-03-01</dc:date><dc:language>de</dc:language><dc:subject>Peat</dc:subject><dc:subject>Fire</dc:subject></metadata>
         <manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>"#;
-    let meta = read(
-        &zipped(&[
+    let meta = extract_bytes(
+        &zip_files(&[
             ("META-INF/container.xml", container),
             ("b.opf", package),
             ("a.xhtml", b"<p>Words.</p>"),
         ]),
-        Format::Epub,
+        DocumentFormat::Epub,
     )
     .meta;
     assert_eq!(meta.author_list, ["Ada", "Ben"]);
-    assert_eq!(meta.published, said("2019-03-01"));
-    assert_eq!(meta.keywords, said("Peat; Fire"));
-    assert_eq!(meta.language, said("de"));
+    assert_eq!(meta.published, some_text("2019-03-01"));
+    assert_eq!(meta.keywords, some_text("Peat; Fire"));
+    assert_eq!(meta.language, some_text("de"));
 }
 
 #[test]
 fn a_record_of_before_is_read() {
     let old = r#"{"title": null, "authors": "Ada", "subject": null, "keywords": null, "created": null,
         "producer": null, "language": null, "doi": null, "arxiv_id": null}"#;
-    let meta: Meta = serde_json::from_str(old).expect("a record");
-    assert_eq!((meta.authors, meta.published), (said("Ada"), None));
+    let meta: DocumentMetadata = serde_json::from_str(old).expect("a record");
+    assert_eq!((meta.authors, meta.published), (some_text("Ada"), None));
 }
 
 #[test]
@@ -162,12 +164,12 @@ fn what_a_document_cites_is_not_what_it_is() {
         format!("# Radio sensing of wet mires\n\nWords.\n\n## References\n\n{cited}\n"),
         format!("# Radio sensing of wet mires\n\nWords.\n\n[1] {cited}\n"),
     ] {
-        let document = read(text.as_bytes(), Format::Markdown);
+        let document = extract_bytes(text.as_bytes(), DocumentFormat::Markdown);
         assert_eq!(document.meta.doi, None, "{text}");
         assert_eq!(document.meta.arxiv_id, None, "{text}");
     }
     let own =
         format!("# Radio sensing\n\nhttps://doi.org/10.5555/own.1\n\n## References\n\n{cited}\n");
-    let document = read(own.as_bytes(), Format::Markdown);
-    assert_eq!(document.meta.doi, said("10.5555/own.1"));
+    let document = extract_bytes(own.as_bytes(), DocumentFormat::Markdown);
+    assert_eq!(document.meta.doi, some_text("10.5555/own.1"));
 }

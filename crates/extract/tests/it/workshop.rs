@@ -6,9 +6,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deliberate_extract::{ExtractError, Format, Limits, OpenFile, Workshop, child_main};
+use deliberate_extract::{
+    DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractorPool, child_main,
+};
 
-use crate::maker::{deflated, of_objects, paper, stream};
+use crate::maker::{build_pdf, deflate, sample_paper, stream_object};
 
 #[test]
 fn as_child() {
@@ -22,15 +24,15 @@ fn as_child() {
     }
 }
 
-fn workshop(limits: Limits) -> Workshop {
+fn build_pool(limits: ExtractLimits) -> ExtractorPool {
     let program = std::env::current_exe().expect("this program");
     let arguments = ["--exact", "workshop::as_child", "--nocapture"]
         .map(OsString::from)
         .to_vec();
-    Workshop::new(program, arguments, limits, 2)
+    ExtractorPool::new(program, arguments, limits, 2)
 }
 
-fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+fn write_file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("paper with spaces.pdf");
     std::fs::File::create(&path)
@@ -41,13 +43,13 @@ fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
 
 #[tokio::test]
 async fn a_child_reads_what_this_process_reads() {
-    let (_folder, path) = file(&paper());
-    let by_child = workshop(Limits::default())
+    let (_folder, path) = write_file(&sample_paper());
+    let by_child = build_pool(ExtractLimits::default())
         .extract(&path, None)
         .await
         .expect("a paper");
-    let here = Workshop::in_process(Limits::default())
-        .extract(&path, Some(Format::Pdf))
+    let here = ExtractorPool::in_process(ExtractLimits::default())
+        .extract(&path, Some(DocumentFormat::Pdf))
         .await
         .expect("a paper");
     assert_eq!(by_child, here);
@@ -56,8 +58,8 @@ async fn a_child_reads_what_this_process_reads() {
 
 #[tokio::test]
 async fn errors_come_through_whole() {
-    let workshop = workshop(Limits::default());
-    let (_folder, path) = file(include_bytes!("../fixtures/locked.pdf"));
+    let workshop = build_pool(ExtractLimits::default());
+    let (_folder, path) = write_file(include_bytes!("../fixtures/locked.pdf"));
     assert_eq!(
         workshop.extract(&path, None).await,
         Err(ExtractError::Encrypted)
@@ -73,14 +75,14 @@ async fn errors_come_through_whole() {
         workshop.extract(folder, None).await,
         Err(ExtractError::Io { .. })
     ));
-    let (_folder, broken) = file(b"%PDF-1.7 and nothing more");
+    let (_folder, broken) = write_file(b"%PDF-1.7 and nothing more");
     assert!(matches!(
         workshop.extract(&broken, None).await,
         Err(ExtractError::Broken { .. })
     ));
-    let small = Workshop::in_process(Limits {
+    let small = ExtractorPool::in_process(ExtractLimits {
         bytes: 10,
-        ..Limits::default()
+        ..ExtractLimits::default()
     });
     assert!(matches!(
         small.extract(&path, None).await,
@@ -90,14 +92,14 @@ async fn errors_come_through_whole() {
 
 #[tokio::test]
 async fn what_was_opened_is_read_whatever_lies_at_its_path() {
-    let (_folder, path) = file(&paper());
-    let open = || OpenFile::at(&path).expect("a plain file");
+    let (_folder, path) = write_file(&sample_paper());
+    let open = || DocumentFile::open(&path).expect("a plain file");
     let (first, second) = (open(), open());
     std::fs::remove_file(&path).expect("a file to remove");
     std::fs::write(&path, b"# something else").expect("another file");
     for (workshop, file) in [
-        (workshop(Limits::default()), first),
-        (Workshop::in_process(Limits::default()), second),
+        (build_pool(ExtractLimits::default()), first),
+        (ExtractorPool::in_process(ExtractLimits::default()), second),
     ] {
         let document = workshop.read(file, None).await.expect("a paper");
         assert_eq!(document.references.len(), 2);
@@ -106,10 +108,10 @@ async fn what_was_opened_is_read_whatever_lies_at_its_path() {
 
 #[tokio::test]
 async fn a_file_that_became_shorter_is_an_error() {
-    let (_folder, path) = file(&paper());
-    let open = OpenFile::at(&path).expect("a plain file");
+    let (_folder, path) = write_file(&sample_paper());
+    let open = DocumentFile::open(&path).expect("a plain file");
     std::fs::write(&path, b"%PDF-1.4").expect("a shorter file");
-    let found = workshop(Limits::default()).read(open, None).await;
+    let found = build_pool(ExtractLimits::default()).read(open, None).await;
     assert!(
         matches!(&found, Err(ExtractError::Io { reason }) if reason.contains("shorter")),
         "{found:?}"
@@ -118,7 +120,7 @@ async fn a_file_that_became_shorter_is_an_error() {
 
 /// Pages that keep a reader busy. They share their content, which is run for each: a page of that
 /// much would be over the limits.
-fn busy() -> Vec<u8> {
+fn slow_pdf() -> Vec<u8> {
     const PAGES: usize = 10;
     let kids: Vec<String> = (0..PAGES).map(|at| format!("{} 0 R", at + 4)).collect();
     let kids = kids.join(" ");
@@ -126,17 +128,17 @@ fn busy() -> Vec<u8> {
     let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         format!("<< /Type /Pages /Count {PAGES} /Kids [{kids}] >>").into_bytes(),
-        stream("", "BT ET q Q ".repeat(2_000_000).as_bytes()),
+        stream_object("", "BT ET q Q ".repeat(2_000_000).as_bytes()),
     ];
     objects.extend(vec![page.to_vec(); PAGES]);
-    of_objects(&objects)
+    build_pdf(&objects)
 }
 
 #[test]
 fn a_child_ends_with_whoever_started_it() {
     use std::process::{Command, Stdio};
-    let content = busy();
-    let limits = serde_json::to_string(&Limits::default()).expect("limits as JSON");
+    let content = slow_pdf();
+    let limits = serde_json::to_string(&ExtractLimits::default()).expect("limits as JSON");
     let program = std::env::current_exe().expect("this program");
     let mut command = Command::new(program);
     command
@@ -158,12 +160,12 @@ fn a_child_ends_with_whoever_started_it() {
 
 #[tokio::test]
 async fn a_child_that_takes_too_long_is_stopped() {
-    let (_folder, path) = file(&busy());
-    let limits = Limits {
+    let (_folder, path) = write_file(&slow_pdf());
+    let limits = ExtractLimits {
         time: Duration::from_millis(1),
-        ..Limits::default()
+        ..ExtractLimits::default()
     };
-    let found = workshop(limits).extract(&path, None).await;
+    let found = build_pool(limits).extract(&path, None).await;
     assert!(
         matches!(found, Err(ExtractError::TookTooLong { .. })),
         "{found:?}"
@@ -173,19 +175,19 @@ async fn a_child_that_takes_too_long_is_stopped() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_child_that_eats_memory_is_stopped() {
-    let packed = deflated(&vec![b' '; 200_000_000]);
+    let packed = deflate(&vec![b' '; 200_000_000]);
     let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>".to_vec(),
         b"<< /Type /Page /Parent 2 0 R /Contents [4 0 R 5 0 R 6 0 R] /Resources << >> >>".to_vec(),
     ];
-    objects.extend(vec![stream("/Filter /FlateDecode", &packed); 3]);
-    let (_folder, path) = file(&of_objects(&objects));
-    let limits = Limits {
+    objects.extend(vec![stream_object("/Filter /FlateDecode", &packed); 3]);
+    let (_folder, path) = write_file(&build_pdf(&objects));
+    let limits = ExtractLimits {
         memory: 160_000_000,
-        ..Limits::default()
+        ..ExtractLimits::default()
     };
-    let found = workshop(limits).extract(&path, None).await;
+    let found = build_pool(limits).extract(&path, None).await;
     let bounded = matches!(
         found,
         Err(ExtractError::TooMuchMemory

@@ -9,22 +9,22 @@ mod waiting;
 use std::{collections::BTreeSet, sync::Arc};
 
 use deliberate_adapter::{
-    client::Handler,
+    client::ClientHandler,
     wire::{RpcError, code},
 };
-use deliberate_toolkit::{ClientRefused, ClientRequests, ClientSide, Waits};
+use deliberate_toolkit::{CallerPresence, ClientFeatures, ClientRequestError, ClientRequests};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use waiting::{Bound, Paused, Waiting};
+pub(crate) use waiting::{CallIdentity, SuspendedUpstreamCall, SuspendedUpstreamCalls};
 
 pub(crate) const ELICIT: &str = "elicitation/create";
 pub(crate) const SAMPLE: &str = "sampling/createMessage";
 pub(crate) const ROOTS: &str = "roots/list";
 
 /// Something a server asks, which waits for its answer.
-pub(crate) struct Question {
+pub(crate) struct ServerRequest {
     pub(crate) method: &'static str,
     pub(crate) params: Value,
     pub(crate) reply: oneshot::Sender<Result<Value, RpcError>>,
@@ -32,16 +32,16 @@ pub(crate) struct Question {
 
 /// What a client may be asked by a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct May {
+pub(crate) struct ClientPermissions {
     pub(crate) elicit: bool,
     pub(crate) elicit_url: bool,
     pub(crate) sample: bool,
     pub(crate) roots: bool,
 }
 
-impl May {
+impl ClientPermissions {
     /// What this client can do, and the server is allowed.
-    pub(crate) fn of(client: &ClientSide, sampling: bool) -> Self {
+    pub(crate) fn for_client(client: &ClientFeatures, sampling: bool) -> Self {
         // Who can't be asked during the call, nor by its answer, can't be asked.
         let reachable = client.modern || client.requests.is_some();
         Self {
@@ -54,19 +54,19 @@ impl May {
 
     /// Whether any of what a result asks for may be; one that asks for nothing only wants to be
     /// sent again.
-    pub(crate) fn ask_any_of(self, result: &Value) -> bool {
+    pub(crate) fn allows_any(self, result: &Value) -> bool {
         let requests = result.get("inputRequests").and_then(Value::as_object);
         let mut requests = requests.into_iter().flat_map(|all| all.values()).peekable();
         requests.peek().is_none()
             || requests.any(|request| {
                 let method = request.get("method").and_then(Value::as_str);
                 let params = request.get("params").unwrap_or(&Value::Null);
-                self.ask(method.unwrap_or_default(), params)
+                self.allows(method.unwrap_or_default(), params)
             })
     }
 
     /// Whether this may be asked.
-    pub(crate) fn ask(self, method: &str, params: &Value) -> bool {
+    pub(crate) fn allows(self, method: &str, params: &Value) -> bool {
         match method {
             ELICIT if params.get("mode").is_some_and(|mode| mode == "url") => self.elicit_url,
             ELICIT => self.elicit,
@@ -78,7 +78,7 @@ impl May {
 }
 
 /// What a server is answered that may not ask.
-pub(crate) fn declined(method: &str) -> Result<Value, RpcError> {
+pub(crate) fn decline_response(method: &str) -> Result<Value, RpcError> {
     match method {
         ELICIT => Ok(json!({ "action": "cancel" })),
         ROOTS => Ok(json!({ "roots": [] })),
@@ -90,87 +90,89 @@ pub(crate) fn declined(method: &str) -> Result<Value, RpcError> {
 }
 
 /// Puts the server's name before what it asks a person: a client says that we ask.
-pub(crate) fn say_who_asks(server: &str, params: &mut Value) {
+pub(crate) fn prefix_with_server(server: &str, params: &mut Value) {
     if let Some(Value::String(message)) = params.get_mut("message") {
         *message = format!("{server} asks: {message}");
     }
 }
 
 /// How the client of a call is asked.
-enum Way {
+enum RequestRoute {
     /// During its call.
-    Now(Arc<dyn ClientRequests>),
+    DuringCall(Arc<dyn ClientRequests>),
     /// By the answer to it.
-    Later(mpsc::Sender<Question>),
+    InResponse(mpsc::Sender<ServerRequest>),
     /// Not at all.
-    Never,
+    Unavailable,
 }
 
 /// Answers what a server asks during one call by asking the client of that call.
-pub(crate) struct Relay {
-    client: ClientSide,
+pub(crate) struct RequestRelay {
+    client: ClientFeatures,
     /// The servers that may ask its model: another may stand in for the one that was called.
     samplers: Arc<BTreeSet<String>>,
-    waits: Waits,
-    way: Way,
+    presence: CallerPresence,
+    route: RequestRoute,
 }
 
-impl Relay {
+impl RequestRelay {
     /// For that client, and where the questions come out that its answer has to carry.
     pub(crate) fn new(
-        client: &ClientSide,
+        client: &ClientFeatures,
         samplers: Arc<BTreeSet<String>>,
-        waits: Waits,
-    ) -> (Self, mpsc::Receiver<Question>) {
+        waits: CallerPresence,
+    ) -> (Self, mpsc::Receiver<ServerRequest>) {
         // A question is taken at once; a server that asks more than this at a time waits.
         let (sender, questions) = mpsc::channel(8);
         let way = match (&client.requests, client.modern) {
-            (_, true) => Way::Later(sender),
-            (Some(requests), false) => Way::Now(requests.clone()),
-            (None, false) => Way::Never,
+            (_, true) => RequestRoute::InResponse(sender),
+            (Some(requests), false) => RequestRoute::DuringCall(requests.clone()),
+            (None, false) => RequestRoute::Unavailable,
         };
         let relay = Self {
             client: client.clone(),
             samplers,
-            waits,
-            way,
+            presence: waits,
+            route: way,
         };
         (relay, questions)
     }
 
-    async fn ask(
+    async fn forward(
         &self,
         server: &str,
         method: &'static str,
         mut params: Value,
     ) -> Result<Value, RpcError> {
-        let may = May::of(&self.client, self.samplers.contains(server));
-        if !may.ask(method, &params) || !self.waits.someone().await {
-            return declined(method);
+        let may = ClientPermissions::for_client(&self.client, self.samplers.contains(server));
+        if !may.allows(method, &params) || !self.presence.is_connected().await {
+            return decline_response(method);
         }
         if method == ELICIT {
-            say_who_asks(server, &mut params);
+            prefix_with_server(server, &mut params);
         }
-        match &self.way {
-            Way::Never => declined(method),
-            Way::Now(client) => client.request(method, params).await.map_err(refused),
-            Way::Later(questions) => {
+        match &self.route {
+            RequestRoute::Unavailable => decline_response(method),
+            RequestRoute::DuringCall(client) => {
+                client.request(method, params).await.map_err(to_rpc_error)
+            }
+            RequestRoute::InResponse(questions) => {
                 let (reply, answer) = oneshot::channel();
-                let question = Question {
+                let question = ServerRequest {
                     method,
                     params,
                     reply,
                 };
                 if questions.send(question).await.is_err() {
-                    return declined(method);
+                    return decline_response(method);
                 }
-                answer.await.unwrap_or_else(|_| declined(method))
+                answer.await.unwrap_or_else(|_| decline_response(method))
             }
         }
     }
 }
 
-fn refused(refused: ClientRefused) -> RpcError {
+fn to_rpc_error(refused: ClientRequestError) -> RpcError {
     RpcError {
         code: refused.code.into(),
         message: refused.message,
@@ -178,13 +180,13 @@ fn refused(refused: ClientRefused) -> RpcError {
     }
 }
 
-impl Handler for Relay {
+impl ClientHandler for RequestRelay {
     fn sample<'a>(
         &'a self,
         server: &'a str,
         params: Value,
     ) -> BoxFuture<'a, Result<Value, RpcError>> {
-        Box::pin(self.ask(server, SAMPLE, params))
+        Box::pin(self.forward(server, SAMPLE, params))
     }
 
     fn elicit<'a>(
@@ -192,12 +194,15 @@ impl Handler for Relay {
         server: &'a str,
         params: Value,
     ) -> BoxFuture<'a, Result<Value, RpcError>> {
-        Box::pin(self.ask(server, ELICIT, params))
+        Box::pin(self.forward(server, ELICIT, params))
     }
 
-    fn roots<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Vec<Value>> {
+    fn list_roots<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async move {
-            let told = self.ask(server, ROOTS, json!({})).await.unwrap_or_default();
+            let told = self
+                .forward(server, ROOTS, json!({}))
+                .await
+                .unwrap_or_default();
             match told.get("roots") {
                 Some(Value::Array(roots)) => roots.clone(),
                 _ => Vec::new(),

@@ -13,61 +13,61 @@ use serde_json::{Map, Value};
 use tokio::{sync::mpsc, task::AbortHandle, time::Instant};
 use uuid::Uuid;
 
-use super::Question;
-use crate::gateway::Underway;
+use super::ServerRequest;
+use crate::gateway::UpstreamCall;
 
 /// How long a call waits.
-const FOR: Duration = Duration::from_mins(10);
+const SUSPENSION_TIMEOUT: Duration = Duration::from_mins(10);
 /// Calls that wait at once.
-const MOST: usize = 100;
+const MAX_SUSPENDED: usize = 100;
 /// Calls of one server that wait at once: each takes one of the server's places.
-const MOST_OF_ONE: usize = 16;
+const MAX_PER_SERVER: usize = 16;
 /// Calls of one caller that wait at once: their oldest gives way, so that nobody keeps others out.
-const MOST_OF_AN_OWNER: usize = 8;
+const MAX_PER_OWNER: usize = 8;
 /// What the names begin with.
-const PREFIX: &str = "gw-";
+const STATE_PREFIX: &str = "gw-";
 
 /// A call that waits.
-pub(crate) enum Paused {
+pub(crate) enum SuspendedUpstreamCall {
     /// The server waits within the call, which was not answered yet.
-    Within {
+    InCall {
         /// The call.
-        underway: Underway,
+        call: UpstreamCall,
         /// What else is asked meanwhile.
-        questions: mpsc::Receiver<Question>,
+        requests: mpsc::Receiver<ServerRequest>,
         /// What was asked, by name.
-        asked: Vec<(String, Question)>,
+        open_requests: Vec<(String, ServerRequest)>,
     },
     /// The server waits for the call to be sent again.
-    Between {
+    BetweenCalls {
         /// The server that asked; not always the one that was called.
         server: String,
         /// What it wants to have back.
         state: Option<String>,
         /// What was answered without the client.
-        answered: Map<String, Value>,
+        responses: Map<String, Value>,
     },
 }
 
 /// Whose call it is, and which.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bound {
+pub(crate) struct CallIdentity {
     pub(crate) owner: Option<String>,
     pub(crate) server: String,
     pub(crate) digest: String,
 }
 
-struct Entry {
-    bound: Bound,
-    until: Instant,
-    paused: Paused,
-    _expiry: Expiry,
+struct SuspendedEntry {
+    identity: CallIdentity,
+    expires_at: Instant,
+    call: SuspendedUpstreamCall,
+    _expiry: ExpiryTask,
 }
 
 /// Forgets an entry in time. Ends with it.
-struct Expiry(AbortHandle);
+struct ExpiryTask(AbortHandle);
 
-impl Drop for Expiry {
+impl Drop for ExpiryTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -75,34 +75,38 @@ impl Drop for Expiry {
 
 /// All calls that wait.
 #[derive(Clone, Default)]
-pub(crate) struct Waiting(Arc<Mutex<HashMap<String, Entry>>>);
+pub(crate) struct SuspendedUpstreamCalls(Arc<Mutex<HashMap<String, SuspendedEntry>>>);
 
-impl Waiting {
+impl SuspendedUpstreamCalls {
     /// Whether a name looks like one that is given out here.
-    pub(crate) fn knows(state: &str) -> bool {
-        state.starts_with(PREFIX)
+    pub(crate) fn is_state_id(state: &str) -> bool {
+        state.starts_with(STATE_PREFIX)
     }
 
     /// Keeps a call, and says under which name; gives it back if too many wait.
-    pub(crate) fn put(&self, bound: Bound, paused: Paused) -> Result<String, Paused> {
+    pub(crate) fn insert(
+        &self,
+        bound: CallIdentity,
+        paused: SuspendedUpstreamCall,
+    ) -> Result<String, SuspendedUpstreamCall> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = oldest_in_excess(&all, &bound);
         let others = || {
             all.iter()
                 .filter(|(name, _)| oldest.as_ref() != Some(*name))
         };
-        let of_one = others().filter(|(_, it)| it.bound.server == bound.server);
-        if others().count() >= MOST || of_one.count() >= MOST_OF_ONE {
+        let of_one = others().filter(|(_, it)| it.identity.server == bound.server);
+        if others().count() >= MAX_SUSPENDED || of_one.count() >= MAX_PER_SERVER {
             return Err(paused);
         }
         let evicted = oldest.and_then(|name| all.remove(&name));
-        let name = format!("{PREFIX}{}", Uuid::new_v4().simple());
-        let until = Instant::now() + FOR;
-        let entry = Entry {
-            bound,
-            until,
-            paused,
-            _expiry: self.expiry(name.clone(), until),
+        let name = format!("{STATE_PREFIX}{}", Uuid::new_v4().simple());
+        let until = Instant::now() + SUSPENSION_TIMEOUT;
+        let entry = SuspendedEntry {
+            identity: bound,
+            expires_at: until,
+            call: paused,
+            _expiry: self.spawn_expiry(name.clone(), until),
         };
         all.insert(name.clone(), entry);
         drop(all);
@@ -112,7 +116,7 @@ impl Waiting {
     }
 
     /// Nobody may ever come back for a call.
-    fn expiry(&self, name: String, until: Instant) -> Expiry {
+    fn spawn_expiry(&self, name: String, until: Instant) -> ExpiryTask {
         let all = Arc::downgrade(&self.0);
         let task = tokio::spawn(async move {
             tokio::time::sleep_until(until).await;
@@ -124,18 +128,18 @@ impl Waiting {
                 drop(entry);
             }
         });
-        Expiry(task.abort_handle())
+        ExpiryTask(task.abort_handle())
     }
 
     /// The call of that name, once, for whose it is.
-    pub(crate) fn take(&self, name: &str, bound: &Bound) -> Option<Paused> {
+    pub(crate) fn take(&self, name: &str, bound: &CallIdentity) -> Option<SuspendedUpstreamCall> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = all.get(name)?;
-        let theirs = entry.bound == *bound && entry.until > Instant::now();
+        let theirs = entry.identity == *bound && entry.expires_at > Instant::now();
         if !theirs {
             return None;
         }
-        all.remove(name).map(|entry| entry.paused)
+        all.remove(name).map(|entry| entry.call)
     }
 
     pub(crate) fn clear(&self) {
@@ -145,14 +149,14 @@ impl Waiting {
 }
 
 /// The oldest call of who already has as many waiting as they may.
-fn oldest_in_excess(all: &HashMap<String, Entry>, bound: &Bound) -> Option<String> {
+fn oldest_in_excess(all: &HashMap<String, SuspendedEntry>, bound: &CallIdentity) -> Option<String> {
     let theirs: Vec<_> = all
         .iter()
-        .filter(|(_, entry)| entry.bound.owner == bound.owner)
+        .filter(|(_, entry)| entry.identity.owner == bound.owner)
         .collect();
-    let oldest = theirs.iter().min_by_key(|(_, entry)| entry.until);
+    let oldest = theirs.iter().min_by_key(|(_, entry)| entry.expires_at);
     oldest
-        .filter(|_| theirs.len() >= MOST_OF_AN_OWNER)
+        .filter(|_| theirs.len() >= MAX_PER_OWNER)
         .map(|(name, _)| (*name).clone())
 }
 
@@ -160,17 +164,19 @@ fn oldest_in_excess(all: &HashMap<String, Entry>, bound: &Bound) -> Option<Strin
 mod tests {
     use super::*;
 
-    fn put(waiting: &Waiting, owner: &str, server: &str) -> Result<String, ()> {
-        let paused = Paused::Between {
+    fn suspend(waiting: &SuspendedUpstreamCalls, owner: &str, server: &str) -> Result<String, ()> {
+        let paused = SuspendedUpstreamCall::BetweenCalls {
             server: server.to_owned(),
             state: None,
-            answered: Map::new(),
+            responses: Map::new(),
         };
-        waiting.put(bound(owner, server), paused).map_err(drop)
+        waiting
+            .insert(identity(owner, server), paused)
+            .map_err(drop)
     }
 
-    fn bound(owner: &str, server: &str) -> Bound {
-        Bound {
+    fn identity(owner: &str, server: &str) -> CallIdentity {
+        CallIdentity {
             owner: Some(owner.to_owned()),
             server: server.to_owned(),
             digest: String::new(),
@@ -179,39 +185,39 @@ mod tests {
 
     #[tokio::test]
     async fn one_caller_keeps_nobody_out() {
-        let waiting = Waiting::default();
+        let waiting = SuspendedUpstreamCalls::default();
         let names: Vec<_> = (0..30)
-            .map(|_| put(&waiting, "a", "far").unwrap())
+            .map(|_| suspend(&waiting, "a", "far").unwrap())
             .collect();
         // Their own oldest gave way, and nobody else's.
-        assert!(waiting.take(&names[21], &bound("a", "far")).is_none());
-        put(&waiting, "b", "far").unwrap();
-        assert!(waiting.take(&names[22], &bound("a", "far")).is_some());
-        assert!(waiting.take(&names[29], &bound("a", "far")).is_some());
+        assert!(waiting.take(&names[21], &identity("a", "far")).is_none());
+        suspend(&waiting, "b", "far").unwrap();
+        assert!(waiting.take(&names[22], &identity("a", "far")).is_some());
+        assert!(waiting.take(&names[29], &identity("a", "far")).is_some());
     }
 
     #[tokio::test]
     async fn no_more_wait_at_a_server_than_may() {
-        let waiting = Waiting::default();
+        let waiting = SuspendedUpstreamCalls::default();
         for owner in ["a", "b"] {
             for _ in 0..8 {
-                put(&waiting, owner, "far").unwrap();
+                suspend(&waiting, owner, "far").unwrap();
             }
         }
-        put(&waiting, "c", "far").unwrap_err();
+        suspend(&waiting, "c", "far").unwrap_err();
         // Who has a place there may use it for another call.
-        put(&waiting, "a", "far").unwrap();
-        put(&waiting, "c", "near").unwrap();
+        suspend(&waiting, "a", "far").unwrap();
+        suspend(&waiting, "c", "near").unwrap();
     }
 
     #[tokio::test]
     async fn nothing_is_left_of_a_call_that_was_taken() {
-        let waiting = Waiting::default();
+        let waiting = SuspendedUpstreamCalls::default();
         let tasks = tokio::runtime::Handle::current().metrics();
         let before = tasks.num_alive_tasks();
-        let name = put(&waiting, "a", "far").unwrap();
+        let name = suspend(&waiting, "a", "far").unwrap();
         assert_eq!(tasks.num_alive_tasks(), before + 1);
-        assert!(waiting.take(&name, &bound("a", "far")).is_some());
+        assert!(waiting.take(&name, &identity("a", "far")).is_some());
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }

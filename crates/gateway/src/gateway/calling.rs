@@ -6,28 +6,28 @@ use std::{
 };
 
 use deliberate_adapter::{
-    ErrorKind,
-    adapter::{Adapter, Executed},
-    client::{CallOptions, Progress, ToolDef},
+    ClientErrorKind,
+    adapter::{Adapter, ToolCallResult},
+    client::{CallOptions, McpProgress, ToolDef},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::{Gateway, KnownTool, Served};
-use crate::Error;
+use super::{CatalogTool, Gateway, Upstream};
+use crate::GatewayError;
 
 /// Progress that waits to be told; more than this is dropped, since the newest says it all.
 const PROGRESS_QUEUE: usize = 16;
 /// What a server says of itself in every result; ours is said instead.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// What a call takes beside its server: finding the tool, waiting for a place.
-const BESIDE: Duration = Duration::from_secs(30);
+const CALL_OVERHEAD: Duration = Duration::from_secs(30);
 
 /// A call that was begun. Dropping it takes it back.
-pub(crate) struct Underway {
-    pub(crate) outcome: BoxFuture<'static, Result<Executed, Error>>,
-    pub(crate) progress: mpsc::Receiver<Progress>,
+pub(crate) struct UpstreamCall {
+    pub(crate) outcome: BoxFuture<'static, Result<ToolCallResult, GatewayError>>,
+    pub(crate) progress: mpsc::Receiver<McpProgress>,
 }
 
 impl Gateway {
@@ -38,86 +38,95 @@ impl Gateway {
         tool: &str,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<Value, Error> {
-        let (served, tool) = self.find(tool).await?;
-        let caller = self.caller();
-        let executed = caller.called(&served, &tool, arguments, options).await?;
+    ) -> Result<Value, GatewayError> {
+        let (served, tool) = self.find_tool(tool).await?;
+        let caller = self.upstream_caller();
+        let executed = caller
+            .call_with_fallback(&served, &tool, arguments, options)
+            .await?;
         Ok(without_server_info(executed.result))
     }
 
     /// Begins a call.
-    pub(crate) fn begin(
+    pub(crate) fn start_call(
         self: &Arc<Self>,
-        served: &Arc<Served>,
-        tool: &Arc<KnownTool>,
+        served: &Arc<Upstream>,
+        tool: &Arc<CatalogTool>,
         arguments: Value,
         mut options: CallOptions,
-    ) -> Underway {
+    ) -> UpstreamCall {
         let (sender, progress) = mpsc::channel(PROGRESS_QUEUE);
         options.progress = Some(Arc::new(move |update| {
             // Full means that newer news is on its way; closed, that nobody listens.
             drop(sender.try_send(update));
         }));
-        let caller = self.caller();
+        let caller = self.upstream_caller();
         let (served, tool) = (served.clone(), tool.clone());
-        let outcome =
-            Box::pin(async move { caller.called(&served, &tool, arguments, options).await });
-        Underway { outcome, progress }
+        let outcome = Box::pin(async move {
+            caller
+                .call_with_fallback(&served, &tool, arguments, options)
+                .await
+        });
+        UpstreamCall { outcome, progress }
     }
 
     /// The longest a call of that tool may take: as long as its server may, and the one that
     /// stands in for it. Nothing, if there is no such server.
-    pub(crate) fn takes_at_most(&self, full: &str) -> Option<Duration> {
-        let served = self.server_of(full)?;
-        let longest = |served: &Served| {
-            let limits = &served.about.config.limits;
-            limits.longest.saturating_add(limits.connect)
+    pub(crate) fn max_duration(&self, full: &str) -> Option<Duration> {
+        let served = self.upstream_of_tool(full)?;
+        let longest = |served: &Upstream| {
+            let limits = &served.settings.config.limits;
+            limits.total_timeout.saturating_add(limits.connect_timeout)
         };
-        let other = served.about.fallback.as_deref();
+        let other = served.settings.fallback.as_deref();
         let other = other.and_then(|name| self.servers.get(name));
         let other = other.map_or(Duration::ZERO, |other| longest(other));
-        Some(longest(served).saturating_add(other).saturating_add(BESIDE))
+        Some(
+            longest(served)
+                .saturating_add(other)
+                .saturating_add(CALL_OVERHEAD),
+        )
     }
 
-    fn caller(self: &Arc<Self>) -> Caller {
-        Caller {
-            adapter: self.adapter.clone(),
+    fn upstream_caller(self: &Arc<Self>) -> UpstreamCaller {
+        UpstreamCaller {
+            clients: self.clients.clone(),
             gateway: Arc::downgrade(self),
         }
     }
 }
 
 /// Makes calls. One that waits is kept by the gateway, which must not keep itself by that.
-struct Caller {
-    adapter: Adapter,
+struct UpstreamCaller {
+    clients: Adapter,
     gateway: Weak<Gateway>,
 }
 
-impl Caller {
+impl UpstreamCaller {
     /// The server is called; on a failure that may pass, and by which nothing can happen twice,
     /// the one that stands in for it.
-    async fn called(
+    async fn call_with_fallback(
         &self,
-        served: &Served,
-        tool: &KnownTool,
+        served: &Upstream,
+        tool: &CatalogTool,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<Executed, Error> {
-        let Some(other) = served.about.fallback.as_deref() else {
-            let executed = self.at(served.name(), &tool.def, arguments, options);
+    ) -> Result<ToolCallResult, GatewayError> {
+        let Some(other) = served.settings.fallback.as_deref() else {
+            let executed = self.call_at(served.name(), &tool.def, arguments, options);
             return Ok(executed.await?);
         };
-        let first = self.at(served.name(), &tool.def, arguments.clone(), options.clone());
+        let first = self.call_at(served.name(), &tool.def, arguments.clone(), options.clone());
         let failed = match first.await {
             Ok(executed) => return Ok(executed),
             Err(failed) => failed,
         };
-        let helps = failed.may_be_repeated(tool.def.idempotent()) || failed.may_differ_elsewhere();
-        if !helps || options.again.is_some() {
+        let helps = failed.is_repeatable(tool.def.idempotent()) || failed.may_differ_elsewhere();
+        if !helps || options.resumed_input.is_some() {
             return Err(failed.into());
         }
         // Its definition has to be as good as that of the first.
-        let Some(stand_in) = self.stand_in(other, &tool.def.name).await else {
+        let Some(stand_in) = self.find_fallback_tool(other, &tool.def.name).await else {
             return Err(failed.into());
         };
         tracing::debug!(
@@ -126,47 +135,49 @@ impl Caller {
             code = failed.code(),
             "another server is called"
         );
-        let executed = self.at(other, &stand_in.def, arguments, options).await;
+        let executed = self.call_at(other, &stand_in.def, arguments, options).await;
         executed.map_err(|mut error| {
-            error.earlier = Some(Box::new(failed));
+            error.earlier_error = Some(Box::new(failed));
             error.into()
         })
     }
 
-    async fn stand_in(&self, server: &str, tool: &str) -> Option<Arc<KnownTool>> {
+    async fn find_fallback_tool(&self, server: &str, tool: &str) -> Option<Arc<CatalogTool>> {
         let gateway = self.gateway.upgrade()?;
-        gateway.find_of(server, tool).await.ok()
+        gateway.find_server_tool(server, tool).await.ok()
     }
 
     /// Calls a tool as it was judged: what its server says of it meanwhile does not count.
-    async fn at(
+    async fn call_at(
         &self,
         server: &str,
         tool: &ToolDef,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<Executed, deliberate_adapter::Error> {
-        let wrong = |kind| deliberate_adapter::Error::new(server, kind).about(tool.name.as_str());
-        let faults = tool.check(&arguments);
+    ) -> Result<ToolCallResult, deliberate_adapter::ClientError> {
+        let wrong = |kind| {
+            deliberate_adapter::ClientError::new(server, kind).with_subject(tool.name.as_str())
+        };
+        let faults = tool.check_arguments(&arguments);
         if !faults.is_empty() {
-            return Err(wrong(ErrorKind::Invalid(faults)));
+            return Err(wrong(ClientErrorKind::InvalidArguments(faults)));
         }
         let executed = self
-            .adapter
+            .clients
             .execute(server, &tool.name, arguments, options)
             .await?;
-        match broken_promise(tool, &executed.result) {
-            Some(reason) => Err(wrong(ErrorKind::Malformed { reason })),
+        match output_violation(tool, &executed.result) {
+            Some(reason) => Err(wrong(ClientErrorKind::Malformed { reason })),
             None => Ok(executed),
         }
     }
 }
 
 /// What a tool answers as structure must be what it promised.
-fn broken_promise(tool: &ToolDef, result: &Value) -> Option<String> {
+fn output_violation(tool: &ToolDef, result: &Value) -> Option<String> {
     let failed = result.get("isError").is_some_and(|failed| failed == true);
     let structure = result.get("structuredContent").filter(|_| !failed)?;
-    let faults = tool.check_answer(structure);
+    let faults = tool.check_output(structure);
     let first = faults.first()?;
     Some(format!(
         "its structured answer breaks its own schema: {first}"

@@ -5,187 +5,217 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::client::Fresh;
-use deliberate_toolkit::{Guest, ToolError, fits};
+use deliberate_adapter::client::CachePolicy;
+use deliberate_toolkit::{ExternalTool, ToolError, matches_pattern};
 use futures::future::join_all;
 
-use super::{Gateway, Known, KnownTool, Served};
-use crate::{Error, search};
+use super::{CatalogTool, Gateway, ToolCatalog, Upstream};
+use crate::{GatewayError, search};
 
 /// How long a search waits for a server whose tools are known: they may have just changed.
-const KNOWN_WAIT: Duration = Duration::from_millis(200);
+const KNOWN_SERVER_WAIT: Duration = Duration::from_millis(200);
 
 /// How long a server is waited for whose tools are asked for by name.
-const PATIENCE: Duration = Duration::from_secs(15);
+const NAMED_SERVER_WAIT: Duration = Duration::from_secs(15);
 
 /// What a search found.
-pub(crate) struct Found {
+pub(crate) struct ToolSearchResult {
     /// The best first.
-    pub(crate) tools: Vec<Arc<KnownTool>>,
+    pub(crate) tools: Vec<Arc<CatalogTool>>,
     /// Tools that would have been found but are kept back.
-    pub(crate) kept_back: Vec<Arc<str>>,
+    pub(crate) quarantined: Vec<Arc<str>>,
     /// Servers that could not be searched, and why.
-    pub(crate) unavailable: Vec<Unreached>,
+    pub(crate) unavailable: Vec<UnreachableServer>,
 }
 
 /// A server that could not be searched.
-pub(crate) struct Unreached {
+pub(crate) struct UnreachableServer {
     pub(crate) server: String,
     /// Why.
-    pub(crate) why: String,
+    pub(crate) reason: String,
     /// Why, as far as those beyond this machine may know.
-    pub(crate) outward: String,
+    pub(crate) redacted_reason: String,
 }
 
 impl Gateway {
     /// The server whose tool that is (`server__tool`). Names are such that there is one at the
     /// most.
-    pub(super) fn server_of(&self, full: &str) -> Option<&Arc<Served>> {
-        let mut servers = self.served();
-        servers.find(|served| rest_of(full, served.name()).is_some())
+    pub(super) fn upstream_of_tool(&self, full: &str) -> Option<&Arc<Upstream>> {
+        let mut servers = self.upstreams();
+        servers.find(|served| strip_server_prefix(full, served.name()).is_some())
     }
 
     /// The tool of that name (`server__tool`), which may be called.
-    pub(crate) async fn find(&self, full: &str) -> Result<(Arc<Served>, Arc<KnownTool>), Error> {
-        let unknown = || Error::unknown_tool(full, self.near(full));
-        let served = self.server_of(full).ok_or_else(|| {
+    pub(crate) async fn find_tool(
+        &self,
+        full: &str,
+    ) -> Result<(Arc<Upstream>, Arc<CatalogTool>), GatewayError> {
+        let unknown = || GatewayError::unknown_tool(full, self.suggest_names(full));
+        let served = self.upstream_of_tool(full).ok_or_else(|| {
             let server = full.split_once("__").map(|(server, _)| server);
             let wrong = server.filter(|server| !server.is_empty());
             wrong
-                .and_then(|server| self.server(server).err())
+                .and_then(|server| self.upstream(server).err())
                 .unwrap_or_else(unknown)
         })?;
-        let known = match self.refresh(served, Fresh::Cached).await {
+        let known = match self.refresh(served, CachePolicy::Cached).await {
             Ok(known) => known,
-            Err(error) => return self.stand_in(served, full).await.ok_or(error),
+            Err(error) => return self.find_fallback(served, full).await.ok_or(error),
         };
-        let tool = named(&known, full, served.name()).ok_or_else(unknown)?;
-        Ok((served.clone(), usable(served, &tool)?))
+        let tool = find_by_name(&known, full, served.name()).ok_or_else(unknown)?;
+        Ok((served.clone(), require_callable(served, &tool)?))
     }
 
     /// The tool of the server that stands in for one that can't be asked what it has.
-    async fn stand_in(&self, served: &Served, full: &str) -> Option<(Arc<Served>, Arc<KnownTool>)> {
-        let other = self.server(served.about.fallback.as_deref()?).ok()?;
-        let tool = rest_of(full, served.name())?;
-        let found = self.find_of(other.name(), tool).await.ok()?;
+    async fn find_fallback(
+        &self,
+        served: &Upstream,
+        full: &str,
+    ) -> Option<(Arc<Upstream>, Arc<CatalogTool>)> {
+        let other = self.upstream(served.settings.fallback.as_deref()?).ok()?;
+        let tool = strip_server_prefix(full, served.name())?;
+        let found = self.find_server_tool(other.name(), tool).await.ok()?;
         Some((other.clone(), found))
     }
 
     /// The tool of that name of that server, which may be called.
-    pub(crate) async fn find_of(&self, server: &str, tool: &str) -> Result<Arc<KnownTool>, Error> {
-        let served = self.server(server)?;
-        let known = self.refresh(served, Fresh::Cached).await?;
+    pub(crate) async fn find_server_tool(
+        &self,
+        server: &str,
+        tool: &str,
+    ) -> Result<Arc<CatalogTool>, GatewayError> {
+        let served = self.upstream(server)?;
+        let known = self.refresh(served, CachePolicy::Cached).await?;
         if let Some(found) = known.get(tool) {
-            return usable(served, found);
+            return require_callable(served, found);
         }
-        let full = deliberate_adapter::adapter::joined(server, tool);
-        Err(Error::unknown_tool(&full, self.near(&full)))
+        let full = deliberate_adapter::adapter::qualified_tool_name(server, tool);
+        Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))
     }
 
     /// Whether a name is that of another server's tool, as far as that is known: of a server that
     /// was not asked yet any may be.
     pub(crate) fn may_be_tool(&self, full: &str) -> bool {
-        self.server_of(full).is_some_and(|served| {
-            let known = served.known();
-            known.is_none_or(|known| named(&known, full, served.name()).is_some())
+        self.upstream_of_tool(full).is_some_and(|served| {
+            let known = served.catalog();
+            known.is_none_or(|known| find_by_name(&known, full, served.name()).is_some())
         })
     }
 
     /// The tools whose names a pattern fits, of those that can be called. Their servers are asked
     /// if they were not yet.
-    pub(crate) async fn matching(self: &Arc<Self>, pattern: &str) -> Vec<Guest> {
+    pub(crate) async fn find_matching(self: &Arc<Self>, pattern: &str) -> Vec<ExternalTool> {
         let start = pattern.strip_suffix('*');
-        let concerned = |served: &Served| {
+        let concerned = |served: &Upstream| {
             let prefix = format!("{}__", served.name());
             let open = start.is_some_and(|start| prefix.starts_with(start));
             open || pattern.starts_with(&prefix)
         };
-        let servers: Vec<_> = self.served().filter(|it| concerned(it)).cloned().collect();
-        self.ask_all(&servers, PATIENCE).await;
-        let known = servers.iter().filter_map(|served| served.known());
+        let servers: Vec<_> = self
+            .upstreams()
+            .filter(|it| concerned(it))
+            .cloned()
+            .collect();
+        self.refresh_all(&servers, NAMED_SERVER_WAIT).await;
+        let known = servers.iter().filter_map(|served| served.catalog());
         let usable = known
             .flat_map(|known| known.tools.clone())
-            .filter(|tool| tool.kept_back.is_none());
+            .filter(|tool| tool.quarantine.is_none());
         usable
-            .filter(|tool| fits(pattern, &tool.full))
-            .map(|tool| Guest {
-                name: tool.full.clone(),
-                definition: tool.shown.clone(),
+            .filter(|tool| matches_pattern(pattern, &tool.qualified_name))
+            .map(|tool| ExternalTool {
+                name: tool.qualified_name.clone(),
+                definition: tool.exposed_definition.clone(),
             })
             .collect()
     }
 
     /// Tools whose names are like that one, of those that are known.
-    fn near(&self, full: &str) -> Vec<String> {
-        const MOST: usize = 3;
-        let tools = self.usable_tools(None);
-        let names = || tools.iter().map(|tool| tool.full.as_ref());
-        let bare = |tool: &&Arc<KnownTool>| tool.def.name == full;
+    fn suggest_names(&self, full: &str) -> Vec<String> {
+        const MAX_SUGGESTIONS: usize = 3;
+        let tools = self.callable_tools(None);
+        let names = || tools.iter().map(|tool| tool.qualified_name.as_ref());
+        let bare = |tool: &&Arc<CatalogTool>| tool.def.name == full;
         let mut near: Vec<String> = tools
             .iter()
             .filter(bare)
-            .map(|tool| tool.full.to_string())
+            .map(|tool| tool.qualified_name.to_string())
             .collect();
-        near.extend(deliberate_core::nearest(full, names()));
-        let entries: Vec<&search::Entry> = tools.iter().map(|tool| tool.entry.as_ref()).collect();
+        near.extend(deliberate_core::did_you_mean(full, names()));
+        let entries: Vec<&search::ToolSearchEntry> = tools
+            .iter()
+            .map(|tool| tool.search_entry.as_ref())
+            .collect();
         let ranked = search::rank(full, &entries);
         near.extend(
             ranked
                 .iter()
                 .filter_map(|(at, _)| tools.get(*at))
-                .map(|tool| tool.full.to_string()),
+                .map(|tool| tool.qualified_name.to_string()),
         );
         let mut seen = std::collections::BTreeSet::new();
         near.retain(|name| seen.insert(name.clone()));
-        near.truncate(MOST);
+        near.truncate(MAX_SUGGESTIONS);
         near
     }
 
-    fn usable_tools(&self, server: Option<&str>) -> Vec<Arc<KnownTool>> {
-        self.served()
+    fn callable_tools(&self, server: Option<&str>) -> Vec<Arc<CatalogTool>> {
+        self.upstreams()
             .filter(|served| server.is_none_or(|name| name == served.name()))
-            .filter_map(|served| served.known())
+            .filter_map(|served| served.catalog())
             .flat_map(|known| known.tools.clone())
-            .filter(|tool| tool.kept_back.is_none())
+            .filter(|tool| tool.quarantine.is_none())
             .collect()
     }
 
     /// Makes sure that the tools of all servers are known, or of one, as far as that is possible in
     /// a short time; says of which they are not.
-    pub(crate) async fn gather(self: &Arc<Self>, server: Option<&str>) -> Vec<Unreached> {
+    pub(crate) async fn refresh_for_search(
+        self: &Arc<Self>,
+        server: Option<&str>,
+    ) -> Vec<UnreachableServer> {
         let wanted = self
-            .served()
+            .upstreams()
             .filter(|served| server.is_none_or(|name| name == served.name()));
         let servers: Vec<_> = wanted.cloned().collect();
-        self.ask_all(&servers, self.search_wait).await
+        self.refresh_all(&servers, self.search_wait).await
     }
 
-    async fn ask_all(self: &Arc<Self>, servers: &[Arc<Served>], wait: Duration) -> Vec<Unreached> {
+    async fn refresh_all(
+        self: &Arc<Self>,
+        servers: &[Arc<Upstream>],
+        wait: Duration,
+    ) -> Vec<UnreachableServer> {
         let each = servers.iter().map(|served| async move {
-            let known = served.known().is_some();
+            let known = served.catalog().is_some();
             // A server that was waited for in vain holds nobody up again.
-            let in_vain = wait < PATIENCE && served.in_vain.load(Ordering::Relaxed);
-            let wait = if known || in_vain { KNOWN_WAIT } else { wait };
+            let in_vain = wait < NAMED_SERVER_WAIT && served.timed_out.load(Ordering::Relaxed);
+            let wait = if known || in_vain {
+                KNOWN_SERVER_WAIT
+            } else {
+                wait
+            };
             let (gateway, server) = (self.clone(), served.clone());
             // Goes on after who asks has given up, for the next one.
-            let asked = tokio::spawn(async move { gateway.refresh(&server, Fresh::Cached).await });
+            let asked =
+                tokio::spawn(async move { gateway.refresh(&server, CachePolicy::Cached).await });
             let same = |why: &str| (why.to_owned(), why.to_owned());
             let (why, outward) = match tokio::time::timeout(wait, asked).await {
                 Ok(Ok(Ok(_))) => return None,
                 Ok(Ok(Err(error))) => {
                     let why = error.to_string();
-                    (why, ToolError::from(error).outward().to_string())
+                    (why, ToolError::from(error).redacted().to_string())
                 }
                 Ok(Err(_)) => same("it could not be asked"),
                 Err(_) => {
-                    served.in_vain.store(true, Ordering::Relaxed);
+                    served.timed_out.store(true, Ordering::Relaxed);
                     same("it has not answered yet; search again in a while")
                 }
             };
-            (!known).then(|| Unreached {
+            (!known).then(|| UnreachableServer {
                 server: served.name().to_owned(),
-                why,
-                outward,
+                reason: why,
+                redacted_reason: outward,
             })
         });
         join_all(each).await.into_iter().flatten().collect()
@@ -197,64 +227,73 @@ impl Gateway {
         query: &str,
         server: Option<&str>,
         limit: usize,
-    ) -> Found {
-        let unavailable = self.gather(server).await;
-        let all: Vec<Arc<KnownTool>> = self
-            .served()
+    ) -> ToolSearchResult {
+        let unavailable = self.refresh_for_search(server).await;
+        let all: Vec<Arc<CatalogTool>> = self
+            .upstreams()
             .filter(|served| server.is_none_or(|name| name == served.name()))
-            .filter_map(|served| served.known())
+            .filter_map(|served| served.catalog())
             .flat_map(|known| known.tools.clone())
             .collect();
-        let entries: Vec<&search::Entry> = all.iter().map(|tool| tool.entry.as_ref()).collect();
+        let entries: Vec<&search::ToolSearchEntry> =
+            all.iter().map(|tool| tool.search_entry.as_ref()).collect();
         let exact = all
             .iter()
-            .filter(|tool| *tool.full == *query || tool.def.name == query);
+            .filter(|tool| *tool.qualified_name == *query || tool.def.name == query);
         let ranked = search::rank(query, &entries);
         let ranked = ranked.iter().filter_map(|(at, _)| all.get(*at));
         let mut seen = std::collections::BTreeSet::new();
         let (mut tools, mut kept_back) = (Vec::new(), Vec::new());
         for tool in exact
             .chain(ranked)
-            .filter(|tool| seen.insert(tool.full.clone()))
+            .filter(|tool| seen.insert(tool.qualified_name.clone()))
         {
             if tools.len() == limit {
                 break;
             }
-            match tool.kept_back {
+            match tool.quarantine {
                 None => tools.push(tool.clone()),
-                Some(_) => kept_back.push(tool.full.clone()),
+                Some(_) => kept_back.push(tool.qualified_name.clone()),
             }
         }
         kept_back.truncate(limit);
-        Found {
+        ToolSearchResult {
             tools,
-            kept_back,
+            quarantined: kept_back,
             unavailable,
         }
     }
 }
 
-fn rest_of<'a>(full: &'a str, server: &str) -> Option<&'a str> {
+fn strip_server_prefix<'a>(full: &'a str, server: &str) -> Option<&'a str> {
     full.strip_prefix(server)?.strip_prefix("__")
 }
 
-fn named(known: &Known, full: &str, server: &str) -> Option<Arc<KnownTool>> {
-    let by_rest = rest_of(full, server).and_then(|rest| known.get(rest));
+fn find_by_name(known: &ToolCatalog, full: &str, server: &str) -> Option<Arc<CatalogTool>> {
+    let by_rest = strip_server_prefix(full, server).and_then(|rest| known.get(rest));
     by_rest
-        .or_else(|| known.tools.iter().find(|tool| &*tool.full == full))
+        .or_else(|| {
+            known
+                .tools
+                .iter()
+                .find(|tool| &*tool.qualified_name == full)
+        })
         .cloned()
 }
 
-fn usable(served: &Served, tool: &Arc<KnownTool>) -> Result<Arc<KnownTool>, Error> {
-    match tool.kept_back {
+fn require_callable(
+    served: &Upstream,
+    tool: &Arc<CatalogTool>,
+) -> Result<Arc<CatalogTool>, GatewayError> {
+    match tool.quarantine {
         None => Ok(tool.clone()),
-        Some(why) => Err(Error::KeptBack {
+        Some(why) => Err(GatewayError::Quarantined {
             server: served.name().to_owned(),
             tool: match tool.def.name.as_str() {
                 short if short.len() <= 80 => short.to_owned(),
-                _ => tool.full.to_string(),
+                _ => tool.qualified_name.to_string(),
             },
-            why: why.why().to_owned(),
+            why: why.message().to_owned(),
         }),
     }
 }

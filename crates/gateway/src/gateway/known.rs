@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use deliberate_adapter::{
-    adapter::joined,
+    adapter::qualified_tool_name,
     client::{ToolDef, ToolList},
 };
 use serde_json::Value;
@@ -11,83 +11,85 @@ use tokio::time::Instant;
 
 use crate::{
     GatewayServer,
-    pins::{Offered, Pinned, Settled, canonical},
-    scan::{self, Finding, Scanned, Severity},
+    pins::{OfferedDefinition, PinCheck, PinStatus, canonical},
+    scan::{self, ScanFinding, ScanResult, ScanSeverity},
     search,
 };
 
 /// What is known of a server's tools.
-pub(crate) struct Known {
-    pub(crate) listed: Listed,
+pub(crate) struct ToolCatalog {
+    pub(crate) listing: UpstreamListing,
     /// Those that may be used, in the server's order.
-    pub(crate) tools: Vec<Arc<KnownTool>>,
+    pub(crate) tools: Vec<Arc<CatalogTool>>,
     by_name: HashMap<String, usize>,
     /// Whether any tool is kept back.
-    pub(crate) keeps_back: bool,
+    pub(crate) has_quarantined: bool,
     /// Whether the pins could be read.
     pub(crate) pins_read: bool,
     /// When the pins were last looked at.
-    pub(crate) looked: Instant,
+    pub(crate) pins_checked_at: Instant,
 }
 
 /// The list that it is made from.
 #[derive(Clone)]
-pub(crate) struct Listed {
+pub(crate) struct UpstreamListing {
     pub(crate) list: Arc<ToolList>,
     /// When it was asked for, and what had been heard of the server by then.
-    pub(crate) at: Instant,
-    pub(crate) heard: u64,
+    pub(crate) fetched_at: Instant,
+    pub(crate) change_count: u64,
 }
 
 /// What is known of a tool.
-pub(crate) struct KnownTool {
+pub(crate) struct CatalogTool {
     pub(crate) def: Arc<ToolDef>,
     /// `server__tool`.
-    pub(crate) full: Arc<str>,
+    pub(crate) qualified_name: Arc<str>,
     pub(crate) hash: String,
-    pub(crate) pinned: Pinned,
-    pub(crate) scanned: Arc<Scanned>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) pin_status: PinStatus,
+    pub(crate) scan: Arc<ScanResult>,
+    pub(crate) findings: Vec<ScanFinding>,
     /// Why it is kept back, if it is.
-    pub(crate) kept_back: Option<KeptBack>,
+    pub(crate) quarantine: Option<QuarantineReason>,
     pub(crate) exposed: bool,
-    pub(crate) entry: Arc<search::Entry>,
+    pub(crate) search_entry: Arc<search::ToolSearchEntry>,
     /// The definition with its name here.
-    pub(crate) shown: Arc<Value>,
+    pub(crate) exposed_definition: Arc<Value>,
 }
 
 /// Why a tool is kept back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeptBack {
+pub(crate) enum QuarantineReason {
     /// It describes itself otherwise than when it was pinned.
     Changed,
     /// Its description holds what it should not.
     Flagged,
     /// What is pinned of its server is damaged.
-    Unsure,
+    PinsUnreadable,
 }
 
-impl KeptBack {
-    pub(crate) fn why(self) -> &'static str {
+impl QuarantineReason {
+    pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Changed => "it describes itself otherwise than when it was first used",
             Self::Flagged => "its description holds hidden characters or instructions",
-            Self::Unsure => "what is remembered of it can't be read, so nobody knows if it changed",
+            Self::PinsUnreadable => {
+                "what is remembered of it can't be read, so nobody knows if it changed"
+            }
         }
     }
 }
 
 /// A tool that was read, before its pin is known.
-pub(crate) struct Read {
+pub(crate) struct ParsedTool {
     def: Arc<ToolDef>,
     hash: String,
-    scanned: Arc<Scanned>,
-    entry: Arc<search::Entry>,
+    scan: Arc<ScanResult>,
+    search_entry: Arc<search::ToolSearchEntry>,
 }
 
-impl Read {
-    pub(crate) fn offered(&self) -> Offered {
-        Offered {
+impl ParsedTool {
+    pub(crate) fn to_offered(&self) -> OfferedDefinition {
+        OfferedDefinition {
             name: self.def.name.clone(),
             hash: self.hash.clone(),
             definition: self.def.raw.clone(),
@@ -96,11 +98,12 @@ impl Read {
 }
 
 /// Reads a list of tools; of those that were read before, nothing is read again. Takes a while.
-pub(crate) fn read(list: &ToolList, about: &GatewayServer, before: Option<&Known>) -> Vec<Read> {
-    let allowed = list
-        .tools
-        .iter()
-        .filter(|tool| about.lets_through(&tool.name));
+pub(crate) fn parse_tools(
+    list: &ToolList,
+    about: &GatewayServer,
+    before: Option<&ToolCatalog>,
+) -> Vec<ParsedTool> {
+    let allowed = list.tools.iter().filter(|tool| about.allows(&tool.name));
     allowed
         .map(|def| {
             let before = before.and_then(|known| known.get(&def.name));
@@ -110,34 +113,34 @@ pub(crate) fn read(list: &ToolList, about: &GatewayServer, before: Option<&Known
             };
             let same = before.filter(|tool| tool.hash == hash);
             let (scanned, entry) = match same {
-                Some(tool) => (tool.scanned.clone(), tool.entry.clone()),
+                Some(tool) => (tool.scan.clone(), tool.search_entry.clone()),
                 None => (
-                    Arc::new(scan::definition(&def.raw)),
-                    Arc::new(entry(def, about)),
+                    Arc::new(scan::scan_definition(&def.raw)),
+                    Arc::new(build_search_entry(def, about)),
                 ),
             };
-            Read {
+            ParsedTool {
                 def: def.clone(),
                 hash,
-                scanned,
-                entry,
+                scan: scanned,
+                search_entry: entry,
             }
         })
         .collect()
 }
 
-fn entry(def: &ToolDef, about: &GatewayServer) -> search::Entry {
+fn build_search_entry(def: &ToolDef, about: &GatewayServer) -> search::ToolSearchEntry {
     let properties = def
         .input_schema()
         .get("properties")
         .and_then(Value::as_object);
-    let description = scan::strip(def.description().unwrap_or_default());
+    let description = scan::strip_hidden(def.description().unwrap_or_default());
     let server = format!(
         "{} {}",
         about.config.name,
         about.description.as_deref().unwrap_or_default()
     );
-    search::Entry::new(&search::Parts {
+    search::ToolSearchEntry::new(&search::ToolSearchFields {
         name: &def.name,
         title: def.title().unwrap_or_default(),
         description: &description,
@@ -150,55 +153,63 @@ fn entry(def: &ToolDef, about: &GatewayServer) -> search::Entry {
     })
 }
 
-impl Known {
+impl ToolCatalog {
     /// What is known now that the pins are. `owner` says which other server has a tool of a name.
     pub(crate) fn new(
-        listed: Listed,
-        read: Vec<Read>,
-        settled: Settled,
+        listed: UpstreamListing,
+        read: Vec<ParsedTool>,
+        settled: PinCheck,
         about: &GatewayServer,
         owner: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
-        let tools = read.into_iter().zip(settled.pinned).map(|(read, pinned)| {
-            KnownTool {
-                full: joined(&about.config.name, &read.def.name).into(),
-                exposed: about.expose.lets_through(&read.def.name),
-                def: read.def,
-                hash: read.hash,
-                pinned,
-                scanned: read.scanned,
-                findings: Vec::new(),
-                kept_back: None,
-                entry: read.entry,
-                shown: Arc::new(Value::Null),
-            }
-            .judged(about, owner)
-        });
+        let tools = read
+            .into_iter()
+            .zip(settled.statuses)
+            .map(|(read, pinned)| {
+                CatalogTool {
+                    qualified_name: qualified_tool_name(&about.config.name, &read.def.name).into(),
+                    exposed: about.expose.allows(&read.def.name),
+                    def: read.def,
+                    hash: read.hash,
+                    pin_status: pinned,
+                    scan: read.scan,
+                    findings: Vec::new(),
+                    quarantine: None,
+                    search_entry: read.search_entry,
+                    exposed_definition: Arc::new(Value::Null),
+                }
+                .evaluate(about, owner)
+            });
         let tools = tools.map(Arc::new).collect();
-        Self::of(listed, tools, settled.read, Instant::now())
+        Self::from_tools(listed, tools, settled.readable, Instant::now())
     }
 
-    fn of(listed: Listed, tools: Vec<Arc<KnownTool>>, pins_read: bool, looked: Instant) -> Self {
+    fn from_tools(
+        listing: UpstreamListing,
+        tools: Vec<Arc<CatalogTool>>,
+        pins_read: bool,
+        pins_checked_at: Instant,
+    ) -> Self {
         let names = tools.iter().enumerate();
         Self {
-            listed,
+            listing,
             pins_read,
             by_name: names
                 .map(|(at, tool)| (tool.def.name.clone(), at))
                 .collect(),
-            keeps_back: tools.iter().any(|tool| tool.kept_back.is_some()),
+            has_quarantined: tools.iter().any(|tool| tool.quarantine.is_some()),
             tools,
-            looked,
+            pins_checked_at,
         }
     }
 
     /// The same, now that other servers have other tools; nothing if that makes no difference.
-    pub(crate) fn judged_again(
+    pub(crate) fn reevaluated(
         &self,
         about: &GatewayServer,
         owner: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Self> {
-        let differs = |tool: &Arc<KnownTool>| tool.scanned.findings(owner) != tool.findings;
+        let differs = |tool: &Arc<CatalogTool>| tool.scan.findings(owner) != tool.findings;
         if !self.tools.iter().any(differs) {
             return None;
         }
@@ -206,70 +217,74 @@ impl Known {
             if !differs(tool) {
                 return tool.clone();
             }
-            let same = KnownTool {
+            let same = CatalogTool {
                 def: tool.def.clone(),
-                full: tool.full.clone(),
+                qualified_name: tool.qualified_name.clone(),
                 hash: tool.hash.clone(),
-                pinned: tool.pinned,
-                scanned: tool.scanned.clone(),
+                pin_status: tool.pin_status,
+                scan: tool.scan.clone(),
                 findings: Vec::new(),
-                kept_back: None,
+                quarantine: None,
                 exposed: tool.exposed,
-                entry: tool.entry.clone(),
-                shown: tool.shown.clone(),
+                search_entry: tool.search_entry.clone(),
+                exposed_definition: tool.exposed_definition.clone(),
             };
-            Arc::new(same.judged(about, owner))
+            Arc::new(same.evaluate(about, owner))
         });
-        Some(Self::of(
-            self.listed.clone(),
+        Some(Self::from_tools(
+            self.listing.clone(),
             again.collect(),
             self.pins_read,
-            self.looked,
+            self.pins_checked_at,
         ))
     }
 
     /// The tool of that name at its server.
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<KnownTool>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))
     }
 }
 
-impl KnownTool {
-    fn judged(mut self, about: &GatewayServer, owner: &dyn Fn(&str) -> Option<String>) -> Self {
-        self.findings = self.scanned.findings(owner);
+impl CatalogTool {
+    fn evaluate(mut self, about: &GatewayServer, owner: &dyn Fn(&str) -> Option<String>) -> Self {
+        self.findings = self.scan.findings(owner);
         let refused = self
             .findings
             .iter()
-            .any(|it| it.severity == Severity::Refused);
-        self.kept_back = match self.pinned {
+            .any(|it| it.severity == ScanSeverity::Refused);
+        self.quarantine = match self.pin_status {
             _ if about.trust => None,
-            Pinned::Other => Some(KeptBack::Changed),
-            Pinned::Unsure => Some(KeptBack::Unsure),
-            Pinned::Same { approved: true } => None,
-            Pinned::First | Pinned::Same { approved: false } => {
-                refused.then_some(KeptBack::Flagged)
+            PinStatus::Changed => Some(QuarantineReason::Changed),
+            PinStatus::Unknown => Some(QuarantineReason::PinsUnreadable),
+            PinStatus::Same { approved: true } => None,
+            PinStatus::New | PinStatus::Same { approved: false } => {
+                refused.then_some(QuarantineReason::Flagged)
             }
         };
-        self.shown = Arc::new(shown(&self.def.raw, &self.full, refused));
+        self.exposed_definition = Arc::new(build_exposed_definition(
+            &self.def.raw,
+            &self.qualified_name,
+            refused,
+        ));
         self
     }
 
     /// What it is for, in some words.
-    pub(crate) fn said(&self, chars: usize) -> String {
+    pub(crate) fn summary(&self, chars: usize) -> String {
         let text = self
             .def
             .description()
             .or(self.def.title())
             .unwrap_or_default();
-        deliberate_core::cut_to_chars(scan::strip(text).trim(), chars)
+        deliberate_core::truncate_chars(scan::strip_hidden(text).trim(), chars)
     }
 }
 
 /// The definition as clients see it: as it is, but for its name here, and without what can't be
 /// seen if it has such.
-fn shown(raw: &Value, full: &str, strip: bool) -> Value {
+fn build_exposed_definition(raw: &Value, full: &str, strip: bool) -> Value {
     let mut shown = if strip {
-        scan::stripped(raw)
+        scan::strip_definition(raw)
     } else {
         raw.clone()
     };

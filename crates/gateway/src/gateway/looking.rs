@@ -3,21 +3,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::client::Fresh;
+use deliberate_adapter::client::CachePolicy;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Gateway, KnownTool, Served, known::KeptBack};
+use super::{CatalogTool, Gateway, Upstream, known::QuarantineReason};
 use crate::{
-    Error,
-    pins::{Offered, Pinned, difference},
-    scan::{self, Finding},
+    GatewayError,
+    pins::{OfferedDefinition, PinStatus, definition_diff},
+    scan::{self, ScanFinding},
 };
 
 /// What a server says of itself and offers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ServerLook {
+pub struct ServerReport {
     /// Its name here.
     pub server: String,
     /// The revision of the protocol.
@@ -29,9 +29,9 @@ pub struct ServerLook {
     pub instructions: Option<String>,
     /// What was found in that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub instruction_findings: Vec<Finding>,
+    pub instruction_findings: Vec<ScanFinding>,
     /// Its tools.
-    pub tools: Vec<ToolLook>,
+    pub tools: Vec<ToolReport>,
     /// How many more it has that the configuration leaves out.
     pub left_out: usize,
     /// What could not be taken of its list, and what else is odd.
@@ -44,7 +44,7 @@ pub struct ServerLook {
 
 /// A tool that a server offers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolLook {
+pub struct ToolReport {
     /// Its name at the server.
     pub name: String,
     /// Its name here.
@@ -54,10 +54,10 @@ pub struct ToolLook {
     /// The schema of its arguments.
     pub input_schema: Value,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: ToolStatus,
     /// What was found in its definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ScanFinding>,
     /// Whether clients see it beside ours.
     pub exposed: bool,
     /// Whether it says that it changes nothing.
@@ -69,7 +69,7 @@ pub struct ToolLook {
 /// How a tool stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum Standing {
+pub enum ToolStatus {
     /// It can be used.
     Fine,
     /// It can be used, and was seen for the first time.
@@ -87,44 +87,44 @@ pub enum Standing {
 
 impl Gateway {
     /// What a server offers now, and whether it answers. What is kept back counts as looked at: it can be approved.
-    pub async fn look(&self, server: &str) -> Result<ServerLook, Error> {
-        let served = self.server(server)?;
+    pub async fn inspect(&self, server: &str) -> Result<ServerReport, GatewayError> {
+        let served = self.upstream(server)?;
         let begun = Instant::now();
         let client = self.client(served)?;
-        let side = client.server().await?;
-        let known = self.refresh(served, Fresh::Anew).await?;
+        let side = client.server_info().await?;
+        let known = self.refresh(served, CachePolicy::Refresh).await?;
         let took = begun.elapsed();
-        let mut warnings = known.listed.list.warnings.clone();
+        let mut warnings = known.listing.list.warnings.clone();
         if let Err(error) = client.ping().await {
             warnings.push(format!("it does not answer a ping: {error}"));
         }
-        let kept_back: Vec<Offered> = known
+        let kept_back: Vec<OfferedDefinition> = known
             .tools
             .iter()
-            .filter(|tool| tool.kept_back.is_some())
-            .map(|tool| tool.offered())
+            .filter(|tool| tool.quarantine.is_some())
+            .map(|tool| tool.to_offered())
             .collect();
         if !kept_back.is_empty() {
             served
                 .pins
-                .shown(&kept_back.iter().collect::<Vec<_>>())
+                .mark_inspected(&kept_back.iter().collect::<Vec<_>>())
                 .await;
         }
         let mut tools = Vec::with_capacity(known.tools.len());
         for tool in &known.tools {
-            tools.push(look_at(served, tool).await);
+            tools.push(report_tool(served, tool).await);
         }
         let instructions = side.instructions.as_deref();
-        Ok(ServerLook {
+        Ok(ServerReport {
             server: server.to_owned(),
             version: side.version.clone(),
             info: side.info.clone(),
-            instructions: instructions.map(|text| scan::strip(text).into_owned()),
+            instructions: instructions.map(|text| scan::strip_hidden(text).into_owned()),
             instruction_findings: instructions
-                .map(|text| scan::text("instructions", text).findings(|_| None))
+                .map(|text| scan::scan_text("instructions", text).findings(|_| None))
                 .unwrap_or_default(),
             left_out: known
-                .listed
+                .listing
                 .list
                 .tools
                 .len()
@@ -136,42 +136,49 @@ impl Gateway {
     }
 
     /// Lets a tool through that is kept back, or all of a server's. Says which were.
-    pub async fn approve(&self, server: &str, tool: Option<&str>) -> Result<Vec<String>, Error> {
-        let served = self.server(server)?;
-        let known = self.refresh(served, Fresh::Anew).await?;
-        let chosen: Vec<&Arc<KnownTool>> = match tool {
+    pub async fn approve(
+        &self,
+        server: &str,
+        tool: Option<&str>,
+    ) -> Result<Vec<String>, GatewayError> {
+        let served = self.upstream(server)?;
+        let known = self.refresh(served, CachePolicy::Refresh).await?;
+        let chosen: Vec<&Arc<CatalogTool>> = match tool {
             Some(name) => {
                 let found = known
                     .get(name)
-                    .or_else(|| known.tools.iter().find(|it| &*it.full == name));
+                    .or_else(|| known.tools.iter().find(|it| &*it.qualified_name == name));
                 let found = found.ok_or_else(|| {
                     let names = known.tools.iter().map(|tool| tool.def.name.as_str());
-                    let near = deliberate_core::nearest(name, names).into_iter().collect();
-                    Error::unknown_tool(name, near)
+                    let near = deliberate_core::did_you_mean(name, names)
+                        .into_iter()
+                        .collect();
+                    GatewayError::unknown_tool(name, near)
                 })?;
                 vec![found]
             }
             None => known
                 .tools
                 .iter()
-                .filter(|tool| tool.kept_back.is_some())
+                .filter(|tool| tool.quarantine.is_some())
                 .collect(),
         };
-        let all: Vec<Offered> = known.tools.iter().map(|tool| tool.offered()).collect();
+        let all: Vec<OfferedDefinition> =
+            known.tools.iter().map(|tool| tool.to_offered()).collect();
         let mut approved = Vec::new();
         let mut changed = None;
         for tool in chosen {
-            if served.pins.approve(&tool.offered(), &all).await? {
+            if served.pins.approve(&tool.to_offered(), &all).await? {
                 approved.push(tool.def.name.clone());
             } else {
-                changed = Some(Error::ChangedAgain {
+                changed = Some(GatewayError::ChangedAgain {
                     server: server.to_owned(),
                     tool: tool.def.name.clone(),
                 });
             }
         }
         // In this process it takes effect at once; in others within a second.
-        self.rejudge(served).await?;
+        self.reevaluate(served).await?;
         match changed {
             Some(error) if approved.is_empty() => Err(error),
             _ => Ok(approved),
@@ -179,9 +186,9 @@ impl Gateway {
     }
 }
 
-impl KnownTool {
-    fn offered(&self) -> Offered {
-        Offered {
+impl CatalogTool {
+    fn to_offered(&self) -> OfferedDefinition {
+        OfferedDefinition {
             name: self.def.name.clone(),
             hash: self.hash.clone(),
             definition: self.def.raw.clone(),
@@ -189,24 +196,24 @@ impl KnownTool {
     }
 }
 
-async fn look_at(served: &Served, tool: &KnownTool) -> ToolLook {
-    let standing = match tool.kept_back {
-        Some(KeptBack::Flagged) => Standing::Flagged,
-        Some(KeptBack::Unsure) => Standing::Unsure,
-        Some(KeptBack::Changed) => {
+async fn report_tool(served: &Upstream, tool: &CatalogTool) -> ToolReport {
+    let standing = match tool.quarantine {
+        Some(QuarantineReason::Flagged) => ToolStatus::Flagged,
+        Some(QuarantineReason::PinsUnreadable) => ToolStatus::Unsure,
+        Some(QuarantineReason::Changed) => {
             let before = served.pins.text(&tool.def.name).await;
-            Standing::Changed {
-                diff: difference(&before.unwrap_or_default(), &tool.def.raw),
+            ToolStatus::Changed {
+                diff: definition_diff(&before.unwrap_or_default(), &tool.def.raw),
             }
         }
-        None if tool.pinned == Pinned::First => Standing::New,
-        None => Standing::Fine,
+        None if tool.pin_status == PinStatus::New => ToolStatus::New,
+        None => ToolStatus::Fine,
     };
-    ToolLook {
-        name: scan::strip(&tool.def.name).into_owned(),
-        full: tool.full.to_string(),
-        description: tool.said(4_000),
-        input_schema: scan::stripped(tool.def.input_schema()),
+    ToolReport {
+        name: scan::strip_hidden(&tool.def.name).into_owned(),
+        full: tool.qualified_name.to_string(),
+        description: tool.summary(4_000),
+        input_schema: scan::strip_definition(tool.def.input_schema()),
         standing,
         findings: tool.findings.clone(),
         exposed: tool.exposed,

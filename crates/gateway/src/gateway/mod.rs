@@ -23,108 +23,108 @@ use std::{
 };
 
 use deliberate_adapter::{
-    Client,
+    McpClient,
     adapter::{Adapter, AdapterConfig},
-    client::{Changed, Handler, Offers, Status},
-    config::{ConfigError, Mistake},
+    client::{ClientCapabilities, ClientHandler, ClientStatus, ServerEvent},
+    config::{ConfigProblem, ServerConfigError},
 };
-use deliberate_toolkit::Guest;
+use deliberate_toolkit::ExternalTool;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use calling::Underway;
-pub(crate) use find::{Found, Unreached};
-pub(crate) use known::{Known, KnownTool};
-pub use looking::{ServerLook, Standing, ToolLook};
-pub(crate) use rounds::{Calling, SentAgain};
+pub(crate) use calling::UpstreamCall;
+pub(crate) use find::{ToolSearchResult, UnreachableServer};
+pub(crate) use known::{CatalogTool, ToolCatalog};
+pub use looking::{ServerReport, ToolReport, ToolStatus};
+pub(crate) use rounds::{ClientToolCall, ResumedCall};
 
-use crate::{GatewayOptions, GatewayServer, asked::Waiting, pins::Pins};
-use sift::Sifted;
+use crate::{GatewayOptions, GatewayServer, asked::SuspendedUpstreamCalls, pins::PinStore};
+use sift::ValidatedServers;
 
 /// Other servers' tools.
 pub struct Gateway {
-    adapter: Adapter,
-    servers: BTreeMap<String, Arc<Served>>,
+    clients: Adapter,
+    servers: BTreeMap<String, Arc<Upstream>>,
     /// Why others are not among them.
-    left_out: BTreeMap<String, String>,
+    excluded: BTreeMap<String, String>,
     /// Those that may ask a client's model.
     samplers: Arc<BTreeSet<String>>,
     /// Which servers have a tool of that name.
-    names: RwLock<Arc<HashMap<String, BTreeSet<String>>>>,
-    guests: RwLock<Arc<[Guest]>>,
-    spreading: Mutex<()>,
-    hears: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
-    pub(crate) waiting: Waiting,
+    tool_owners: RwLock<Arc<HashMap<String, BTreeSet<String>>>>,
+    external_tools: RwLock<Arc<[ExternalTool]>>,
+    publish_lock: Mutex<()>,
+    listeners: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
+    pub(crate) suspended_calls: SuspendedUpstreamCalls,
     pub(crate) search_wait: Duration,
     quiet: bool,
-    stopped: CancellationToken,
+    shutdown: CancellationToken,
 }
 
 /// A server, and what is known of it.
-pub(crate) struct Served {
-    pub(crate) about: GatewayServer,
-    pins: Pins,
-    known: RwLock<Option<Arc<Known>>>,
+pub(crate) struct Upstream {
+    pub(crate) settings: GatewayServer,
+    pins: PinStore,
+    catalog: RwLock<Option<Arc<ToolCatalog>>>,
     /// One finds out, the others wait and take what it found.
-    judging: tokio::sync::Mutex<()>,
-    news: Arc<News>,
+    evaluation_lock: tokio::sync::Mutex<()>,
+    activity: Arc<UpstreamActivity>,
     /// Whether a search waited for its tools and did not get them in time.
-    in_vain: AtomicBool,
+    timed_out: AtomicBool,
 }
 
 /// What a server tells by itself.
 #[derive(Default)]
-struct News {
+struct UpstreamActivity {
     /// Rings when something is not as it was.
-    bell: Notify,
+    changed: Notify,
     /// Counts what may have made its list of tools another.
-    heard: AtomicU64,
+    change_count: AtomicU64,
     /// Whether there was a connection before.
     connected: AtomicBool,
     /// Whether there is another one now than when the list was asked for.
     reconnected: AtomicBool,
 }
 
-impl News {
-    fn hear(&self, what: &Changed) {
+impl UpstreamActivity {
+    fn on_event(&self, what: &ServerEvent) {
         match what {
-            Changed::Tools | Changed::Disconnected => {}
-            Changed::Connected => {
+            ServerEvent::ToolsChanged | ServerEvent::Disconnected => {}
+            ServerEvent::Connected => {
                 let before = self.connected.swap(true, Ordering::Relaxed);
                 self.reconnected.fetch_or(before, Ordering::Relaxed);
             }
             _ => return,
         }
-        self.heard.fetch_add(1, Ordering::Relaxed);
-        self.bell.notify_one();
+        self.change_count.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_one();
     }
 
-    fn heard(&self) -> u64 {
-        self.heard.load(Ordering::Relaxed)
+    fn change_count(&self) -> u64 {
+        self.change_count.load(Ordering::Relaxed)
     }
 }
 
-impl Served {
+impl Upstream {
     pub(crate) fn name(&self) -> &str {
-        &self.about.config.name
+        &self.settings.config.name
     }
 
     /// What is known of its tools, if anything is.
-    pub(crate) fn known(&self) -> Option<Arc<Known>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn catalog(&self) -> Option<Arc<ToolCatalog>> {
+        let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         known.clone()
     }
 
-    fn set_known(&self, known: Arc<Known>) {
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+    fn set_catalog(&self, known: Arc<ToolCatalog>) {
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
     }
 
     /// Other servers have other tools now.
-    fn judge_again(&self, owner: &dyn Fn(&str) -> Option<String>) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+    fn reevaluate(&self, owner: &dyn Fn(&str) -> Option<String>) {
+        let mut known = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         let again = known
             .as_ref()
-            .and_then(|known| known.judged_again(&self.about, owner));
+            .and_then(|known| known.reevaluated(&self.settings, owner));
         if let Some(again) = again {
             *known = Some(Arc::new(again));
         }
@@ -133,14 +133,14 @@ impl Served {
 
 /// What a server is told of us when it is connected, and what it tells by itself. Outside a call
 /// there is nobody whom it could ask.
-struct Door {
+struct UpstreamHandler {
     sampling: bool,
-    news: Arc<News>,
+    activity: Arc<UpstreamActivity>,
 }
 
-impl Handler for Door {
-    fn offers(&self) -> Offers {
-        Offers {
+impl ClientHandler for UpstreamHandler {
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities {
             sampling: self.sampling,
             elicitation: true,
             elicitation_url: true,
@@ -148,32 +148,38 @@ impl Handler for Door {
         }
     }
 
-    fn changed(&self, _: &str, what: Changed) {
-        self.news.hear(&what);
+    fn on_server_event(&self, _: &str, what: ServerEvent) {
+        self.activity.on_event(&what);
     }
 }
 
 impl Gateway {
     /// A gateway to these servers. Every mistake is named; nothing is connected.
-    pub fn new(options: GatewayOptions) -> Result<Arc<Self>, ConfigError> {
-        Self::with_clients(options, usual_client)
+    pub fn new(options: GatewayOptions) -> Result<Arc<Self>, ServerConfigError> {
+        Self::with_clients(options, default_client)
     }
 
     /// A gateway to those of these servers that can be used, and what is wrong with the others.
     /// Clients are of your own making.
-    pub fn of_usable(
+    pub fn with_usable_servers(
         options: GatewayOptions,
-        client: impl Fn(&GatewayServer, Arc<dyn Handler>) -> Result<Client, deliberate_adapter::Error>,
-    ) -> (Arc<Self>, Vec<Mistake>) {
-        Self::made(options, client)
+        client: impl Fn(
+            &GatewayServer,
+            Arc<dyn ClientHandler>,
+        ) -> Result<McpClient, deliberate_adapter::ClientError>,
+    ) -> (Arc<Self>, Vec<ConfigProblem>) {
+        Self::build(options, client)
     }
 
     /// [`Gateway::new`] with clients of your own making, such as ones with another transport.
     pub fn with_clients(
         options: GatewayOptions,
-        client: impl Fn(&GatewayServer, Arc<dyn Handler>) -> Result<Client, deliberate_adapter::Error>,
-    ) -> Result<Arc<Self>, ConfigError> {
-        let (gateway, mistakes) = Self::made(options, client);
+        client: impl Fn(
+            &GatewayServer,
+            Arc<dyn ClientHandler>,
+        ) -> Result<McpClient, deliberate_adapter::ClientError>,
+    ) -> Result<Arc<Self>, ServerConfigError> {
+        let (gateway, mistakes) = Self::build(options, client);
         if mistakes.is_empty() {
             Ok(gateway)
         } else {
@@ -181,17 +187,20 @@ impl Gateway {
         }
     }
 
-    fn made(
+    fn build(
         options: GatewayOptions,
-        client: impl Fn(&GatewayServer, Arc<dyn Handler>) -> Result<Client, deliberate_adapter::Error>,
-    ) -> (Arc<Self>, Vec<Mistake>) {
-        let mut sifted = Sifted::of(options.servers);
+        client: impl Fn(
+            &GatewayServer,
+            Arc<dyn ClientHandler>,
+        ) -> Result<McpClient, deliberate_adapter::ClientError>,
+    ) -> (Arc<Self>, Vec<ConfigProblem>) {
+        let mut sifted = ValidatedServers::validate(options.servers);
         let mut clients = BTreeMap::new();
         for about in std::mem::take(&mut sifted.servers) {
-            let news = Arc::new(News::default());
-            let door = Door {
+            let news = Arc::new(UpstreamActivity::default());
+            let door = UpstreamHandler {
                 sampling: about.sampling,
-                news: news.clone(),
+                activity: news.clone(),
             };
             let name = about.config.name.clone();
             match client(&about, Arc::new(door)) {
@@ -199,63 +208,66 @@ impl Gateway {
                     clients.insert(name, (client, news));
                     sifted.servers.push(about);
                 }
-                Err(error) => sifted.leave_out(&name, mistakes_of(&name, error)),
+                Err(error) => sifted.exclude(&name, config_problems(&name, error)),
             }
         }
-        sifted.forget_missing_fallbacks();
+        sifted.drop_missing_fallbacks();
         let served = |about: GatewayServer| {
             let (client, news) = clients.remove(&about.config.name)?;
-            let served = Served {
-                pins: Pins::new(client.name(), options.store.clone(), options.clock.clone()),
-                about,
-                known: RwLock::default(),
-                judging: tokio::sync::Mutex::default(),
-                news,
-                in_vain: AtomicBool::new(false),
+            let served = Upstream {
+                pins: PinStore::new(client.name(), options.store.clone(), options.clock.clone()),
+                settings: about,
+                catalog: RwLock::default(),
+                evaluation_lock: tokio::sync::Mutex::default(),
+                activity: news,
+                timed_out: AtomicBool::new(false),
             };
             Some((client, Arc::new(served)))
         };
         let (clients, served): (Vec<_>, Vec<_>) =
             sifted.servers.into_iter().filter_map(served).unzip();
-        let samplers = served.iter().filter(|it| it.about.sampling);
-        let mut left_out = options.left_out;
-        left_out.extend(sifted.left_out);
+        let samplers = served.iter().filter(|it| it.settings.sampling);
+        let mut left_out = options.excluded;
+        left_out.extend(sifted.excluded);
         // Arguments and answers are held to the definition that was judged, here.
         let config = AdapterConfig {
             validate: false,
             ..AdapterConfig::default()
         };
         let gateway = Self {
-            adapter: Adapter::with_clients(clients, config),
+            clients: Adapter::with_clients(clients, config),
             samplers: Arc::new(samplers.map(|it| it.name().to_owned()).collect()),
             servers: served
                 .into_iter()
                 .map(|it| (it.name().to_owned(), it))
                 .collect(),
-            left_out,
-            names: RwLock::default(),
-            guests: RwLock::new(Arc::from([])),
-            spreading: Mutex::default(),
-            hears: Mutex::default(),
-            waiting: Waiting::default(),
+            excluded: left_out,
+            tool_owners: RwLock::default(),
+            external_tools: RwLock::new(Arc::from([])),
+            publish_lock: Mutex::default(),
+            listeners: Mutex::default(),
+            suspended_calls: SuspendedUpstreamCalls::default(),
             search_wait: options.search_wait,
             quiet: options.quiet,
-            stopped: CancellationToken::new(),
+            shutdown: CancellationToken::new(),
         };
-        (Arc::new(gateway), sifted.mistakes)
+        (Arc::new(gateway), sifted.problems)
     }
 
     /// Calls this whenever the tools that clients see beside ours are others.
     pub fn on_change(&self, hear: Box<dyn Fn() + Send + Sync>) {
-        let mut hears = self.hears.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hears = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         hears.push(hear);
     }
 
     /// Ends all connections in good order; programs that were started end.
     pub async fn stop(&self) {
-        self.stopped.cancel();
-        self.waiting.clear();
-        self.adapter.close().await;
+        self.shutdown.cancel();
+        self.suspended_calls.clear();
+        self.clients.close().await;
     }
 
     /// The names of the servers.
@@ -264,25 +276,28 @@ impl Gateway {
     }
 
     /// How the servers do; asks none of them.
-    pub fn status(&self) -> Vec<Status> {
-        self.adapter.status()
+    pub fn status(&self) -> Vec<ClientStatus> {
+        self.clients.status()
     }
 
     /// The tools that clients see beside ours, as far as they are known.
-    pub(crate) fn guests(&self) -> Arc<[Guest]> {
-        let guests = self.guests.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn external_tools(&self) -> Arc<[ExternalTool]> {
+        let guests = self
+            .external_tools
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         guests.clone()
     }
 
-    pub(crate) fn served(&self) -> impl Iterator<Item = &Arc<Served>> {
+    pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Arc<Upstream>> {
         self.servers.values()
     }
 
-    pub(crate) fn server(&self, name: &str) -> Result<&Arc<Served>, crate::Error> {
+    pub(crate) fn upstream(&self, name: &str) -> Result<&Arc<Upstream>, crate::GatewayError> {
         self.servers
             .get(name)
-            .ok_or_else(|| match self.left_out.get(name) {
-                Some(why) => crate::Error::LeftOut {
+            .ok_or_else(|| match self.excluded.get(name) {
+                Some(why) => crate::GatewayError::ExcludedServer {
                     server: name.to_owned(),
                     why: why.clone(),
                 },
@@ -290,30 +305,33 @@ impl Gateway {
             })
     }
 
-    fn unknown_server(&self, name: &str) -> crate::Error {
-        crate::Error::UnknownServer {
-            name: deliberate_core::cut_to_chars(name, 80),
-            nearest: deliberate_core::nearest(name, self.servers.keys().map(String::as_str)),
+    fn unknown_server(&self, name: &str) -> crate::GatewayError {
+        crate::GatewayError::UnknownServer {
+            name: deliberate_core::truncate_chars(name, 80),
+            nearest: deliberate_core::did_you_mean(name, self.servers.keys().map(String::as_str)),
             all: self.servers.keys().cloned().collect(),
         }
     }
 
-    fn client(&self, server: &Served) -> Result<&Client, crate::Error> {
-        let client = self.adapter.client(server.name());
+    fn client(&self, server: &Upstream) -> Result<&McpClient, crate::GatewayError> {
+        let client = self.clients.client(server.name());
         client.ok_or_else(|| self.unknown_server(server.name()))
     }
 }
 
-fn usual_client(
+fn default_client(
     server: &GatewayServer,
-    handler: Arc<dyn Handler>,
-) -> Result<Client, deliberate_adapter::Error> {
-    Client::new(server.config.clone(), handler)
+    handler: Arc<dyn ClientHandler>,
+) -> Result<McpClient, deliberate_adapter::ClientError> {
+    McpClient::new(server.config.clone(), handler)
 }
 
-fn mistakes_of(server: &str, error: deliberate_adapter::Error) -> Vec<Mistake> {
+fn config_problems(server: &str, error: deliberate_adapter::ClientError) -> Vec<ConfigProblem> {
     match error.kind {
-        deliberate_adapter::ErrorKind::Config(error) => error.mistakes,
-        _ => vec![Mistake::new(format!("servers.{server}"), error.to_string())],
+        deliberate_adapter::ClientErrorKind::Config(error) => error.problems,
+        _ => vec![ConfigProblem::new(
+            format!("servers.{server}"),
+            error.to_string(),
+        )],
     }
 }

@@ -7,40 +7,43 @@ use std::{
 };
 
 use deliberate_adapter::{
-    ErrorKind,
-    client::{Fresh, ToolList},
+    ClientErrorKind,
+    client::{CachePolicy, ToolList},
 };
-use deliberate_toolkit::Guest;
+use deliberate_toolkit::ExternalTool;
 use tokio::time::Instant;
 
 use super::{
-    Gateway, Known, KnownTool, Served,
-    known::{self, Listed},
+    CatalogTool, Gateway, ToolCatalog, Upstream,
+    known::{self, UpstreamListing},
 };
-use crate::Error;
+use crate::GatewayError;
 
 /// How often the pins are looked at again while a tool is kept back.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const PIN_RECHECK: Duration = Duration::from_secs(1);
 /// How often they are while nobody asks.
-const LOOK_AGAIN_UNASKED: Duration = Duration::from_secs(5);
+const PIN_RECHECK_IDLE: Duration = Duration::from_secs(5);
 /// How often a list is asked for while nobody asks and nothing is told.
-const UNASKED: Duration = Duration::from_mins(5);
+const IDLE_REFRESH: Duration = Duration::from_mins(5);
 /// A list that was asked for in this time will do, whatever its server says.
-const JUST_NOW: Duration = Duration::from_secs(3);
+const LISTING_REUSE: Duration = Duration::from_secs(3);
 /// A server that tells of changes in a row is listened to once in this time.
-const CALM: Duration = Duration::from_millis(200);
-const FIRST_REST: Duration = Duration::from_secs(1);
-const LONGEST_REST: Duration = Duration::from_mins(1);
+const CHANGE_DEBOUNCE: Duration = Duration::from_millis(200);
+const MIN_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_mins(1);
 
 impl Gateway {
     /// Connects the servers whose tools are shown beside ours, in the background, and keeps what
     /// is known of them current until [`Gateway::stop`].
     pub fn start(self: &Arc<Self>) {
-        for served in self.served().filter(|served| served.about.expose.any()) {
-            tokio::spawn(keep_current(
+        for served in self
+            .upstreams()
+            .filter(|served| served.settings.expose.exposes_any())
+        {
+            tokio::spawn(refresh_loop(
                 Arc::downgrade(self),
                 served.clone(),
-                self.stopped.clone(),
+                self.shutdown.clone(),
             ));
         }
     }
@@ -48,83 +51,99 @@ impl Gateway {
     /// What is known of a server's tools, found out if need be.
     pub(crate) async fn refresh(
         &self,
-        served: &Arc<Served>,
-        fresh: Fresh,
-    ) -> Result<Arc<Known>, Error> {
-        let listed = self.listed(served, fresh).await?;
-        if let Some(known) = served.known().filter(|it| it.is_current(&listed.list)) {
+        served: &Arc<Upstream>,
+        fresh: CachePolicy,
+    ) -> Result<Arc<ToolCatalog>, GatewayError> {
+        let listed = self.fetch_listing(served, fresh).await?;
+        if let Some(known) = served.catalog().filter(|it| it.is_current(&listed.list)) {
             return Ok(known);
         }
-        let _judging = served.judging.lock().await;
-        let before = served.known();
+        let _judging = served.evaluation_lock.lock().await;
+        let before = served.catalog();
         if let Some(known) = before.clone().filter(|it| it.is_current(&listed.list)) {
             return Ok(known);
         }
-        self.judge(served, listed, before).await
+        self.evaluate(served, listed, before).await
     }
 
     /// The list of a server's tools. One that was asked for just now will do, even if the server
     /// says that it is not to be kept, unless it was heard since that there may be another.
-    async fn listed(&self, served: &Served, fresh: Fresh) -> Result<Listed, Error> {
-        let heard = served.news.heard();
-        let recent = served.known().filter(|known| {
-            let listed = &known.listed;
-            fresh == Fresh::Cached && listed.heard == heard && listed.at.elapsed() < JUST_NOW
+    async fn fetch_listing(
+        &self,
+        served: &Upstream,
+        fresh: CachePolicy,
+    ) -> Result<UpstreamListing, GatewayError> {
+        let heard = served.activity.change_count();
+        let recent = served.catalog().filter(|known| {
+            let listed = &known.listing;
+            fresh == CachePolicy::Cached
+                && listed.change_count == heard
+                && listed.fetched_at.elapsed() < LISTING_REUSE
         });
         if let Some(known) = recent {
-            return Ok(known.listed.clone());
+            return Ok(known.listing.clone());
         }
-        Ok(Listed {
+        Ok(UpstreamListing {
             list: self.client(served)?.tools(fresh).await?,
-            at: Instant::now(),
-            heard,
+            fetched_at: Instant::now(),
+            change_count: heard,
         })
     }
 
     /// Looks at the pins again, though nothing else may have changed.
-    pub(super) async fn rejudge(&self, served: &Arc<Served>) -> Result<(), Error> {
-        let _judging = served.judging.lock().await;
-        if let Some(known) = served.known() {
-            self.judge(served, known.listed.clone(), Some(known))
+    pub(super) async fn reevaluate(&self, served: &Arc<Upstream>) -> Result<(), GatewayError> {
+        let _judging = served.evaluation_lock.lock().await;
+        if let Some(known) = served.catalog() {
+            self.evaluate(served, known.listing.clone(), Some(known))
                 .await?;
         }
         Ok(())
     }
 
     /// Finds out how each tool of a list stands, and lets everyone know.
-    async fn judge(
+    async fn evaluate(
         &self,
-        served: &Arc<Served>,
-        listed: Listed,
-        before: Option<Arc<Known>>,
-    ) -> Result<Arc<Known>, Error> {
+        served: &Arc<Upstream>,
+        listed: UpstreamListing,
+        before: Option<Arc<ToolCatalog>>,
+    ) -> Result<Arc<ToolCatalog>, GatewayError> {
         let (offering, of, then) = (listed.list.clone(), served.clone(), before.clone());
-        let read = move || known::read(&offering, &of.about, then.as_deref());
+        let read = move || known::parse_tools(&offering, &of.settings, then.as_deref());
         let read = tokio::task::spawn_blocking(read).await;
-        let read =
-            read.map_err(|_| deliberate_adapter::Error::new(served.name(), ErrorKind::Stopped))?;
-        let offered: Vec<_> = read.iter().map(known::Read::offered).collect();
+        let read = read.map_err(|_| {
+            deliberate_adapter::ClientError::new(served.name(), ClientErrorKind::Stopped)
+        })?;
+        let offered: Vec<_> = read.iter().map(known::ParsedTool::to_offered).collect();
         let anew = before
             .as_ref()
-            .is_none_or(|known| known.keeps_back || !known.pins_read);
-        let settled = served.pins.settle(&offered, anew, served.about.trust).await;
-        let names = self.tool_names();
+            .is_none_or(|known| known.has_quarantined || !known.pins_read);
+        let settled = served
+            .pins
+            .check(&offered, anew, served.settings.trust)
+            .await;
+        let names = self.tool_owners();
         let owner = |word: &str| other_owner(&names, served.name(), word);
-        let known = Arc::new(Known::new(listed, read, settled, &served.about, &owner));
-        for tool in known.newly_kept_back(before.as_deref()) {
+        let known = Arc::new(ToolCatalog::new(
+            listed,
+            read,
+            settled,
+            &served.settings,
+            &owner,
+        ));
+        for tool in known.newly_quarantined(before.as_deref()) {
             if !self.quiet {
-                tracing::warn!(server = served.name(), tool = %tool.full, "a tool is kept back until it is approved");
+                tracing::warn!(server = served.name(), tool = %tool.qualified_name, "a tool is kept back until it is approved");
             }
         }
-        served.set_known(known.clone());
-        self.spread();
-        Ok(served.known().unwrap_or(known))
+        served.set_catalog(known.clone());
+        self.publish();
+        Ok(served.catalog().unwrap_or(known))
     }
 
-    fn names_now(&self) -> HashMap<String, BTreeSet<String>> {
+    fn collect_tool_owners(&self) -> HashMap<String, BTreeSet<String>> {
         let mut names: HashMap<String, BTreeSet<String>> = HashMap::new();
-        for served in self.served() {
-            let Some(known) = served.known() else {
+        for served in self.upstreams() {
+            let Some(known) = served.catalog() else {
                 continue;
             };
             for tool in &known.tools {
@@ -135,49 +154,61 @@ impl Gateway {
         names
     }
 
-    fn tool_names(&self) -> Arc<HashMap<String, BTreeSet<String>>> {
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+    fn tool_owners(&self) -> Arc<HashMap<String, BTreeSet<String>>> {
+        let names = self
+            .tool_owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         names.clone()
     }
 
     /// Lets everyone know what was found out about one server.
-    fn spread(&self) {
+    fn publish(&self) {
         // What is told last must be what was found out last.
         let _spreading = self
-            .spreading
+            .publish_lock
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let names = Arc::new(self.names_now());
-        if *names != *self.tool_names() {
-            *self.names.write().unwrap_or_else(PoisonError::into_inner) = names.clone();
-            for served in self.served() {
+        let names = Arc::new(self.collect_tool_owners());
+        if *names != *self.tool_owners() {
+            *self
+                .tool_owners
+                .write()
+                .unwrap_or_else(PoisonError::into_inner) = names.clone();
+            for served in self.upstreams() {
                 let owner = |word: &str| other_owner(&names, served.name(), word);
-                served.judge_again(&owner);
+                served.reevaluate(&owner);
             }
         }
-        let guests: Arc<[Guest]> = self.guests_now().into();
+        let guests: Arc<[ExternalTool]> = self.collect_external_tools().into();
         let changed = {
-            let mut now = self.guests.write().unwrap_or_else(PoisonError::into_inner);
+            let mut now = self
+                .external_tools
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
             let changed = *now != guests;
             *now = guests;
             changed
         };
         if changed {
-            let hears = self.hears.lock().unwrap_or_else(PoisonError::into_inner);
+            let hears = self
+                .listeners
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             hears.iter().for_each(|hear| hear());
         }
     }
 
-    fn guests_now(&self) -> Vec<Guest> {
+    fn collect_external_tools(&self) -> Vec<ExternalTool> {
         let mut taken = BTreeSet::new();
         let mut guests = Vec::new();
-        for known in self.served().filter_map(|served| served.known()) {
+        for known in self.upstreams().filter_map(|served| served.catalog()) {
             for tool in &known.tools {
-                let seen = tool.exposed && tool.kept_back.is_none();
-                if seen && taken.insert(tool.full.clone()) {
-                    guests.push(Guest {
-                        name: tool.full.clone(),
-                        definition: tool.shown.clone(),
+                let seen = tool.exposed && tool.quarantine.is_none();
+                if seen && taken.insert(tool.qualified_name.clone()) {
+                    guests.push(ExternalTool {
+                        name: tool.qualified_name.clone(),
+                        definition: tool.exposed_definition.clone(),
                     });
                 }
             }
@@ -199,38 +230,39 @@ fn other_owner(
     owners.first().cloned()
 }
 
-impl Known {
+impl ToolCatalog {
     /// The tools that are kept back and were not before.
-    fn newly_kept_back(&self, before: Option<&Self>) -> impl Iterator<Item = &Arc<KnownTool>> {
-        let was = move |tool: &KnownTool| {
+    fn newly_quarantined(&self, before: Option<&Self>) -> impl Iterator<Item = &Arc<CatalogTool>> {
+        let was = move |tool: &CatalogTool| {
             let then = before.and_then(|before| before.get(&tool.def.name));
-            then.is_some_and(|then| then.kept_back.is_some())
+            then.is_some_and(|then| then.quarantine.is_some())
         };
-        let kept_back = self.tools.iter().filter(|tool| tool.kept_back.is_some());
+        let kept_back = self.tools.iter().filter(|tool| tool.quarantine.is_some());
         kept_back.filter(move |tool| !was(tool))
     }
 
     /// Whether it was made of this list, and nothing may have been approved since.
     fn is_current(&self, list: &Arc<ToolList>) -> bool {
-        let look_again = self.keeps_back || !self.pins_read;
-        Arc::ptr_eq(&self.listed.list, list) && !(look_again && self.looked.elapsed() >= LOOK_AGAIN)
+        let look_again = self.has_quarantined || !self.pins_read;
+        Arc::ptr_eq(&self.listing.list, list)
+            && !(look_again && self.pins_checked_at.elapsed() >= PIN_RECHECK)
     }
 }
 
 /// Keeps what is known of one server current. A server that can't be reached is tried again, less
 /// and less often.
-async fn keep_current(
+async fn refresh_loop(
     gateway: Weak<Gateway>,
-    served: Arc<Served>,
+    served: Arc<Upstream>,
     stopped: tokio_util::sync::CancellationToken,
 ) {
-    let mut rest = FIRST_REST;
+    let mut rest = MIN_BACKOFF;
     loop {
         // Who comes back may be another than who went.
-        let fresh = if served.news.reconnected.swap(false, Ordering::Relaxed) {
-            Fresh::Anew
+        let fresh = if served.activity.reconnected.swap(false, Ordering::Relaxed) {
+            CachePolicy::Refresh
         } else {
-            Fresh::Cached
+            CachePolicy::Cached
         };
         let outcome = {
             let Some(gateway) = gateway.upgrade() else {
@@ -244,11 +276,11 @@ async fn keep_current(
         };
         let wait = match &outcome {
             Ok(known) => {
-                rest = FIRST_REST;
-                if known.keeps_back || !known.pins_read {
-                    LOOK_AGAIN_UNASKED
+                rest = MIN_BACKOFF;
+                if known.has_quarantined || !known.pins_read {
+                    PIN_RECHECK_IDLE
                 } else {
-                    UNASKED
+                    IDLE_REFRESH
                 }
             }
             Err(error) => {
@@ -257,7 +289,7 @@ async fn keep_current(
                     code = error.code(),
                     "tools can't be listed"
                 );
-                rest = (rest * 2).min(LONGEST_REST);
+                rest = (rest * 2).min(MAX_BACKOFF);
                 rest
             }
         };
@@ -265,9 +297,9 @@ async fn keep_current(
         tokio::select! {
             biased;
             () = stopped.cancelled() => return,
-            () = served.news.bell.notified() => {
+            () = served.activity.changed.notified() => {
                 // What failed is not tried again by what its failing rings.
-                let calm = if outcome.is_ok() { CALM } else { wait };
+                let calm = if outcome.is_ok() { CHANGE_DEBOUNCE } else { wait };
                 tokio::select! {
                     biased;
                     () = stopped.cancelled() => return,

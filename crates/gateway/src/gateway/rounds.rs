@@ -4,18 +4,21 @@
 use std::sync::Arc;
 
 use deliberate_adapter::{
-    ErrorKind,
-    adapter::Executed,
-    client::{Again, CallOptions, InputMode, Progress},
+    ClientErrorKind,
+    adapter::ToolCallResult,
+    client::{CallOptions, InputMode, McpProgress, ResumedInput},
 };
-use deliberate_toolkit::{ClientSide, TraceContext, Waits};
+use deliberate_toolkit::{CallerPresence, ClientFeatures, TraceContext};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::{Gateway, KnownTool, Served, Underway, calling::without_server_info};
+use super::{CatalogTool, Gateway, Upstream, UpstreamCall, calling::without_server_info};
 use crate::{
-    Error,
-    asked::{Bound, ELICIT, May, Paused, Question, Relay, declined, say_who_asks},
+    GatewayError,
+    asked::{
+        CallIdentity, ClientPermissions, ELICIT, RequestRelay, ServerRequest,
+        SuspendedUpstreamCall, decline_response, prefix_with_server,
+    },
     pins::canonical,
 };
 
@@ -23,68 +26,76 @@ use crate::{
 const MAX_ROUNDS: usize = 10;
 
 /// A call of one of our clients.
-pub(crate) struct Calling<'a> {
+pub(crate) struct ClientToolCall<'a> {
     pub(crate) gateway: &'a Arc<Gateway>,
-    pub(crate) client: &'a ClientSide,
+    pub(crate) client: &'a ClientFeatures,
     pub(crate) owner: Option<String>,
     /// Its place in a trace.
     pub(crate) trace: Option<TraceContext>,
     /// Whether someone waits for its answer, and can be asked.
-    pub(crate) waits: Waits,
+    pub(crate) presence: CallerPresence,
     /// Hears of progress.
-    pub(crate) tell: &'a (dyn Fn(Progress) + Sync),
-    pub(crate) served: Arc<Served>,
-    pub(crate) tool: Arc<KnownTool>,
+    pub(crate) on_progress: &'a (dyn Fn(McpProgress) + Sync),
+    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) tool: Arc<CatalogTool>,
     pub(crate) arguments: Value,
 }
 
 /// What a call is sent again with.
-pub(crate) struct SentAgain {
+pub(crate) struct ResumedCall {
     pub(crate) state: String,
     pub(crate) responses: Map<String, Value>,
 }
 
 /// How far a call has come.
-enum Step {
-    Done(Executed),
-    Asks(Underway, mpsc::Receiver<Question>, Vec<(String, Question)>),
+enum CallStep {
+    Done(ToolCallResult),
+    NeedsInput(
+        UpstreamCall,
+        mpsc::Receiver<ServerRequest>,
+        Vec<(String, ServerRequest)>,
+    ),
 }
 
 /// A call that goes on, and what its server asks.
-type Driven = (Underway, mpsc::Receiver<Question>);
+type OpenUpstreamCall = (UpstreamCall, mpsc::Receiver<ServerRequest>);
 
-impl Calling<'_> {
+impl ClientToolCall<'_> {
     /// Makes the call. The result is as the server wrote it, or says what is asked for.
-    pub(crate) async fn run(&self, again: Option<SentAgain>) -> Result<Value, Error> {
+    pub(crate) async fn run(&self, again: Option<ResumedCall>) -> Result<Value, GatewayError> {
         let step = match again {
-            None => self.begun(&self.served, &self.tool, None).await?,
-            Some(again) => match self.gateway.waiting.take(&again.state, &self.bound()) {
-                None => return Err(Error::NotWaiting),
-                Some(Paused::Within {
-                    underway,
-                    questions,
-                    asked,
-                }) => match replied(asked, again.responses) {
-                    unanswered if unanswered.is_empty() => self.driven(underway, questions).await?,
-                    unanswered => Step::Asks(underway, questions, unanswered),
+            None => self.start(&self.upstream, &self.tool, None).await?,
+            Some(again) => match self
+                .gateway
+                .suspended_calls
+                .take(&again.state, &self.identity())
+            {
+                None => return Err(GatewayError::NotSuspended),
+                Some(SuspendedUpstreamCall::InCall {
+                    call: underway,
+                    requests: questions,
+                    open_requests: asked,
+                }) => match send_replies(asked, again.responses) {
+                    unanswered if unanswered.is_empty() => self.drive(underway, questions).await?,
+                    unanswered => CallStep::NeedsInput(underway, questions, unanswered),
                 },
-                Some(Paused::Between {
+                Some(SuspendedUpstreamCall::BetweenCalls {
                     server,
                     state,
-                    mut answered,
+                    responses: mut answered,
                 }) => {
                     answered.extend(again.responses);
-                    self.sent_again(&server, state, answered).await?
+                    self.resume(&server, state, answered).await?
                 }
             },
         };
-        self.until_answered(step).await
+        self.drive_to_result(step).await
     }
 
-    async fn until_answered(&self, mut step: Step) -> Result<Value, Error> {
+    async fn drive_to_result(&self, mut step: CallStep) -> Result<Value, GatewayError> {
         for _ in 0..MAX_ROUNDS {
             step = match step {
-                Step::Done(executed) => {
+                CallStep::Done(executed) => {
                     let waits = self.client.modern
                         && executed
                             .result
@@ -93,95 +104,98 @@ impl Calling<'_> {
                     if !waits {
                         return Ok(without_server_info(executed.result));
                     }
-                    match self.between(executed).await? {
+                    match self.suspend_between_calls(executed).await? {
                         Ok(answer) => return Ok(answer),
                         Err(step) => step,
                     }
                 }
-                Step::Asks(underway, questions, asked) => {
-                    match self.within(underway, questions, asked).await? {
+                CallStep::NeedsInput(underway, questions, asked) => {
+                    match self.suspend_in_call(underway, questions, asked).await? {
                         Ok(answer) => return Ok(answer),
-                        Err((underway, questions)) => self.driven(underway, questions).await?,
+                        Err((underway, questions)) => self.drive(underway, questions).await?,
                     }
                 }
             };
         }
         let reason = format!("it wanted input {MAX_ROUNDS} times for one call");
-        let error = ErrorKind::Malformed { reason };
-        Err(deliberate_adapter::Error::new(self.served.name(), error).into())
+        let error = ClientErrorKind::Malformed { reason };
+        Err(deliberate_adapter::ClientError::new(self.upstream.name(), error).into())
     }
 
-    fn bound(&self) -> Bound {
+    fn identity(&self) -> CallIdentity {
         let call = json!([self.tool.def.name, self.arguments]);
-        Bound {
+        CallIdentity {
             owner: self.owner.clone(),
-            server: self.served.name().to_owned(),
+            server: self.upstream.name().to_owned(),
             digest: canonical::digest(&call),
         }
     }
 
-    async fn begun(
+    async fn start(
         &self,
-        served: &Arc<Served>,
-        tool: &Arc<KnownTool>,
-        again: Option<Again>,
-    ) -> Result<Step, Error> {
+        served: &Arc<Upstream>,
+        tool: &Arc<CatalogTool>,
+        again: Option<ResumedInput>,
+    ) -> Result<CallStep, GatewayError> {
         let samplers = self.gateway.samplers.clone();
-        let (relay, questions) = Relay::new(self.client, samplers, self.waits.clone());
+        let (relay, questions) = RequestRelay::new(self.client, samplers, self.presence.clone());
         let options = CallOptions {
             handler: Some(Arc::new(relay)),
-            input: if self.client.modern {
-                InputMode::HandOver
+            input_mode: if self.client.modern {
+                InputMode::ReturnToCaller
             } else {
-                InputMode::Answer
+                InputMode::AskHandler
             },
-            again,
-            meta: self.trace.as_ref().map(said_of).unwrap_or_default(),
+            resumed_input: again,
+            meta: self.trace.as_ref().map(trace_meta).unwrap_or_default(),
             ..CallOptions::default()
         };
         let underway = self
             .gateway
-            .begin(served, tool, self.arguments.clone(), options);
-        self.driven(underway, questions).await
+            .start_call(served, tool, self.arguments.clone(), options);
+        self.drive(underway, questions).await
     }
 
-    async fn sent_again(
+    async fn resume(
         &self,
         server: &str,
         state: Option<String>,
         answered: Map<String, Value>,
-    ) -> Result<Step, Error> {
+    ) -> Result<CallStep, GatewayError> {
         // The one that asked may be another than the one that was called, and both may have
         // changed meanwhile.
-        let tool = self.gateway.find_of(server, &self.tool.def.name).await?;
+        let tool = self
+            .gateway
+            .find_server_tool(server, &self.tool.def.name)
+            .await?;
         let responses = Value::Object(answered);
-        let again = Again { state, responses };
-        let server = self.gateway.server(server)?;
-        self.begun(server, &tool, Some(again)).await
+        let again = ResumedInput { state, responses };
+        let server = self.gateway.upstream(server)?;
+        self.start(server, &tool, Some(again)).await
     }
 
     /// Goes on with a call until it ends or its server asks.
-    async fn driven(
+    async fn drive(
         &self,
-        mut underway: Underway,
-        mut questions: mpsc::Receiver<Question>,
-    ) -> Result<Step, Error> {
+        mut underway: UpstreamCall,
+        mut questions: mpsc::Receiver<ServerRequest>,
+    ) -> Result<CallStep, GatewayError> {
         loop {
             tokio::select! {
                 biased;
-                Some(update) = underway.progress.recv() => (self.tell)(update),
+                Some(update) = underway.progress.recv() => (self.on_progress)(update),
                 Some(question) = questions.recv() => {
                     let mut asked = vec![("ask-1".to_owned(), question)];
                     while let Ok(more) = questions.try_recv() {
                         asked.push((format!("ask-{}", asked.len() + 1), more));
                     }
-                    return Ok(Step::Asks(underway, questions, asked));
+                    return Ok(CallStep::NeedsInput(underway, questions, asked));
                 }
                 outcome = &mut underway.outcome => {
                     while let Ok(update) = underway.progress.try_recv() {
-                        (self.tell)(update);
+                        (self.on_progress)(update);
                     }
-                    return outcome.map(Step::Done);
+                    return outcome.map(CallStep::Done);
                 }
             }
         }
@@ -189,12 +203,12 @@ impl Calling<'_> {
 
     /// The answer that asks for what the server asks within the call. If nobody waits for it, or
     /// too many calls wait already, the server is declined, and the call goes on.
-    async fn within(
+    async fn suspend_in_call(
         &self,
-        underway: Underway,
-        questions: mpsc::Receiver<Question>,
-        asked: Vec<(String, Question)>,
-    ) -> Result<Result<Value, Driven>, Error> {
+        underway: UpstreamCall,
+        questions: mpsc::Receiver<ServerRequest>,
+        asked: Vec<(String, ServerRequest)>,
+    ) -> Result<Result<Value, OpenUpstreamCall>, GatewayError> {
         let requests: Map<String, Value> = asked
             .iter()
             .map(|(key, question)| {
@@ -202,13 +216,13 @@ impl Calling<'_> {
                 (key.clone(), request)
             })
             .collect();
-        let paused = Paused::Within {
-            underway,
-            questions,
-            asked,
+        let paused = SuspendedUpstreamCall::InCall {
+            call: underway,
+            requests: questions,
+            open_requests: asked,
         };
-        let put = if self.waits.someone_to_the_end().await {
-            self.gateway.waiting.put(self.bound(), paused)
+        let put = if self.presence.pin_connection().await {
+            self.gateway.suspended_calls.insert(self.identity(), paused)
         } else {
             Err(paused)
         };
@@ -218,29 +232,40 @@ impl Calling<'_> {
                 "inputRequests": requests,
                 "requestState": state,
             }))),
-            Err(Paused::Within {
-                underway,
-                questions,
-                asked,
+            Err(SuspendedUpstreamCall::InCall {
+                call: underway,
+                requests: questions,
+                open_requests: asked,
             }) => {
                 for (_, question) in asked {
-                    let decline = declined(question.method);
+                    let decline = decline_response(question.method);
                     drop(question.reply.send(decline));
                 }
                 Ok(Err((underway, questions)))
             }
-            Err(Paused::Between { .. }) => Err(Error::NotWaiting),
+            Err(SuspendedUpstreamCall::BetweenCalls { .. }) => Err(GatewayError::NotSuspended),
         }
     }
 
     /// The answer that hands on what the server asks for by its answer; or the next step, where
     /// the client can be asked for none of it.
-    async fn between(&self, executed: Executed) -> Result<Result<Value, Step>, Error> {
-        let Executed { mut result, by, .. } = executed;
+    async fn suspend_between_calls(
+        &self,
+        executed: ToolCallResult,
+    ) -> Result<Result<Value, CallStep>, GatewayError> {
+        let ToolCallResult {
+            mut result,
+            server: by,
+            ..
+        } = executed;
         let sampling = self.gateway.samplers.contains(&by);
-        let may = May::of(self.client, sampling);
-        let stays = !may.ask_any_of(&result) || self.waits.someone_to_the_end().await;
-        let may = if stays { may } else { May::default() };
+        let may = ClientPermissions::for_client(self.client, sampling);
+        let stays = !may.allows_any(&result) || self.presence.pin_connection().await;
+        let may = if stays {
+            may
+        } else {
+            ClientPermissions::default()
+        };
         let state = result
             .get("requestState")
             .and_then(Value::as_str)
@@ -258,16 +283,16 @@ impl Calling<'_> {
                     .and_then(Value::as_str)
                     .unwrap_or_default()
                     .to_owned();
-                if may.ask(&method, request.get("params").unwrap_or(&Value::Null)) {
+                if may.allows(&method, request.get("params").unwrap_or(&Value::Null)) {
                     if let (ELICIT, Some(params)) = (method.as_str(), request.get_mut("params")) {
-                        say_who_asks(&by, params);
+                        prefix_with_server(&by, params);
                     }
                     continue;
                 }
-                let answer = declined(&method).map_err(|error| {
-                    let error = ErrorKind::Rpc(error.into());
-                    deliberate_adapter::Error::new(by.as_str(), error)
-                        .about(self.tool.def.name.as_str())
+                let answer = decline_response(&method).map_err(|error| {
+                    let error = ClientErrorKind::Rpc(error.into());
+                    deliberate_adapter::ClientError::new(by.as_str(), error)
+                        .with_subject(self.tool.def.name.as_str())
                 })?;
                 answered.insert(key.clone(), answer);
                 refused.push(key.clone());
@@ -278,23 +303,23 @@ impl Calling<'_> {
             asks = !requests.is_empty();
         }
         if !asks && (!answered.is_empty() || !stays) {
-            return Ok(Err(self.sent_again(&by, state, answered).await?));
+            return Ok(Err(self.resume(&by, state, answered).await?));
         }
-        let paused = Paused::Between {
+        let paused = SuspendedUpstreamCall::BetweenCalls {
             server: by.clone(),
             state,
-            answered,
+            responses: answered,
         };
         let name = self
             .gateway
-            .waiting
-            .put(self.bound(), paused)
+            .suspended_calls
+            .insert(self.identity(), paused)
             .map_err(|_| {
-                let busy = ErrorKind::Resting {
+                let busy = ClientErrorKind::Backoff {
                     wait: std::time::Duration::from_mins(1),
-                    because: "too many calls wait for input".to_owned(),
+                    reason: "too many calls wait for input".to_owned(),
                 };
-                deliberate_adapter::Error::new(by, busy)
+                deliberate_adapter::ClientError::new(by, busy)
             })?;
         if let Some(fields) = result.as_object_mut() {
             fields.insert("requestState".to_owned(), name.into());
@@ -304,10 +329,10 @@ impl Calling<'_> {
 }
 
 /// Gives the server what it asked for; what is left was not answered.
-fn replied(
-    asked: Vec<(String, Question)>,
+fn send_replies(
+    asked: Vec<(String, ServerRequest)>,
     mut responses: Map<String, Value>,
-) -> Vec<(String, Question)> {
+) -> Vec<(String, ServerRequest)> {
     let mut unanswered = Vec::new();
     for (key, question) in asked {
         match responses.remove(&key) {
@@ -321,7 +346,7 @@ fn replied(
 
 /// What a server is told of a call's place in a trace, under the names that the protocol keeps for
 /// it in `_meta`.
-fn said_of(trace: &TraceContext) -> Map<String, Value> {
+fn trace_meta(trace: &TraceContext) -> Map<String, Value> {
     let parent = ("traceparent".to_owned(), trace.parent().into());
     let state = trace.state().map(|it| ("tracestate".to_owned(), it.into()));
     [parent].into_iter().chain(state).collect()

@@ -3,31 +3,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_adapter::config::Mistake;
+use deliberate_adapter::config::ConfigProblem;
 
 use crate::GatewayServer;
 
 /// The servers that can be used, and what is wrong with the others.
 #[derive(Default)]
-pub(super) struct Sifted {
+pub(super) struct ValidatedServers {
     pub(super) servers: Vec<GatewayServer>,
     /// Everything that is wrong.
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) problems: Vec<ConfigProblem>,
     /// Why servers are left out, by their names.
-    pub(super) left_out: BTreeMap<String, String>,
+    pub(super) excluded: BTreeMap<String, String>,
 }
 
-impl Sifted {
+impl ValidatedServers {
     /// Of servers that can't be told apart the first is used.
-    pub(super) fn of(servers: Vec<GatewayServer>) -> Self {
+    pub(super) fn validate(servers: Vec<GatewayServer>) -> Self {
         let mut sifted = Self::default();
         for server in servers {
             let name = &server.config.name;
             let mut before = sifted.servers.iter().map(|it| it.config.name.as_str());
-            match before.find_map(|before| clash(before, name)) {
+            match before.find_map(|before| name_conflict(before, name)) {
                 Some(what) => {
-                    let mistake = Mistake::new(format!("servers.{name}"), what);
-                    sifted.leave_out(name, vec![mistake]);
+                    let mistake = ConfigProblem::new(format!("servers.{name}"), what);
+                    sifted.exclude(name, vec![mistake]);
                 }
                 None => sifted.servers.push(server),
             }
@@ -35,15 +35,15 @@ impl Sifted {
         sifted
     }
 
-    pub(super) fn leave_out(&mut self, server: &str, mistakes: Vec<Mistake>) {
-        let all: Vec<&str> = mistakes.iter().map(|it| it.what.as_str()).collect();
-        let why = self.left_out.entry(server.to_owned());
+    pub(super) fn exclude(&mut self, server: &str, mistakes: Vec<ConfigProblem>) {
+        let all: Vec<&str> = mistakes.iter().map(|it| it.message.as_str()).collect();
+        let why = self.excluded.entry(server.to_owned());
         why.or_insert_with(|| all.join("; "));
-        self.mistakes.extend(mistakes);
+        self.problems.extend(mistakes);
     }
 
     /// A server may name one that is not there; it then has to do without.
-    pub(super) fn forget_missing_fallbacks(&mut self) {
+    pub(super) fn drop_missing_fallbacks(&mut self) {
         let names: BTreeSet<String> = self
             .servers
             .iter()
@@ -60,13 +60,13 @@ impl Sifted {
             };
             let place = format!("servers.{name}.fallback");
             server.fallback = None;
-            self.mistakes.push(Mistake::new(place, what));
+            self.problems.push(ConfigProblem::new(place, what));
         }
     }
 }
 
 /// Why two servers of these names can't be told apart, if they can't.
-fn clash(before: &str, name: &str) -> Option<String> {
+fn name_conflict(before: &str, name: &str) -> Option<String> {
     if before == name {
         return Some("there are two servers of this name".to_owned());
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 /// What a program may put beside a definition anew each time, and that says nothing about the tool.
-const PASSING: &[&str] = &[
+const VOLATILE_META: &[&str] = &[
     "traceparent",
     "tracestate",
     "baggage",
@@ -16,14 +16,17 @@ const PASSING: &[&str] = &[
 
 /// The hash of a definition: of all that clients are given of it, without what is passing.
 pub(crate) fn hash(definition: &Value) -> String {
-    digest(&lasting(definition))
+    digest(&without_volatile(definition))
 }
 
 /// The definition without what is passing.
-fn lasting(definition: &Value) -> Cow<'_, Value> {
+fn without_volatile(definition: &Value) -> Cow<'_, Value> {
     let meta = definition.get("_meta").and_then(Value::as_object);
     let passes = |meta: &Map<String, Value>| {
-        meta.is_empty() || meta.keys().any(|name| PASSING.contains(&name.as_str()))
+        meta.is_empty()
+            || meta
+                .keys()
+                .any(|name| VOLATILE_META.contains(&name.as_str()))
     };
     if !meta.is_some_and(passes) {
         return Cow::Borrowed(definition);
@@ -32,7 +35,7 @@ fn lasting(definition: &Value) -> Cow<'_, Value> {
     if let Some(fields) = lasting.as_object_mut() {
         let meta = fields.get_mut("_meta").and_then(Value::as_object_mut);
         let left = meta.map(|meta| {
-            meta.retain(|name, _| !PASSING.contains(&name.as_str()));
+            meta.retain(|name, _| !VOLATILE_META.contains(&name.as_str()));
             meta.len()
         });
         if left == Some(0) {
@@ -50,28 +53,28 @@ pub(crate) fn digest(value: &Value) -> String {
 }
 
 /// The definition as people read it, without what is passing, in one order.
-pub(crate) fn readable(definition: &Value) -> String {
-    serde_json::to_string_pretty(&sorted(&lasting(definition))).unwrap_or_default()
+pub(crate) fn to_readable(definition: &Value) -> String {
+    serde_json::to_string_pretty(&sort_keys(&without_volatile(definition))).unwrap_or_default()
 }
 
-fn sorted(value: &Value) -> Value {
+fn sort_keys(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let mut all: Vec<_> = fields.iter().collect();
             all.sort_by_key(|(name, _)| *name);
             let all = all
                 .into_iter()
-                .map(|(name, value)| (name.clone(), sorted(value)));
+                .map(|(name, value)| (name.clone(), sort_keys(value)));
             Value::Object(all.collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Array(items) => items.iter().map(sort_keys).collect(),
         other => other.clone(),
     }
 }
 
 fn write(value: &Value, out: &mut String) {
     match value {
-        Value::Object(fields) => object(fields.iter(), out),
+        Value::Object(fields) => write_object(fields.iter(), out),
         Value::Array(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
@@ -89,7 +92,7 @@ fn write(value: &Value, out: &mut String) {
     }
 }
 
-fn object<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut String) {
+fn write_object<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut String) {
     let mut all: Vec<_> = fields.collect();
     all.sort_by_key(|(name, _)| *name);
     out.push('{');
@@ -134,16 +137,16 @@ mod tests {
         })
     }
 
-    fn turned(value: &Value) -> Value {
+    fn reverse_fields(value: &Value) -> Value {
         match value {
             Value::Object(fields) => {
                 let all = fields.iter().rev();
                 Value::Object(
-                    all.map(|(name, value)| (name.clone(), turned(value)))
+                    all.map(|(name, value)| (name.clone(), reverse_fields(value)))
                         .collect(),
                 )
             }
-            Value::Array(items) => items.iter().map(turned).collect(),
+            Value::Array(items) => items.iter().map(reverse_fields).collect(),
             other => other.clone(),
         }
     }
@@ -174,7 +177,7 @@ mod tests {
     proptest! {
         #[test]
         fn order_of_fields_does_not_count(value in any_json()) {
-            prop_assert_eq!(digest(&value), digest(&turned(&value)));
+            prop_assert_eq!(digest(&value), digest(&reverse_fields(&value)));
             let spaced: Value = serde_json::from_str(&serde_json::to_string_pretty(&value).unwrap()).unwrap();
             prop_assert_eq!(digest(&value), digest(&spaced));
         }

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use deliberate_core::{Change, Clock, cut_to_chars};
+use deliberate_core::{Change, Clock, truncate_chars};
 use deliberate_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,7 +28,7 @@ const MAX_TEXT_CHARS: usize = 2_000;
 const MAX_TEXTS_BYTES: usize = 64 * 1024;
 
 /// A tool as its server offers it now.
-pub(crate) struct Offered {
+pub(crate) struct OfferedDefinition {
     pub(crate) name: String,
     pub(crate) hash: String,
     pub(crate) definition: Arc<Value>,
@@ -36,37 +36,37 @@ pub(crate) struct Offered {
 
 /// How a tool that is offered stands with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pinned {
+pub(crate) enum PinStatus {
     /// It was pinned just now.
-    First,
+    New,
     /// It is the one that is pinned, and whether someone approved it.
     Same {
         /// Someone looked at it and let it through.
         approved: bool,
     },
     /// It is another.
-    Other,
+    Changed,
     /// Nobody knows: the pins are damaged.
-    Unsure,
+    Unknown,
 }
 
 /// How the tools of a server stand.
-pub(crate) struct Settled {
-    pub(crate) pinned: Vec<Pinned>,
+pub(crate) struct PinCheck {
+    pub(crate) statuses: Vec<PinStatus>,
     /// Whether what is stored could be read. If not, what was seen is remembered by this process
     /// alone, and it is worth looking again.
-    pub(crate) read: bool,
+    pub(crate) readable: bool,
 }
 
 /// Why there are no pins to be had.
-enum Unread {
+enum PinReadError {
     /// The store failed; it may not the next time.
     Store(StoreError),
     /// What is stored is no book of pins.
-    Damaged,
+    Corrupt,
 }
 
-impl From<StoreError> for Unread {
+impl From<StoreError> for PinReadError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
@@ -74,7 +74,7 @@ impl From<StoreError> for Unread {
 
 /// A pin, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Pin {
+struct DefinitionPin {
     sha256: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     approved: bool,
@@ -89,25 +89,25 @@ struct Pin {
     pending: Option<String>,
 }
 
-type Book = BTreeMap<String, Pin>;
+type PinTable = BTreeMap<String, DefinitionPin>;
 
 /// The pins of one server.
-pub(crate) struct Pins {
+pub(crate) struct PinStore {
     key: String,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    book: Mutex<Option<Book>>,
-    complained: AtomicBool,
+    table: Mutex<Option<PinTable>>,
+    warned: AtomicBool,
 }
 
-impl Pins {
+impl PinStore {
     pub(crate) fn new(server: &str, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
             key: format!("gateway/pins/{server}"),
             store,
             clock,
-            book: Mutex::default(),
-            complained: AtomicBool::new(false),
+            table: Mutex::default(),
+            warned: AtomicBool::new(false),
         }
     }
 
@@ -116,26 +116,31 @@ impl Pins {
     ///
     /// What can't be read is never written over: if the store fails, tools are pinned by this
     /// process alone; if the pins are damaged, all tools are kept back until someone approves them.
-    pub(crate) async fn settle(&self, offered: &[Offered], anew: bool, trust: bool) -> Settled {
-        let mut book = self.book.lock().await;
+    pub(crate) async fn check(
+        &self,
+        offered: &[OfferedDefinition],
+        anew: bool,
+        trust: bool,
+    ) -> PinCheck {
+        let mut book = self.table.lock().await;
         let mut read = Ok(());
         if anew || book.is_none() {
-            read = self.look_again(&mut book).await;
+            read = self.reload(&mut book).await;
         }
         let mut now = book.take().unwrap_or_default();
         let changes = offered.iter().any(|it| would_change(&now, it, trust));
         if changes && read.is_ok() {
             // Someone else may have been faster; theirs counts.
             let mut fresh = Some(now);
-            read = self.look_again(&mut fresh).await;
+            read = self.reload(&mut fresh).await;
             now = fresh.unwrap_or_default();
         }
-        if matches!(read, Err(Unread::Damaged)) {
+        if matches!(read, Err(PinReadError::Corrupt)) {
             // Looked at again the next time: someone may have healed it.
             *book = None;
-            return Settled {
-                pinned: vec![Pinned::Unsure; offered.len()],
-                read: false,
+            return PinCheck {
+                statuses: vec![PinStatus::Unknown; offered.len()],
+                readable: false,
             };
         }
         let before = now.clone();
@@ -143,12 +148,12 @@ impl Pins {
         if now != before && read.is_ok() {
             self.write(&now)
                 .await
-                .unwrap_or_else(|error| self.complain(&error));
+                .unwrap_or_else(|error| self.warn_once(&error));
         }
         *book = Some(now);
-        Settled {
-            pinned,
-            read: read.is_ok(),
+        PinCheck {
+            statuses: pinned,
+            readable: read.is_ok(),
         }
     }
 
@@ -156,21 +161,21 @@ impl Pins {
     /// damaged, they begin anew with it: of `all` the others stay kept back.
     pub(crate) async fn approve(
         &self,
-        offered: &Offered,
-        all: &[Offered],
+        offered: &OfferedDefinition,
+        all: &[OfferedDefinition],
     ) -> Result<bool, StoreError> {
-        let mut book = self.book.lock().await;
+        let mut book = self.table.lock().await;
         let mut now = match self.read().await {
             Ok(now) => now,
-            Err(Unread::Store(error)) => return Err(error),
-            Err(Unread::Damaged) => all.iter().map(|it| self.unseen(it)).collect(),
+            Err(PinReadError::Store(error)) => return Err(error),
+            Err(PinReadError::Corrupt) => all.iter().map(|it| self.unapproved_pin(it)).collect(),
         };
         let pending = now.get(&offered.name).and_then(|pin| pin.pending.as_ref());
         if pending.is_some_and(|pending| *pending != offered.hash) {
             *book = Some(now);
             return Ok(false);
         }
-        let pin = self.pin(&now, offered, true);
+        let pin = self.new_pin(&now, offered, true);
         now.insert(offered.name.clone(), pin);
         self.write(&now).await?;
         *book = Some(now);
@@ -178,8 +183,8 @@ impl Pins {
     }
 
     /// A pin that nothing fits, until what is offered is approved.
-    fn unseen(&self, offered: &Offered) -> (String, Pin) {
-        let pin = Pin {
+    fn unapproved_pin(&self, offered: &OfferedDefinition) -> (String, DefinitionPin) {
+        let pin = DefinitionPin {
             sha256: String::new(),
             approved: false,
             at: self.clock.now().as_micros(),
@@ -190,8 +195,8 @@ impl Pins {
     }
 
     /// Remembers that these, which are kept back, were looked at.
-    pub(crate) async fn shown(&self, offered: &[&Offered]) {
-        let mut book = self.book.lock().await;
+    pub(crate) async fn mark_inspected(&self, offered: &[&OfferedDefinition]) {
+        let mut book = self.table.lock().await;
         let Ok(mut now) = self.read().await else {
             return;
         };
@@ -204,35 +209,40 @@ impl Pins {
         if now != before {
             self.write(&now)
                 .await
-                .unwrap_or_else(|error| self.complain(&error));
+                .unwrap_or_else(|error| self.warn_once(&error));
         }
         *book = Some(now);
     }
 
     /// What is kept of the pinned definition.
     pub(crate) async fn text(&self, tool: &str) -> Option<String> {
-        let book = self.book.lock().await;
+        let book = self.table.lock().await;
         book.as_ref()?.get(tool)?.text.clone()
     }
 
-    fn pin_all(&self, book: &mut Book, offered: &[Offered], trust: bool) -> Vec<Pinned> {
+    fn pin_all(
+        &self,
+        book: &mut PinTable,
+        offered: &[OfferedDefinition],
+        trust: bool,
+    ) -> Vec<PinStatus> {
         let mut standings = Vec::with_capacity(offered.len());
         for it in offered {
             let full = book.len() >= MAX_PINS;
             let known = book.get_mut(&it.name);
             let found = match known {
-                Some(pin) if pin.sha256 == it.hash => Pinned::Same {
+                Some(pin) if pin.sha256 == it.hash => PinStatus::Same {
                     approved: pin.approved,
                 },
                 Some(pin) if !trust => {
                     pin.pending.get_or_insert_with(|| it.hash.clone());
-                    Pinned::Other
+                    PinStatus::Changed
                 }
-                None if full => Pinned::Other,
+                None if full => PinStatus::Changed,
                 _ => {
-                    let pin = self.pin(book, it, false);
+                    let pin = self.new_pin(book, it, false);
                     book.insert(it.name.clone(), pin);
-                    Pinned::First
+                    PinStatus::New
                 }
             };
             standings.push(found);
@@ -240,14 +250,19 @@ impl Pins {
         standings
     }
 
-    fn pin(&self, book: &Book, offered: &Offered, approved: bool) -> Pin {
+    fn new_pin(
+        &self,
+        book: &PinTable,
+        offered: &OfferedDefinition,
+        approved: bool,
+    ) -> DefinitionPin {
         let kept: usize = book
             .values()
             .filter_map(|pin| pin.text.as_ref())
             .map(String::len)
             .sum();
-        let text = cut_to_chars(&canonical::readable(&offered.definition), MAX_TEXT_CHARS);
-        Pin {
+        let text = truncate_chars(&canonical::to_readable(&offered.definition), MAX_TEXT_CHARS);
+        DefinitionPin {
             sha256: offered.hash.clone(),
             approved,
             at: self.clock.now().as_micros(),
@@ -257,11 +272,11 @@ impl Pins {
     }
 
     /// What is stored, in place of what is known. What is known stays if it can't be read.
-    async fn look_again(&self, book: &mut Option<Book>) -> Result<(), Unread> {
+    async fn reload(&self, book: &mut Option<PinTable>) -> Result<(), PinReadError> {
         let read = self.read().await;
         let mut stored = read.inspect_err(|unread| match unread {
-            Unread::Store(error) => self.complain(error),
-            Unread::Damaged => self.complain(&"they are damaged"),
+            PinReadError::Store(error) => self.warn_once(error),
+            PinReadError::Corrupt => self.warn_once(&"they are damaged"),
         })?;
         // What could not be written is still known.
         for (name, pin) in book.take().unwrap_or_default() {
@@ -271,16 +286,16 @@ impl Pins {
         Ok(())
     }
 
-    async fn read(&self) -> Result<Book, Unread> {
-        let mut state = self.store.engine_state(&[&self.key]).await?;
+    async fn read(&self) -> Result<PinTable, PinReadError> {
+        let mut state = self.store.settings(&[&self.key]).await?;
         let book = state.remove(&self.key).map(serde_json::from_value);
         match book {
-            None => Ok(Book::new()),
-            Some(book) => book.map_err(|_| Unread::Damaged),
+            None => Ok(PinTable::new()),
+            Some(book) => book.map_err(|_| PinReadError::Corrupt),
         }
     }
 
-    async fn write(&self, book: &Book) -> Result<(), StoreError> {
+    async fn write(&self, book: &PinTable) -> Result<(), StoreError> {
         let change = Change::SetState {
             key: self.key.clone(),
             value: serde_json::to_value(book).ok(),
@@ -289,15 +304,15 @@ impl Pins {
         self.store.commit(vec![change]).await
     }
 
-    fn complain(&self, error: &dyn std::fmt::Display) {
-        if !self.complained.swap(true, Ordering::Relaxed) {
+    fn warn_once(&self, error: &dyn std::fmt::Display) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(%error, pins = self.key, "pins of tools can't be kept or read");
         }
     }
 }
 
 /// Whether looking at a tool changes what is pinned.
-fn would_change(book: &Book, offered: &Offered, trust: bool) -> bool {
+fn would_change(book: &PinTable, offered: &OfferedDefinition, trust: bool) -> bool {
     match book.get(&offered.name) {
         None => book.len() < MAX_PINS,
         Some(pin) if pin.sha256 == offered.hash => false,
@@ -307,20 +322,20 @@ fn would_change(book: &Book, offered: &Offered, trust: bool) -> bool {
 
 /// What became of a definition, line by line. Of what lies beyond the part that is kept all is
 /// shown: nobody should approve what they did not see.
-pub(crate) fn difference(before: &str, now: &Value) -> String {
+pub(crate) fn definition_diff(before: &str, now: &Value) -> String {
     const MAX_DIFF_CHARS: usize = 4_000;
     const MAX_REST_CHARS: usize = 20_000;
-    let whole = canonical::readable(now);
-    let kept = cut_to_chars(&whole, MAX_TEXT_CHARS);
+    let whole = canonical::to_readable(now);
+    let kept = truncate_chars(&whole, MAX_TEXT_CHARS);
     let lines = similar::TextDiff::from_lines(before, kept.as_str());
     let diff = lines.unified_diff().context_radius(1).to_string();
-    let visible: Vec<String> = diff.lines().map(crate::scan::visible).collect();
-    let diff = cut_to_chars(&visible.join("\n"), MAX_DIFF_CHARS);
+    let visible: Vec<String> = diff.lines().map(crate::scan::escape_hidden).collect();
+    let diff = truncate_chars(&visible.join("\n"), MAX_DIFF_CHARS);
     let rest: String = whole.chars().skip(MAX_TEXT_CHARS).collect();
     if rest.is_empty() {
         return diff;
     }
-    let rest: Vec<String> = rest.lines().map(crate::scan::visible).collect();
-    let rest = cut_to_chars(&rest.join("\n"), MAX_REST_CHARS);
+    let rest: Vec<String> = rest.lines().map(crate::scan::escape_hidden).collect();
+    let rest = truncate_chars(&rest.join("\n"), MAX_REST_CHARS);
     format!("{diff}\n(what follows was not kept, and may have changed; it now is:)\n{rest}")
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Sign, Weight};
+use super::{ScanSign, SignWeight};
 
 /// Private characters that an icon font may account for.
-const FEW_PRIVATE: usize = 2;
+const MAX_PRIVATE: usize = 2;
 
 /// What is wrong with the characters of a text, a sign for each kind.
-pub(super) fn signs(text: &str) -> Vec<Sign> {
+pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     if text
         .bytes()
         .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
@@ -18,11 +18,11 @@ pub(super) fn signs(text: &str) -> Vec<Sign> {
         return Vec::new();
     }
     let all: Vec<char> = text.chars().collect();
-    let mut found: Vec<Sign> = Vec::new();
+    let mut found: Vec<ScanSign> = Vec::new();
     let mut add = |weight, kind, what: String| match found.iter_mut().find(|sign| sign.kind == kind)
     {
         Some(sign) => sign.weight = sign.weight.max(weight),
-        None => found.push(Sign::new(weight, kind, what)),
+        None => found.push(ScanSign::new(weight, kind, what)),
     };
     let right_to_left = all.iter().copied().any(is_right_to_left);
     let mut private = 0;
@@ -32,42 +32,42 @@ pub(super) fn signs(text: &str) -> Vec<Sign> {
         let code = format!("U+{:04X}", u32::from(c));
         match c {
             '\u{1b}' | '\u{9b}' => add(
-                Weight::Strong,
+                SignWeight::Strong,
                 "escape",
                 format!("a terminal escape, {code}"),
             ),
             '\r' if after != Some('\n') && after.is_some() => {
                 add(
-                    Weight::Note,
+                    SignWeight::Note,
                     "control",
                     "a carriage return inside a line".to_owned(),
                 );
             }
             '\n' | '\t' | '\r' => {}
             _ if c.is_control() => add(
-                Weight::Strong,
+                SignWeight::Strong,
                 "control",
                 format!("a control character, {code}"),
             ),
-            '\u{e0000}'..='\u{e007f}' if !in_flag(&all, at) => {
+            '\u{e0000}'..='\u{e007f}' if !is_in_flag(&all, at) => {
                 add(
-                    Weight::Strong,
+                    SignWeight::Strong,
                     "tags",
                     format!("hidden text: {:?}", tag_text(&all)),
                 );
             }
             '\u{202d}' | '\u{202e}' => {
                 add(
-                    Weight::Strong,
+                    SignWeight::Strong,
                     "direction",
                     format!("an override of direction, {code}"),
                 );
             }
-            _ if is_direction(c) => {
+            _ if is_bidi_control(c) => {
                 let weight = if right_to_left {
-                    Weight::Note
+                    SignWeight::Note
                 } else {
-                    Weight::Strong
+                    SignWeight::Strong
                 };
                 add(
                     weight,
@@ -75,32 +75,36 @@ pub(super) fn signs(text: &str) -> Vec<Sign> {
                     format!("a control of direction, {code}"),
                 );
             }
-            '\u{200c}' | '\u{200d}' if joins(before, after) => {}
-            '\u{feff}' if at == 0 => add(Weight::Note, "invisible", "a byte order mark".to_owned()),
+            '\u{200c}' | '\u{200d}' if is_valid_joiner(before, after) => {}
+            '\u{feff}' if at == 0 => add(
+                SignWeight::Note,
+                "invisible",
+                "a byte order mark".to_owned(),
+            ),
             _ if is_invisible(c) => {
                 add(
-                    Weight::Strong,
+                    SignWeight::Strong,
                     "invisible",
                     format!("an invisible character, {code}"),
                 );
             }
-            _ if is_selector(c) && !selects(c, before) => {
+            _ if is_selector(c) && !is_valid_selector(c, before) => {
                 let what = format!("a variation selector where there is nothing to vary, {code}");
-                add(Weight::Strong, "selectors", what);
+                add(SignWeight::Strong, "selectors", what);
             }
             '\u{2028}' | '\u{2029}' | '\u{fffc}' | '\u{2800}' => {
                 add(
-                    Weight::Note,
+                    SignWeight::Note,
                     "separator",
                     format!("an unusual separator, {code}"),
                 );
             }
             _ if is_private(c) => {
                 private += 1;
-                let weight = if private > FEW_PRIVATE {
-                    Weight::Strong
+                let weight = if private > MAX_PRIVATE {
+                    SignWeight::Strong
                 } else {
-                    Weight::Note
+                    SignWeight::Note
                 };
                 add(weight, "private", format!("a private character, {code}"));
             }
@@ -111,17 +115,17 @@ pub(super) fn signs(text: &str) -> Vec<Sign> {
 }
 
 /// What is wrong with a name beyond what is wrong with any text.
-pub(super) fn name_signs(name: &str) -> Vec<Sign> {
+pub(super) fn find_name_signs(name: &str) -> Vec<ScanSign> {
     let latin = name.chars().any(|c| c.is_ascii_alphabetic());
     if latin && name.chars().any(is_look_alike) {
         let what = format!("{name:?} mixes letters of several scripts that look the same");
-        return vec![Sign::new(Weight::Strong, "look-alike", what)];
+        return vec![ScanSign::new(SignWeight::Strong, "look-alike", what)];
     }
     Vec::new()
 }
 
 /// `text` with what can't be seen written out, on one line.
-pub fn visible(text: &str) -> String {
+pub fn escape_hidden(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_hidden(c) && !matches!(c, '\n' | '\t') {
@@ -136,7 +140,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// `text` without what can't be seen.
-pub fn strip(text: &str) -> Cow<'_, str> {
+pub fn strip_hidden(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_hidden) {
         Cow::Owned(text.chars().filter(|c| !is_hidden(*c)).collect())
     } else {
@@ -146,43 +150,43 @@ pub fn strip(text: &str) -> Cow<'_, str> {
 
 /// A definition whose texts for reading have nothing in them that can't be seen. Names, and values
 /// that a call has to repeat, stay as they are.
-pub fn stripped(definition: &Value) -> Value {
+pub fn strip_definition(definition: &Value) -> Value {
     match definition {
         Value::Object(fields) => fields
             .iter()
             .map(|(name, value)| {
                 let value = match (name.as_str(), value) {
                     ("description" | "title", Value::String(text)) => {
-                        strip(text).into_owned().into()
+                        strip_hidden(text).into_owned().into()
                     }
                     ("_meta" | "icons" | "enum" | "const" | "default", value) => value.clone(),
-                    (_, value) => stripped(value),
+                    (_, value) => strip_definition(value),
                 };
                 (name.clone(), value)
             })
             .collect(),
-        Value::Array(items) => items.iter().map(stripped).collect(),
+        Value::Array(items) => items.iter().map(strip_definition).collect(),
         value => value.clone(),
     }
 }
 
 /// The text on one line, at most so long, without what can't be seen.
-pub fn one_line(text: &str, chars: usize) -> String {
-    let stripped = strip(text);
+pub fn to_one_line(text: &str, chars: usize) -> String {
+    let stripped = strip_hidden(text);
     let words: Vec<&str> = stripped.split_whitespace().collect();
-    deliberate_core::cut_to_chars(&words.join(" "), chars)
+    deliberate_core::truncate_chars(&words.join(" "), chars)
 }
 
 /// Whether a character can't be seen. Joiners of emoji and of scripts that need them are, because
 /// what they join is not looked at here.
 pub(super) fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
-        || is_direction(c)
+        || is_bidi_control(c)
         || is_invisible(c)
         || matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-fn is_direction(c: char) -> bool {
+fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
@@ -216,7 +220,7 @@ fn is_selector(c: char) -> bool {
 }
 
 /// A selector follows what it selects a form of, and never another selector.
-fn selects(selector: char, before: Option<char>) -> bool {
+fn is_valid_selector(selector: char, before: Option<char>) -> bool {
     let Some(before) = before else { return false };
     match selector {
         '\u{e0100}'..='\u{e01ef}' => is_han(before),
@@ -233,7 +237,7 @@ fn selects(selector: char, before: Option<char>) -> bool {
 }
 
 /// Whether a joiner stands where its script or an emoji needs it.
-fn joins(before: Option<char>, after: Option<char>) -> bool {
+fn is_valid_joiner(before: Option<char>, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else {
         return false;
     };
@@ -261,11 +265,11 @@ fn is_right_to_left(c: char) -> bool {
 
 /// Letters of other scripts that are drawn like Latin ones.
 fn is_look_alike(c: char) -> bool {
-    super::normal::latin_for(c).is_some()
+    super::normal::latin_lookalike(c).is_some()
 }
 
 /// Whether the tag at that place is part of the flag of a region: a black flag, a few tags, an end.
-fn in_flag(all: &[char], at: usize) -> bool {
+fn is_in_flag(all: &[char], at: usize) -> bool {
     let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
     let head = all.get(..at).unwrap_or_default();
     let before = head.iter().rev().take_while(|c| is_tag(c)).count();

@@ -16,7 +16,7 @@ mod walk;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use characters::{one_line, strip, stripped, visible};
+pub use characters::{escape_hidden, strip_definition, strip_hidden, to_one_line};
 
 /// A definition that is longer than this is refused unread.
 const MAX_BYTES: usize = 256 * 1024;
@@ -30,7 +30,7 @@ const MAX_FINDINGS: usize = 40;
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum ScanSeverity {
     /// Worth knowing.
     Noted,
     /// The tool is kept back until it is approved.
@@ -39,9 +39,9 @@ pub enum Severity {
 
 /// Something a definition should not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct ScanFinding {
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: ScanSeverity,
     /// A short stable word for it.
     pub kind: &'static str,
     /// Where: `inputSchema.properties.path.description`.
@@ -52,7 +52,7 @@ pub struct Finding {
 
 /// How much one sign says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+enum SignWeight {
     /// Nothing by itself, with whatever else.
     Note,
     /// Something, together with a weak sign of another kind.
@@ -63,19 +63,19 @@ enum Weight {
 
 /// A sign, before its place is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Sign {
-    weight: Weight,
+struct ScanSign {
+    weight: SignWeight,
     kind: &'static str,
-    what: String,
+    detail: String,
 }
 
-impl Sign {
-    fn new(weight: Weight, kind: &'static str, what: impl AsRef<str>) -> Self {
+impl ScanSign {
+    fn new(weight: SignWeight, kind: &'static str, what: impl AsRef<str>) -> Self {
         Self {
             weight,
             kind,
-            what: deliberate_core::cut_to_chars(
-                &characters::visible(what.as_ref()),
+            detail: deliberate_core::truncate_chars(
+                &characters::escape_hidden(what.as_ref()),
                 MAX_SHOWN_CHARS,
             ),
         }
@@ -84,42 +84,45 @@ impl Sign {
 
 /// What a definition was found to hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scanned {
-    signs: Vec<(String, Sign)>,
+pub struct ScanResult {
+    signs: Vec<(String, ScanSign)>,
     /// Words that look like names of tools and stand beside an order.
     mentions: Vec<(String, String)>,
 }
 
-impl Scanned {
+impl ScanResult {
     /// What that comes to. `owner` says of a word which other server has a tool of that name: a
     /// definition that gives orders about another server's tool tries to change what that does.
-    pub fn findings(&self, owner: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
+    pub fn findings(&self, owner: impl Fn(&str) -> Option<String>) -> Vec<ScanFinding> {
         let mut signs = self.signs.clone();
         for (place, word) in &self.mentions {
             if let Some(server) = owner(word) {
                 let what = format!("gives orders about {word:?}, a tool of {server:?}");
-                signs.push((place.clone(), Sign::new(Weight::Weak, "shadowing", what)));
+                signs.push((
+                    place.clone(),
+                    ScanSign::new(SignWeight::Weak, "shadowing", what),
+                ));
             }
         }
         let mut weak: Vec<&str> = signs
             .iter()
-            .filter(|(_, sign)| sign.weight == Weight::Weak)
+            .filter(|(_, sign)| sign.weight == SignWeight::Weak)
             .map(|(_, sign)| sign.kind)
             .collect();
         weak.sort_unstable();
         weak.dedup();
         let together = weak.len() > 1;
-        let mut findings: Vec<Finding> = signs
+        let mut findings: Vec<ScanFinding> = signs
             .into_iter()
-            .map(|(place, sign)| Finding {
+            .map(|(place, sign)| ScanFinding {
                 severity: match sign.weight {
-                    Weight::Strong => Severity::Refused,
-                    Weight::Weak if together => Severity::Refused,
-                    Weight::Weak | Weight::Note => Severity::Noted,
+                    SignWeight::Strong => ScanSeverity::Refused,
+                    SignWeight::Weak if together => ScanSeverity::Refused,
+                    SignWeight::Weak | SignWeight::Note => ScanSeverity::Noted,
                 },
                 kind: sign.kind,
                 place,
-                what: sign.what,
+                what: sign.detail,
             })
             .collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -129,49 +132,52 @@ impl Scanned {
 }
 
 /// Reads a tool's definition.
-pub fn definition(raw: &Value) -> Scanned {
-    let mut scanned = Scanned::default();
-    let bytes = walk::size(raw);
+pub fn scan_definition(raw: &Value) -> ScanResult {
+    let mut scanned = ScanResult::default();
+    let bytes = walk::json_size(raw);
     if bytes > MAX_BYTES {
         let what = format!("the definition has about {bytes} bytes, more than {MAX_BYTES}");
-        scanned.add("", vec![Sign::new(Weight::Strong, "length", what)]);
+        scanned.add("", vec![ScanSign::new(SignWeight::Strong, "length", what)]);
         return scanned;
     }
     for field in ["inputSchema", "outputSchema"] {
-        let bytes = raw.get(field).map_or(0, walk::size);
+        let bytes = raw.get(field).map_or(0, walk::json_size);
         if bytes > MAX_SCHEMA_BYTES {
             let what = format!("about {bytes} bytes, more than {MAX_SCHEMA_BYTES}");
-            scanned.add(field, vec![Sign::new(Weight::Strong, "length", what)]);
+            scanned.add(
+                field,
+                vec![ScanSign::new(SignWeight::Strong, "length", what)],
+            );
         }
     }
     // What is refused for its length alone is not worth the work of reading it.
     if !scanned.signs.is_empty() {
         return scanned;
     }
-    for text in walk::texts(raw) {
-        scanned.read(&text.place, text.says, text.role);
+    for text in walk::collect_texts(raw) {
+        scanned.scan(&text.path, text.text, text.role);
     }
     scanned
 }
 
 /// Reads a text that a server gives beside its tools, such as its instructions.
-pub fn text(place: &str, text: &str) -> Scanned {
-    let mut scanned = Scanned::default();
-    scanned.read(place, text, walk::Role::Prose);
+pub fn scan_text(place: &str, text: &str) -> ScanResult {
+    let mut scanned = ScanResult::default();
+    scanned.scan(place, text, walk::TextRole::Prose);
     scanned
 }
 
-impl Scanned {
-    fn read(&mut self, place: &str, text: &str, role: walk::Role) {
-        let mut signs = characters::signs(text);
+impl ScanResult {
+    fn scan(&mut self, place: &str, text: &str, role: walk::TextRole) {
+        let mut signs = characters::find_signs(text);
         match role {
-            walk::Role::Name => signs.extend(characters::name_signs(text)),
+            walk::TextRole::Name => signs.extend(characters::find_name_signs(text)),
             // A pattern is for a machine and full of what looks strange.
-            walk::Role::Pattern => {}
-            walk::Role::Prose => {
-                signs.extend(shape::signs(text));
-                signs.extend(phrases::signs(text));
-                let found = phrases::mentions(text).into_iter();
+            walk::TextRole::Pattern => {}
+            walk::TextRole::Prose => {
+                signs.extend(shape::find_signs(text));
+                signs.extend(phrases::find_signs(text));
+                let found = phrases::find_tool_mentions(text).into_iter();
                 self.mentions
                     .extend(found.map(|word| (place.to_owned(), word)));
             }
@@ -179,9 +185,10 @@ impl Scanned {
         self.add(place, signs);
     }
 
-    fn add(&mut self, place: &str, signs: Vec<Sign>) {
+    fn add(&mut self, place: &str, signs: Vec<ScanSign>) {
         for sign in signs {
-            let known = |(_, it): &(String, Sign)| it.kind == sign.kind && it.what == sign.what;
+            let known =
+                |(_, it): &(String, ScanSign)| it.kind == sign.kind && it.detail == sign.detail;
             if !self.signs.iter().any(known) {
                 self.signs.push((place.to_owned(), sign));
             }

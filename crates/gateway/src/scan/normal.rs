@@ -4,7 +4,7 @@
 use super::characters::is_hidden;
 
 /// `text` in its plain form.
-pub(super) fn normal(text: &str) -> String {
+pub(super) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut last_was_space = true;
     for c in text.chars() {
@@ -25,7 +25,7 @@ pub(super) fn normal(text: &str) -> String {
                 let plain = u32::from(c).checked_sub(0xfee0).and_then(char::from_u32);
                 out.extend(plain.unwrap_or(c).to_lowercase());
             }
-            _ => match latin_for(c) {
+            _ => match latin_lookalike(c) {
                 Some(letter) => out.push(letter),
                 None => out.extend(c.to_lowercase()),
             },
@@ -40,8 +40,8 @@ pub(super) fn normal(text: &str) -> String {
 }
 
 /// The letters of a text that is spaced out, as in `i g n o r e`; nothing if there is none.
-pub(super) fn closed_up(normal: &str) -> Option<String> {
-    const ENOUGH: usize = 10;
+pub(super) fn join_spaced_letters(normal: &str) -> Option<String> {
+    const MIN_LETTERS: usize = 10;
     let mut run = String::new();
     let mut all = String::new();
     for word in normal.split(' ').chain(["end"]) {
@@ -49,7 +49,7 @@ pub(super) fn closed_up(normal: &str) -> Option<String> {
         if word.chars().count() == 1 {
             run.push_str(word);
         } else {
-            if run.len() >= ENOUGH {
+            if run.len() >= MIN_LETTERS {
                 all.push_str(&run);
                 all.push(' ');
             }
@@ -60,7 +60,7 @@ pub(super) fn closed_up(normal: &str) -> Option<String> {
 }
 
 /// The Latin letter that a letter of another script is drawn like.
-pub(super) fn latin_for(c: char) -> Option<char> {
+pub(super) fn latin_lookalike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'А' | 'α' | 'Α' => 'a',
         'В' | 'в' | 'Β' => 'b',

@@ -6,17 +6,17 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 
 use super::{
-    Sign,
-    Weight::{self, Note, Strong, Weak},
-    normal::{closed_up, normal},
+    ScanSign,
+    SignWeight::{self, Note, Strong, Weak},
+    normal::{join_spaced_letters, normalize},
 };
 
 /// A rule over the plain form of a text.
-type Rule = (&'static str, Weight, &'static str);
+type PhraseRule = (&'static str, SignWeight, &'static str);
 
 /// Each is wide enough for how people vary a sentence, and narrow enough for how tools are really
 /// described. Words between: `(?: \S+){0,4}`.
-const RULES: &[Rule] = &[
+const RULES: &[PhraseRule] = &[
     // To drop its rules.
     (
         "override",
@@ -222,57 +222,59 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+static RULE_SET: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(RULES.iter().map(|(.., pattern)| pattern)).unwrap_or_else(|_| RegexSet::empty())
 });
-static EACH: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+static RULE_REGEXES: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
     RULES
         .iter()
         .map(|(.., pattern)| Regex::new(pattern).ok())
         .collect()
 });
-static FILES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static SECRET_FILES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\.ssh\b|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|/etc/(?:passwd|shadow)\b|\.aws/credentials|\.netrc\b|\.git-credentials|\.kube/config|\.docker/config|\.gnupg\b|claude_desktop_config|\.cursor/mcp|\bmcp\.json|\.claude\.json|\bwallet\.dat\b|\bkeychain\b|\.(?:bash|zsh)_history|\.env\b").ok()
 });
-static TAKES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static TAKE_VERBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:read|open|cat|get|send|include|pass|load|fetch|extract|attach|copy|contents?|access|upload|grab|collect|use)\b").ok()
 });
-static DENIES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static NEGATIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\bnot\b|n't\b|\bcannot\b|\bnever\b|block|\bden(?:y|ies|ied)|refus|protect|exclud|\bignor|forbid|prevent|redact|except|\bscan|detect").ok()
 });
-static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static TOOL_NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b").ok()
 });
-static ORDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static ORDER_WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:must|always|instead|never|before|whenever|when|should|after|do not|don't|rather than)\b").ok()
 });
 
 /// The signs in a text.
-pub(super) fn signs(text: &str) -> Vec<Sign> {
-    let plain = normal(text);
+pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
+    let plain = normalize(text);
     let mut signs = Vec::new();
-    by_rules(&plain, &mut signs);
-    if let Some(closed) = closed_up(&plain) {
-        by_rules(&closed, &mut signs);
+    apply_rules(&plain, &mut signs);
+    if let Some(closed) = join_spaced_letters(&plain) {
+        apply_rules(&closed, &mut signs);
     }
-    signs.extend(files(&plain));
+    signs.extend(find_secret_files(&plain));
     signs
 }
 
-fn by_rules(plain: &str, signs: &mut Vec<Sign>) {
-    for at in SET.matches(plain) {
-        let (Some((kind, weight, _)), Some(Some(rule))) = (RULES.get(at), EACH.get(at)) else {
+fn apply_rules(plain: &str, signs: &mut Vec<ScanSign>) {
+    for at in RULE_SET.matches(plain) {
+        let (Some((kind, weight, _)), Some(Some(rule))) = (RULES.get(at), RULE_REGEXES.get(at))
+        else {
             continue;
         };
         let found = rule.find(plain).map_or("", |it| it.as_str());
-        signs.push(Sign::new(*weight, kind, found));
+        signs.push(ScanSign::new(*weight, kind, found));
     }
 }
 
 /// Files that hold secrets, where a text speaks of taking them.
-fn files(plain: &str) -> Vec<Sign> {
-    const BEFORE: usize = 70;
-    let (Some(files), Some(takes), Some(denies)) = (&*FILES, &*TAKES, &*DENIES) else {
+fn find_secret_files(plain: &str) -> Vec<ScanSign> {
+    const CONTEXT_CHARS: usize = 70;
+    let (Some(files), Some(takes), Some(denies)) = (&*SECRET_FILES, &*TAKE_VERBS, &*NEGATIONS)
+    else {
         return Vec::new();
     };
     let found = files.find_iter(plain).take(4);
@@ -281,7 +283,7 @@ fn files(plain: &str) -> Vec<Sign> {
             .get(..file.start())?
             .chars()
             .rev()
-            .take(BEFORE)
+            .take(CONTEXT_CHARS)
             .collect();
         let before: String = before.chars().rev().collect();
         let weight = if !takes.is_match(&before) || denies.is_match(&before) {
@@ -291,7 +293,7 @@ fn files(plain: &str) -> Vec<Sign> {
         } else {
             Strong
         };
-        Some(Sign::new(
+        Some(ScanSign::new(
             weight,
             "files",
             format!("{before}{}", file.as_str()),
@@ -301,9 +303,9 @@ fn files(plain: &str) -> Vec<Sign> {
 }
 
 /// Words that look like names of tools in sentences that give orders.
-pub(super) fn mentions(text: &str) -> Vec<String> {
-    const MOST: usize = 40;
-    let (Some(names), Some(orders)) = (&*NAMES, &*ORDERS) else {
+pub(super) fn find_tool_mentions(text: &str) -> Vec<String> {
+    const MAX_MENTIONS: usize = 40;
+    let (Some(names), Some(orders)) = (&*TOOL_NAMES, &*ORDER_WORDS) else {
         return Vec::new();
     };
     let mut words: Vec<String> = text
@@ -313,7 +315,7 @@ pub(super) fn mentions(text: &str) -> Vec<String> {
         .flat_map(|sentence| names.find_iter(sentence))
         .map(|word| word.as_str().to_owned())
         .filter(|word| word.len() >= 6)
-        .take(MOST)
+        .take(MAX_MENTIONS)
         .collect();
     words.sort_unstable();
     words.dedup();
@@ -326,9 +328,15 @@ mod tests {
 
     #[test]
     fn every_rule_can_be_read() {
-        assert_eq!(SET.len(), RULES.len());
-        assert!(EACH.iter().all(Option::is_some));
-        for one in [&FILES, &TAKES, &DENIES, &NAMES, &ORDERS] {
+        assert_eq!(RULE_SET.len(), RULES.len());
+        assert!(RULE_REGEXES.iter().all(Option::is_some));
+        for one in [
+            &SECRET_FILES,
+            &TAKE_VERBS,
+            &NEGATIONS,
+            &TOOL_NAMES,
+            &ORDER_WORDS,
+        ] {
             assert!(one.is_some());
         }
     }

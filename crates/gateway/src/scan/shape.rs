@@ -9,7 +9,7 @@ use base64::{
 };
 use regex::Regex;
 
-use super::{Sign, Weight, phrases};
+use super::{ScanSign, SignWeight, phrases};
 
 /// The longest text that is told as it is.
 pub(super) const LONG_CHARS: usize = 4_000;
@@ -25,7 +25,7 @@ static COMMENT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?s)<!--(.*?)(?:-->|\z)").ok());
 static MARKDOWN_COMMENT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^\s*\[[^\]\n]{0,60}\]:\s*(?:#|<>)\s*(.*)$").ok());
-static UNSEEN_STYLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static HIDDEN_STYLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?is)<[a-z]+[^>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0[;'\x22]|\bhidden\b)[^>]{0,200}>([^<]{0,2000})").ok()
 });
 static BLOB: LazyLock<Option<Regex>> =
@@ -36,49 +36,53 @@ static IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// What is strange in how a text is laid out.
-pub(super) fn signs(text: &str) -> Vec<Sign> {
+pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     let mut signs = Vec::new();
-    signs.extend(length(text));
-    signs.extend(gap(text));
+    signs.extend(check_length(text));
+    signs.extend(find_gap(text));
     for (pattern, kind) in [
         (&COMMENT, "comment"),
         (&MARKDOWN_COMMENT, "comment"),
-        (&UNSEEN_STYLE, "unseen"),
+        (&HIDDEN_STYLE, "unseen"),
     ] {
         let found = pattern.iter().flat_map(|it| it.captures_iter(text)).take(8);
         signs.extend(found.filter_map(|it| it.get(1)).map(|hidden| {
-            let weight = if phrases::signs(hidden.as_str()).is_empty() {
-                Weight::Note
+            let weight = if phrases::find_signs(hidden.as_str()).is_empty() {
+                SignWeight::Note
             } else {
-                Weight::Strong
+                SignWeight::Strong
             };
-            Sign::new(weight, kind, hidden.as_str())
+            ScanSign::new(weight, kind, hidden.as_str())
         }));
     }
     let blobs = BLOB.iter().flat_map(|it| it.find_iter(text)).take(8);
-    signs.extend(blobs.filter_map(|it| blob(it.as_str())));
+    signs.extend(blobs.filter_map(|it| decode_blob(it.as_str())));
     if let Some(found) = IMAGE.iter().find_map(|it| it.find(text)) {
-        signs.push(Sign::new(Weight::Strong, "image", found.as_str()));
+        signs.push(ScanSign::new(SignWeight::Strong, "image", found.as_str()));
     }
     signs
 }
 
-fn length(text: &str) -> Option<Sign> {
+fn check_length(text: &str) -> Option<ScanSign> {
     // Bytes first: counting characters is work.
     if text.len() <= LONG_CHARS {
         return None;
     }
     let chars = text.chars().count();
     let weight = match chars {
-        TOO_LONG_CHARS.. => Weight::Strong,
-        LONG_CHARS.. => Weight::Note,
+        TOO_LONG_CHARS.. => SignWeight::Strong,
+        LONG_CHARS.. => SignWeight::Note,
         _ => return None,
     };
-    Some(Sign::new(weight, "length", format!("{chars} characters")))
+    Some(ScanSign::new(
+        weight,
+        "length",
+        format!("{chars} characters"),
+    ))
 }
 
 /// Text that stands so far away that it is not looked at.
-fn gap(text: &str) -> Option<Sign> {
+fn find_gap(text: &str) -> Option<ScanSign> {
     let (mut blanks, mut lines, mut widest, mut highest) = (0, 0, 0, 0);
     for c in text.chars() {
         if c == '\n' {
@@ -93,18 +97,18 @@ fn gap(text: &str) -> Option<Sign> {
         }
     }
     let weight = if widest >= WIDE_GAP || highest >= HIGH_GAP {
-        Weight::Strong
+        SignWeight::Strong
     } else if widest >= NOTED_GAP {
-        Weight::Note
+        SignWeight::Note
     } else {
         return None;
     };
     let what = format!("text behind a gap of {widest} blanks or {highest} lines");
-    Some(Sign::new(weight, "gap", what))
+    Some(ScanSign::new(weight, "gap", what))
 }
 
 /// What a long run of letters and digits hides, if it hides something.
-fn blob(run: &str) -> Option<Sign> {
+fn decode_blob(run: &str) -> Option<ScanSign> {
     let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
         && run.bytes().any(|byte| byte.is_ascii_uppercase())
@@ -112,15 +116,19 @@ fn blob(run: &str) -> Option<Sign> {
     if !hex && !mixed {
         return None;
     }
-    let decoded = if hex { from_hex(run) } else { from_base64(run) };
+    let decoded = if hex {
+        decode_hex(run)
+    } else {
+        decode_base64(run)
+    };
     let hidden = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
     match hidden.filter(|text| is_prose(text)) {
-        Some(text) => Some(Sign::new(
-            Weight::Strong,
+        Some(text) => Some(ScanSign::new(
+            SignWeight::Strong,
             "encoded",
             format!("hides {text:?}"),
         )),
-        None => Some(Sign::new(Weight::Note, "encoded", run)),
+        None => Some(ScanSign::new(SignWeight::Note, "encoded", run)),
     }
 }
 
@@ -132,7 +140,7 @@ fn is_prose(text: &str) -> bool {
     spaces >= 2 && letters * 10 >= all * 6 && !text.chars().any(char::is_control)
 }
 
-fn from_base64(run: &str) -> Option<Vec<u8>> {
+fn decode_base64(run: &str) -> Option<Vec<u8>> {
     let run = run.trim_end_matches('=');
     let usable = run.len() - usize::from(run.len() % 4 == 1);
     let run = run.get(..usable)?;
@@ -144,7 +152,7 @@ fn from_base64(run: &str) -> Option<Vec<u8>> {
         .find_map(|letters| GeneralPurpose::new(letters, lenient).decode(run).ok())
 }
 
-fn from_hex(run: &str) -> Option<Vec<u8>> {
+fn decode_hex(run: &str) -> Option<Vec<u8>> {
     (0..run.len() / 2)
         .map(|at| {
             run.get(at * 2..at * 2 + 2)

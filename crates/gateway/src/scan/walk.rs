@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 /// A text in a definition.
-pub(super) struct Text<'a> {
-    pub(super) place: String,
-    pub(super) says: &'a str,
-    pub(super) role: Role,
+pub(super) struct DefinitionText<'a> {
+    pub(super) path: String,
+    pub(super) text: &'a str,
+    pub(super) role: TextRole,
 }
 
 /// What a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum TextRole {
     /// Something is called that.
     Name,
     /// To be read.
@@ -21,50 +21,55 @@ pub(super) enum Role {
 }
 
 /// All texts of a definition, those too that are meant for a client's screen.
-pub(super) fn texts(definition: &Value) -> Vec<Text<'_>> {
+pub(super) fn collect_texts(definition: &Value) -> Vec<DefinitionText<'_>> {
     let mut texts = Vec::new();
     let Some(fields) = definition.as_object() else {
         return texts;
     };
     for (field, value) in fields {
         match field.as_str() {
-            "name" => texts.extend(value.as_str().map(|text| Text {
-                place: field.clone(),
-                says: text,
-                role: Role::Name,
+            "name" => texts.extend(value.as_str().map(|text| DefinitionText {
+                path: field.clone(),
+                text,
+                role: TextRole::Name,
             })),
-            _ => walk(value, field, field, &mut texts),
+            _ => collect_nested(value, field, field, &mut texts),
         }
     }
     texts
 }
 
-fn walk<'a>(value: &'a Value, place: &str, field: &str, texts: &mut Vec<Text<'a>>) {
+fn collect_nested<'a>(
+    value: &'a Value,
+    place: &str,
+    field: &str,
+    texts: &mut Vec<DefinitionText<'a>>,
+) {
     match value {
-        Value::String(text) => texts.push(Text {
-            place: place.to_owned(),
-            says: text,
+        Value::String(text) => texts.push(DefinitionText {
+            path: place.to_owned(),
+            text,
             role: match field {
-                "pattern" | "format" | "$ref" | "$id" | "$schema" => Role::Pattern,
+                "pattern" | "format" | "$ref" | "$id" | "$schema" => TextRole::Pattern,
                 // A picture, often written out.
-                "src" if place.starts_with("icons") => Role::Pattern,
-                _ => Role::Prose,
+                "src" if place.starts_with("icons") => TextRole::Pattern,
+                _ => TextRole::Prose,
             },
         }),
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                walk(item, &format!("{place}[{at}]"), field, texts);
+                collect_nested(item, &format!("{place}[{at}]"), field, texts);
             }
         }
         Value::Object(fields) => {
             for (name, item) in fields {
-                let place = format!("{place}.{}", deliberate_core::cut_to_chars(name, 60));
-                texts.push(Text {
-                    place: place.clone(),
-                    says: name,
-                    role: Role::Name,
+                let place = format!("{place}.{}", deliberate_core::truncate_chars(name, 60));
+                texts.push(DefinitionText {
+                    path: place.clone(),
+                    text: name,
+                    role: TextRole::Name,
                 });
-                walk(item, &place, name, texts);
+                collect_nested(item, &place, name, texts);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -72,15 +77,15 @@ fn walk<'a>(value: &'a Value, place: &str, field: &str, texts: &mut Vec<Text<'a>
 }
 
 /// About how many bytes a value takes as JSON.
-pub(super) fn size(value: &Value) -> usize {
+pub(super) fn json_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 5,
         Value::String(text) => text.len() + 3,
-        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Array(items) => items.iter().map(json_size).sum::<usize>() + 2,
         Value::Object(fields) => {
             let all = fields
                 .iter()
-                .map(|(name, item)| name.len() + 4 + size(item));
+                .map(|(name, item)| name.len() + 4 + json_size(item));
             all.sum::<usize>() + 2
         }
     }

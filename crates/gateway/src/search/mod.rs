@@ -5,32 +5,32 @@ mod words;
 
 use std::collections::HashMap;
 
-pub(crate) use words::words;
+pub(crate) use words::tokenize;
 
 /// How much a word counts, by where it stands.
-const IN_NAME: f32 = 4.0;
-const IN_TITLE: f32 = 2.5;
-const IN_SERVER: f32 = 1.5;
-const IN_DESCRIPTION: f32 = 1.0;
-const IN_PARAMETERS: f32 = 0.8;
+const NAME_WEIGHT: f32 = 4.0;
+const TITLE_WEIGHT: f32 = 2.5;
+const SERVER_WEIGHT: f32 = 1.5;
+const DESCRIPTION_WEIGHT: f32 = 1.0;
+const PARAMETERS_WEIGHT: f32 = 0.8;
 /// How fast more of the same word stops to count, and how much length is held against a text.
 const SATURATION: f32 = 1.2;
-const BY_LENGTH: f32 = 0.5;
+const LENGTH_NORM: f32 = 0.5;
 /// How much more a tool counts whose whole name is asked for.
-const BY_WHOLE_NAME: f32 = 0.5;
+const NAME_BOOST: f32 = 0.5;
 /// What a word counts that only begins like the one that is asked for.
-const BEGINS_ALIKE: f32 = 0.5;
+const PREFIX_MATCH_WEIGHT: f32 = 0.5;
 
 /// A tool as the search sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ToolSearchEntry {
     weights: HashMap<String, f32>,
     length: f32,
     name: Vec<String>,
 }
 
 /// What an entry is made of.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ToolSearchFields<'a> {
     pub(crate) name: &'a str,
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
@@ -38,31 +38,31 @@ pub(crate) struct Parts<'a> {
     pub(crate) server: &'a str,
 }
 
-impl Entry {
-    pub(crate) fn new(parts: &Parts<'_>) -> Self {
+impl ToolSearchEntry {
+    pub(crate) fn new(parts: &ToolSearchFields<'_>) -> Self {
         let mut entry = Self {
-            name: words(parts.name),
+            name: tokenize(parts.name),
             ..Self::default()
         };
-        entry.add(parts.name, IN_NAME);
-        entry.add(parts.title, IN_TITLE);
-        entry.add(parts.server, IN_SERVER);
-        entry.add(parts.description, IN_DESCRIPTION);
+        entry.add(parts.name, NAME_WEIGHT);
+        entry.add(parts.title, TITLE_WEIGHT);
+        entry.add(parts.server, SERVER_WEIGHT);
+        entry.add(parts.description, DESCRIPTION_WEIGHT);
         for parameter in &parts.parameters {
-            entry.add(parameter, IN_PARAMETERS);
+            entry.add(parameter, PARAMETERS_WEIGHT);
         }
         entry
     }
 
     fn add(&mut self, text: &str, weight: f32) {
-        for word in words(text) {
+        for word in tokenize(text) {
             self.length += 1.0;
             *self.weights.entry(word).or_default() += weight;
         }
     }
 
     /// The share of its name's words that are asked for.
-    fn named_by(&self, asked: &[String]) -> f32 {
+    fn name_overlap(&self, asked: &[String]) -> f32 {
         let named = self.name.iter().filter(|word| asked.contains(word)).count();
         named as f32 / self.name.len().max(1) as f32
     }
@@ -78,19 +78,19 @@ impl Entry {
         let alike = |(other, weight): (&String, &f32)| {
             let begins =
                 other.starts_with(word) || (other.len() > 3 && word.starts_with(other.as_str()));
-            begins.then_some(weight * BEGINS_ALIKE)
+            begins.then_some(weight * PREFIX_MATCH_WEIGHT)
         };
         self.weights.iter().filter_map(alike).fold(0.0, f32::max)
     }
 }
 
 /// The places of the entries that hold any of the words, the best first, with how well they fit.
-pub(crate) fn rank(query: &str, entries: &[&Entry]) -> Vec<(usize, f32)> {
-    const MOST_WORDS: usize = 32;
-    let mut asked = words(query);
+pub(crate) fn rank(query: &str, entries: &[&ToolSearchEntry]) -> Vec<(usize, f32)> {
+    const MAX_QUERY_TERMS: usize = 32;
+    let mut asked = tokenize(query);
     asked.sort_unstable();
     asked.dedup();
-    asked.truncate(MOST_WORDS);
+    asked.truncate(MAX_QUERY_TERMS);
     if asked.is_empty() || entries.is_empty() {
         return Vec::new();
     }
@@ -102,12 +102,12 @@ pub(crate) fn rank(query: &str, entries: &[&Entry]) -> Vec<(usize, f32)> {
         let holding = weights.iter().filter(|weight| **weight > 0.0).count() as f32;
         let rare = (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln();
         for ((score, weight), entry) in scores.iter_mut().zip(&weights).zip(entries) {
-            let length = 1.0 - BY_LENGTH + BY_LENGTH * entry.length / mean.max(1.0);
+            let length = 1.0 - LENGTH_NORM + LENGTH_NORM * entry.length / mean.max(1.0);
             *score += rare * weight * (SATURATION + 1.0) / (weight + SATURATION * length);
         }
     }
     for (score, entry) in scores.iter_mut().zip(entries) {
-        *score *= 1.0 + BY_WHOLE_NAME * entry.named_by(&asked);
+        *score *= 1.0 + NAME_BOOST * entry.name_overlap(&asked);
     }
     let mut ranked: Vec<(usize, f32)> = scores
         .into_iter()
@@ -125,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(name: &str, description: &str) -> Entry {
-        Entry::new(&Parts {
+    fn search_entry(name: &str, description: &str) -> ToolSearchEntry {
+        ToolSearchEntry::new(&ToolSearchFields {
             name,
             title: "",
             description,
@@ -135,9 +135,12 @@ mod tests {
         })
     }
 
-    fn first(query: &str, tools: &[(&str, &str)]) -> Option<String> {
-        let entries: Vec<Entry> = tools.iter().map(|(name, text)| entry(name, text)).collect();
-        let entries: Vec<&Entry> = entries.iter().collect();
+    fn top_tool(query: &str, tools: &[(&str, &str)]) -> Option<String> {
+        let entries: Vec<ToolSearchEntry> = tools
+            .iter()
+            .map(|(name, text)| search_entry(name, text))
+            .collect();
+        let entries: Vec<&ToolSearchEntry> = entries.iter().collect();
         let (at, _) = rank(query, &entries).into_iter().next()?;
         Some(tools[at].0.to_owned())
     }
@@ -164,10 +167,10 @@ mod tests {
             ("repo", "createIssue"),
             ("overwrite", "write_file"),
         ] {
-            assert_eq!(first(query, &tools).as_deref(), Some(name), "{query}");
+            assert_eq!(top_tool(query, &tools).as_deref(), Some(name), "{query}");
         }
-        assert_eq!(first("weather in Paris", &tools[..1]), None);
-        assert_eq!(first("  ", &tools), None);
+        assert_eq!(top_tool("weather in Paris", &tools[..1]), None);
+        assert_eq!(top_tool("  ", &tools), None);
     }
 
     proptest! {
@@ -176,8 +179,8 @@ mod tests {
             query in "[a-z ]{0,40}",
             texts in proptest::collection::vec("[a-z_ ]{0,40}", 0..12),
         ) {
-            let entries: Vec<Entry> = texts.iter().map(|text| entry(text, text)).collect();
-            let entries: Vec<&Entry> = entries.iter().collect();
+            let entries: Vec<ToolSearchEntry> = texts.iter().map(|text| search_entry(text, text)).collect();
+            let entries: Vec<&ToolSearchEntry> = entries.iter().collect();
             let ranked = rank(&query, &entries);
             prop_assert!(ranked.windows(2).all(|pair| pair[0].1 >= pair[1].1));
             let mut places: Vec<_> = ranked.iter().map(|(at, _)| *at).collect();
@@ -189,8 +192,8 @@ mod tests {
         #[test]
         fn a_tool_is_found_by_its_name(names in proptest::collection::btree_set("[a-z]{4,8}_[a-z]{4,8}", 1..10)) {
             let names: Vec<String> = names.into_iter().collect();
-            let entries: Vec<Entry> = names.iter().map(|name| entry(name, "")).collect();
-            let entries: Vec<&Entry> = entries.iter().collect();
+            let entries: Vec<ToolSearchEntry> = names.iter().map(|name| search_entry(name, "")).collect();
+            let entries: Vec<&ToolSearchEntry> = entries.iter().collect();
             for (at, name) in names.iter().enumerate() {
                 let ranked = rank(name, &entries);
                 prop_assert!(ranked.iter().any(|(found, score)| *found == at && *score >= ranked[0].1 * 0.99));

@@ -2,8 +2,8 @@
 
 /// The words of a text: cut at what is no letter or digit and at `camelCase`, in lower case,
 /// without their endings.
-pub(crate) fn words(text: &str) -> Vec<String> {
-    const MOST: usize = 2_000;
+pub(crate) fn tokenize(text: &str) -> Vec<String> {
+    const MAX_TOKENS: usize = 2_000;
     let mut words = Vec::new();
     let mut word = String::new();
     let mut before = ' ';
@@ -11,7 +11,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         if !word.is_empty() {
             words.push(stem(&std::mem::take(word)));
         }
-        words.len() < MOST
+        words.len() < MAX_TOKENS
     };
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -51,13 +51,13 @@ fn stem(word: &str) -> String {
         if ending == "s" && (stem.ends_with('s') || stem.ends_with('u') || stem.ends_with('i')) {
             break;
         }
-        return unvoiced(&format!("{stem}{instead}"));
+        return trim_stem(&format!("{stem}{instead}"));
     }
-    unvoiced(word)
+    trim_stem(word)
 }
 
 /// `create`, `creating` and `created` are one word: so is `creat`. `running` is `run`.
-fn unvoiced(word: &str) -> String {
+fn trim_stem(word: &str) -> String {
     let count = word.chars().count();
     if let Some(stem) = word.strip_suffix('e').filter(|_| count > 3) {
         return stem.to_owned();
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn names_are_cut_into_words() {
-        let all = words("readHTTPFile2 list_all-items");
+        let all = tokenize("readHTTPFile2 list_all-items");
         assert_eq!(all, ["read", "http", "file2", "list", "all", "item"]);
-        assert_eq!(words("Größe, Ärger!"), ["größ", "ärger"]);
-        assert!(words("--- \u{200b}").is_empty());
+        assert_eq!(tokenize("Größe, Ärger!"), ["größ", "ärger"]);
+        assert!(tokenize("--- \u{200b}").is_empty());
     }
 
     #[test]
@@ -96,10 +96,13 @@ mod tests {
             ["issue", "issues", "issue", "issued"],
         ] {
             let all: std::collections::BTreeSet<_> =
-                group.iter().flat_map(|word| words(word)).collect();
+                group.iter().flat_map(|word| tokenize(word)).collect();
             assert_eq!(all.len(), 1, "{all:?}");
         }
-        assert_ne!(words("status"), words("state"));
-        assert_eq!(words("is as class access"), ["is", "as", "class", "access"]);
+        assert_ne!(tokenize("status"), tokenize("state"));
+        assert_eq!(
+            tokenize("is as class access"),
+            ["is", "as", "class", "access"]
+        );
     }
 }

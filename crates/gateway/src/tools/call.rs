@@ -2,16 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::client::Progress;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_adapter::client::McpProgress;
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::CALL;
+use super::CALL_TOOL;
 use crate::{
     Gateway,
-    gateway::{Calling, SentAgain},
+    gateway::{ClientToolCall, ResumedCall},
 };
 
 /// `gateway_call`.
@@ -28,7 +30,7 @@ pub struct Input {
     /// That the call is sent again, with what its answer asked for.
     #[serde(default)]
     #[schemars(skip)]
-    again: Option<Again>,
+    again: Option<GatewayResume>,
     /// What stands beside, where it should not.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -36,7 +38,7 @@ pub struct Input {
 }
 
 #[derive(Debug, Deserialize)]
-struct Again {
+struct GatewayResume {
     state: String,
     #[serde(default)]
     responses: Map<String, Value>,
@@ -53,55 +55,55 @@ impl Tool for GatewayCall {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
-            name: CALL,
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            name: CALL_TOOL,
             title: "Call a tool of another server",
             description: "Calls a tool that gateway_search found and answers its result as it is.",
-            annotations: Annotations {
+            hints: ToolHints {
                 read_only: false,
                 destructive: true,
                 idempotent: false,
                 open_world: true,
             },
-            thinks: false,
-            limits: Limits::default(),
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    fn may_run_again(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         false
     }
 
-    fn takes_at_most(&self, arguments: &Value) -> Option<Duration> {
+    fn max_duration(&self, arguments: &Value) -> Option<Duration> {
         let tool = arguments.get("tool").and_then(Value::as_str)?;
-        self.0.takes_at_most(tool)
+        self.0.max_duration(tool)
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let arguments = arguments(input.arguments, input.more)?;
-        let (served, tool) = self.0.find(&input.tool).await?;
-        let tell = |update: Progress| {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let arguments = tool_arguments(input.arguments, input.more)?;
+        let (served, tool) = self.0.find_tool(&input.tool).await?;
+        let tell = |update: McpProgress| {
             let message = update.message.unwrap_or_default();
             call.progress(update.done, update.total, &message);
         };
-        let calling = Calling {
+        let calling = ClientToolCall {
             gateway: &self.0,
-            client: call.client(),
+            client: call.client_features(),
             owner: call.owner(),
             trace: call.trace(),
-            waits: call.waits(),
-            tell: &tell,
-            served,
+            presence: call.caller_presence(),
+            on_progress: &tell,
+            upstream: served,
             tool,
             arguments: Value::Object(arguments),
         };
-        let again = input.again.map(|again| SentAgain {
+        let again = input.again.map(|again| ResumedCall {
             state: again.state,
             responses: again.responses,
         });
         let handed_on = calling.run(again).await?;
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output { handed_on },
             changes: Vec::new(),
             session: None,
@@ -111,7 +113,7 @@ impl Tool for GatewayCall {
 
 /// The tool's own arguments. Models put them beside the tool's name as often as not; that can mean
 /// only one thing, unless there are both.
-fn arguments(
+fn tool_arguments(
     given: Option<Map<String, Value>>,
     more: Map<String, Value>,
 ) -> Result<Map<String, Value>, ToolError> {
@@ -123,7 +125,7 @@ fn arguments(
             let issues = more
                 .iter()
                 .take(8)
-                .map(|(name, value)| Issue::new(name, rule).given(value));
+                .map(|(name, value)| ArgumentIssue::new(name, rule).with_value(value));
             Err(ToolError::Invalid(issues.collect()))
         }
     }

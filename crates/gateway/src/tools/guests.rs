@@ -2,63 +2,63 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{Again, Guest, Guests, StandsFor};
+use deliberate_toolkit::{AliasTarget, ExternalTool, ExternalTools, InputReply};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::CALL;
-use crate::{Gateway, asked::Waiting};
+use super::CALL_TOOL;
+use crate::{Gateway, asked::SuspendedUpstreamCalls};
 
 /// The tools of other servers that are shown beside ours.
-pub struct GatewayGuests(pub Arc<Gateway>);
+pub struct ExposedTools(pub Arc<Gateway>);
 
-impl Guests for GatewayGuests {
-    fn list(&self) -> Vec<Guest> {
-        self.0.guests().to_vec()
+impl ExternalTools for ExposedTools {
+    fn list(&self) -> Vec<ExternalTool> {
+        self.0.external_tools().to_vec()
     }
 
-    fn stands_for(
+    fn resolve(
         &self,
         name: &str,
         arguments: &Value,
-        again: Option<&Again>,
-    ) -> Option<StandsFor> {
+        again: Option<&InputReply>,
+    ) -> Option<AliasTarget> {
         // Whether it belongs to this very call is looked at when the call is made.
         let again = match again {
-            Some(again) if !Waiting::knows(&again.state) => return None,
+            Some(again) if !SuspendedUpstreamCalls::is_state_id(&again.state) => return None,
             again => again.map(|it| json!({ "state": it.state, "responses": it.responses })),
         };
         let mut arguments = if self.0.may_be_tool(name) {
-            json!({ "tool": name, "arguments": object(arguments) })
-        } else if name == CALL && again.is_some() {
-            object(arguments)
+            json!({ "tool": name, "arguments": object_or_empty(arguments) })
+        } else if name == CALL_TOOL && again.is_some() {
+            object_or_empty(arguments)
         } else {
             return None;
         };
         if let (Some(again), Some(fields)) = (again, arguments.as_object_mut()) {
             fields.insert("again".to_owned(), again);
         }
-        Some(StandsFor {
-            tool: CALL,
+        Some(AliasTarget {
+            tool: CALL_TOOL,
             arguments,
         })
     }
 
-    fn find<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Vec<Guest>> {
-        Box::pin(self.0.matching(pattern))
+    fn find<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Vec<ExternalTool>> {
+        Box::pin(self.0.find_matching(pattern))
     }
 
-    fn stood_for(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
+    fn alias_of(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
         let called = arguments
             .get("tool")
             .and_then(Value::as_str)
-            .filter(|_| tool == CALL)?;
+            .filter(|_| tool == CALL_TOOL)?;
         self.0.may_be_tool(called).then(|| called.into())
     }
 }
 
 /// Arguments that were left out are none.
-fn object(arguments: &Value) -> Value {
+fn object_or_empty(arguments: &Value) -> Value {
     match arguments {
         Value::Null => json!({}),
         given => given.clone(),

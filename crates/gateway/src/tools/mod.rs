@@ -6,10 +6,10 @@ mod guests;
 mod search;
 
 pub use call::GatewayCall;
-pub use guests::GatewayGuests;
+pub use guests::ExposedTools;
 pub use search::GatewaySearch;
 
 /// The name of the tool that calls.
-pub(crate) const CALL: &str = "gateway_call";
+pub(crate) const CALL_TOOL: &str = "gateway_call";
 /// The name of the tool that finds.
-pub(crate) const SEARCH: &str = "gateway_search";
+pub(crate) const SEARCH_TOOL: &str = "gateway_search";

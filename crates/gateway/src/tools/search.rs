@@ -2,23 +2,25 @@
 
 use std::sync::Arc;
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::SEARCH;
+use super::SEARCH_TOOL;
 use crate::{
     Gateway,
-    gateway::{Found, KnownTool, Unreached},
+    gateway::{CatalogTool, ToolSearchResult, UnreachableServer},
     scan,
 };
 
 /// How many tools are told if the caller does not say.
-const USUAL: u32 = 5;
+const DEFAULT_LIMIT: u32 = 5;
 /// Of how many tools the whole schema is told.
-const WHOLE: usize = 3;
+const FULL_SCHEMA_COUNT: usize = 3;
 /// What is told of a description.
 const DESCRIPTION_CHARS: usize = 300;
 /// A schema that is longer is told by its names alone.
@@ -46,20 +48,20 @@ pub struct Input {
 pub struct Output {
     /// The best first
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Vec<Match>>,
+    tools: Option<Vec<ToolMatch>>,
     /// The servers, if no words were given
     #[serde(skip_serializing_if = "Option::is_none")]
-    servers: Option<Vec<Connected>>,
+    servers: Option<Vec<ConnectedServer>>,
     /// Servers that could not be searched
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    unavailable: Vec<Unavailable>,
+    unavailable: Vec<UnavailableServer>,
     /// Tools that fit, but are kept back until whoever runs this server approves them
     #[serde(skip_serializing_if = "Vec::is_empty")]
     quarantined: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Match {
+struct ToolMatch {
     /// What `gateway_call` calls it
     tool: String,
     description: String,
@@ -76,7 +78,7 @@ struct Match {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Connected {
+struct ConnectedServer {
     server: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -84,7 +86,7 @@ struct Connected {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Unavailable {
+struct UnavailableServer {
     server: String,
     why: String,
 }
@@ -93,36 +95,36 @@ impl Tool for GatewaySearch {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
-            name: SEARCH,
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            name: SEARCH_TOOL,
             title: "Find a tool",
             description: "Finds tools of connected MCP servers by words, best first, with their \
                           arguments. Call what it finds with gateway_call.",
-            annotations: Annotations {
+            hints: ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
-            thinks: false,
-            limits: Limits::default(),
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         if let Some(server) = &input.server {
-            self.0.server(server)?;
+            self.0.upstream(server)?;
         }
         // Who has a name may be anywhere.
         let named = call.owner().is_some();
-        let limit = usize::try_from(input.limit.unwrap_or(USUAL)).unwrap_or(usize::MAX);
+        let limit = usize::try_from(input.limit.unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
         let output = if input.query.trim().is_empty() {
-            self.servers(input.server.as_deref(), named).await
+            self.list_servers(input.server.as_deref(), named).await
         } else {
             let query = input.query.trim();
             let found = self.0.search(query, input.server.as_deref(), limit).await;
-            output(found, named)
+            to_output(found, named)
         };
-        Ok(Outcome {
+        Ok(ToolOutput {
             output,
             changes: Vec::new(),
             session: None,
@@ -131,75 +133,89 @@ impl Tool for GatewaySearch {
 }
 
 impl GatewaySearch {
-    async fn servers(&self, only: Option<&str>, named: bool) -> Output {
-        let unavailable = self.0.gather(only).await;
+    async fn list_servers(&self, only: Option<&str>, named: bool) -> Output {
+        let unavailable = self.0.refresh_for_search(only).await;
         let wanted = self
             .0
-            .served()
+            .upstreams()
             .filter(|it| only.is_none_or(|name| name == it.name()));
-        let servers = wanted.map(|served| Connected {
+        let servers = wanted.map(|served| ConnectedServer {
             server: served.name().to_owned(),
-            description: served.about.description.clone(),
-            tools: served.known().map_or(0, |known| {
+            description: served.settings.description.clone(),
+            tools: served.catalog().map_or(0, |known| {
                 known
                     .tools
                     .iter()
-                    .filter(|tool| tool.kept_back.is_none())
+                    .filter(|tool| tool.quarantine.is_none())
                     .count()
             }),
         });
         Output {
             tools: None,
             servers: Some(servers.collect()),
-            unavailable: told(unavailable, named),
+            unavailable: to_unavailable(unavailable, named),
             quarantined: Vec::new(),
         }
     }
 }
 
-fn output(found: Found, named: bool) -> Output {
+fn to_output(found: ToolSearchResult, named: bool) -> Output {
     let tools = found.tools.iter().enumerate();
     Output {
-        tools: Some(tools.map(|(at, tool)| matched(tool, at < WHOLE)).collect()),
+        tools: Some(
+            tools
+                .map(|(at, tool)| to_match(tool, at < FULL_SCHEMA_COUNT))
+                .collect(),
+        ),
         servers: None,
-        unavailable: told(found.unavailable, named),
-        quarantined: found.kept_back.iter().map(ToString::to_string).collect(),
+        unavailable: to_unavailable(found.unavailable, named),
+        quarantined: found.quarantined.iter().map(ToString::to_string).collect(),
     }
 }
 
 /// What could not be searched. Why may hold what a server said, and a model reads it.
-fn told(unavailable: Vec<Unreached>, named: bool) -> Vec<Unavailable> {
+fn to_unavailable(unavailable: Vec<UnreachableServer>, named: bool) -> Vec<UnavailableServer> {
     let each = unavailable.into_iter();
-    each.map(|it| Unavailable {
+    each.map(|it| UnavailableServer {
         server: it.server,
-        why: scan::one_line(if named { &it.outward } else { &it.why }, DESCRIPTION_CHARS),
+        why: scan::to_one_line(
+            if named {
+                &it.redacted_reason
+            } else {
+                &it.reason
+            },
+            DESCRIPTION_CHARS,
+        ),
     })
     .collect()
 }
 
-fn matched(tool: &KnownTool, whole: bool) -> Match {
+fn to_match(tool: &CatalogTool, whole: bool) -> ToolMatch {
     let schema = tool.def.input_schema();
     let whole = whole && schema.to_string().len() <= SCHEMA_BYTES;
-    Match {
-        tool: tool.full.to_string(),
-        description: tool.said(DESCRIPTION_CHARS),
-        input_schema: whole.then(|| scan::stripped(schema)),
-        parameters: (!whole).then(|| parameters(schema)),
+    ToolMatch {
+        tool: tool.qualified_name.to_string(),
+        description: tool.summary(DESCRIPTION_CHARS),
+        input_schema: whole.then(|| scan::strip_definition(schema)),
+        parameters: (!whole).then(|| parameter_names(schema)),
         read_only: tool.def.read_only(),
         destructive: tool.def.destructive(),
     }
 }
 
-fn parameters(schema: &Value) -> Vec<String> {
-    const MOST: usize = 100;
+fn parameter_names(schema: &Value) -> Vec<String> {
+    const MAX_PARAMETERS: usize = 100;
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
     let names = schema.get("properties").and_then(Value::as_object);
-    let names = names.into_iter().flat_map(|all| all.keys()).take(MOST);
+    let names = names
+        .into_iter()
+        .flat_map(|all| all.keys())
+        .take(MAX_PARAMETERS);
     names
         .map(|name| {
             let star = if is_required(name) { "*" } else { "" };
-            format!("{}{star}", cut_to_chars(name, 80))
+            format!("{}{star}", truncate_chars(name, 80))
         })
         .collect()
 }

@@ -2,32 +2,40 @@
 
 use std::sync::{Arc, Mutex};
 
-use deliberate_adapter::transport::Era;
+use deliberate_adapter::transport::McpEra;
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::register;
 use deliberate_toolkit::{
-    About, Annotations, Answer, Bounds, Call, Caller, ClientRefused, ClientRequests, ClientSide,
-    Limits, OneMind, Outcome, Parts, RESUME, Registry, Tool, ToolError, Within,
+    CallLimits, CallOutcome, CallerContext, ClientFeatures, ClientRequestError, ClientRequests,
+    FixedModel, RESUME_TOOL, Registry, RegistryDeps, TimedOutcome, Tool, ToolContext, ToolError,
+    ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::{
-    kit::{Kit, again, folder, modern, server, store_at, text, tool, until},
-    player::Player,
+    kit::{
+        GatewayFixture, modern_caller, open_store, resuming_caller, server, temp_dir, text, tool,
+        wait_until,
+    },
+    player::MockUpstream,
 };
 
 /// A client that is asked during its call, and says `Ann`.
 #[derive(Default)]
-struct Asked(Mutex<Vec<(String, Value)>>);
+struct RecordingClient(Mutex<Vec<(String, Value)>>);
 
-impl ClientRequests for Asked {
-    fn request(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, ClientRefused>> {
+impl ClientRequests for RecordingClient {
+    fn request(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'_, Result<Value, ClientRequestError>> {
         self.0.lock().unwrap().push((method.to_owned(), params));
         let answer = match method {
             "elicitation/create" => Ok(json!({ "action": "accept", "content": { "name": "Ann" } })),
             "roots/list" => Ok(json!({ "roots": [{ "uri": "file:///a" }] })),
-            _ => Err(ClientRefused {
+            _ => Err(ClientRequestError {
                 code: -1,
                 message: "no".to_owned(),
                 data: None,
@@ -37,29 +45,33 @@ impl ClientRequests for Asked {
     }
 }
 
-fn handshake(asked: &Arc<Asked>) -> Caller {
-    Caller {
-        client: ClientSide {
+fn handshake_caller(asked: &Arc<RecordingClient>) -> CallerContext {
+    CallerContext {
+        client: ClientFeatures {
             elicitation: true,
             sampling: true,
             roots: true,
             requests: Some(asked.clone()),
-            ..ClientSide::default()
+            ..ClientFeatures::default()
         },
-        ..Caller::default()
+        ..CallerContext::default()
     }
 }
 
-fn kit(folder: &tempfile::TempDir, era: Era, sampling: bool) -> (Kit, Arc<Player>) {
+fn fixture(
+    folder: &tempfile::TempDir,
+    era: McpEra,
+    sampling: bool,
+) -> (GatewayFixture, Arc<MockUpstream>) {
     let tools = ["ask", "think", "where", "echo"].map(|name| tool(name, "Asks"));
-    let player = Arc::new(Player::new(era, tools.to_vec()));
+    let player = Arc::new(MockUpstream::new(era, tools.to_vec()));
     let mut far = server("far");
     far.sampling = sampling;
-    let kit = Kit::new(store_at(folder.path()), vec![(far, player.clone())]);
+    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player.clone())]);
     (kit, player)
 }
 
-async fn call(kit: &Kit, caller: Caller, tool: &str) -> Result<Value, String> {
+async fn call(kit: &GatewayFixture, caller: CallerContext, tool: &str) -> Result<Value, String> {
     let arguments = json!({ "tool": tool, "arguments": {} });
     let output = kit.call_as(caller, "gateway_call", arguments).await;
     output
@@ -69,11 +81,13 @@ async fn call(kit: &Kit, caller: Caller, tool: &str) -> Result<Value, String> {
 
 #[tokio::test]
 async fn a_client_of_the_handshake_era_is_asked_during_its_call() {
-    for era in [Era::Handshake, Era::Stateless] {
-        let folder = folder();
-        let (kit, _) = kit(&folder, era, false);
-        let asked = Arc::new(Asked::default());
-        let result = call(&kit, handshake(&asked), "far__ask").await.unwrap();
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let (kit, _) = fixture(&folder, era, false);
+        let asked = Arc::new(RecordingClient::default());
+        let result = call(&kit, handshake_caller(&asked), "far__ask")
+            .await
+            .unwrap();
         assert!(
             text(&result).to_string().contains("Ann"),
             "{era:?} {result}"
@@ -81,7 +95,9 @@ async fn a_client_of_the_handshake_era_is_asked_during_its_call() {
         let (method, params) = asked.0.lock().unwrap()[0].clone();
         assert_eq!(method, "elicitation/create");
         assert_eq!(params["message"], "far asks: Who?");
-        let result = call(&kit, handshake(&asked), "far__where").await.unwrap();
+        let result = call(&kit, handshake_caller(&asked), "far__where")
+            .await
+            .unwrap();
         assert!(
             text(&result).to_string().contains("file:///a"),
             "{era:?} {result}"
@@ -91,17 +107,17 @@ async fn a_client_of_the_handshake_era_is_asked_during_its_call() {
 
 #[tokio::test]
 async fn who_cannot_be_asked_has_declined() {
-    for era in [Era::Handshake, Era::Stateless] {
-        let folder = folder();
-        let (kit, _) = kit(&folder, era, false);
-        let mute = Caller {
-            client: ClientSide {
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let (kit, _) = fixture(&folder, era, false);
+        let mute = CallerContext {
+            client: ClientFeatures {
                 modern: true,
-                ..ClientSide::default()
+                ..ClientFeatures::default()
             },
-            ..Caller::default()
+            ..CallerContext::default()
         };
-        for caller in [Caller::default(), mute] {
+        for caller in [CallerContext::default(), mute] {
             let result = call(&kit, caller.clone(), "far__ask").await.unwrap();
             assert!(
                 text(&result).to_string().contains("cancel"),
@@ -118,10 +134,10 @@ async fn who_cannot_be_asked_has_declined() {
 
 #[tokio::test]
 async fn a_modern_client_is_asked_by_the_answer() {
-    for era in [Era::Handshake, Era::Stateless] {
-        let folder = folder();
-        let (kit, player) = kit(&folder, era, false);
-        let asked = call(&kit, modern("a"), "far__ask").await.unwrap();
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let (kit, player) = fixture(&folder, era, false);
+        let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
         assert_eq!(asked["resultType"], "input_required", "{asked}");
         let (key, request) = asked["inputRequests"]
             .as_object()
@@ -134,20 +150,24 @@ async fn a_modern_client_is_asked_by_the_answer() {
         let state = asked["requestState"].as_str().unwrap();
         assert!(!state.contains("upstream"), "{state}");
         let answer = json!({ key: { "action": "accept", "content": { "name": "Ann" } } });
-        let result = call(&kit, again("a", state, answer.clone()), "far__ask")
-            .await
-            .unwrap();
+        let result = call(
+            &kit,
+            resuming_caller("a", state, answer.clone()),
+            "far__ask",
+        )
+        .await
+        .unwrap();
         assert!(
             text(&result).to_string().contains("Ann"),
             "{era:?} {result}"
         );
-        if era == Era::Stateless {
+        if era == McpEra::Stateless {
             assert_eq!(text(&result)["state"], "upstream state");
         } else {
             assert_eq!(player.requests("tools/call").len(), 1);
         }
         // Once is once.
-        let error = call(&kit, again("a", state, answer), "far__ask")
+        let error = call(&kit, resuming_caller("a", state, answer), "far__ask")
             .await
             .unwrap_err();
         assert_eq!(error, "NotWaiting");
@@ -156,32 +176,36 @@ async fn a_modern_client_is_asked_by_the_answer() {
 
 #[tokio::test]
 async fn what_waits_belongs_to_who_called_and_to_what_was_called() {
-    let folder = folder();
-    let (kit, _) = kit(&folder, Era::Handshake, false);
-    let asked = call(&kit, modern("a"), "far__ask").await.unwrap();
+    let folder = temp_dir();
+    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
     let state = asked["requestState"].as_str().unwrap();
     let answer = json!({ "ask-1": { "action": "decline" } });
-    let foreign = again("b", state, answer.clone());
+    let foreign = resuming_caller("b", state, answer.clone());
     assert_eq!(
         call(&kit, foreign, "far__ask").await.unwrap_err(),
         "NotWaiting"
     );
-    let other = again("a", state, answer.clone());
+    let other = resuming_caller("a", state, answer.clone());
     assert_eq!(
         call(&kit, other, "far__echo").await.unwrap_err(),
         "NotWaiting"
     );
     let more = json!({ "tool": "far__ask", "arguments": { "x": 1 } });
     let other = kit
-        .call_as(again("a", state, answer.clone()), "gateway_call", more)
+        .call_as(
+            resuming_caller("a", state, answer.clone()),
+            "gateway_call",
+            more,
+        )
         .await;
     assert_eq!(other.unwrap_err().code(), "NotWaiting");
-    let never = again("a", "gw-0123456789abcdef0123456789abcdef", answer.clone());
+    let never = resuming_caller("a", "gw-0123456789abcdef0123456789abcdef", answer.clone());
     assert_eq!(
         call(&kit, never, "far__ask").await.unwrap_err(),
         "NotWaiting"
     );
-    let result = call(&kit, again("a", state, answer), "far__ask")
+    let result = call(&kit, resuming_caller("a", state, answer), "far__ask")
         .await
         .unwrap();
     assert!(text(&result).to_string().contains("decline"));
@@ -189,11 +213,11 @@ async fn what_waits_belongs_to_who_called_and_to_what_was_called() {
 
 #[tokio::test]
 async fn what_was_not_answered_is_asked_again() {
-    let folder = folder();
-    let (kit, _) = kit(&folder, Era::Handshake, false);
-    let asked = call(&kit, modern("a"), "far__ask").await.unwrap();
+    let folder = temp_dir();
+    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
     let state = asked["requestState"].as_str().unwrap();
-    let once_more = call(&kit, again("a", state, json!({})), "far__ask")
+    let once_more = call(&kit, resuming_caller("a", state, json!({})), "far__ask")
         .await
         .unwrap();
     assert_eq!(once_more["inputRequests"], asked["inputRequests"]);
@@ -202,10 +226,10 @@ async fn what_was_not_answered_is_asked_again() {
 
 #[tokio::test]
 async fn models_are_asked_only_where_the_settings_allow_it() {
-    for era in [Era::Handshake, Era::Stateless] {
-        let folder = folder();
-        let (refusing, player) = kit(&folder, era, false);
-        match call(&refusing, modern("a"), "far__think").await {
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let (refusing, player) = fixture(&folder, era, false);
+        match call(&refusing, modern_caller("a"), "far__think").await {
             Ok(result) => assert!(
                 text(&result).to_string().contains("not offered"),
                 "{result}"
@@ -213,16 +237,18 @@ async fn models_are_asked_only_where_the_settings_allow_it() {
             Err(code) => assert_eq!(code, "Rpc"),
         }
         let declared = player
-            .got
+            .messages
             .lock()
             .unwrap()
             .iter()
             .map(Value::to_string)
             .collect::<String>();
         assert!(!declared.contains(r#""sampling":{}"#), "{declared}");
-        let folder = crate::kit::folder();
-        let (allowing, _) = kit(&folder, era, true);
-        let asked = call(&allowing, modern("a"), "far__think").await.unwrap();
+        let folder = crate::kit::temp_dir();
+        let (allowing, _) = fixture(&folder, era, true);
+        let asked = call(&allowing, modern_caller("a"), "far__think")
+            .await
+            .unwrap();
         let request = asked["inputRequests"]
             .as_object()
             .unwrap()
@@ -235,21 +261,23 @@ async fn models_are_asked_only_where_the_settings_allow_it() {
 
 #[tokio::test]
 async fn no_more_wait_than_may() {
-    let folder = folder();
-    let (kit, player) = kit(&folder, Era::Stateless, false);
+    let folder = temp_dir();
+    let (kit, player) = fixture(&folder, McpEra::Stateless, false);
     for name in ["a", "b"] {
         // Who asks for more lets their oldest go.
         for _ in 0..10 {
-            let asked = call(&kit, modern(name), "far__ask").await.unwrap();
+            let asked = call(&kit, modern_caller(name), "far__ask").await.unwrap();
             assert_eq!(asked["resultType"], "input_required");
         }
     }
     assert_eq!(
-        call(&kit, modern("c"), "far__ask").await.unwrap_err(),
+        call(&kit, modern_caller("c"), "far__ask")
+            .await
+            .unwrap_err(),
         "Resting"
     );
     assert_eq!(
-        call(&kit, modern("c"), "far__echo")
+        call(&kit, modern_caller("c"), "far__echo")
             .await
             .map(|it| text(&it)),
         Ok(json!({}))
@@ -259,56 +287,59 @@ async fn no_more_wait_than_may() {
 
 #[tokio::test]
 async fn a_person_may_think_longer_than_a_server_may_be_silent() {
-    let folder = folder();
-    let player = Arc::new(Player::new(Era::Handshake, vec![tool("ask", "Asks")]));
+    let folder = temp_dir();
+    let player = Arc::new(MockUpstream::new(
+        McpEra::Handshake,
+        vec![tool("ask", "Asks")],
+    ));
     let mut far = server("far");
-    far.config.limits.answer = std::time::Duration::from_millis(1_500);
-    let kit = Kit::new(store_at(folder.path()), vec![(far, player)]);
-    let asked = call(&kit, modern("a"), "far__ask").await.unwrap();
+    far.config.limits.response_timeout = std::time::Duration::from_millis(1_500);
+    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player)]);
+    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     let state = asked["requestState"].as_str().unwrap();
     let answer = json!({ "ask-1": { "action": "decline" } });
-    let result = call(&kit, again("a", state, answer), "far__ask").await;
+    let result = call(&kit, resuming_caller("a", state, answer), "far__ask").await;
     assert!(result.is_ok(), "{result:?}");
 }
 
 /// A tool that runs another one.
-struct Outer;
+struct NestedCallTool;
 
-impl Tool for Outer {
+impl Tool for NestedCallTool {
     type Input = Value;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "outer",
             title: "Outer",
             description: "Runs another tool",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, _: Value, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(&self, _: Value, call: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
         call.run_tool("inner", "far__ask", json!({})).await
     }
 }
 
 #[tokio::test]
 async fn a_tool_that_is_run_by_another_does_not_answer_with_a_question() {
-    let folder = folder();
-    let (kit, _) = kit(&folder, Era::Handshake, false);
-    let registry = Registry::new(Parts {
+    let folder = temp_dir();
+    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
+    let registry = Registry::new(RegistryDeps {
         store: kit.store.clone(),
-        minds: Arc::new(OneMind(None)),
+        models: Arc::new(FixedModel(None)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        bounds: Bounds::default(),
+        limits: CallLimits::default(),
     });
-    let registry = register(registry, &kit.gateway).with(Outer);
-    let answer = registry.call("outer", json!({}), modern("a")).await;
-    let Ok(Answer::Done(output)) = answer else {
+    let registry = register(registry, &kit.gateway).with(NestedCallTool);
+    let answer = registry.call("outer", json!({}), modern_caller("a")).await;
+    let Ok(CallOutcome::Done(output)) = answer else {
         panic!("{answer:?}");
     };
     assert!(
@@ -319,19 +350,19 @@ async fn a_tool_that_is_run_by_another_does_not_answer_with_a_question() {
 
 #[tokio::test]
 async fn nobody_waits_for_ever() {
-    let folder = folder();
-    let (kit, player) = kit(&folder, Era::Handshake, false);
-    let asked = call(&kit, modern("a"), "far__ask").await.unwrap();
+    let folder = temp_dir();
+    let (kit, player) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_mins(11)).await;
     tokio::time::resume();
-    until(|| !player.requests("notifications/cancelled").is_empty()).await;
+    wait_until(|| !player.requests("notifications/cancelled").is_empty()).await;
     let cancelled = player.requests("notifications/cancelled");
     assert_eq!(cancelled.len(), 1, "{cancelled:?}");
     let state = asked["requestState"].as_str().unwrap();
     let answer = json!({ "ask-1": { "action": "decline" } });
     assert_eq!(
-        call(&kit, again("a", state, answer), "far__ask")
+        call(&kit, resuming_caller("a", state, answer), "far__ask")
             .await
             .unwrap_err(),
         "NotWaiting"
@@ -340,27 +371,27 @@ async fn nobody_waits_for_ever() {
 
 #[tokio::test]
 async fn a_call_that_was_handed_over_has_nobody_to_ask() {
-    for era in [Era::Handshake, Era::Stateless] {
-        let folder = folder();
-        let player = Arc::new(Player::new(era, vec![tool("ask_later", "Asks")]));
-        let kit = Kit::new(
-            store_at(folder.path()),
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let player = Arc::new(MockUpstream::new(era, vec![tool("ask_later", "Asks")]));
+        let kit = GatewayFixture::new(
+            open_store(folder.path()),
             vec![(server("far"), player.clone())],
         );
         let arguments = json!({ "tool": "far__ask_later", "arguments": {} });
-        let left = kit.registry.call_within(
+        let left = kit.registry.call_with_timeout(
             "gateway_call",
             arguments,
-            modern("a"),
+            modern_caller("a"),
             std::time::Duration::ZERO,
         );
-        let Within::StillRunning(running) = left.await.unwrap() else {
+        let TimedOutcome::StillRunning(running) = left.await.unwrap() else {
             panic!("it was answered");
         };
-        until(|| !player.requests("tools/call").is_empty()).await;
-        player.go_on();
+        wait_until(|| !player.requests("tools/call").is_empty()).await;
+        player.resume_calls();
         let resumed = kit
-            .call_as(modern("a"), RESUME, json!({ "id": running.id }))
+            .call_as(modern_caller("a"), RESUME_TOOL, json!({ "id": running.id }))
             .await
             .unwrap();
         let result = &resumed["handed_on"];
@@ -374,31 +405,31 @@ async fn a_call_that_was_handed_over_has_nobody_to_ask() {
 
 #[tokio::test]
 async fn a_call_that_waits_does_not_keep_the_gateway() {
-    let folder = folder();
-    let (kit, _) = kit(&folder, Era::Handshake, false);
-    let asked = call(&kit, modern("a"), "far__ask").await.unwrap();
+    let folder = temp_dir();
+    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
     assert_eq!(asked["resultType"], "input_required");
     let gateway = Arc::downgrade(&kit.gateway);
     drop(kit);
-    until(|| gateway.upgrade().is_none()).await;
+    wait_until(|| gateway.upgrade().is_none()).await;
 }
 
 #[tokio::test]
 async fn who_stands_in_asks_models_only_if_it_may_itself() {
-    let folder = folder();
+    let folder = temp_dir();
     let mut think = tool("think", "Thinks");
     think["annotations"] = json!({ "readOnlyHint": true });
-    let second = Arc::new(Player::new(Era::Handshake, vec![think.clone()]));
-    let first = Arc::new(Player::refusing(vec![think]));
+    let second = Arc::new(MockUpstream::new(McpEra::Handshake, vec![think.clone()]));
+    let first = Arc::new(MockUpstream::new_refusing(vec![think]));
     let mut failing = server("first");
     failing.fallback = Some("second".to_owned());
     failing.sampling = true;
-    let kit = Kit::new(
-        store_at(folder.path()),
+    let kit = GatewayFixture::new(
+        open_store(folder.path()),
         vec![(failing, first), (server("second"), second.clone())],
     );
-    let asked = Arc::new(Asked::default());
-    let result = call(&kit, handshake(&asked), "first__think").await;
+    let asked = Arc::new(RecordingClient::default());
+    let result = call(&kit, handshake_caller(&asked), "first__think").await;
     assert_eq!(second.requests("tools/call").len(), 1);
     assert!(asked.0.lock().unwrap().is_empty());
     assert!(

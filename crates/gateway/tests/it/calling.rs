@@ -5,21 +5,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deliberate_adapter::transport::Era;
-use deliberate_gateway::Expose;
-use deliberate_toolkit::{Caller, Principal, Scope, TraceContext};
+use deliberate_adapter::transport::McpEra;
+use deliberate_gateway::Exposure;
+use deliberate_toolkit::{CallerContext, Principal, ToolScope, TraceContext};
 use serde_json::json;
 
 use crate::{
-    kit::{Kit, folder, listening, server, store_at, text, tool, until},
-    player::Player,
+    kit::{GatewayFixture, open_store, progress_caller, server, temp_dir, text, tool, wait_until},
+    player::MockUpstream,
 };
 
 #[tokio::test]
 async fn a_result_is_handed_on_unharmed() {
-    let folder = folder();
-    let (kit, _) = Kit::one(&folder, &[tool("odd", "Odd")]);
-    let result = kit.far("far__odd", json!({})).await.unwrap();
+    let folder = temp_dir();
+    let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("odd", "Odd")]);
+    let result = kit.call_upstream("far__odd", json!({})).await.unwrap();
     assert_eq!(
         result.to_string(),
         r#"{"zeta":1,"content":[{"text":"hi","new":{"b":2,"a":1},"type":"text"}],"alpha":[],"_meta":{"z/y":1}}"#
@@ -28,35 +28,48 @@ async fn a_result_is_handed_on_unharmed() {
 
 #[tokio::test]
 async fn a_failure_of_the_tool_is_a_result() {
-    let folder = folder();
-    let (kit, _) = Kit::one(&folder, &[tool("fail", "Fails"), tool("refuse", "Refuses")]);
-    let result = kit.far("far__fail", json!({})).await.unwrap();
+    let folder = temp_dir();
+    let (kit, _) = GatewayFixture::with_one_server(
+        &folder,
+        &[tool("fail", "Fails"), tool("refuse", "Refuses")],
+    );
+    let result = kit.call_upstream("far__fail", json!({})).await.unwrap();
     assert_eq!(result["isError"], true);
-    let error = kit.far("far__refuse", json!({})).await.unwrap_err();
+    let error = kit
+        .call_upstream("far__refuse", json!({}))
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "Rpc");
     assert!(error.to_string().contains("out of order"), "{error}");
 }
 
 #[tokio::test]
 async fn arguments_are_checked_before_they_are_sent() {
-    let folder = folder();
+    let folder = temp_dir();
     let add = json!({ "name": "add", "inputSchema": { "type": "object",
         "properties": { "a": { "type": "integer" } }, "required": ["a"] } });
-    let (kit, player) = Kit::one(&folder, &[add]);
-    let error = kit.far("far__add", json!({ "a": "x" })).await.unwrap_err();
+    let (kit, player) = GatewayFixture::with_one_server(&folder, &[add]);
+    let error = kit
+        .call_upstream("far__add", json!({ "a": "x" }))
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "Validation");
     assert!(error.to_string().contains("arguments.a"), "{error}");
     assert!(player.requests("tools/call").is_empty());
     assert_eq!(
-        text(&kit.far("far__add", json!({ "a": 1 })).await.unwrap()),
+        text(
+            &kit.call_upstream("far__add", json!({ "a": 1 }))
+                .await
+                .unwrap()
+        ),
         json!({ "a": 1 })
     );
 }
 
 #[tokio::test]
 async fn arguments_beside_the_name_are_taken() {
-    let folder = folder();
-    let (kit, _) = Kit::one(&folder, &[tool("echo", "Echoes")]);
+    let folder = temp_dir();
+    let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("echo", "Echoes")]);
     let output = kit
         .call("gateway_call", json!({ "tool": "far__echo", "x": 1 }))
         .await
@@ -69,14 +82,14 @@ async fn arguments_beside_the_name_are_taken() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_answered_with_the_nearest() {
-    let folder = folder();
-    let (kit, _) = Kit::one(
+    let folder = temp_dir();
+    let (kit, _) = GatewayFixture::with_one_server(
         &folder,
         &[tool("read_file", "Reads"), tool("write_file", "Writes")],
     );
-    kit.found("file").await;
+    kit.search("file").await;
     for name in ["far__raed_file", "read_file", "far_read_file"] {
-        let error = kit.far(name, json!({})).await.unwrap_err();
+        let error = kit.call_upstream(name, json!({})).await.unwrap_err();
         assert_eq!(error.code(), "UnknownTool", "{name}");
         assert!(
             error.hint().unwrap().contains("far__read_file"),
@@ -84,7 +97,7 @@ async fn an_unknown_tool_is_answered_with_the_nearest() {
             error.hint()
         );
     }
-    let error = kit.far("weather", json!({})).await.unwrap_err();
+    let error = kit.call_upstream("weather", json!({})).await.unwrap_err();
     assert!(error.hint().unwrap().contains("gateway_search"));
 }
 
@@ -94,16 +107,16 @@ async fn a_call_goes_on_in_the_trace_of_its_client() {
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "vendor=state",
     );
-    for era in [Era::Handshake, Era::Stateless] {
-        let folder = folder();
-        let player = Arc::new(Player::new(era, vec![tool("echo", "Echoes")]));
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let player = Arc::new(MockUpstream::new(era, vec![tool("echo", "Echoes")]));
         let far = vec![(server("far"), player.clone())];
-        let kit = Kit::new(store_at(folder.path()), far);
-        let traced = Caller {
-            trace: TraceContext::read(trace, Some(state)),
-            ..Caller::default()
+        let kit = GatewayFixture::new(open_store(folder.path()), far);
+        let traced = CallerContext {
+            trace: TraceContext::parse(trace, Some(state)),
+            ..CallerContext::default()
         };
-        for caller in [traced, Caller::default()] {
+        for caller in [traced, CallerContext::default()] {
             let arguments = json!({ "tool": "far__echo" });
             kit.call_as(caller, "gateway_call", arguments)
                 .await
@@ -119,10 +132,10 @@ async fn a_call_goes_on_in_the_trace_of_its_client() {
 
 #[tokio::test]
 async fn progress_is_told() {
-    let folder = folder();
-    let (kit, _) = Kit::one(&folder, &[tool("slow", "Slow")]);
+    let folder = temp_dir();
+    let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("slow", "Slow")]);
     let heard = loop {
-        let (caller, heard) = listening();
+        let (caller, heard) = progress_caller();
         let arguments = json!({ "tool": "far__slow", "arguments": {} });
         let began = Instant::now();
         kit.call_as(caller, "gateway_call", arguments)
@@ -143,22 +156,22 @@ async fn progress_is_told() {
 
 #[tokio::test]
 async fn a_call_that_is_taken_back_is_taken_back_there() {
-    let folder = folder();
-    let (kit, player) = Kit::one(&folder, &[tool("never", "Never ends")]);
-    let caller = Caller::default();
-    let stop = caller.cancelled.clone();
+    let folder = temp_dir();
+    let (kit, player) = GatewayFixture::with_one_server(&folder, &[tool("never", "Never ends")]);
+    let caller = CallerContext::default();
+    let stop = caller.cancellation.clone();
     let call = kit.call_as(
         caller,
         "gateway_call",
         json!({ "tool": "far__never", "arguments": {} }),
     );
     let watch = async {
-        until(|| !player.requests("tools/call").is_empty()).await;
+        wait_until(|| !player.requests("tools/call").is_empty()).await;
         stop.cancel();
     };
     let (outcome, ()) = tokio::join!(call, watch);
     assert_eq!(outcome.unwrap_err().code(), "Cancelled");
-    until(|| !player.requests("notifications/cancelled").is_empty()).await;
+    wait_until(|| !player.requests("notifications/cancelled").is_empty()).await;
     let call = &player.requests("tools/call")[0];
     let cancelled = &player.requests("notifications/cancelled")[0];
     assert_eq!(cancelled["params"]["requestId"], call["id"]);
@@ -166,25 +179,25 @@ async fn a_call_that_is_taken_back_is_taken_back_there() {
 
 #[tokio::test]
 async fn exposed_tools_are_guests_as_their_server_wrote_them() {
-    let folder = folder();
+    let folder = temp_dir();
     let odd = json!({ "zeta": { "b": 1, "a": 2 }, "name": "odd", "inputSchema": { "type": "object" },
         "annotations": { "readOnlyHint": true, "other": 1 }, "_meta": { "x": 1 } });
-    let player = Arc::new(Player::new(
-        Era::Handshake,
+    let player = Arc::new(MockUpstream::new(
+        McpEra::Handshake,
         vec![odd.clone(), tool("hidden", "Hidden")],
     ));
     let mut far = server("far");
-    far.expose = Expose::Only(vec!["od*".to_owned()]);
-    let kit = Kit::new(store_at(folder.path()), vec![(far, player.clone())]);
+    far.expose = Exposure::Only(vec!["od*".to_owned()]);
+    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player.clone())]);
     let changed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let hears = changed.clone();
     kit.gateway.on_change(Box::new(move || {
         hears.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }));
-    let guests = kit.registry.guests().unwrap().clone();
+    let guests = kit.registry.external_tools().unwrap().clone();
     assert!(guests.list().is_empty());
     kit.gateway.start();
-    until(|| !guests.list().is_empty()).await;
+    wait_until(|| !guests.list().is_empty()).await;
     let listed = guests.list();
     assert_eq!(listed.len(), 1);
     assert_eq!(&*listed[0].name, "far__odd");
@@ -200,30 +213,30 @@ async fn exposed_tools_are_guests_as_their_server_wrote_them() {
     assert_eq!(error.code(), "UnknownTool");
 
     player.set_tools(vec![odd, tool("odder", "Odder")]);
-    until(|| guests.list().len() == 2).await;
-    until(|| changed.load(std::sync::atomic::Ordering::Relaxed) == 2).await;
+    wait_until(|| guests.list().len() == 2).await;
+    wait_until(|| changed.load(std::sync::atomic::Ordering::Relaxed) == 2).await;
     kit.gateway.stop().await;
 }
 
 #[tokio::test]
 async fn scopes_name_guests() {
-    let folder = folder();
-    let player = Arc::new(Player::new(
-        Era::Handshake,
+    let folder = temp_dir();
+    let player = Arc::new(MockUpstream::new(
+        McpEra::Handshake,
         vec![tool("echo", "Echoes"), tool("odd", "Odd")],
     ));
     let mut far = server("far");
-    far.expose = Expose::All;
-    let kit = Kit::new(store_at(folder.path()), vec![(far, player)]);
+    far.expose = Exposure::All;
+    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player)]);
     kit.gateway.start();
-    let guests = kit.registry.guests().unwrap().clone();
-    until(|| guests.list().len() == 2).await;
-    let caller = Caller {
+    let guests = kit.registry.external_tools().unwrap().clone();
+    wait_until(|| guests.list().len() == 2).await;
+    let caller = CallerContext {
         principal: Principal {
             name: Some("a".into()),
-            scope: Scope::Only(Arc::from(["far__echo".to_owned()])),
+            scope: ToolScope::Only(Arc::from(["far__echo".to_owned()])),
         },
-        ..Caller::default()
+        ..CallerContext::default()
     };
     kit.call_as(caller.clone(), "far__echo", json!({}))
         .await
@@ -242,9 +255,11 @@ async fn scopes_name_guests() {
 
 #[tokio::test]
 async fn nothing_of_the_request_goes_on_but_its_arguments() {
-    let folder = folder();
-    let (kit, player) = Kit::one(&folder, &[tool("echo", "Echoes")]);
-    kit.far("far__echo", json!({ "x": 1 })).await.unwrap();
+    let folder = temp_dir();
+    let (kit, player) = GatewayFixture::with_one_server(&folder, &[tool("echo", "Echoes")]);
+    kit.call_upstream("far__echo", json!({ "x": 1 }))
+        .await
+        .unwrap();
     let sent = &player.requests("tools/call")[0]["params"];
     assert_eq!(sent["arguments"], json!({ "x": 1 }));
     let meta: Vec<_> = sent["_meta"].as_object().unwrap().keys().collect();
@@ -253,14 +268,14 @@ async fn nothing_of_the_request_goes_on_but_its_arguments() {
 
 #[tokio::test]
 async fn both_tools_take_little_room() {
-    let folder = folder();
-    let (kit, _) = Kit::one(&folder, &[]);
+    let folder = temp_dir();
+    let (kit, _) = GatewayFixture::with_one_server(&folder, &[]);
     let all: usize = kit
         .registry
         .list()
-        .filter(|listing| listing.about.name.starts_with("gateway_"))
+        .filter(|listing| listing.meta.name.starts_with("gateway_"))
         .map(|listing| {
-            let about = listing.about;
+            let about = listing.meta;
             json!({ "name": about.name, "title": about.title, "description": about.description,
                     "inputSchema": listing.input_schema,
                     "annotations": { "readOnlyHint": true, "destructiveHint": true } })
@@ -273,14 +288,14 @@ async fn both_tools_take_little_room() {
 
 #[tokio::test]
 async fn tools_are_found_by_their_names_for_who_puts_them_to_use() {
-    let folder = folder();
+    let folder = temp_dir();
     let tools = [
         tool("read", "Reads"),
         tool("read_all", "Reads"),
         tool("bad", "x\u{200b}"),
     ];
-    let (kit, player) = Kit::one(&folder, &tools);
-    let guests = kit.registry.guests().unwrap().clone();
+    let (kit, player) = GatewayFixture::with_one_server(&folder, &tools);
+    let guests = kit.registry.external_tools().unwrap().clone();
     for (pattern, found) in [
         ("far__read", vec!["far__read"]),
         ("far__read*", vec!["far__read", "far__read_all"]),

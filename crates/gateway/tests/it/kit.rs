@@ -6,61 +6,64 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{Client, ServerConfig, transport::Era};
+use deliberate_adapter::{McpClient, ServerConfig, transport::McpEra};
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, register};
 use deliberate_store::{
     Store,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_toolkit::{
-    Again, Answer, Bounds, Caller, ClientSide, OneMind, Parts, Principal, Progress, Registry,
-    Scope, ToolError,
+    CallLimits, CallOutcome, CallProgress, CallerContext, ClientFeatures, FixedModel, InputReply,
+    Principal, Registry, RegistryDeps, ToolError, ToolScope,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::player::{Player, PlayerConnector};
+use crate::player::{MockConnector, MockUpstream};
 
-pub(crate) struct Kit {
+pub(crate) struct GatewayFixture {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) store: Arc<dyn Store>,
 }
 
-pub(crate) fn store_at(path: &Path) -> Arc<dyn Store> {
+pub(crate) fn open_store(path: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::new(SqliteOptions {
         path: path.join("it.db"),
         readers: 2,
-        durability: Durability::Relaxed,
+        durability: SqliteDurability::Relaxed,
     }))
 }
 
 /// A place for a store.
-pub(crate) fn folder() -> TempDir {
+pub(crate) fn temp_dir() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
 /// A server of that name that is played.
 pub(crate) fn server(name: &str) -> GatewayServer {
     let mut config = ServerConfig::stdio(name, "played", [""; 0]);
-    config.limits.connect = Duration::from_secs(20);
-    GatewayServer::of(config)
+    config.limits.connect_timeout = Duration::from_secs(20);
+    GatewayServer::new(config)
 }
 
-impl Kit {
+impl GatewayFixture {
     /// A search waits longer than anything takes on a busy machine.
-    pub(crate) fn new(store: Arc<dyn Store>, servers: Vec<(GatewayServer, Arc<Player>)>) -> Self {
-        Self::waiting(store, servers, Duration::from_secs(20))
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        servers: Vec<(GatewayServer, Arc<MockUpstream>)>,
+    ) -> Self {
+        Self::with_search_wait(store, servers, Duration::from_secs(20))
     }
 
     /// One whose searches wait only so long: for servers that never answer.
-    pub(crate) fn waiting(
+    pub(crate) fn with_search_wait(
         store: Arc<dyn Store>,
-        servers: Vec<(GatewayServer, Arc<Player>)>,
+        servers: Vec<(GatewayServer, Arc<MockUpstream>)>,
         search_wait: Duration,
     ) -> Self {
-        let players: Vec<(String, Arc<Player>)> = servers
+        let players: Vec<(String, Arc<MockUpstream>)> = servers
             .iter()
             .map(|(server, player)| (server.config.name.clone(), player.clone()))
             .collect();
@@ -72,20 +75,20 @@ impl Kit {
                 .iter()
                 .find(|(name, _)| *name == server.config.name)
                 .unwrap();
-            let connector = Arc::new(PlayerConnector(player.clone()));
-            Ok(Client::with_connector(
+            let connector = Arc::new(MockConnector(player.clone()));
+            Ok(McpClient::with_connector(
                 server.config.clone(),
                 connector,
                 handler,
             ))
         })
         .unwrap();
-        let registry = Registry::new(Parts {
+        let registry = Registry::new(RegistryDeps {
             store: store.clone(),
-            minds: Arc::new(OneMind(None)),
+            models: Arc::new(FixedModel(None)),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
-            bounds: Bounds::default(),
+            limits: CallLimits::default(),
         });
         Self {
             registry: Arc::new(register(registry, &gateway)),
@@ -95,10 +98,10 @@ impl Kit {
     }
 
     /// One server of the handshake era with these tools, in a store of its own.
-    pub(crate) fn one(folder: &TempDir, tools: &[Value]) -> (Self, Arc<Player>) {
-        let player = Arc::new(Player::new(Era::Handshake, tools.to_vec()));
+    pub(crate) fn with_one_server(folder: &TempDir, tools: &[Value]) -> (Self, Arc<MockUpstream>) {
+        let player = Arc::new(MockUpstream::new(McpEra::Handshake, tools.to_vec()));
         let kit = Self::new(
-            store_at(folder.path()),
+            open_store(folder.path()),
             vec![(server("far"), player.clone())],
         );
         (kit, player)
@@ -106,28 +109,33 @@ impl Kit {
 
     pub(crate) async fn call_as(
         &self,
-        caller: Caller,
+        caller: CallerContext,
         name: &str,
         arguments: Value,
     ) -> Result<Value, ToolError> {
         match self.registry.call(name, arguments, caller).await? {
-            Answer::Done(output) => Ok(output),
-            Answer::NeedsReply(_) => panic!("it thinks"),
+            CallOutcome::Done(output) => Ok(output),
+            CallOutcome::NeedsReply(_) => panic!("it thinks"),
         }
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<Value, ToolError> {
-        self.call_as(Caller::default(), name, arguments).await
+        self.call_as(CallerContext::default(), name, arguments)
+            .await
     }
 
     /// Calls a far tool, for its raw result.
-    pub(crate) async fn far(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+    pub(crate) async fn call_upstream(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<Value, ToolError> {
         let arguments = json!({ "tool": tool, "arguments": arguments });
         let output = self.call("gateway_call", arguments).await?;
         Ok(output["handed_on"].clone())
     }
 
-    pub(crate) async fn found(&self, query: &str) -> Value {
+    pub(crate) async fn search(&self, query: &str) -> Value {
         self.call("gateway_search", json!({ "query": query }))
             .await
             .unwrap()
@@ -139,7 +147,7 @@ pub(crate) fn tool(name: &str, description: &str) -> Value {
     json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
 }
 
-pub(crate) fn names(found: &Value) -> Vec<String> {
+pub(crate) fn tool_names(found: &Value) -> Vec<String> {
     let tools = found["tools"].as_array().unwrap().iter();
     tools
         .map(|tool| tool["tool"].as_str().unwrap().to_owned())
@@ -152,13 +160,13 @@ pub(crate) fn text(result: &Value) -> Value {
 }
 
 /// A client of 2026-07-28 of that name that can do everything.
-pub(crate) fn modern(name: &str) -> Caller {
-    Caller {
+pub(crate) fn modern_caller(name: &str) -> CallerContext {
+    CallerContext {
         principal: Principal {
             name: Some(name.into()),
-            scope: Scope::All,
+            scope: ToolScope::All,
         },
-        client: ClientSide {
+        client: ClientFeatures {
             modern: true,
             elicitation: true,
             elicitation_url: true,
@@ -166,36 +174,36 @@ pub(crate) fn modern(name: &str) -> Caller {
             roots: true,
             requests: None,
         },
-        ..Caller::default()
+        ..CallerContext::default()
     }
 }
 
 /// The same, sending its call again.
-pub(crate) fn again(name: &str, state: &str, responses: Value) -> Caller {
-    Caller {
-        again: Some(Again {
+pub(crate) fn resuming_caller(name: &str, state: &str, responses: Value) -> CallerContext {
+    CallerContext {
+        input_reply: Some(InputReply {
             state: state.to_owned(),
             responses,
         }),
-        ..modern(name)
+        ..modern_caller(name)
     }
 }
 
 /// Keeps the progress it hears.
-pub(crate) fn listening() -> (Caller, Arc<Mutex<Vec<Progress>>>) {
-    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+pub(crate) fn progress_caller() -> (CallerContext, Arc<Mutex<Vec<CallProgress>>>) {
+    let heard: Arc<Mutex<Vec<CallProgress>>> = Arc::default();
     let hears = heard.clone();
-    let caller = Caller {
+    let caller = CallerContext {
         progress: Some(Arc::new(move |progress| {
             hears.lock().unwrap().push(progress);
         })),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     (caller, heard)
 }
 
 /// Waits until it is so.
-pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(mut is_so: impl FnMut() -> bool) {
     for _ in 0..1_000 {
         if is_so() {
             return;

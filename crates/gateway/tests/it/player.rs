@@ -10,7 +10,8 @@ use std::{
 
 use deliberate_adapter::{
     transport::{
-        Agreed, Connector, Era, Inbox, Incoming, Link, Outgoing, Sending, Sent, TransportError,
+        Connector, DeliveryStatus, IncomingEvent, IncomingSink, McpEra, McpTransport, MessageKind,
+        NegotiatedProtocol, OutgoingMessage, TransportError,
     },
     wire::RequestId,
 };
@@ -19,8 +20,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// What a played server is like.
-pub(crate) struct Player {
-    era: Era,
+pub(crate) struct MockUpstream {
+    era: McpEra,
     tools: Mutex<Vec<Value>>,
     /// It takes everything and answers nothing.
     hangs: bool,
@@ -29,88 +30,88 @@ pub(crate) struct Player {
     /// It answers every call with an error.
     refuses: bool,
     /// Says of its list that it is not to be kept.
-    pub(crate) fleeting: bool,
-    /// Calls that wait until [`Player::go_on`].
-    later: Mutex<Vec<(Arc<Wire>, RequestId, Value)>>,
-    pub(crate) opened: AtomicUsize,
+    pub(crate) uncacheable: bool,
+    /// Calls that wait until [`MockUpstream::resume_calls`].
+    deferred_calls: Mutex<Vec<(Arc<MockConnection>, RequestId, Value)>>,
+    pub(crate) open_count: AtomicUsize,
     /// Every message it got.
-    pub(crate) got: Mutex<Vec<Value>>,
-    links: Mutex<Vec<Arc<Wire>>>,
-    next: AtomicU64,
+    pub(crate) messages: Mutex<Vec<Value>>,
+    connections: Mutex<Vec<Arc<MockConnection>>>,
+    next_id: AtomicU64,
     /// Calls that wait for what was asked, by the id of the question.
-    waiting: Mutex<HashMap<u64, RequestId>>,
+    open_requests: Mutex<HashMap<u64, RequestId>>,
 }
 
 /// One connection to it.
-struct Wire {
-    player: Arc<Player>,
-    inbox: Inbox,
+struct MockConnection {
+    upstream: Arc<MockUpstream>,
+    inbox: IncomingSink,
 }
 
-pub(crate) struct PlayerConnector(pub(crate) Arc<Player>);
+pub(crate) struct MockConnector(pub(crate) Arc<MockUpstream>);
 
-impl Player {
-    pub(crate) fn new(era: Era, tools: Vec<Value>) -> Self {
+impl MockUpstream {
+    pub(crate) fn new(era: McpEra, tools: Vec<Value>) -> Self {
         Self {
             era,
             tools: Mutex::new(tools),
             hangs: false,
             dead: false,
             refuses: false,
-            fleeting: false,
-            later: Mutex::default(),
-            opened: AtomicUsize::new(0),
-            got: Mutex::default(),
-            links: Mutex::default(),
-            next: AtomicU64::new(1),
-            waiting: Mutex::default(),
+            uncacheable: false,
+            deferred_calls: Mutex::default(),
+            open_count: AtomicUsize::new(0),
+            messages: Mutex::default(),
+            connections: Mutex::default(),
+            next_id: AtomicU64::new(1),
+            open_requests: Mutex::default(),
         }
     }
 
     /// One that takes everything and answers nothing.
-    pub(crate) fn hanging() -> Self {
+    pub(crate) fn new_hanging() -> Self {
         Self {
             hangs: true,
-            ..Self::new(Era::Handshake, Vec::new())
+            ..Self::new(McpEra::Handshake, Vec::new())
         }
     }
 
     /// One that can't be reached.
-    pub(crate) fn dead() -> Self {
+    pub(crate) fn new_unreachable() -> Self {
         Self {
             dead: true,
-            ..Self::new(Era::Handshake, Vec::new())
+            ..Self::new(McpEra::Handshake, Vec::new())
         }
     }
 
     /// One that answers every call with an error.
-    pub(crate) fn refusing(tools: Vec<Value>) -> Self {
+    pub(crate) fn new_refusing(tools: Vec<Value>) -> Self {
         Self {
             refuses: true,
-            ..Self::new(Era::Handshake, tools)
+            ..Self::new(McpEra::Handshake, tools)
         }
     }
 
     /// Goes on with calls that wait: it asks.
-    pub(crate) fn go_on(&self) {
-        let later = std::mem::take(&mut *self.later.lock().unwrap());
+    pub(crate) fn resume_calls(&self) {
+        let later = std::mem::take(&mut *self.deferred_calls.lock().unwrap());
         for (wire, id, params) in later {
             let asking = json!({ "message": "Who?", "requestedSchema": { "type": "object" } });
-            wire.asks(id, &params, "elicitation/create", &asking);
+            wire.request_input(id, &params, "elicitation/create", &asking);
         }
     }
 
     /// Has other tools from now on, and says so.
     pub(crate) fn set_tools(&self, tools: Vec<Value>) {
         *self.tools.lock().unwrap() = tools;
-        for link in self.links.lock().unwrap().iter() {
-            link.put(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+        for link in self.connections.lock().unwrap().iter() {
+            link.push(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
         }
     }
 
     /// The requests it got of that method, in order.
     pub(crate) fn requests(&self, method: &str) -> Vec<Value> {
-        let got = self.got.lock().unwrap();
+        let got = self.messages.lock().unwrap();
         got.iter()
             .filter(|it| it["method"] == method)
             .cloned()
@@ -118,46 +119,49 @@ impl Player {
     }
 }
 
-impl Connector for PlayerConnector {
+impl Connector for MockConnector {
     fn open(
         &self,
-        inbox: Inbox,
+        inbox: IncomingSink,
         _: Instant,
-    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
+    ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
         Box::pin(async move {
-            self.0.opened.fetch_add(1, Ordering::Relaxed);
+            self.0.open_count.fetch_add(1, Ordering::Relaxed);
             if self.0.dead {
                 let reason = "nobody is there".to_owned();
                 return Err(TransportError::Unreachable { reason });
             }
             let player = self.0.clone();
-            let wire = Arc::new(Wire { player, inbox });
-            self.0.links.lock().unwrap().push(wire.clone());
-            let link: Arc<dyn Link> = wire;
+            let wire = Arc::new(MockConnection {
+                upstream: player,
+                inbox,
+            });
+            self.0.connections.lock().unwrap().push(wire.clone());
+            let link: Arc<dyn McpTransport> = wire;
             Ok(link)
         })
     }
 
-    fn address(&self) -> String {
+    fn display_address(&self) -> String {
         "played".to_owned()
     }
 }
 
-impl Link for Wire {
-    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<(), TransportError>> {
+impl McpTransport for MockConnection {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         let message: Value = serde_json::from_slice(&outgoing.body).unwrap();
-        self.player.got.lock().unwrap().push(message.clone());
-        if !self.player.hangs {
+        self.upstream.messages.lock().unwrap().push(message.clone());
+        if !self.upstream.hangs {
             match outgoing.kind {
-                Sending::Request(id) => self.asked(id, &message),
-                Sending::Response => self.replied(&message),
-                Sending::Notification => {}
+                MessageKind::Request(id) => self.handle_request(id, &message),
+                MessageKind::Response => self.handle_response(&message),
+                MessageKind::Notification => {}
             }
         }
         Box::pin(async { Ok(()) })
     }
 
-    fn agreed(&self, _: &Agreed) {}
+    fn set_protocol(&self, _: &NegotiatedProtocol) {}
 
     fn abandon(&self, _: RequestId) -> bool {
         false
@@ -166,32 +170,32 @@ impl Link for Wire {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.inbox
-                .put(Incoming::Closed(Some(TransportError::Closed {
+                .push(IncomingEvent::Closed(Some(TransportError::Closed {
                     reason: "closed".to_owned(),
-                    sent: Sent::Maybe,
+                    sent: DeliveryStatus::Maybe,
                 })));
         })
     }
 }
 
-impl Wire {
-    fn put(&self, message: &Value) {
-        self.inbox.put_bytes(message.to_string().as_bytes(), None);
+impl MockConnection {
+    fn push(&self, message: &Value) {
+        self.inbox.push_bytes(message.to_string().as_bytes(), None);
     }
 
     fn result(&self, id: RequestId, result: &Value) {
-        self.put(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+        self.push(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
     fn error(&self, id: RequestId, code: i64, message: &str) {
-        self.put(
+        self.push(
             &json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
         );
     }
 
-    fn asked(&self, id: RequestId, message: &Value) {
+    fn handle_request(&self, id: RequestId, message: &Value) {
         let capabilities = json!({ "tools": { "listChanged": true } });
-        let stateless = self.player.era == Era::Stateless;
+        let stateless = self.upstream.era == McpEra::Stateless;
         match message["method"].as_str().unwrap() {
             "server/discover" if stateless => self.result(
                 id,
@@ -205,26 +209,26 @@ impl Wire {
                          "serverInfo": { "name": "played", "version": "1" } }),
             ),
             "tools/list" => {
-                let tools = self.player.tools.lock().unwrap().clone();
+                let tools = self.upstream.tools.lock().unwrap().clone();
                 let mut list = json!({ "tools": tools });
-                if self.player.fleeting {
+                if self.upstream.uncacheable {
                     list["ttlMs"] = json!(0);
                 }
                 self.result(id, &list);
             }
-            "tools/call" if self.player.refuses => self.error(id, -32_603, "out of order"),
-            "tools/call" => self.called(id, &message["params"]),
+            "tools/call" if self.upstream.refuses => self.error(id, -32_603, "out of order"),
+            "tools/call" => self.handle_call(id, &message["params"]),
             "ping" => self.result(id, &json!({})),
             "subscriptions/listen" => {}
             other => self.error(id, -32_601, &format!("no method {other}")),
         }
     }
 
-    fn called(&self, id: RequestId, params: &Value) {
+    fn handle_call(&self, id: RequestId, params: &Value) {
         let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
         match params["name"].as_str().unwrap() {
             // Everything a result may hold, with fields nobody knows, in an odd order.
-            "odd" => self.put_raw(&format!(
+            "odd" => self.push_raw(&format!(
                 r#"{{"jsonrpc":"2.0","result":{{"zeta":1,"content":[{{"text":"hi","new":{{"b":2,"a":1}},"type":"text"}}],"alpha":[],"_meta":{{"z/y":1,"io.modelcontextprotocol/serverInfo":{{"name":"played"}}}}}},"id":{id}}}"#
             )),
             "fail" => {
@@ -237,32 +241,36 @@ impl Wire {
                 let token = &params["_meta"]["progressToken"];
                 for step in [1, 2] {
                     let params = json!({ "progressToken": token, "progress": step, "total": 2, "message": format!("step {step}") });
-                    self.put(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }));
+                    self.push(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }));
                 }
                 self.result(id, &text("done"));
             }
             "never" => {}
             // Until it is sent again, if it is.
             "ask_later" if params.get("inputResponses").is_none() => {
-                let links = self.player.links.lock().unwrap();
+                let links = self.upstream.connections.lock().unwrap();
                 let this = links.iter().find(|link| std::ptr::eq(&raw const ***link, self));
                 let waits = (this.unwrap().clone(), id, params.clone());
-                self.player.later.lock().unwrap().push(waits);
+                self.upstream.deferred_calls.lock().unwrap().push(waits);
             }
-            "ask_later" => self.asks(id, params, "elicitation/create", &json!({})),
-            "ask" => self.asks(id, params, "elicitation/create", &json!({ "message": "Who?",
+            "ask_later" => self.request_input(id, params, "elicitation/create", &json!({})),
+            "ask" => self.request_input(id, params, "elicitation/create", &json!({ "message": "Who?",
                 "requestedSchema": { "type": "object", "properties": { "name": { "type": "string" } } } })),
-            "think" => self.asks(id, params, "sampling/createMessage", &json!({ "messages": [], "maxTokens": 5 })),
-            "where" => self.asks(id, params, "roots/list", &json!({})),
+            "think" => self.request_input(id, params, "sampling/createMessage", &json!({ "messages": [], "maxTokens": 5 })),
+            "where" => self.request_input(id, params, "roots/list", &json!({})),
             _ => self.result(id, &text(&params["arguments"].to_string())),
         }
     }
 
-    fn asks(&self, id: RequestId, params: &Value, method: &str, asking: &Value) {
-        if self.player.era == Era::Handshake {
-            let question = self.player.next.fetch_add(1, Ordering::Relaxed);
-            self.player.waiting.lock().unwrap().insert(question, id);
-            self.put(
+    fn request_input(&self, id: RequestId, params: &Value, method: &str, asking: &Value) {
+        if self.upstream.era == McpEra::Handshake {
+            let question = self.upstream.next_id.fetch_add(1, Ordering::Relaxed);
+            self.upstream
+                .open_requests
+                .lock()
+                .unwrap()
+                .insert(question, id);
+            self.push(
                 &json!({ "jsonrpc": "2.0", "id": question, "method": method, "params": asking }),
             );
             return;
@@ -283,9 +291,14 @@ impl Wire {
     }
 
     /// The client answered something that was asked.
-    fn replied(&self, message: &Value) {
+    fn handle_response(&self, message: &Value) {
         let question = message["id"].as_u64().unwrap();
-        let id = self.player.waiting.lock().unwrap().remove(&question);
+        let id = self
+            .upstream
+            .open_requests
+            .lock()
+            .unwrap()
+            .remove(&question);
         if let Some(id) = id {
             let told = message
                 .get("result")
@@ -298,7 +311,7 @@ impl Wire {
         }
     }
 
-    fn put_raw(&self, text: &str) {
-        self.inbox.put_bytes(text.as_bytes(), None);
+    fn push_raw(&self, text: &str) {
+        self.inbox.push_bytes(text.as_bytes(), None);
     }
 }

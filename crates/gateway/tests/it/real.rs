@@ -1,6 +1,6 @@
 //! Definitions of servers that people really use: none of them is refused.
 
-use deliberate_gateway::scan::{self, Severity};
+use deliberate_gateway::scan::{self, ScanSeverity};
 use serde_json::{Value, json};
 
 pub(crate) fn fixture(name: &str) -> Value {
@@ -34,17 +34,17 @@ fn real_tools_are_not_refused() {
         assert!(!tools.is_empty());
         // The worst case: every other word that could be a tool's name is another server's.
         for tool in tools {
-            let findings = scan::definition(tool).findings(|_| Some("other".to_owned()));
+            let findings = scan::scan_definition(tool).findings(|_| Some("other".to_owned()));
             let refused: Vec<_> = findings
                 .iter()
-                .filter(|it| it.severity == Severity::Refused)
+                .filter(|it| it.severity == ScanSeverity::Refused)
                 .collect();
             assert!(refused.is_empty(), "{name}: {refused:#?}");
         }
         if let Some(text) = fixture["instructions"].as_str() {
-            let findings = scan::text("instructions", text).findings(|_| None);
+            let findings = scan::scan_text("instructions", text).findings(|_| None);
             assert!(
-                findings.iter().all(|it| it.severity == Severity::Noted),
+                findings.iter().all(|it| it.severity == ScanSeverity::Noted),
                 "{findings:#?}"
             );
         }
@@ -52,7 +52,7 @@ fn real_tools_are_not_refused() {
 }
 
 /// Ways in which honest tools are described that come near to how dishonest ones are.
-const HONEST: &[&str] = &[
+const BENIGN_SAMPLES: &[&str] = &[
     "Resolves a package name to a library ID. You MUST call this function before 'query-docs' to obtain a valid ID, UNLESS the user explicitly provides one.",
     "Sends an email. Never send without explicit approval from the user.",
     "Deletes a repository. Ask the user for confirmation before calling this tool.",
@@ -81,12 +81,12 @@ const HONEST: &[&str] = &[
 
 #[test]
 fn honest_descriptions_are_not_refused() {
-    for text in HONEST {
+    for text in BENIGN_SAMPLES {
         let findings =
-            scan::definition(&json!({ "name": "t", "description": text })).findings(|_| None);
+            scan::scan_definition(&json!({ "name": "t", "description": text })).findings(|_| None);
         let refused: Vec<_> = findings
             .iter()
-            .filter(|it| it.severity == Severity::Refused)
+            .filter(|it| it.severity == ScanSeverity::Refused)
             .collect();
         assert!(refused.is_empty(), "{text}\n{refused:#?}");
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use deliberate_adapter::transport::Era;
+use deliberate_adapter::transport::McpEra;
 use serde_json::{Value, json};
 
 use crate::{
-    kit::{Kit, folder, names, server, store_at, tool},
-    player::Player,
+    kit::{GatewayFixture, open_store, server, temp_dir, tool, tool_names},
+    player::MockUpstream,
 };
 
 fn fixture(name: &str) -> Vec<Value> {
@@ -17,18 +17,18 @@ fn fixture(name: &str) -> Vec<Value> {
         .clone()
 }
 
-fn real(folder: &tempfile::TempDir) -> Kit {
+fn real_servers(folder: &tempfile::TempDir) -> GatewayFixture {
     let servers = ["filesystem", "memory", "git", "time", "fetch"].map(|name| {
-        let player = Player::new(Era::Handshake, fixture(name));
+        let player = MockUpstream::new(McpEra::Handshake, fixture(name));
         (server(name), Arc::new(player))
     });
-    Kit::new(store_at(folder.path()), servers.into())
+    GatewayFixture::new(open_store(folder.path()), servers.into())
 }
 
 #[tokio::test]
 async fn the_tool_that_is_meant_comes_first() {
-    let folder = folder();
-    let kit = real(&folder);
+    let folder = temp_dir();
+    let kit = real_servers(&folder);
     for (query, name) in [
         ("read a text file", "filesystem__read_text_file"),
         ("what time is it now in Tokyo", "time__get_current_time"),
@@ -40,25 +40,30 @@ async fn the_tool_that_is_meant_comes_first() {
         ("rename or move a file", "filesystem__move_file"),
         ("list directory", "filesystem__list_directory"),
     ] {
-        let found = kit.found(query).await;
-        assert_eq!(names(&found)[0], name, "{query}: {:?}", names(&found));
+        let found = kit.search(query).await;
+        assert_eq!(
+            tool_names(&found)[0],
+            name,
+            "{query}: {:?}",
+            tool_names(&found)
+        );
     }
 }
 
 #[tokio::test]
 async fn an_exact_name_comes_first() {
-    let folder = folder();
-    let kit = real(&folder);
+    let folder = temp_dir();
+    let kit = real_servers(&folder);
     for name in ["git_log", "git__git_log"] {
-        assert_eq!(names(&kit.found(name).await)[0], "git__git_log");
+        assert_eq!(tool_names(&kit.search(name).await)[0], "git__git_log");
     }
 }
 
 #[tokio::test]
 async fn answers_are_small() {
-    let folder = folder();
-    let kit = real(&folder);
-    let found = kit.found("file").await;
+    let folder = temp_dir();
+    let kit = real_servers(&folder);
+    let found = kit.search("file").await;
     let tools = found["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 5);
     assert!(
@@ -86,14 +91,14 @@ async fn answers_are_small() {
         )
         .await;
     let one = one.unwrap();
-    assert_eq!(names(&one).len(), 1);
-    assert!(names(&one)[0].starts_with("git__"));
+    assert_eq!(tool_names(&one).len(), 1);
+    assert!(tool_names(&one)[0].starts_with("git__"));
 }
 
 #[tokio::test]
 async fn no_words_list_the_servers() {
-    let folder = folder();
-    let kit = real(&folder);
+    let folder = temp_dir();
+    let kit = real_servers(&folder);
     let listed = kit.call("gateway_search", json!({})).await.unwrap();
     let servers = listed["servers"].as_array().unwrap();
     assert_eq!(servers.len(), 5);
@@ -110,9 +115,9 @@ async fn no_words_list_the_servers() {
 
 #[tokio::test]
 async fn what_the_settings_leave_out_is_not_there() {
-    let folder = folder();
-    let player = Player::new(
-        Era::Handshake,
+    let folder = temp_dir();
+    let player = MockUpstream::new(
+        McpEra::Handshake,
         vec![
             tool("read", "Files"),
             tool("read_all", "Files"),
@@ -122,11 +127,14 @@ async fn what_the_settings_leave_out_is_not_there() {
     let mut far = server("far");
     far.only = vec!["read*".to_owned()];
     far.except = vec!["read_*".to_owned()];
-    let kit = Kit::new(store_at(folder.path()), vec![(far, Arc::new(player))]);
-    assert_eq!(names(&kit.found("files").await), ["far__read"]);
+    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, Arc::new(player))]);
+    assert_eq!(tool_names(&kit.search("files").await), ["far__read"]);
     assert_eq!(
-        kit.far("far__write", json!({})).await.unwrap_err().code(),
+        kit.call_upstream("far__write", json!({}))
+            .await
+            .unwrap_err()
+            .code(),
         "UnknownTool"
     );
-    assert_eq!(kit.gateway.look("far").await.unwrap().left_out, 2);
+    assert_eq!(kit.gateway.inspect("far").await.unwrap().left_out, 2);
 }

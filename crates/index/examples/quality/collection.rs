@@ -9,31 +9,31 @@ use crate::measure::Grades;
 
 /// A collection with its judgements.
 pub(crate) struct Collection {
-    pub(crate) about: About,
-    pub(crate) documents: Vec<Entry>,
+    pub(crate) about: CollectionInfo,
+    pub(crate) documents: Vec<CollectionEntry>,
     /// The questions that have a relevant document, in the order of their ids.
-    pub(crate) questions: Vec<(Entry, Grades)>,
+    pub(crate) questions: Vec<(CollectionEntry, Grades)>,
 }
 
 /// What is known of a collection.
 #[derive(Deserialize)]
-pub(crate) struct About {
+pub(crate) struct CollectionInfo {
     pub(crate) name: String,
     /// nDCG@10 of BM25 as others measured it, and where they say so.
     #[serde(default)]
-    pub(crate) published: Vec<Published>,
+    pub(crate) published: Vec<PublishedScore>,
 }
 
 /// A figure that others measured.
 #[derive(Deserialize)]
-pub(crate) struct Published {
+pub(crate) struct PublishedScore {
     pub(crate) ndcg: f64,
     pub(crate) by: String,
 }
 
 /// A document or a question.
 #[derive(Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct CollectionEntry {
     #[serde(rename = "_id")]
     pub(crate) id: String,
     #[serde(default)]
@@ -68,7 +68,7 @@ impl Collection {
     }
 }
 
-fn entries(text: &str) -> serde_json::Result<Vec<Entry>> {
+fn entries(text: &str) -> serde_json::Result<Vec<CollectionEntry>> {
     text.lines().map(serde_json::from_str).collect()
 }
 

@@ -21,7 +21,7 @@ mod measure;
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
-use collection::{Collection, Entry};
+use collection::{Collection, CollectionEntry};
 use deliberate_index::{
     Fusion, Index, IndexOptions, IndexedDocument, Passage, Query, SearchMode, StaticEmbedder,
     chunk::{ChunkOptions, chunk},
@@ -35,15 +35,15 @@ const PASSAGES: usize = 100;
 /// How far our BM25 may be from what others measured.
 const TOLERANCE: f64 = 0.02;
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type MainResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// What one way of searching scored, question by question.
-struct Side {
+struct RankingScores {
     name: &'static str,
     scores: Vec<Scores>,
 }
 
-impl Side {
+impl RankingScores {
     fn mean(&self) -> Scores {
         mean(self.scores.iter().copied())
     }
@@ -55,7 +55,7 @@ impl Side {
 }
 
 #[tokio::main]
-async fn main() -> Outcome<()> {
+async fn main() -> MainResult<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (flags, folders): (Vec<_>, Vec<_>) = arguments
         .iter()
@@ -71,7 +71,7 @@ async fn main() -> Outcome<()> {
     let is_set = |name: &str| flags.iter().any(|flag| *flag == name);
     let whole = is_set("--whole");
     let mut collection = Collection::read(Path::new(folder))?;
-    let index = filled(std::mem::take(&mut collection.documents), whole).await?;
+    let index = build_index(std::mem::take(&mut collection.documents), whole).await?;
     let text = report(&collection, &index).await?;
     if whole {
         compare(&collection, text);
@@ -83,7 +83,7 @@ async fn main() -> Outcome<()> {
 }
 
 /// An index in memory.
-async fn filled(documents: Vec<Entry>, whole: bool) -> Outcome<Index> {
+async fn build_index(documents: Vec<CollectionEntry>, whole: bool) -> MainResult<Index> {
     let index = Index::open(IndexOptions {
         embedder: Some(Arc::new(StaticEmbedder::new())),
         ..IndexOptions::default()
@@ -99,7 +99,7 @@ async fn filled(documents: Vec<Entry>, whole: bool) -> Outcome<Index> {
     Ok(index)
 }
 
-fn document(entry: Entry, whole: bool) -> IndexedDocument {
+fn document(entry: CollectionEntry, whole: bool) -> IndexedDocument {
     let passages = if whole {
         vec![Passage {
             text: entry.text,
@@ -123,8 +123,8 @@ async fn ask(
     name: &'static str,
     mode: SearchMode,
     fusion: Fusion,
-) -> Outcome<Side> {
-    let mut side = Side {
+) -> MainResult<RankingScores> {
+    let mut side = RankingScores {
         name,
         scores: Vec::with_capacity(collection.questions.len()),
     };
@@ -150,7 +150,7 @@ async fn ask(
 }
 
 /// Prints the scores of each side and gives those of the words.
-async fn report(collection: &Collection, index: &Index) -> Outcome<Scores> {
+async fn report(collection: &Collection, index: &Index) -> MainResult<Scores> {
     let stats = index.stats();
     println!(
         "{}: {} documents, {} passages, {} questions",
@@ -188,17 +188,17 @@ async fn report(collection: &Collection, index: &Index) -> Outcome<Scores> {
         return Err("two sides are always asked".into());
     };
     for fused in fused {
-        against_the_better(fused, text, vectors, "nDCG@10", |scores| scores.ndcg);
-        against_the_better(fused, text, vectors, "recall@20", |scores| scores.recall);
+        compare_with_best(fused, text, vectors, "nDCG@10", |scores| scores.ndcg);
+        compare_with_best(fused, text, vectors, "recall@20", |scores| scores.recall);
     }
     Ok(text.mean())
 }
 
 /// Sets a fused ranking against the better of what it is made of, by one measure.
-fn against_the_better(
-    fused: &Side,
-    text: &Side,
-    vectors: &Side,
+fn compare_with_best(
+    fused: &RankingScores,
+    text: &RankingScores,
+    vectors: &RankingScores,
     measure: &str,
     of: fn(&Scores) -> f64,
 ) {
@@ -243,7 +243,7 @@ fn compare(collection: &Collection, text: Scores) {
 }
 
 /// Prints what other weights would give.
-async fn try_weights(collection: &Collection, index: &Index) -> Outcome<()> {
+async fn try_weights(collection: &Collection, index: &Index) -> MainResult<()> {
     println!("nDCG@10 by the vectors' weight  all     even    odd");
     for (name, adaptive) in [("fixed", false), ("adaptive", true)] {
         for tenths in 1..=9_u8 {

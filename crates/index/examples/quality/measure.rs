@@ -29,15 +29,15 @@ pub(crate) fn scores(ranking: &[String], grades: &Grades) -> Scores {
     let relevant = best.len();
     let found = ranking.iter().take(20).filter(|one| gain(one) > 0).count();
     let first = ranking.iter().take(10).position(|one| gain(one) > 0);
-    let ideal = discounted(best.into_iter());
+    let ideal = discounted_gain(best.into_iter());
     Scores {
-        ndcg: discounted(ranking.iter().map(gain)) / ideal.max(f64::MIN_POSITIVE),
+        ndcg: discounted_gain(ranking.iter().map(gain)) / ideal.max(f64::MIN_POSITIVE),
         recall: found as f64 / relevant.max(1) as f64,
         mrr: first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0)),
     }
 }
 
-fn discounted(gains: impl Iterator<Item = i32>) -> f64 {
+fn discounted_gain(gains: impl Iterator<Item = i32>) -> f64 {
     let ranks = (2_u32..).map(f64::from);
     gains
         .take(10)

@@ -9,7 +9,7 @@ use pack::pack;
 use sentences::units;
 
 /// A passage of more tokens is a document, not a passage; and sums of tokens stay in bounds.
-const MOST_TOKENS: usize = 1_000_000;
+const MAX_TOKENS: usize = 1_000_000;
 
 /// How large passages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Default for ChunkOptions {
 
 /// A heading of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct SectionHeading {
     /// How deep it is, 1 the outermost.
     pub level: u8,
     /// What it says.
@@ -48,11 +48,11 @@ pub struct Section {
 /// where each page starts, in bytes and in order; without any, all is page 1.
 pub fn chunk(
     text: &str,
-    headings: &[Section],
+    headings: &[SectionHeading],
     page_starts: &[usize],
     options: ChunkOptions,
 ) -> Vec<Passage> {
-    let tokens = options.tokens.clamp(1, MOST_TOKENS);
+    let tokens = options.tokens.clamp(1, MAX_TOKENS);
     let options = ChunkOptions {
         tokens,
         overlap: options.overlap.min(tokens / 2),
@@ -83,21 +83,21 @@ pub fn chunk(
 }
 
 /// The text under one heading.
-struct Region {
+struct SectionRegion {
     path: Vec<String>,
     start: usize,
     end: usize,
 }
 
-fn regions(text: &str, headings: &[Section]) -> Vec<Region> {
-    let mut headings: Vec<(usize, &Section)> = headings
+fn regions(text: &str, headings: &[SectionHeading]) -> Vec<SectionRegion> {
+    let mut headings: Vec<(usize, &SectionHeading)> = headings
         .iter()
         .filter(|heading| heading.start < text.len())
         .map(|heading| (text.floor_char_boundary(heading.start), heading))
         .collect();
     headings.sort_by_key(|(start, _)| *start);
-    let mut above: Vec<&Section> = Vec::new();
-    let mut regions = vec![Region {
+    let mut above: Vec<&SectionHeading> = Vec::new();
+    let mut regions = vec![SectionRegion {
         path: Vec::new(),
         start: 0,
         end: text.len(),
@@ -108,9 +108,9 @@ fn regions(text: &str, headings: &[Section]) -> Vec<Region> {
         }
         above.retain(|other| other.level < heading.level);
         above.push(heading);
-        regions.push(Region {
+        regions.push(SectionRegion {
             path: above.iter().map(|heading| heading.title.clone()).collect(),
-            start: after_heading(text, start, &heading.title),
+            start: skip_heading(text, start, &heading.title),
             end: text.len(),
         });
     }
@@ -119,7 +119,7 @@ fn regions(text: &str, headings: &[Section]) -> Vec<Region> {
 }
 
 /// Where the text under a heading starts: after its line, if the line is indeed the heading.
-fn after_heading(text: &str, start: usize, title: &str) -> usize {
+fn skip_heading(text: &str, start: usize, title: &str) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let line = rest.split_inclusive('\n').next().unwrap_or_default();
     let title = title.trim();

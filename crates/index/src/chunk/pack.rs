@@ -1,10 +1,10 @@
 //! Units to passages: as full as they may be, rather ending with a paragraph than within one.
 
 use super::ChunkOptions;
-use super::sentences::Unit;
+use super::sentences::TextUnit;
 
 /// Where the passages of one section start and end.
-pub(super) fn pack(units: &[Unit], options: ChunkOptions) -> Vec<(usize, usize)> {
+pub(super) fn pack(units: &[TextUnit], options: ChunkOptions) -> Vec<(usize, usize)> {
     let mut passages: Vec<(usize, usize)> = Vec::new();
     let mut from = 0;
     let mut fresh = 0;
@@ -19,14 +19,14 @@ pub(super) fn pack(units: &[Unit], options: ChunkOptions) -> Vec<(usize, usize)>
     passages
 }
 
-fn span(units: &[Unit], from: usize, to: usize) -> Option<(usize, usize)> {
+fn span(units: &[TextUnit], from: usize, to: usize) -> Option<(usize, usize)> {
     let piece = units.get(from..to)?;
     Some((piece.first()?.start, piece.last()?.end))
 }
 
 /// Up to which unit a passage goes that starts at `from`; always at least one past `fresh`, the
 /// first that is in no passage yet.
-fn fill(units: &[Unit], from: usize, fresh: usize, options: ChunkOptions) -> usize {
+fn fill(units: &[TextUnit], from: usize, fresh: usize, options: ChunkOptions) -> usize {
     let mut tokens = 0;
     let mut to = from;
     let mut paragraph = None;
@@ -35,7 +35,7 @@ fn fill(units: &[Unit], from: usize, fresh: usize, options: ChunkOptions) -> usi
             break;
         }
         // A paragraph's end is a good end once the passage is well filled.
-        if unit.opens && place > fresh && tokens * 3 >= options.tokens * 2 {
+        if unit.starts_paragraph && place > fresh && tokens * 3 >= options.tokens * 2 {
             paragraph = Some(place);
         }
         tokens += unit.tokens;
@@ -44,7 +44,7 @@ fn fill(units: &[Unit], from: usize, fresh: usize, options: ChunkOptions) -> usi
     if to == units.len() {
         return to;
     }
-    let next_opens = units.get(to).is_some_and(|unit| unit.opens);
+    let next_opens = units.get(to).is_some_and(|unit| unit.starts_paragraph);
     match paragraph {
         Some(place) if !next_opens => place,
         _ => to,
@@ -52,7 +52,7 @@ fn fill(units: &[Unit], from: usize, fresh: usize, options: ChunkOptions) -> usi
 }
 
 /// Where the next passage starts: some sentences back, but after the start of the one before.
-fn step_back(units: &[Unit], from: usize, to: usize, options: ChunkOptions) -> usize {
+fn step_back(units: &[TextUnit], from: usize, to: usize, options: ChunkOptions) -> usize {
     let next = units.get(to).map_or(0, |unit| unit.tokens);
     let mut tokens = 0;
     let mut start = to;

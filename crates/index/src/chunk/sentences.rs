@@ -2,12 +2,12 @@
 
 /// A piece of text that is not cut any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct TextUnit {
     pub start: usize,
     pub end: usize,
     pub tokens: usize,
     /// Whether a paragraph starts with it.
-    pub opens: bool,
+    pub starts_paragraph: bool,
 }
 
 /// Letters a token has at the most, about: what makes English come out at 1.3 tokens a word.
@@ -24,35 +24,35 @@ const WIDE_ENDS: [char; 4] = ['。', '！', '？', '｡'];
 const WIDE_CLOSERS: [char; 5] = ['」', '』', '）', '”', '’'];
 
 /// About how many tokens a word has. Writing without spaces has a token a letter.
-fn tokens_of(word: &str) -> usize {
+fn token_count(word: &str) -> usize {
     let dense = word.chars().filter(|letter| *letter >= '\u{2e80}').count();
     let other = word.chars().count() - dense;
     (other.div_ceil(TOKEN_LETTERS) + dense).max(1)
 }
 
 /// The units of a stretch of text, none of more than so many tokens.
-pub(super) fn units(text: &str, start: usize, end: usize, most: usize) -> Vec<Unit> {
+pub(super) fn units(text: &str, start: usize, end: usize, most: usize) -> Vec<TextUnit> {
     let words = words(text, start, end);
     let mut units = Vec::new();
-    let mut current: Option<Unit> = None;
+    let mut current: Option<TextUnit> = None;
     let mut opens = true;
     for (place, word) in words.iter().enumerate() {
-        for (from, to, tokens) in bits_of(text, *word, most) {
+        for (from, to, tokens) in split_word(text, *word, most) {
             let full = current.is_some_and(|unit| unit.tokens + tokens > most);
             if full {
                 units.extend(current.take());
             }
-            let unit = current.get_or_insert(Unit {
+            let unit = current.get_or_insert(TextUnit {
                 start: from,
                 end: to,
                 tokens: 0,
-                opens: std::mem::take(&mut opens),
+                starts_paragraph: std::mem::take(&mut opens),
             });
             unit.end = to;
             unit.tokens += tokens;
         }
         let next = words.get(place + 1);
-        let paragraph = next.is_some_and(|next| is_break(text, word.1, next.0));
+        let paragraph = next.is_some_and(|next| is_paragraph_break(text, word.1, next.0));
         if paragraph || next.is_none_or(|next| ends_sentence(text, *word, *next)) {
             units.extend(current.take());
         }
@@ -85,9 +85,9 @@ fn words(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
 }
 
 /// A word in pieces of at most so many tokens: one, unless it is a monster.
-fn bits_of(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usize, usize, usize)> {
+fn split_word(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usize, usize, usize)> {
     let word = text.get(start..end).unwrap_or_default();
-    let tokens = tokens_of(word);
+    let tokens = token_count(word);
     if tokens <= most {
         return vec![(start, end, tokens)];
     }
@@ -108,7 +108,7 @@ fn bits_of(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usize,
 }
 
 /// Whether a blank line lies between two words.
-fn is_break(text: &str, end: usize, start: usize) -> bool {
+fn is_paragraph_break(text: &str, end: usize, start: usize) -> bool {
     let gap = text.get(end..start).unwrap_or_default();
     gap.chars().filter(|letter| *letter == '\n').count() > 1 || gap.contains('\u{c}')
 }

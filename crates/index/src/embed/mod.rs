@@ -12,4 +12,4 @@ mod http;
 #[cfg(feature = "http")]
 pub use http::{CohereReranker, OpenAiEmbedder, ServiceSettings};
 pub use table::StaticEmbedder;
-pub use traits::{EmbedError, Embedder, Embedding, Reranker};
+pub use traits::{EmbedError, Embedder, EmbeddingPurpose, Reranker};

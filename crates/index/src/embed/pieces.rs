@@ -3,33 +3,33 @@
 
 use std::collections::HashMap;
 
-use super::words::each_word;
+use super::words::for_each_word;
 
 /// What stands before a piece that goes on with a word.
-const GOES_ON: &str = "##";
+const CONTINUATION: &str = "##";
 
 /// Words longer than this are noise: no piece of them says anything.
-const LONGEST_WORD: usize = 100;
+const MAX_WORD_CHARS: usize = 100;
 
 /// The pieces of words and their places in the table.
-pub(super) struct Pieces {
+pub(super) struct WordPieceVocabulary {
     first: HashMap<&'static str, usize>,
-    further: HashMap<&'static str, usize>,
+    continuation: HashMap<&'static str, usize>,
     longest: usize,
 }
 
-impl Pieces {
+impl WordPieceVocabulary {
     /// Reads a vocabulary of one piece a line.
-    pub(super) fn read(vocabulary: &'static str) -> Self {
+    pub(super) fn parse(vocabulary: &'static str) -> Self {
         let mut pieces = Self {
             first: HashMap::new(),
-            further: HashMap::new(),
+            continuation: HashMap::new(),
             longest: 0,
         };
         for (place, line) in vocabulary.lines().enumerate() {
             pieces.longest = pieces.longest.max(line.len());
-            match line.strip_prefix(GOES_ON) {
-                Some(piece) if !piece.is_empty() => pieces.further.insert(piece, place),
+            match line.strip_prefix(CONTINUATION) {
+                Some(piece) if !piece.is_empty() => pieces.continuation.insert(piece, place),
                 _ => pieces.first.insert(line, place),
             };
         }
@@ -37,34 +37,34 @@ impl Pieces {
     }
 
     /// The places of all pieces of a text. Words that can't be put together are left out.
-    pub(super) fn of(&self, text: &str, places: &mut Vec<usize>) {
+    pub(super) fn tokenize(&self, text: &str, places: &mut Vec<usize>) {
         places.clear();
-        each_word(text, |word| {
+        for_each_word(text, |word| {
             let before = places.len();
-            if self.cut(word, places).is_none() {
+            if self.tokenize_word(word, places).is_none() {
                 places.truncate(before);
             }
         });
     }
 
     /// Cuts a word, the longest piece first; `None` if a part of it is in no piece.
-    fn cut(&self, word: &str, places: &mut Vec<usize>) -> Option<()> {
-        if word.len() > LONGEST_WORD && word.chars().count() > LONGEST_WORD {
+    fn tokenize_word(&self, word: &str, places: &mut Vec<usize>) -> Option<()> {
+        if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {
             return None;
         }
         let mut rest = word;
         let mut known = &self.first;
         while !rest.is_empty() {
-            let (place, behind) = self.longest_start(rest, known)?;
+            let (place, behind) = self.longest_prefix(rest, known)?;
             places.push(place);
             rest = behind;
-            known = &self.further;
+            known = &self.continuation;
         }
         Some(())
     }
 
     /// The place of the longest piece that `rest` starts with, and what comes behind it.
-    fn longest_start<'w>(
+    fn longest_prefix<'w>(
         &self,
         rest: &'w str,
         known: &HashMap<&'static str, usize>,
@@ -81,29 +81,29 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    fn pieces(text: &str) -> Vec<usize> {
-        let pieces = Pieces::read("un\nunder\n##stand\n##s\n##and\nst\n!\n##é");
+    fn tokenize(text: &str) -> Vec<usize> {
+        let pieces = WordPieceVocabulary::parse("un\nunder\n##stand\n##s\n##and\nst\n!\n##é");
         let mut places = Vec::new();
-        pieces.of(text, &mut places);
+        pieces.tokenize(text, &mut places);
         places
     }
 
     #[test]
     fn the_longest_piece_comes_first() {
-        assert_eq!(pieces("Understands!"), [1, 2, 3, 6]);
-        assert_eq!(pieces("stand"), [5, 4]);
+        assert_eq!(tokenize("Understands!"), [1, 2, 3, 6]);
+        assert_eq!(tokenize("stand"), [5, 4]);
     }
 
     #[test]
     fn a_word_with_an_unknown_part_is_left_out_whole() {
-        assert_eq!(pieces("unx un"), [0]);
-        assert_eq!(pieces("日 un"), [0]);
+        assert_eq!(tokenize("unx un"), [0]);
+        assert_eq!(tokenize("日 un"), [0]);
     }
 
     #[test]
     fn endless_words_are_left_out() {
         let most = format!("un{}", "s".repeat(98));
-        assert_eq!(pieces(&most).len(), 99);
-        assert!(pieces(&format!("{most}s")).is_empty());
+        assert_eq!(tokenize(&most).len(), 99);
+        assert!(tokenize(&format!("{most}s")).is_empty());
     }
 }

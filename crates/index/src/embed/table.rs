@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use futures::{FutureExt as _, future::BoxFuture};
 
-use super::pieces::Pieces;
-use crate::{EmbedError, Embedder, Embedding};
+use super::pieces::WordPieceVocabulary;
+use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
 /// How many numbers a vector has.
 const DIMENSIONS: usize = 256;
@@ -19,17 +19,17 @@ static TABLE: &[u8] = include_bytes!("../../models/embeddings.i8");
 const TABLE_ID: &str = "15da2880015ae369";
 
 /// How texts are read; it goes up when the same text would get another vector.
-const READING: u32 = 1;
+const READING_VERSION: u32 = 1;
 
-static PIECES: LazyLock<Pieces> =
-    LazyLock::new(|| Pieces::read(include_str!("../../models/vocabulary.txt")));
+static VOCABULARY: LazyLock<WordPieceVocabulary> =
+    LazyLock::new(|| WordPieceVocabulary::parse(include_str!("../../models/vocabulary.txt")));
 
 /// How much of one text counts. A passage has a few thousand bytes; the mean of more than this
 /// says nothing about any part of it.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// How many texts are embedded before other tasks get their turn.
-const AT_ONCE: usize = 32;
+const BATCH: usize = 32;
 
 /// Embeds texts with the table that the program carries.
 ///
@@ -46,13 +46,13 @@ impl StaticEmbedder {
 
     /// The vector of one text, of length 1; all zeros if no word of it is known or says anything.
     pub fn vector(self, text: &str) -> Vec<f32> {
-        embedded(text, &mut Vec::new())
+        embed_text(text, &mut Vec::new())
     }
 }
 
 impl Embedder for StaticEmbedder {
     fn id(&self) -> String {
-        format!("static/minilm-l6-v2/{DIMENSIONS}/{TABLE_ID}/{READING}")
+        format!("static/minilm-l6-v2/{DIMENSIONS}/{TABLE_ID}/{READING_VERSION}")
     }
 
     fn dimensions(&self) -> BoxFuture<'_, Result<usize, EmbedError>> {
@@ -63,16 +63,16 @@ impl Embedder for StaticEmbedder {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        _what: Embedding,
+        _what: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         async move {
             let mut vectors = Vec::with_capacity(texts.len());
             let mut places = Vec::new();
             for (done, text) in texts.iter().enumerate() {
-                if done % AT_ONCE == AT_ONCE - 1 {
+                if done % BATCH == BATCH - 1 {
                     tokio::task::yield_now().await;
                 }
-                vectors.push(embedded(text, &mut places));
+                vectors.push(embed_text(text, &mut places));
             }
             Ok(vectors)
         }
@@ -85,9 +85,9 @@ impl Embedder for StaticEmbedder {
 }
 
 /// The vector of a text; `places` is room to work in.
-fn embedded(text: &str, places: &mut Vec<usize>) -> Vec<f32> {
-    let counted = text.split_at(text.floor_char_boundary(MOST_BYTES)).0;
-    PIECES.of(counted, places);
+fn embed_text(text: &str, places: &mut Vec<usize>) -> Vec<f32> {
+    let counted = text.split_at(text.floor_char_boundary(MAX_TEXT_BYTES)).0;
+    VOCABULARY.tokenize(counted, places);
     let (rows, _) = TABLE.as_chunks::<DIMENSIONS>();
     // Whole numbers: exact in any order, and 64 KiB of pieces stay far from the limit.
     let mut sums = [0_i32; DIMENSIONS];
@@ -96,11 +96,11 @@ fn embedded(text: &str, places: &mut Vec<usize>) -> Vec<f32> {
             *sum += i32::from(byte.cast_signed());
         }
     }
-    unit(&sums)
+    normalize(&sums)
 }
 
 /// The same direction with length 1. The mean needs no division: only the direction counts.
-fn unit(sums: &[i32; DIMENSIONS]) -> Vec<f32> {
+fn normalize(sums: &[i32; DIMENSIONS]) -> Vec<f32> {
     let squares: f64 = sums.iter().map(|sum| f64::from(*sum).powi(2)).sum();
     let scale = if squares > 0.0 {
         squares.sqrt().recip()

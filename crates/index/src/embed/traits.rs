@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 
 /// What a vector is made for: some models treat the two differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Embedding {
+pub enum EmbeddingPurpose {
     /// A question.
     Query,
     /// A text to be found.
@@ -23,7 +23,7 @@ pub trait Embedder: Send + Sync {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        what: Embedding,
+        what: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
 
     /// How many texts it takes at once.

@@ -5,34 +5,34 @@ use unicode_general_category::{GeneralCategory as Category, get_general_category
 use unicode_normalization::char::decompose_canonical;
 
 /// Hands over each word of a text, in order.
-pub(super) fn each_word(text: &str, mut take: impl FnMut(&str)) {
+pub(super) fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     for character in text.chars() {
         if character.is_ascii() {
-            plain(character, &mut word, &mut take);
+            push_ascii(character, &mut word, &mut take);
         } else {
-            foreign(character, &mut word, &mut take);
+            push_unicode(character, &mut word, &mut take);
         }
     }
-    finish(&mut word, &mut take);
+    finish_word(&mut word, &mut take);
 }
 
-fn plain(character: char, word: &mut String, take: &mut impl FnMut(&str)) {
+fn push_ascii(character: char, word: &mut String, take: &mut impl FnMut(&str)) {
     match character {
         _ if character.is_ascii_alphanumeric() => word.push(character.to_ascii_lowercase()),
-        ' ' | '\t' | '\n' | '\r' => finish(word, take),
-        _ if character.is_ascii_punctuation() => alone(character, word, take),
+        ' ' | '\t' | '\n' | '\r' => finish_word(word, take),
+        _ if character.is_ascii_punctuation() => push_single(character, word, take),
         _ => {}
     }
 }
 
-fn foreign(character: char, word: &mut String, take: &mut impl FnMut(&str)) {
+fn push_unicode(character: char, word: &mut String, take: &mut impl FnMut(&str)) {
     if character == char::REPLACEMENT_CHARACTER || is_invisible(character) {
         return;
     }
     let stands_alone = is_chinese(character);
     if character.is_whitespace() || stands_alone {
-        finish(word, take);
+        finish_word(word, take);
     }
     if character.is_whitespace() {
         return;
@@ -43,26 +43,26 @@ fn foreign(character: char, word: &mut String, take: &mut impl FnMut(&str)) {
         }
         for lower in part.to_lowercase() {
             if is_punctuation(lower) {
-                alone(lower, word, take);
+                push_single(lower, word, take);
             } else {
                 word.push(lower);
             }
         }
     });
     if stands_alone {
-        finish(word, take);
+        finish_word(word, take);
     }
 }
 
-fn finish(word: &mut String, take: &mut impl FnMut(&str)) {
+fn finish_word(word: &mut String, take: &mut impl FnMut(&str)) {
     if !word.is_empty() {
         take(word);
         word.clear();
     }
 }
 
-fn alone(mark: char, word: &mut String, take: &mut impl FnMut(&str)) {
-    finish(word, take);
+fn push_single(mark: char, word: &mut String, take: &mut impl FnMut(&str)) {
+    finish_word(word, take);
     take(mark.encode_utf8(&mut [0; 4]));
 }
 
@@ -113,7 +113,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        each_word(text, |word| found.push(word.to_owned()));
+        for_each_word(text, |word| found.push(word.to_owned()));
         found
     }
 

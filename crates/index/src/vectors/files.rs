@@ -6,11 +6,11 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::format::Identity;
+use super::format::EmbedderIdentity;
 use crate::IndexError;
 
 /// How long another embedder's vectors are kept, in case it comes back.
-const KEPT_FOR: Duration = Duration::from_hours(24);
+const RETENTION: Duration = Duration::from_hours(24);
 const PREFIX: &str = "vectors-";
 const SUFFIX: &str = ".bin";
 const UNFINISHED: &str = ".tmp";
@@ -20,7 +20,7 @@ pub(crate) fn is_vectors(name: &str) -> bool {
     name.starts_with(PREFIX) && (name.ends_with(SUFFIX) || name.ends_with(UNFINISHED))
 }
 
-fn stem(identity: &Identity) -> String {
+fn stem(identity: &EmbedderIdentity) -> String {
     let mut stem = PREFIX.to_owned();
     for byte in identity.iter().take(8) {
         // Writing to a string can't fail.
@@ -29,14 +29,14 @@ fn stem(identity: &Identity) -> String {
     stem
 }
 
-pub(super) fn path_of(folder: &Path, identity: &Identity, generation: u32) -> PathBuf {
+pub(super) fn vectors_path(folder: &Path, identity: &EmbedderIdentity, generation: u32) -> PathBuf {
     folder.join(format!("{}-{generation:010}{SUFFIX}", stem(identity)))
 }
 
 /// The newest file of that embedder and its generation.
-pub(super) fn newest(
+pub(super) fn newest_file(
     folder: &Path,
-    identity: &Identity,
+    identity: &EmbedderIdentity,
 ) -> Result<Option<(u32, PathBuf)>, IndexError> {
     let start = format!("{}-", stem(identity));
     let mut newest = None;
@@ -52,7 +52,7 @@ pub(super) fn newest(
             newest = Some(generation);
         }
     }
-    Ok(newest.map(|generation| (generation, path_of(folder, identity, generation))))
+    Ok(newest.map(|generation| (generation, vectors_path(folder, identity, generation))))
 }
 
 /// Writes a file whole or not at all.
@@ -83,8 +83,8 @@ pub(super) fn append(path: &Path, at: u64, bytes: &[u8]) -> Result<(), IndexErro
 
 /// Removes what no longer counts: older generations and unfinished files at once, the files of
 /// other embedders after a day without change. What can't be removed now is left for next time.
-pub(super) fn sweep(folder: &Path, identity: &Identity, generation: u32) {
-    let current = path_of(folder, identity, generation);
+pub(super) fn remove_stale(folder: &Path, identity: &EmbedderIdentity, generation: u32) {
+    let current = vectors_path(folder, identity, generation);
     let own = stem(identity);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -92,7 +92,7 @@ pub(super) fn sweep(folder: &Path, identity: &Identity, generation: u32) {
         let Some(name) = name.to_str().filter(|name| is_vectors(name)) else {
             continue;
         };
-        if path == current || (!name.starts_with(&own) && changed_lately(&path)) {
+        if path == current || (!name.starts_with(&own) && is_recent(&path)) {
             continue;
         }
         if let Err(error) = fs::remove_file(&path) {
@@ -101,10 +101,10 @@ pub(super) fn sweep(folder: &Path, identity: &Identity, generation: u32) {
     }
 }
 
-fn changed_lately(path: &Path) -> bool {
+fn is_recent(path: &Path) -> bool {
     let changed = fs::metadata(path).and_then(|about| about.modified());
     changed.is_ok_and(|changed| {
         let age = SystemTime::now().duration_since(changed);
-        age.unwrap_or_default() < KEPT_FOR
+        age.unwrap_or_default() < RETENTION
     })
 }

@@ -4,59 +4,62 @@
 //! together so that a scan reads only what it needs, filled up to 64 bytes. Numbers are
 //! little-endian.
 
-use super::quantise::{Quantised, signs};
+use super::quantise::{QuantizedVector, signs};
 use crate::IndexError;
 
 /// The length of either header.
 pub(crate) const HEADER: usize = 64;
 const FILE_MAGIC: &[u8; 8] = b"DLBVECT1";
-const PIECE_MAGIC: &[u8; 8] = b"DLBROWS1";
+const BLOCK_MAGIC: &[u8; 8] = b"DLBROWS1";
 /// What a vector may have at the most; more is a mistake.
-pub(crate) const MOST_DIMENSIONS: usize = 16_384;
+pub(crate) const MAX_DIMENSIONS: usize = 16_384;
 
 /// Who made the vectors of a file.
-pub(crate) type Identity = [u8; 32];
+pub(crate) type EmbedderIdentity = [u8; 32];
 
-pub(crate) fn file_header(identity: &Identity, dimensions: usize) -> Vec<u8> {
+pub(crate) fn file_header(identity: &EmbedderIdentity, dimensions: usize) -> Vec<u8> {
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(FILE_MAGIC);
-    header.extend_from_slice(&small(dimensions).to_le_bytes());
+    header.extend_from_slice(&to_u32(dimensions).to_le_bytes());
     header.extend_from_slice(identity);
-    sealed(header)
+    with_checksum(header)
 }
 
 /// The dimensions a file's header tells.
-pub(crate) fn read_file_header(header: &[u8], identity: &Identity) -> Result<usize, IndexError> {
-    let broken = || IndexError::damaged("the header of the vectors is not one of this version");
-    let body = unsealed(header).ok_or_else(broken)?;
-    let dimensions = number(body, 8).ok_or_else(broken)? as usize;
+pub(crate) fn read_file_header(
+    header: &[u8],
+    identity: &EmbedderIdentity,
+) -> Result<usize, IndexError> {
+    let broken = || IndexError::corrupt("the header of the vectors is not one of this version");
+    let body = verify_checksum(header).ok_or_else(broken)?;
+    let dimensions = read_u32(body, 8).ok_or_else(broken)? as usize;
     let right = body.starts_with(FILE_MAGIC)
         && body.get(12..44) == Some(identity.as_slice())
-        && (1..=MOST_DIMENSIONS).contains(&dimensions);
+        && (1..=MAX_DIMENSIONS).contains(&dimensions);
     if right { Ok(dimensions) } else { Err(broken()) }
 }
 
 /// What a piece's header tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PieceHeader {
+pub(crate) struct VectorBlockHeader {
     pub rows: u32,
     pub keys_sum: u32,
     pub rest_sum: u32,
 }
 
 /// The header at the start of these bytes, or `None` where nothing was written (a torn end).
-pub(crate) fn read_piece_header(bytes: &[u8]) -> Result<Option<PieceHeader>, IndexError> {
+pub(crate) fn read_block_header(bytes: &[u8]) -> Result<Option<VectorBlockHeader>, IndexError> {
     let Some(header) = bytes.get(..HEADER) else {
         return Ok(None);
     };
     if header.iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
-    let broken = || IndexError::damaged("a piece of the vectors has a broken header");
-    let body = unsealed(header).ok_or_else(broken)?;
-    match (number(body, 8), number(body, 12), number(body, 16)) {
-        (Some(rows), Some(keys_sum), Some(rest_sum)) if body.starts_with(PIECE_MAGIC) => {
-            Ok(Some(PieceHeader {
+    let broken = || IndexError::corrupt("a piece of the vectors has a broken header");
+    let body = verify_checksum(header).ok_or_else(broken)?;
+    match (read_u32(body, 8), read_u32(body, 12), read_u32(body, 16)) {
+        (Some(rows), Some(keys_sum), Some(rest_sum)) if body.starts_with(BLOCK_MAGIC) => {
+            Ok(Some(VectorBlockHeader {
                 rows,
                 keys_sum,
                 rest_sum,
@@ -68,19 +71,19 @@ pub(crate) fn read_piece_header(bytes: &[u8]) -> Result<Option<PieceHeader>, Ind
 
 /// Where the parts of a piece's body start, and where it ends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Parts {
+pub(crate) struct BlockLayout {
     pub scales: usize,
     pub signs: usize,
     pub values: usize,
     pub end: usize,
 }
 
-pub(crate) fn parts(rows: u32, dimensions: usize) -> Parts {
+pub(crate) fn block_layout(rows: u32, dimensions: usize) -> BlockLayout {
     let rows = rows as usize;
     let scales = rows * 8;
     let signs = scales + rows * 4;
     let values = signs + rows * dimensions.div_ceil(64) * 8;
-    Parts {
+    BlockLayout {
         scales,
         signs,
         values,
@@ -90,7 +93,7 @@ pub(crate) fn parts(rows: u32, dimensions: usize) -> Parts {
 
 /// Rows on their way into a piece.
 #[derive(Default)]
-pub(crate) struct Piece {
+pub(crate) struct VectorBlock {
     keys: Vec<u8>,
     scales: Vec<u8>,
     signs: Vec<u8>,
@@ -98,12 +101,12 @@ pub(crate) struct Piece {
     rows: u32,
 }
 
-impl Piece {
+impl VectorBlock {
     pub(crate) fn rows(&self) -> u32 {
         self.rows
     }
 
-    pub(crate) fn push(&mut self, key: u64, vector: &Quantised) {
+    pub(crate) fn push(&mut self, key: u64, vector: &QuantizedVector) {
         self.keys.extend_from_slice(&key.to_le_bytes());
         self.scales.extend_from_slice(&vector.scale.to_le_bytes());
         for word in signs(&vector.values) {
@@ -116,17 +119,17 @@ impl Piece {
 
     /// The piece with its header.
     pub(crate) fn into_bytes(self, dimensions: usize) -> Vec<u8> {
-        let parts = parts(self.rows, dimensions);
+        let parts = block_layout(self.rows, dimensions);
         let mut rest = self.scales;
         rest.extend_from_slice(&self.signs);
         rest.extend_from_slice(&self.values);
         rest.resize(parts.end - parts.scales, 0);
         let mut header = Vec::with_capacity(HEADER);
-        header.extend_from_slice(PIECE_MAGIC);
+        header.extend_from_slice(BLOCK_MAGIC);
         header.extend_from_slice(&self.rows.to_le_bytes());
         header.extend_from_slice(&crc32fast::hash(&self.keys).to_le_bytes());
         header.extend_from_slice(&crc32fast::hash(&rest).to_le_bytes());
-        let mut bytes = sealed(header);
+        let mut bytes = with_checksum(header);
         bytes.reserve_exact(parts.end);
         bytes.extend_from_slice(&self.keys);
         bytes.extend_from_slice(&rest);
@@ -135,23 +138,23 @@ impl Piece {
 }
 
 /// Filled up, with a sum of itself at the end.
-fn sealed(mut header: Vec<u8>) -> Vec<u8> {
+fn with_checksum(mut header: Vec<u8>) -> Vec<u8> {
     header.resize(HEADER - 4, 0);
     let sum = crc32fast::hash(&header);
     header.extend_from_slice(&sum.to_le_bytes());
     header
 }
 
-fn unsealed(header: &[u8]) -> Option<&[u8]> {
+fn verify_checksum(header: &[u8]) -> Option<&[u8]> {
     let body = header.get(..HEADER - 4)?;
-    (number(header, HEADER - 4)? == crc32fast::hash(body)).then_some(body)
+    (read_u32(header, HEADER - 4)? == crc32fast::hash(body)).then_some(body)
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..)?.first_chunk::<4>()?;
     Some(u32::from_le_bytes(*bytes))
 }
 
-fn small(number: usize) -> u32 {
+fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -11,17 +11,17 @@ use std::ops::Deref;
 use memmap2::{Mmap, MmapOptions};
 
 /// Bytes that do not change: part of a file, or memory of our own.
-pub(crate) enum Blob {
+pub(crate) enum MappedBytes {
     Mapped(Mmap),
-    Held(Vec<u8>),
+    Owned(Vec<u8>),
 }
 
-impl Blob {
+impl MappedBytes {
     /// The bytes of a file from `start` to `end`, both within the file.
-    pub(crate) fn of_file(file: &File, start: u64, end: u64) -> io::Result<Self> {
+    pub(crate) fn map_file(file: &File, start: u64, end: u64) -> io::Result<Self> {
         let length = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
         if length == 0 {
-            return Ok(Self::Held(Vec::new()));
+            return Ok(Self::Owned(Vec::new()));
         }
         // SAFETY: only whole pieces that were written before are mapped, files are append-only,
         // and the one process that holds the writer's lock cuts off nothing but a torn end that
@@ -31,13 +31,13 @@ impl Blob {
     }
 }
 
-impl Deref for Blob {
+impl Deref for MappedBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
-            Self::Held(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
         }
     }
 }

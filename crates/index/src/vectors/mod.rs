@@ -10,11 +10,11 @@ mod set;
 mod store;
 
 pub(crate) use files::is_vectors;
-pub(crate) use format::Identity;
-pub(crate) use quantise::{Quantised, quantise};
-pub(crate) use scan::{Scan, nearest};
+pub(crate) use format::EmbedderIdentity;
+pub(crate) use quantise::{QuantizedVector, quantize};
+pub(crate) use scan::{ScanStrategy, nearest};
 pub(crate) use set::VectorSet;
-pub(crate) use store::{NO_ROW, Snapshot, Vectors};
+pub(crate) use store::{NO_ROW, VectorSnapshot, VectorStore};
 
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,13 @@
 
 /// A vector as it is kept: of length 1 when each value is multiplied by the scale.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Quantised {
+pub(crate) struct QuantizedVector {
     pub scale: f32,
     pub values: Vec<i8>,
 }
 
 /// The vector in bytes, or `None` if it has no direction (all zero, or not numbers).
-pub(crate) fn quantise(vector: &[f32]) -> Option<Quantised> {
+pub(crate) fn quantize(vector: &[f32]) -> Option<QuantizedVector> {
     let length = vector
         .iter()
         .map(|value| f64::from(*value) * f64::from(*value))
@@ -23,11 +23,11 @@ pub(crate) fn quantise(vector: &[f32]) -> Option<Quantised> {
     let step = f64::from(largest) / 127.0;
     let values = vector
         .iter()
-        .map(|value| whole(f64::from(*value) / step))
+        .map(|value| round_to_i8(f64::from(*value) / step))
         .collect();
     // The scale carries both the step and the length, so that rows come out normalised.
-    Some(Quantised {
-        scale: narrow(step / length),
+    Some(QuantizedVector {
+        scale: to_f32(step / length),
         values,
     })
 }
@@ -36,7 +36,7 @@ pub(crate) fn quantise(vector: &[f32]) -> Option<Quantised> {
     clippy::cast_possible_truncation,
     reason = "clamped to the range of a byte"
 )]
-fn whole(value: f64) -> i8 {
+fn round_to_i8(value: f64) -> i8 {
     value.round().clamp(-127.0, 127.0) as i8
 }
 
@@ -44,7 +44,7 @@ fn whole(value: f64) -> i8 {
     clippy::cast_possible_truncation,
     reason = "a scale needs 24 bits at the most"
 )]
-fn narrow(value: f64) -> f32 {
+fn to_f32(value: f64) -> f32 {
     value as f32
 }
 

@@ -2,59 +2,59 @@
 
 use rayon::prelude::*;
 
-use super::quantise::{Quantised, signs};
-use super::set::{Segment, VectorSet};
-use crate::bits::Bits;
-use crate::top::Top;
+use super::quantise::{QuantizedVector, signs};
+use super::set::{VectorSegment, VectorSet};
+use crate::bits::BitSet;
+use crate::top::TopK;
 
 /// How many rows are looked at again after their signs: one in so many, and so many at the least.
 /// Measured at 200,000 rows for the best 50: one in 8 finds 99.7 % where some directions
 /// matter more than others, as with vectors of texts, all where rows lie in clusters, and 96 % in
 /// plain noise, which no search is about.
-const AGAIN_SHARE: u64 = 8;
-const AGAIN_LEAST: usize = 8_000;
+const RESCORE_SHARE: u64 = 8;
+const MIN_RESCORE: usize = 8_000;
 /// Rows one thread looks at in one go.
-const GO: u32 = 8192;
+const ROWS_PER_TASK: u32 = 8192;
 
 /// How the rows are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scan {
+pub(crate) enum ScanStrategy {
     /// Every row in full.
     Exact,
     /// Signs first, then so many rows in full.
     SignsFirst(usize),
 }
 
-impl Scan {
+impl ScanStrategy {
     /// What suits so many rows: in full up to a number, above it in two stages.
     pub(crate) fn for_rows(rows: u64, exact_up_to: u64, k: usize) -> Self {
         if rows <= exact_up_to {
             return Self::Exact;
         }
-        let share = usize::try_from(rows / AGAIN_SHARE).unwrap_or(usize::MAX);
-        Self::SignsFirst(share.max(AGAIN_LEAST).max(k * 20))
+        let share = usize::try_from(rows / RESCORE_SHARE).unwrap_or(usize::MAX);
+        Self::SignsFirst(share.max(MIN_RESCORE).max(k * 20))
     }
 }
 
 /// The `k` allowed rows nearest to the query by cosine, nearest first.
 pub(crate) fn nearest(
     set: &VectorSet,
-    query: &Quantised,
-    allowed: &Bits,
+    query: &QuantizedVector,
+    allowed: &BitSet,
     k: usize,
-    scan: Scan,
+    scan: ScanStrategy,
 ) -> Vec<(f32, u32)> {
     if query.values.len() != set.dimensions || set.rows == 0 {
         return Vec::new();
     }
     let wide: Vec<i16> = query.values.iter().map(|value| i16::from(*value)).collect();
     let top = match scan {
-        Scan::Exact => each_go(set, k, |segment, go, top| {
+        ScanStrategy::Exact => scan_parallel(set, k, |segment, go, top| {
             score_in_full(segment, (&wide, query.scale), go, allowed, top);
         }),
-        Scan::SignsFirst(again) => {
+        ScanStrategy::SignsFirst(again) => {
             let chosen = nearest_by_signs(set, &signs(&query.values), allowed, again);
-            each_go(set, k, |segment, go, top| {
+            scan_parallel(set, k, |segment, go, top| {
                 score_in_full(segment, (&wide, query.scale), go, &chosen, top);
             })
         }
@@ -70,34 +70,38 @@ fn row_number(row: u64) -> u32 {
 }
 
 /// Stretches of rows, each for one thread at a time.
-fn goes(set: &VectorSet) -> Vec<(&Segment, (u32, u32))> {
+fn row_ranges(set: &VectorSet) -> Vec<(&VectorSegment, (u32, u32))> {
     let segments = set.segments.iter();
     let goes = segments.flat_map(|segment| {
-        let starts = (0..segment.rows()).step_by(GO as usize);
-        starts.map(move |start| (segment, (start, segment.rows().min(start + GO))))
+        let starts = (0..segment.rows()).step_by(ROWS_PER_TASK as usize);
+        starts.map(move |start| (segment, (start, segment.rows().min(start + ROWS_PER_TASK))))
     });
     goes.collect()
 }
 
 /// Goes through all rows on all threads, keeping the best.
-fn each_go(set: &VectorSet, k: usize, look: impl Fn(&Segment, (u32, u32), &mut Top) + Sync) -> Top {
-    goes(set)
+fn scan_parallel(
+    set: &VectorSet,
+    k: usize,
+    look: impl Fn(&VectorSegment, (u32, u32), &mut TopK) + Sync,
+) -> TopK {
+    row_ranges(set)
         .into_par_iter()
         .fold(
-            || Top::new(k),
+            || TopK::new(k),
             |mut top, (segment, go)| {
                 look(segment, go, &mut top);
                 top
             },
         )
-        .reduce(|| Top::new(k), Top::merge)
+        .reduce(|| TopK::new(k), TopK::merge)
 }
 
 /// At least `again` of the allowed rows, if there are so many: those with the most signs in common
 /// with the query. Differences are small whole numbers, so counting how often each occurs finds
 /// the border without sorting.
-fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &Bits, again: usize) -> Bits {
-    let differences: Vec<(u32, Vec<u16>)> = goes(set)
+fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &BitSet, again: usize) -> BitSet {
+    let differences: Vec<(u32, Vec<u16>)> = row_ranges(set)
         .into_par_iter()
         .map(|(segment, go)| {
             (
@@ -119,7 +123,7 @@ fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &Bits, again: usize
         wanted
     });
     let below = below.count();
-    let mut chosen = Bits::none(set.rows);
+    let mut chosen = BitSet::empty(set.rows);
     for (first, go) in &differences {
         for (row, difference) in (*first..).zip(go) {
             if usize::from(*difference) < below {
@@ -133,36 +137,36 @@ fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &Bits, again: usize
 /// In how many signs each row differs from the query; for a row that is not allowed, in more than
 /// there are.
 fn sign_differences(
-    segment: &Segment,
+    segment: &VectorSegment,
     query: &[u64],
     (start, end): (u32, u32),
-    allowed: &Bits,
+    allowed: &BitSet,
 ) -> Vec<u16> {
     let mut differences = vec![u16::MAX; (end - start) as usize];
     let signs = segment.signs();
     let width = query.len() * 8;
-    for row in allowed.between(segment.first + start, segment.first + end) {
+    for row in allowed.iter_range(segment.first + start, segment.first + end) {
         let place = (row - segment.first) as usize;
         let signs = signs.get(place * width..(place + 1) * width);
         if let (Some(signs), Some(difference)) =
             (signs, differences.get_mut(place - start as usize))
         {
-            *difference = apart(query, signs);
+            *difference = hamming_distance(query, signs);
         }
     }
     differences
 }
 
 fn score_in_full(
-    segment: &Segment,
+    segment: &VectorSegment,
     (query, query_scale): (&[i16], f32),
     (start, end): (u32, u32),
-    allowed: &Bits,
-    top: &mut Top,
+    allowed: &BitSet,
+    top: &mut TopK,
 ) {
     let (values, scales) = (segment.values(), segment.scales());
     let width = query.len();
-    for row in allowed.between(segment.first + start, segment.first + end) {
+    for row in allowed.iter_range(segment.first + start, segment.first + end) {
         let place = (row - segment.first) as usize;
         let (Some(values), Some(scale)) = (
             values.get(place * width..(place + 1) * width),
@@ -197,7 +201,7 @@ fn dot(query: &[i16], row: &[u8]) -> i32 {
 
 /// In how many signs the two differ; vectors are never so long that the count would not fit.
 #[inline]
-fn apart(query: &[u64], row: &[u8]) -> u16 {
+fn hamming_distance(query: &[u64], row: &[u8]) -> u16 {
     let (words, _) = row.as_chunks::<8>();
     let apart: u32 = query
         .iter()

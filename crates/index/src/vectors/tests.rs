@@ -6,13 +6,13 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::format::HEADER;
-use super::quantise::{Quantised, quantise};
-use super::scan::{Scan, nearest};
-use super::store::Vectors;
+use super::quantise::{QuantizedVector, quantize};
+use super::scan::{ScanStrategy, nearest};
+use super::store::VectorStore;
 use crate::IndexError;
-use crate::bits::Bits;
+use crate::bits::BitSet;
 
-const ME: [u8; 32] = [7; 32];
+const IDENTITY: [u8; 32] = [7; 32];
 
 fn cosine(left: &[f32], right: &[f32]) -> f32 {
     let dot: f32 = left.iter().zip(right).map(|(a, b)| a * b).sum();
@@ -26,10 +26,10 @@ fn vectors(dimensions: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
 }
 
 /// Rows put in by pieces of the given lengths.
-fn filled(rows: &[Quantised], cut: usize) -> Vectors {
-    let store = Vectors::open(None, ME).unwrap();
+fn store_with_rows(rows: &[QuantizedVector], cut: usize) -> VectorStore {
+    let store = VectorStore::open(None, IDENTITY).unwrap();
     for (number, piece) in rows.chunks(cut.max(1)).enumerate() {
-        let keyed: Vec<(u64, Quantised)> = piece
+        let keyed: Vec<(u64, QuantizedVector)> = piece
             .iter()
             .enumerate()
             .map(|(place, row)| ((number * cut.max(1) + place) as u64, row.clone()))
@@ -48,16 +48,16 @@ proptest! {
         k in 1_usize..10,
         allowed in prop::collection::vec(any::<bool>(), 40),
     ) {
-        let quantised: Vec<Quantised> = rows.iter().filter_map(|row| quantise(row)).collect();
+        let quantised: Vec<QuantizedVector> = rows.iter().filter_map(|row| quantize(row)).collect();
         prop_assume!(quantised.len() == rows.len());
-        let store = filled(&quantised, cut);
+        let store = store_with_rows(&quantised, cut);
         let set = store.snapshot().unwrap().set;
-        let mut bits = Bits::none(set.rows);
+        let mut bits = BitSet::empty(set.rows);
         for row in (0..set.rows).filter(|row| allowed[*row as usize]) {
             bits.insert(row);
         }
         let query = quantised[0].clone();
-        let found = nearest(&set, &query, &bits, k, Scan::Exact);
+        let found = nearest(&set, &query, &bits, k, ScanStrategy::Exact);
         let mut expected: Vec<(f32, u32)> = (0..set.rows)
             .filter(|row| allowed[*row as usize])
             .map(|row| {
@@ -70,7 +70,7 @@ proptest! {
         expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         expected.truncate(k);
         prop_assert_eq!(&found, &expected);
-        let every = nearest(&set, &query, &bits, k, Scan::SignsFirst(rows.len()));
+        let every = nearest(&set, &query, &bits, k, ScanStrategy::SignsFirst(rows.len()));
         prop_assert_eq!(&every, &expected);
     }
 
@@ -79,7 +79,7 @@ proptest! {
         left in prop::collection::vec(-1.0_f32..1.0, 64),
         right in prop::collection::vec(-1.0_f32..1.0, 64),
     ) {
-        let (Some(a), Some(b)) = (quantise(&left), quantise(&right)) else {
+        let (Some(a), Some(b)) = (quantize(&left), quantize(&right)) else {
             return Ok(());
         };
         let pairs = a.values.iter().zip(&b.values);
@@ -89,12 +89,12 @@ proptest! {
     }
 }
 
-fn row(seed: u8) -> Quantised {
-    quantise(&[f32::from(seed), 1.0, -2.0]).unwrap()
+fn row(seed: u8) -> QuantizedVector {
+    quantize(&[f32::from(seed), 1.0, -2.0]).unwrap()
 }
 
-fn open(folder: &tempfile::TempDir) -> Result<Vectors, IndexError> {
-    Vectors::open(Some(folder.path().to_owned()), ME)
+fn open(folder: &tempfile::TempDir) -> Result<VectorStore, IndexError> {
+    VectorStore::open(Some(folder.path().to_owned()), IDENTITY)
 }
 
 fn only_file(folder: &tempfile::TempDir) -> std::path::PathBuf {
@@ -115,12 +115,15 @@ fn a_torn_end_is_left_out_and_written_over() {
     for length in [whole.len() - 1, whole.len() - 100, HEADER + 70] {
         fs::write(&path, &whole[..length]).unwrap();
         let again = open(&folder).unwrap();
-        let lost = again.unknown(&[1, 2]).unwrap();
+        let lost = again.missing_keys(&[1, 2]).unwrap();
         assert!(lost[1], "the torn row is not there");
         again.add(&[(3, row(3))], 3).unwrap();
         again.flush().unwrap();
         let third = open(&folder).unwrap();
-        assert_eq!(third.unknown(&[1, 2, 3]).unwrap(), [lost[0], true, false]);
+        assert_eq!(
+            third.missing_keys(&[1, 2, 3]).unwrap(),
+            [lost[0], true, false]
+        );
     }
 }
 
@@ -138,7 +141,7 @@ fn a_broken_header_is_damage() {
         broken[at] ^= 0xff;
         fs::write(&path, &broken).unwrap();
         let error = open(&folder).err().expect("seen as broken");
-        assert!(matches!(error, IndexError::Damaged { .. }), "{at}: {error}");
+        assert!(matches!(error, IndexError::Corrupt { .. }), "{at}: {error}");
     }
 }
 
@@ -157,37 +160,40 @@ fn broken_bytes_cost_their_piece_alone_and_are_gone_after_tidying() {
         bytes[HEADER * 2 + at] ^= 1;
         fs::write(&path, &bytes).unwrap();
         let store = open(&folder).unwrap();
-        assert_eq!(store.unknown(&[1, 2]).unwrap(), [true, false], "{at}");
+        assert_eq!(store.missing_keys(&[1, 2]).unwrap(), [true, false], "{at}");
         let seen = store.snapshot().unwrap();
-        let mut live = Bits::none(seen.set.rows);
-        live.insert(seen.row_of[&2]);
-        assert!(store.tidy(seen.generation, &live).unwrap());
-        assert!(!store.tidy(seen.generation + 1, &live).unwrap());
+        let mut live = BitSet::empty(seen.set.rows);
+        live.insert(seen.row_by_key[&2]);
+        assert!(store.compact(seen.generation, &live).unwrap());
+        assert!(!store.compact(seen.generation + 1, &live).unwrap());
         assert_eq!(store.snapshot().unwrap().set.rows, 1);
-        assert_eq!(store.unknown(&[1, 2]).unwrap(), [true, false], "{at}");
+        assert_eq!(store.missing_keys(&[1, 2]).unwrap(), [true, false], "{at}");
     }
 }
 
 #[test]
 fn tidying_keeps_the_living_and_their_vectors() {
     let folder = tempfile::tempdir().unwrap();
-    for store in [open(&folder).unwrap(), Vectors::open(None, ME).unwrap()] {
-        let rows: Vec<(u64, Quantised)> = (0..3000_u64)
+    for store in [
+        open(&folder).unwrap(),
+        VectorStore::open(None, IDENTITY).unwrap(),
+    ] {
+        let rows: Vec<(u64, QuantizedVector)> = (0..3000_u64)
             .map(|key| (key, row(u8::try_from(key % 100).unwrap())))
             .collect();
         store.add(&rows, 3).unwrap();
         store.flush().unwrap();
         let before = store.snapshot().unwrap();
-        let mut live = Bits::none(3000);
+        let mut live = BitSet::empty(3000);
         for row in (0..3000).step_by(2) {
             live.insert(row);
         }
-        assert!(store.tidy(before.generation, &live).unwrap());
+        assert!(store.compact(before.generation, &live).unwrap());
         let after = store.snapshot().unwrap();
         assert_eq!(after.set.rows, 1500);
         for key in 0..3000_u64 {
             let found = after
-                .row_of
+                .row_by_key
                 .get(&key)
                 .map(|row| after.set.row(*row).unwrap());
             let expected = (key % 2 == 0).then(|| rows[usize::try_from(key).unwrap()].1.clone());
@@ -206,9 +212,9 @@ fn another_dimension_starts_over() {
     store.add(&[(1, row(1))], 3).unwrap();
     store.flush().unwrap();
     let other = open(&folder).unwrap();
-    let wide = quantise(&[1.0; 8]).unwrap();
+    let wide = quantize(&[1.0; 8]).unwrap();
     store.add(&[(2, wide)], 8).unwrap();
     store.flush().unwrap();
     assert_eq!(store.dimensions(), Some(8));
-    assert_eq!(other.unknown(&[1, 2]).unwrap(), [true, false]);
+    assert_eq!(other.missing_keys(&[1, 2]).unwrap(), [true, false]);
 }

@@ -1,10 +1,10 @@
 //! Cutting texts: exact places, no heading crossed, nothing lost.
 
-use deliberate_index::chunk::{ChunkOptions, Section, chunk};
+use deliberate_index::chunk::{ChunkOptions, SectionHeading, chunk};
 use proptest::prelude::*;
 
-fn heading(level: u8, title: &str, text: &str) -> Section {
-    Section {
+fn heading(level: u8, title: &str, text: &str) -> SectionHeading {
+    SectionHeading {
         level,
         title: title.to_owned(),
         start: text.find(title).unwrap(),
@@ -20,9 +20,9 @@ proptest! {
         tokens in 1_usize..60,
         overlap in 0_usize..40,
     ) {
-        let headings: Vec<Section> = starts
+        let headings: Vec<SectionHeading> = starts
             .iter()
-            .map(|(start, level)| Section { level: *level, title: format!("h{start}"), start: *start })
+            .map(|(start, level)| SectionHeading { level: *level, title: format!("h{start}"), start: *start })
             .collect();
         let pages: Vec<usize> = pages.into_iter().collect();
         let passages = chunk(&text, &headings, &pages, ChunkOptions { tokens, overlap });

@@ -7,9 +7,9 @@ use deliberate_index::{Index, IndexError, IndexOptions, SearchMode};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::help::{ask, document, hashing, in_folder};
+use crate::help::{document, hashing, in_folder, search};
 
-async fn filled(folder: &Path) {
+async fn build_index(folder: &Path) {
     let index = in_folder(folder, Some(hashing()));
     for id in ["a", "b", "c"] {
         index
@@ -54,7 +54,7 @@ async fn broken_files_are_said_to_be_broken_and_can_be_wiped() {
     for (kind, wanted) in kinds.into_iter().enumerate() {
         for cut in [true, false] {
             let folder = tempfile::tempdir().unwrap();
-            filled(folder.path()).await;
+            build_index(folder.path()).await;
             let hit = files(folder.path(), wanted);
             assert!(!hit.is_empty(), "kind {kind} has files");
             for path in hit {
@@ -68,7 +68,7 @@ async fn broken_files_are_said_to_be_broken_and_can_be_wiped() {
             }
             let error = open(folder.path()).err().expect("damage is seen");
             assert!(
-                matches!(error, IndexError::Damaged { .. }),
+                matches!(error, IndexError::Corrupt { .. }),
                 "{kind}: {error:?}"
             );
             Index::wipe(folder.path()).unwrap();
@@ -76,7 +76,10 @@ async fn broken_files_are_said_to_be_broken_and_can_be_wiped() {
             assert_eq!(index.mark().unwrap(), 0);
             index.put(vec![document("a", &["one fish"])]).await.unwrap();
             index.commit(1).await.unwrap();
-            assert_eq!(ask(&index, "fish", SearchMode::Hybrid).await.hits.len(), 1);
+            assert_eq!(
+                search(&index, "fish", SearchMode::Hybrid).await.hits.len(),
+                1
+            );
         }
     }
 }
@@ -84,7 +87,7 @@ async fn broken_files_are_said_to_be_broken_and_can_be_wiped() {
 #[tokio::test]
 async fn vectors_that_are_not_what_was_written_are_made_again() {
     let folder = tempfile::tempdir().unwrap();
-    filled(folder.path()).await;
+    build_index(folder.path()).await;
     let hit = files(folder.path(), |name| name.starts_with("vectors-"));
     let mut bytes = fs::read(&hit[0]).unwrap();
     // Behind two headers, two keys, two scales and their signs are the values of the first piece.
@@ -94,8 +97,8 @@ async fn vectors_that_are_not_what_was_written_are_made_again() {
     let stats = index.stats();
     assert_eq!((stats.vectors, stats.missing_vectors), (4, 2));
     let stop = CancellationToken::new();
-    while index.work(&stop).await.unwrap().left > 0 {}
-    index.work(&stop).await.unwrap();
+    while index.run_maintenance(&stop).await.unwrap().remaining > 0 {}
+    index.run_maintenance(&stop).await.unwrap();
     let stats = index.stats();
     assert_eq!((stats.vectors, stats.missing_vectors), (6, 0));
     drop(index);
@@ -106,17 +109,17 @@ async fn vectors_that_are_not_what_was_written_are_made_again() {
 async fn a_folder_that_goes_while_it_is_used_is_damage() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("index");
-    filled(&place).await;
+    build_index(&place).await;
     let index = open(&place).unwrap();
     assert_eq!(index.mark(), Ok(1));
     fs::remove_dir_all(&place).unwrap();
-    assert!(matches!(index.mark(), Err(IndexError::Damaged { .. })));
+    assert!(matches!(index.mark(), Err(IndexError::Corrupt { .. })));
 }
 
 #[tokio::test]
 async fn wiping_leaves_what_is_not_ours() {
     let folder = tempfile::tempdir().unwrap();
-    filled(folder.path()).await;
+    build_index(folder.path()).await;
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     fs::create_dir(folder.path().join("vectors-of-mine.bin")).unwrap();
     Index::wipe(folder.path()).unwrap();

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use deliberate_index::{Filter, Index, IndexError, SearchMode};
+use deliberate_index::{Index, IndexError, IndexFilter, SearchMode};
 use tokio_util::sync::CancellationToken;
 
-use crate::help::{ask, document, documents, hashing, in_folder};
+use crate::help::{document, documents, hashing, in_folder, search};
 
 /// The folder as it was in one instant, as a crash would leave it: the index's own threads write
 /// and delete beside us, so what changed while it was copied is copied again.
-async fn copy(from: &Path, to: &Path) {
+async fn copy_consistent(from: &Path, to: &Path) {
     for _ in 0..1000 {
         let before = listing(from);
         let copied = try_copy(from, to);
@@ -59,10 +59,13 @@ async fn reopening_sees_what_was_committed() {
     drop(index);
     let index = in_folder(folder.path(), Some(hashing()));
     assert_eq!(index.mark().unwrap(), 41);
-    let hits = ask(&index, "fish", SearchMode::Hybrid).await;
+    let hits = search(&index, "fish", SearchMode::Hybrid).await;
     assert_eq!(documents(&hits), ["a", "a"]);
-    assert_eq!(index.passages_of("a").await.unwrap(), passages.passages);
-    assert!(index.passages_of("b").await.unwrap().is_empty());
+    assert_eq!(
+        index.document_passages("a").await.unwrap(),
+        passages.passages
+    );
+    assert!(index.document_passages("b").await.unwrap().is_empty());
     let stats = index.stats();
     assert_eq!((stats.documents, stats.passages, stats.vectors), (1, 2, 2));
     assert_eq!((stats.missing_vectors, stats.dimensions), (0, Some(64)));
@@ -75,16 +78,16 @@ async fn a_crash_at_any_step_leaves_the_last_commit() {
     let crashes = tempfile::tempdir().unwrap();
     let crashed = |name: &str| crashes.path().join(name);
     let index = in_folder(live.path(), Some(hashing()));
-    copy(live.path(), &crashed("made")).await;
+    copy_consistent(live.path(), &crashed("made")).await;
     index.put(vec![document("a", &["one fish"])]).await.unwrap();
-    copy(live.path(), &crashed("put")).await;
+    copy_consistent(live.path(), &crashed("put")).await;
     index.commit(1).await.unwrap();
-    copy(live.path(), &crashed("committed")).await;
+    copy_consistent(live.path(), &crashed("committed")).await;
     index.put(vec![document("a", &["red bird"])]).await.unwrap();
     index.remove(&["c".to_owned()]).await.unwrap();
-    copy(live.path(), &crashed("put again")).await;
+    copy_consistent(live.path(), &crashed("put again")).await;
     index.commit(2).await.unwrap();
-    copy(live.path(), &crashed("committed again")).await;
+    copy_consistent(live.path(), &crashed("committed again")).await;
     for (step, mark, found) in [
         ("made", 0, None),
         ("put", 0, None),
@@ -94,13 +97,13 @@ async fn a_crash_at_any_step_leaves_the_last_commit() {
     ] {
         let index = in_folder(&crashed(step), Some(hashing()));
         assert_eq!(index.mark().unwrap(), mark, "{step}");
-        let hits = ask(&index, "fish bird", SearchMode::Hybrid).await;
+        let hits = search(&index, "fish bird", SearchMode::Hybrid).await;
         let text = hits.hits.first().map(|hit| hit.passage.text.as_str());
         assert_eq!(text, found, "{step}");
         // And life goes on from there.
         index.put(vec![document("z", &["new tree"])]).await.unwrap();
         index.commit(9).await.unwrap();
-        let hits = ask(&index, "tree", SearchMode::Text).await;
+        let hits = search(&index, "tree", SearchMode::Text).await;
         assert_eq!(documents(&hits), ["z"], "{step}");
     }
 }
@@ -130,8 +133,11 @@ async fn vectors_torn_in_a_crash_are_missing_and_made_again() {
     let index = in_folder(folder.path(), Some(hashing()));
     let stats = index.stats();
     assert_eq!((stats.vectors, stats.missing_vectors), (1, 1));
-    let worked = index.work(&CancellationToken::new()).await.unwrap();
-    assert_eq!((worked.made, worked.left), (1, 0));
+    let worked = index
+        .run_maintenance(&CancellationToken::new())
+        .await
+        .unwrap();
+    assert_eq!((worked.embedded, worked.remaining), (1, 0));
     assert_eq!(index.stats().vectors, 2);
 }
 
@@ -168,7 +174,7 @@ async fn one_writes_while_others_read() {
     for index in [&first, &second] {
         assert_eq!(index.mark().unwrap(), 2);
         for mode in [SearchMode::Text, SearchMode::Vector] {
-            let hits = ask(index, "fish", mode).await;
+            let hits = search(index, "fish", mode).await;
             let mut found = documents(&hits);
             found.sort_unstable();
             assert_eq!(found, ["a", "b"], "{mode:?}");
@@ -189,9 +195,9 @@ async fn many_put_and_ask_at_once() {
                     let two = document(&id, &["one fish", "two fish"]);
                     index.put(vec![two]).await.unwrap();
                     index.commit(1).await.unwrap();
-                    let hits = ask(&index, "fish", SearchMode::Hybrid).await;
+                    let hits = search(&index, "fish", SearchMode::Hybrid).await;
                     assert!(!hits.hits.is_empty());
-                    assert_eq!(index.passages_of(&id).await.unwrap().len(), 2);
+                    assert_eq!(index.document_passages(&id).await.unwrap().len(), 2);
                 }
             })
         })
@@ -215,14 +221,16 @@ async fn clearing_empties_it_and_the_mark() {
     let stats = index.stats();
     assert_eq!((stats.documents, stats.passages, stats.vectors), (0, 0, 0));
     assert!(
-        ask(&index, "fish", SearchMode::Hybrid)
+        search(&index, "fish", SearchMode::Hybrid)
             .await
             .hits
             .is_empty()
     );
     index.put(vec![document("a", &["one fish"])]).await.unwrap();
     index.commit(8).await.unwrap();
-    let near = index.nearest(&["fish".to_owned()], &Filter::All, 5).await;
+    let near = index
+        .nearest(&["fish".to_owned()], &IndexFilter::All, 5)
+        .await;
     assert_eq!(near.unwrap().hits.len(), 1);
 }
 
@@ -237,8 +245,13 @@ async fn a_document_is_replaced_wholly() {
     index.commit(1).await.unwrap();
     index.put(vec![document("a", &["one tree"])]).await.unwrap();
     index.commit(2).await.unwrap();
-    assert_eq!(index.passages_of("a").await.unwrap().len(), 1);
-    assert!(ask(&index, "fish", SearchMode::Text).await.hits.is_empty());
+    assert_eq!(index.document_passages("a").await.unwrap().len(), 1);
+    assert!(
+        search(&index, "fish", SearchMode::Text)
+            .await
+            .hits
+            .is_empty()
+    );
     index.put(vec![document("a", &[])]).await.unwrap();
     index.commit(3).await.unwrap();
     assert_eq!(index.stats().documents, 1);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_index::{Facets, Filter, Index, IndexedDocument, Passage, Query, SearchMode};
+use deliberate_index::{Facets, Index, IndexFilter, IndexedDocument, Passage, Query, SearchMode};
 use proptest::prelude::*;
 
 use crate::help::{hashing, in_memory};
@@ -13,59 +13,63 @@ fn facets() -> impl Strategy<Value = Facets> {
     (words, numbers).prop_map(|(words, numbers)| Facets { words, numbers })
 }
 
-fn filter() -> impl Strategy<Value = Filter> {
+fn filter() -> impl Strategy<Value = IndexFilter> {
     let bound = || prop::option::of(-4_i64..5);
     let leaf = prop_oneof![
-        Just(Filter::All),
-        prop::collection::btree_set("d[0-9]", 0..4).prop_map(Filter::Documents),
+        Just(IndexFilter::All),
+        prop::collection::btree_set("d[0-9]", 0..4).prop_map(IndexFilter::Documents),
         ("[ab]", prop::collection::vec("[xyz]", 0..3))
-            .prop_map(|(name, any_of)| Filter::Word { name, any_of }),
-        ("[ab]", bound(), bound()).prop_map(|(name, from, to)| Filter::Number { name, from, to }),
+            .prop_map(|(name, any_of)| IndexFilter::Word { name, any_of }),
+        ("[ab]", bound(), bound()).prop_map(|(name, from, to)| IndexFilter::Number {
+            name,
+            from,
+            to
+        }),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let some = || prop::collection::vec(inner.clone(), 0..3);
         prop_oneof![
-            some().prop_map(Filter::And),
-            some().prop_map(Filter::Or),
+            some().prop_map(IndexFilter::And),
+            some().prop_map(IndexFilter::Or),
             inner
                 .clone()
-                .prop_map(|filter| Filter::Not(Box::new(filter))),
+                .prop_map(|filter| IndexFilter::Not(Box::new(filter))),
         ]
     })
 }
 
 /// The meaning of a filter, written down once more.
-fn lets(filter: &Filter, document: &IndexedDocument) -> bool {
+fn matches(filter: &IndexFilter, document: &IndexedDocument) -> bool {
     let facets = &document.facets;
     match filter {
-        Filter::All => true,
-        Filter::Documents(ids) => ids.contains(&document.id),
-        Filter::Word { name, any_of } => facets
+        IndexFilter::All => true,
+        IndexFilter::Documents(ids) => ids.contains(&document.id),
+        IndexFilter::Word { name, any_of } => facets
             .words
             .get(name)
             .is_some_and(|words| words.iter().any(|word| any_of.contains(word))),
-        Filter::Number { name, from, to } => facets.numbers.get(name).is_some_and(|number| {
+        IndexFilter::Number { name, from, to } => facets.numbers.get(name).is_some_and(|number| {
             from.is_none_or(|from| *number >= from) && to.is_none_or(|to| *number <= to)
         }),
-        Filter::And(filters) => filters.iter().all(|filter| lets(filter, document)),
-        Filter::Or(filters) => filters.iter().any(|filter| lets(filter, document)),
-        Filter::Not(filter) => !lets(filter, document),
+        IndexFilter::And(filters) => filters.iter().all(|filter| matches(filter, document)),
+        IndexFilter::Or(filters) => filters.iter().any(|filter| matches(filter, document)),
+        IndexFilter::Not(filter) => !matches(filter, document),
     }
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum IndexStep {
     Put(Vec<(u8, Facets, u8)>),
     Remove(u8),
     Commit,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<IndexStep>> {
     let put = prop::collection::vec((0_u8..10, facets(), 1_u8..4), 1..4);
     let step = prop_oneof![
-        4 => put.prop_map(Step::Put),
-        1 => (0_u8..10).prop_map(Step::Remove),
-        2 => Just(Step::Commit),
+        4 => put.prop_map(IndexStep::Put),
+        1 => (0_u8..10).prop_map(IndexStep::Remove),
+        2 => Just(IndexStep::Commit),
     ];
     prop::collection::vec(step, 1..12)
 }
@@ -85,13 +89,13 @@ fn document(number: u8, facets: Facets, passages: u8) -> IndexedDocument {
     }
 }
 
-type Model = BTreeMap<String, IndexedDocument>;
+type IndexModel = BTreeMap<String, IndexedDocument>;
 
-async fn act(index: &Index, steps: Vec<Step>) -> Model {
-    let mut model = Model::new();
+async fn apply_steps(index: &Index, steps: Vec<IndexStep>) -> IndexModel {
+    let mut model = IndexModel::new();
     for step in steps {
         match step {
-            Step::Put(documents) => {
+            IndexStep::Put(documents) => {
                 let documents: Vec<IndexedDocument> = documents
                     .into_iter()
                     .map(|(number, facets, passages)| document(number, facets, passages))
@@ -101,23 +105,23 @@ async fn act(index: &Index, steps: Vec<Step>) -> Model {
                 }
                 index.put(documents).await.unwrap();
             }
-            Step::Remove(number) => {
+            IndexStep::Remove(number) => {
                 let id = format!("d{number}");
                 model.remove(&id);
                 index.remove(&[id]).await.unwrap();
             }
-            Step::Commit => index.commit(1).await.unwrap(),
+            IndexStep::Commit => index.commit(1).await.unwrap(),
         }
     }
     index.commit(2).await.unwrap();
     model
 }
 
-async fn check(index: &Index, model: &Model, filters: &[Filter]) {
+async fn check(index: &Index, model: &IndexModel, filters: &[IndexFilter]) {
     for filter in filters {
         let expected: BTreeSet<(String, u32)> = model
             .values()
-            .filter(|document| lets(filter, document))
+            .filter(|document| matches(filter, document))
             .flat_map(|document| {
                 let passages = document.passages.iter();
                 passages.map(|passage| (document.id.clone(), passage.number))
@@ -157,7 +161,7 @@ proptest! {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let index = in_memory(Some(hashing()));
-            let model = act(&index, steps).await;
+            let model = apply_steps(&index, steps).await;
             check(&index, &model, &filters).await;
         });
     }

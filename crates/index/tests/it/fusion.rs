@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use deliberate_index::testing::HashingEmbedder;
-use deliberate_index::{Fusion, Hits, Index, IndexOptions, IndexedDocument, Passage, Query};
+use deliberate_index::{Fusion, Index, IndexOptions, IndexedDocument, Passage, PassageHits, Query};
 
 /// An index of one passage a document; each document is committed alone, so that it gets a piece
 /// of the files of its own.
-async fn index(documents: &[(&str, &str)]) -> Index {
+async fn build_index(documents: &[(&str, &str)]) -> Index {
     let index = Index::open(IndexOptions {
         embedder: Some(Arc::new(HashingEmbedder::new(64))),
         ..IndexOptions::default()
@@ -29,7 +29,7 @@ async fn index(documents: &[(&str, &str)]) -> Index {
     index
 }
 
-async fn ask(index: &Index, text: &str, fusion: Fusion) -> Hits {
+async fn search(index: &Index, text: &str, fusion: Fusion) -> PassageHits {
     let query = Query {
         text: text.to_owned(),
         fusion,
@@ -38,7 +38,7 @@ async fn ask(index: &Index, text: &str, fusion: Fusion) -> Hits {
     index.search(&query).await.unwrap()
 }
 
-fn ids(hits: &Hits) -> Vec<&str> {
+fn ids(hits: &PassageHits) -> Vec<&str> {
     hits.hits.iter().map(|hit| hit.document.as_str()).collect()
 }
 
@@ -51,15 +51,15 @@ const TEXTS: [(&str, &str); 4] = [
 
 #[tokio::test]
 async fn adaptive_shares_are_part_of_the_fixed_ones() {
-    let index = index(&TEXTS).await;
+    let index = build_index(&TEXTS).await;
     let question = "How quickly do glaciers melt away";
     let fixed = Fusion {
         adaptive: false,
         ..Fusion::default()
     };
     let (fixed, adaptive) = (
-        ask(&index, question, fixed).await,
-        ask(&index, question, Fusion::default()).await,
+        search(&index, question, fixed).await,
+        search(&index, question, Fusion::default()).await,
     );
     let (Some(first), Some(least)) = (fixed.hits.first(), adaptive.hits.first()) else {
         panic!("nothing was found");
@@ -85,9 +85,9 @@ async fn adaptive_shares_are_part_of_the_fixed_ones() {
 
 #[tokio::test]
 async fn words_that_are_nowhere_leave_more_to_the_vectors() {
-    let index = index(&TEXTS).await;
+    let index = build_index(&TEXTS).await;
     let vectors_share = async |question: &str| {
-        let hits = ask(&index, question, Fusion::default()).await;
+        let hits = search(&index, question, Fusion::default()).await;
         hits.hits.first().unwrap().score - 0.7 / 61.0
     };
     let found = vectors_share("glaciers melt quickly").await;
@@ -97,14 +97,14 @@ async fn words_that_are_nowhere_leave_more_to_the_vectors() {
 
 #[tokio::test]
 async fn a_side_of_no_weight_says_nothing() {
-    let index = index(&TEXTS).await;
+    let index = build_index(&TEXTS).await;
     for adaptive in [false, true] {
         let words_alone = Fusion {
             vector_weight: 0.0,
             adaptive,
             ..Fusion::default()
         };
-        let hits = ask(&index, "cold sea, glaciers", words_alone).await;
+        let hits = search(&index, "cold sea, glaciers", words_alone).await;
         assert_eq!(ids(&hits), ["sea", "ice"], "adaptive: {adaptive}");
     }
 }
@@ -116,16 +116,16 @@ async fn equal_passages_come_in_the_same_order_however_they_were_put() {
         .iter()
         .map(|name| (name.as_str(), "Glaciers melt quickly."))
         .collect();
-    let forwards = ask(
-        &index(&documents).await,
+    let forwards = search(
+        &build_index(&documents).await,
         "melting glaciers",
         Fusion::default(),
     )
     .await;
     documents.reverse();
     documents.swap(2, 9);
-    let backwards = ask(
-        &index(&documents).await,
+    let backwards = search(
+        &build_index(&documents).await,
         "melting glaciers",
         Fusion::default(),
     )

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use deliberate_index::testing::HashingEmbedder;
 use deliberate_index::{
-    EmbedError, Embedder, Embedding, Facets, Hits, Index, IndexOptions, IndexedDocument, Passage,
-    Query, SearchMode,
+    EmbedError, Embedder, EmbeddingPurpose, Facets, Index, IndexOptions, IndexedDocument, Passage,
+    PassageHits, Query, SearchMode,
 };
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
@@ -67,7 +67,7 @@ pub(crate) fn hashing() -> Arc<dyn Embedder> {
     Arc::new(HashingEmbedder::new(64))
 }
 
-pub(crate) async fn ask(index: &Index, text: &str, mode: SearchMode) -> Hits {
+pub(crate) async fn search(index: &Index, text: &str, mode: SearchMode) -> PassageHits {
     let query = Query {
         text: text.to_owned(),
         mode,
@@ -77,18 +77,18 @@ pub(crate) async fn ask(index: &Index, text: &str, mode: SearchMode) -> Hits {
 }
 
 /// The documents of the hits, best first.
-pub(crate) fn documents(hits: &Hits) -> Vec<&str> {
+pub(crate) fn documents(hits: &PassageHits) -> Vec<&str> {
     hits.hits.iter().map(|hit| hit.document.as_str()).collect()
 }
 
 /// An embedder that counts what it is asked for and fails when told to.
-pub(crate) struct Watched {
+pub(crate) struct CountingEmbedder {
     pub(crate) inner: HashingEmbedder,
     pub(crate) passages: AtomicUsize,
-    pub(crate) down: AtomicBool,
+    pub(crate) is_down: AtomicBool,
 }
 
-impl Watched {
+impl CountingEmbedder {
     pub(crate) fn new(name: &str, dimensions: usize) -> Arc<Self> {
         Arc::new(Self {
             inner: HashingEmbedder {
@@ -96,20 +96,20 @@ impl Watched {
                 name: name.to_owned(),
             },
             passages: AtomicUsize::new(0),
-            down: AtomicBool::new(false),
+            is_down: AtomicBool::new(false),
         })
     }
 
-    pub(crate) fn made(&self) -> usize {
+    pub(crate) fn embedded_count(&self) -> usize {
         self.passages.swap(0, Ordering::SeqCst)
     }
 
     pub(crate) fn set_down(&self, down: bool) {
-        self.down.store(down, Ordering::SeqCst);
+        self.is_down.store(down, Ordering::SeqCst);
     }
 }
 
-impl Embedder for Watched {
+impl Embedder for CountingEmbedder {
     fn id(&self) -> String {
         // Without the dimensions, so that these can change behind its back.
         self.inner.name.clone()
@@ -122,13 +122,13 @@ impl Embedder for Watched {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        what: Embedding,
+        what: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
-        if self.down.load(Ordering::SeqCst) {
+        if self.is_down.load(Ordering::SeqCst) {
             let reason = "refused the connection".to_owned();
             return ready(Err(EmbedError::Unavailable { reason })).boxed();
         }
-        if what == Embedding::Passage {
+        if what == EmbeddingPurpose::Passage {
             self.passages.fetch_add(texts.len(), Ordering::SeqCst);
         }
         self.inner.embed(texts, what)

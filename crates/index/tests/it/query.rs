@@ -1,10 +1,10 @@
 //! Questions: what is found, in which order, and what is refused.
 
-use deliberate_index::{Filter, IndexError, Query, SearchMode};
+use deliberate_index::{IndexError, IndexFilter, Query, SearchMode};
 
-use crate::help::{ask, document, documents, hashing, in_memory};
+use crate::help::{document, documents, hashing, in_memory, search};
 
-async fn zoo() -> deliberate_index::Index {
+async fn animal_index() -> deliberate_index::Index {
     let index = in_memory(Some(hashing()));
     let mut cats = document(
         "cats",
@@ -20,8 +20,8 @@ async fn zoo() -> deliberate_index::Index {
 
 #[tokio::test]
 async fn words_find_what_vectors_confirm() {
-    let index = zoo().await;
-    let hits = ask(&index, "which cats hunt?", SearchMode::Hybrid).await;
+    let index = animal_index().await;
+    let hits = search(&index, "which cats hunt?", SearchMode::Hybrid).await;
     assert_eq!(hits.mode, SearchMode::Hybrid);
     assert_eq!(hits.hits[0].document, "cats");
     let first = &hits.hits[0];
@@ -34,20 +34,20 @@ async fn words_find_what_vectors_confirm() {
 
 #[tokio::test]
 async fn text_alone_matches_stems_titles_and_headings() {
-    let index = zoo().await;
-    let hits = ask(&index, "barking", SearchMode::Text).await;
+    let index = animal_index().await;
+    let hits = search(&index, "barking", SearchMode::Text).await;
     assert_eq!(documents(&hits), ["dogs"]);
     assert_eq!(Some(hits.hits[0].score), hits.hits[0].text_score);
-    let hits = ask(&index, "feline", SearchMode::Text).await;
+    let hits = search(&index, "feline", SearchMode::Text).await;
     assert_eq!(documents(&hits), ["cats", "cats"]);
-    let hits = ask(&index, "part", SearchMode::Text).await;
+    let hits = search(&index, "part", SearchMode::Text).await;
     assert_eq!(hits.hits.len(), 5);
 }
 
 #[tokio::test]
 async fn vectors_alone_rank_all() {
-    let index = zoo().await;
-    let hits = ask(&index, "Birds sing in the morning", SearchMode::Vector).await;
+    let index = animal_index().await;
+    let hits = search(&index, "Birds sing in the morning", SearchMode::Vector).await;
     assert_eq!(hits.mode, SearchMode::Vector);
     assert_eq!(hits.hits[0].document, "birds");
     assert!(hits.hits[0].text_score.is_none());
@@ -63,7 +63,7 @@ async fn vectors_alone_rank_all() {
 
 #[tokio::test]
 async fn syntax_is_text() {
-    let index = zoo().await;
+    let index = animal_index().await;
     for text in [
         "title:barks",
         "+dog -barks",
@@ -71,7 +71,7 @@ async fn syntax_is_text() {
         "(dog OR",
         "dog* [a TO",
     ] {
-        let hits = ask(&index, text, SearchMode::Text).await;
+        let hits = search(&index, text, SearchMode::Text).await;
         assert!(documents(&hits).contains(&"dogs"), "{text}");
     }
 }
@@ -116,7 +116,7 @@ async fn every_script_is_found_by_its_words() {
         ("การแพทย์", "thai"),
         ("grosse ubertragungsfehler", "german"),
     ] {
-        let hits = ask(&index, query, SearchMode::Text).await;
+        let hits = search(&index, query, SearchMode::Text).await;
         assert_eq!(
             hits.hits.first().map(|it| it.document.as_str()),
             Some(id),
@@ -127,17 +127,17 @@ async fn every_script_is_found_by_its_words() {
 
 #[tokio::test]
 async fn a_question_of_stop_words_says_so_by_text_and_works_by_vector() {
-    let index = zoo().await;
-    let hits = ask(&index, "to be or not to be", SearchMode::Text).await;
+    let index = animal_index().await;
+    let hits = search(&index, "to be or not to be", SearchMode::Text).await;
     assert!(hits.hits.is_empty());
     assert!(hits.notes[0].contains("too common"), "{:?}", hits.notes);
-    let hits = ask(&index, "of the", SearchMode::Hybrid).await;
+    let hits = search(&index, "of the", SearchMode::Hybrid).await;
     assert_eq!(hits.mode, SearchMode::Vector);
 }
 
 #[tokio::test]
 async fn empty_and_absurd_questions_are_refused() {
-    let index = zoo().await;
+    let index = animal_index().await;
     for text in ["", "  \n", "?!"] {
         let query = Query {
             text: text.to_owned(),
@@ -155,17 +155,17 @@ async fn empty_and_absurd_questions_are_refused() {
         assert!(matches!(refused, Err(IndexError::Invalid { .. })));
     }
     let long = "word ".repeat(100_000) + "cat";
-    ask(&index, &long, SearchMode::Hybrid).await;
+    search(&index, &long, SearchMode::Hybrid).await;
 }
 
 #[tokio::test]
 async fn a_deep_filter_or_odd_name_is_refused() {
-    let index = zoo().await;
-    let mut deep = Filter::All;
+    let index = animal_index().await;
+    let mut deep = IndexFilter::All;
     for _ in 0..40 {
-        deep = Filter::Not(Box::new(deep));
+        deep = IndexFilter::Not(Box::new(deep));
     }
-    let odd = Filter::Number {
+    let odd = IndexFilter::Number {
         name: "a.b".to_owned(),
         from: None,
         to: None,
@@ -184,8 +184,8 @@ async fn a_deep_filter_or_odd_name_is_refused() {
 #[tokio::test]
 async fn nearest_goes_by_vector_or_by_telling_words() {
     let texts = ["A dog that barks after a ball".to_owned()];
-    let index = zoo().await;
-    let hits = index.nearest(&texts, &Filter::All, 1).await.unwrap();
+    let index = animal_index().await;
+    let hits = index.nearest(&texts, &IndexFilter::All, 1).await.unwrap();
     assert_eq!(hits.mode, SearchMode::Vector);
     assert_eq!(documents(&hits), ["dogs"]);
     let plain = in_memory(None);
@@ -193,10 +193,10 @@ async fn nearest_goes_by_vector_or_by_telling_words() {
     let birds = document("birds", &["The bird sings."]);
     plain.put(vec![dogs, birds]).await.unwrap();
     plain.commit(1).await.unwrap();
-    let hits = plain.nearest(&texts, &Filter::All, 2).await.unwrap();
+    let hits = plain.nearest(&texts, &IndexFilter::All, 2).await.unwrap();
     assert_eq!(hits.mode, SearchMode::Text);
     assert_eq!(documents(&hits), ["dogs"]);
-    let blank = plain.nearest(&[" ".to_owned()], &Filter::All, 2).await;
+    let blank = plain.nearest(&[" ".to_owned()], &IndexFilter::All, 2).await;
     assert_eq!(blank, Err(IndexError::EmptyQuery));
 }
 
@@ -214,7 +214,7 @@ async fn the_score_is_that_of_bm25() {
         .collect();
     index.put(documents).await.unwrap();
     index.commit(1).await.unwrap();
-    let hits = ask(&index, "heart", SearchMode::Text).await;
+    let hits = search(&index, "heart", SearchMode::Text).await;
     // Lucene's formula by hand: 4 passages, 2 with the word, mean length 9 / 4.
     let idf = (1.0_f32 + (4.0 - 2.0 + 0.5) / (2.0 + 0.5)).ln();
     let score = |count: f32, length: f32| {

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use deliberate_index::{EmbedError, Hits, Index, Query, Reranker};
+use deliberate_index::{EmbedError, Index, PassageHits, Query, Reranker};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
 use crate::help::{document, in_memory};
 
-type Answer = fn(usize) -> Result<Vec<f32>, EmbedError>;
+type RerankAnswer = fn(usize) -> Result<Vec<f32>, EmbedError>;
 
 /// Likes long texts, or answers what it is told.
-struct Longest(Option<Answer>);
+struct LengthReranker(Option<RerankAnswer>);
 
-impl Reranker for Longest {
+impl Reranker for LengthReranker {
     fn name(&self) -> &'static str {
         "longest"
     }
@@ -31,7 +31,7 @@ impl Reranker for Longest {
     }
 }
 
-async fn fishes() -> Index {
+async fn fish_index() -> Index {
     let index = in_memory(None);
     let texts = [
         "fish",
@@ -44,7 +44,12 @@ async fn fishes() -> Index {
     index
 }
 
-async fn ask(index: &Index, reranker: Longest, k: usize, seen: usize) -> Hits {
+async fn search_reranked(
+    index: &Index,
+    reranker: LengthReranker,
+    k: usize,
+    seen: usize,
+) -> PassageHits {
     let query = Query {
         text: "fish".to_owned(),
         k,
@@ -57,8 +62,8 @@ async fn ask(index: &Index, reranker: Longest, k: usize, seen: usize) -> Hits {
 
 #[tokio::test]
 async fn it_orders_more_than_is_answered() {
-    let index = fishes().await;
-    let hits = ask(&index, Longest(None), 2, 30).await;
+    let index = fish_index().await;
+    let hits = search_reranked(&index, LengthReranker(None), 2, 30).await;
     let numbers: Vec<u32> = hits.hits.iter().map(|hit| hit.passage.number).collect();
     assert_eq!(numbers, [3, 2]);
     assert!(hits.hits[0].rerank_score > hits.hits[1].rerank_score);
@@ -66,8 +71,8 @@ async fn it_orders_more_than_is_answered() {
 
 #[tokio::test]
 async fn what_it_does_not_see_stays_behind() {
-    let index = fishes().await;
-    let hits = ask(&index, Longest(None), 4, 2).await;
+    let index = fish_index().await;
+    let hits = search_reranked(&index, LengthReranker(None), 4, 2).await;
     assert_eq!(hits.hits.len(), 4);
     let scored: Vec<bool> = hits
         .hits
@@ -79,15 +84,21 @@ async fn what_it_does_not_see_stays_behind() {
 
 #[tokio::test]
 async fn its_failures_are_noted_and_the_order_kept() {
-    let index = fishes().await;
-    let plain = ask(&index, Longest(Some(|count| Ok(vec![0.5; count]))), 4, 30).await;
-    let order = |hits: &Hits| {
+    let index = fish_index().await;
+    let plain = search_reranked(
+        &index,
+        LengthReranker(Some(|count| Ok(vec![0.5; count]))),
+        4,
+        30,
+    )
+    .await;
+    let order = |hits: &PassageHits| {
         hits.hits
             .iter()
             .map(|hit| hit.passage.number)
             .collect::<Vec<_>>()
     };
-    let failures: [Answer; 3] = [
+    let failures: [RerankAnswer; 3] = [
         |_| {
             Err(EmbedError::Refused {
                 reason: "no credit".to_owned(),
@@ -97,7 +108,7 @@ async fn its_failures_are_noted_and_the_order_kept() {
         |count| Ok(vec![f32::NAN; count]),
     ];
     for failure in failures {
-        let hits = ask(&index, Longest(Some(failure)), 4, 30).await;
+        let hits = search_reranked(&index, LengthReranker(Some(failure)), 4, 30).await;
         assert_eq!(order(&hits), order(&plain));
         assert!(
             hits.notes.iter().any(|note| note.contains("longest")),

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use deliberate_index::{
-    CohereReranker, EmbedError, Embedder, Embedding, OpenAiEmbedder, Reranker, ServiceSettings,
+    CohereReranker, EmbedError, Embedder, EmbeddingPurpose, OpenAiEmbedder, Reranker,
+    ServiceSettings,
 };
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ fn texts(count: usize) -> Vec<String> {
 }
 
 /// One vector a text, last first: the number in the text, and one.
-fn vectors(request: &Request) -> ResponseTemplate {
+fn vectors_response(request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     let inputs = body["input"].as_array().unwrap();
     let rows = inputs.iter().enumerate().rev().map(|(index, input)| {
@@ -43,7 +44,7 @@ fn vectors(request: &Request) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({"object": "list", "data": rows}))
 }
 
-async fn answering(answer: impl wiremock::Respond + 'static) -> MockServer {
+async fn serve(answer: impl wiremock::Respond + 'static) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .respond_with(answer)
@@ -53,10 +54,10 @@ async fn answering(answer: impl wiremock::Respond + 'static) -> MockServer {
 }
 
 async fn embed_error(answer: ResponseTemplate) -> EmbedError {
-    let server = answering(answer).await;
+    let server = serve(answer).await;
     let embedder = embedder(&server);
     let error = embedder
-        .embed(&texts(2), Embedding::Query)
+        .embed(&texts(2), EmbeddingPurpose::Query)
         .await
         .unwrap_err();
     for said in [format!("{error} {error:?}"), format!("{embedder:?}")] {
@@ -65,7 +66,7 @@ async fn embed_error(answer: ResponseTemplate) -> EmbedError {
     error
 }
 
-fn malformed(error: &EmbedError, part: &str) {
+fn assert_malformed(error: &EmbedError, part: &str) {
     let EmbedError::Malformed { reason } = error else {
         panic!("{error:?}");
     };
@@ -82,13 +83,13 @@ async fn texts_go_in_batches_and_vectors_come_back_in_order() {
         .and(body_partial_json(
             json!({"model": "small", "encoding_format": "float"}),
         ))
-        .respond_with(vectors)
+        .respond_with(vectors_response)
         .expect(3)
         .mount(&server)
         .await;
     let embedder = embedder(&server).with_batch(4);
     let vectors = embedder
-        .embed(&texts(10), Embedding::Passage)
+        .embed(&texts(10), EmbeddingPurpose::Passage)
         .await
         .unwrap();
     let numbers: Vec<_> = vectors.iter().map(|vector| vector[0]).collect();
@@ -100,26 +101,32 @@ async fn texts_go_in_batches_and_vectors_come_back_in_order() {
 
 #[tokio::test]
 async fn the_length_is_asked_for_or_learned() {
-    let server = answering(vectors).await;
+    let server = serve(vectors_response).await;
     assert_eq!(embedder(&server).dimensions().await.unwrap(), 2);
     let asking = embedder(&server).with_dimensions(2).unwrap();
     assert_eq!(asking.id(), "openai/small/2");
-    asking.embed(&texts(1), Embedding::Query).await.unwrap();
+    asking
+        .embed(&texts(1), EmbeddingPurpose::Query)
+        .await
+        .unwrap();
     let requests = server.received_requests().await.unwrap();
     let last: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
     assert_eq!(last["dimensions"], 2);
     let other = embedder(&server).with_dimensions(3).unwrap();
-    let error = other.embed(&texts(1), Embedding::Query).await.unwrap_err();
-    malformed(&error, "2 numbers where 3");
+    let error = other
+        .embed(&texts(1), EmbeddingPurpose::Query)
+        .await
+        .unwrap_err();
+    assert_malformed(&error, "2 numbers where 3");
     assert!(embedder(&server).with_dimensions(0).is_err());
 }
 
 #[tokio::test]
 async fn prefixes_are_part_of_the_texts_and_of_the_name() {
-    let server = answering(vectors).await;
+    let server = serve(vectors_response).await;
     let embedder = embedder(&server).with_prefixes("query: ", "passage: ");
     assert_ne!(embedder.id(), self::embedder(&server).id());
-    for what in [Embedding::Query, Embedding::Passage] {
+    for what in [EmbeddingPurpose::Query, EmbeddingPurpose::Passage] {
         embedder.embed(&texts(1), what).await.unwrap();
     }
     let requests = server.received_requests().await.unwrap();
@@ -132,12 +139,12 @@ async fn prefixes_are_part_of_the_texts_and_of_the_name() {
 
 #[tokio::test]
 async fn empty_and_endless_texts_are_sent_as_something_usable() {
-    let server = answering(vectors).await;
-    let none = embedder(&server).embed(&[], Embedding::Query).await;
+    let server = serve(vectors_response).await;
+    let none = embedder(&server).embed(&[], EmbeddingPurpose::Query).await;
     assert!(none.unwrap().is_empty());
     let texts = [String::new(), "ü".repeat(100_000)];
     embedder(&server)
-        .embed(&texts, Embedding::Passage)
+        .embed(&texts, EmbeddingPurpose::Passage)
         .await
         .unwrap();
     let requests = server.received_requests().await.unwrap();
@@ -184,12 +191,12 @@ async fn a_busy_service_is_asked_again_when_it_says() {
             .await;
     }
     Mock::given(method("POST"))
-        .respond_with(vectors)
+        .respond_with(vectors_response)
         .expect(1)
         .mount(&server)
         .await;
     let vectors = embedder(&server)
-        .embed(&texts(1), Embedding::Query)
+        .embed(&texts(1), EmbeddingPurpose::Query)
         .await
         .unwrap();
     assert_eq!(vectors.len(), 1);
@@ -198,9 +205,9 @@ async fn a_busy_service_is_asked_again_when_it_says() {
 #[tokio::test]
 async fn a_wait_beyond_the_deadline_is_told_at_once() {
     let busy = ResponseTemplate::new(429).insert_header("retry-after", "600");
-    let server = answering(busy).await;
+    let server = serve(busy).await;
     let error = embedder(&server)
-        .embed(&texts(1), Embedding::Query)
+        .embed(&texts(1), EmbeddingPurpose::Query)
         .await
         .unwrap_err();
     assert!(matches!(error, EmbedError::Unavailable { .. }), "{error}");
@@ -210,9 +217,9 @@ async fn a_wait_beyond_the_deadline_is_told_at_once() {
 
 #[tokio::test]
 async fn what_keeps_failing_is_given_up() {
-    let server = answering(ResponseTemplate::new(500).set_body_string("out of memory")).await;
+    let server = serve(ResponseTemplate::new(500).set_body_string("out of memory")).await;
     let error = embedder(&server)
-        .embed(&texts(1), Embedding::Query)
+        .embed(&texts(1), EmbeddingPurpose::Query)
         .await
         .unwrap_err();
     assert!(
@@ -225,14 +232,17 @@ async fn what_keeps_failing_is_given_up() {
         ..ServiceSettings::new("http://127.0.0.1:1/v1", "small")
     };
     let nobody = OpenAiEmbedder::new(nowhere).unwrap();
-    let error = nobody.embed(&texts(1), Embedding::Query).await.unwrap_err();
+    let error = nobody
+        .embed(&texts(1), EmbeddingPurpose::Query)
+        .await
+        .unwrap_err();
     assert!(matches!(error, EmbedError::Unavailable { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn a_silent_service_is_not_waited_for() {
     let slow = ResponseTemplate::new(200).set_delay(Duration::from_mins(10));
-    let server = answering(slow).await;
+    let server = serve(slow).await;
     let settings = ServiceSettings {
         attempt: Duration::from_millis(50),
         retries: 1,
@@ -240,7 +250,7 @@ async fn a_silent_service_is_not_waited_for() {
     };
     let embedder = OpenAiEmbedder::new(settings).unwrap();
     let error = embedder
-        .embed(&texts(1), Embedding::Query)
+        .embed(&texts(1), EmbeddingPurpose::Query)
         .await
         .unwrap_err();
     assert!(
@@ -288,16 +298,16 @@ async fn answers_that_can_not_be_used_are_told_apart() {
         (json!({"model": "small"}), "missing field `data`"),
     ];
     for (body, part) in cases {
-        malformed(
+        assert_malformed(
             &embed_error(ResponseTemplate::new(200).set_body_json(body)).await,
             part,
         );
     }
     let page = ResponseTemplate::new(200).set_body_raw("<!doctype html><p>Hello", "text/html");
-    malformed(&embed_error(page).await, "an HTML page; check the base URL");
-    malformed(&embed_error(ResponseTemplate::new(200)).await, "nothing");
+    assert_malformed(&embed_error(page).await, "an HTML page; check the base URL");
+    assert_malformed(&embed_error(ResponseTemplate::new(200)).await, "nothing");
     let huge = ResponseTemplate::new(200).set_body_bytes(vec![b' '; 33 * 1024 * 1024]);
-    malformed(&embed_error(huge).await, "larger than 32 MiB");
+    assert_malformed(&embed_error(huge).await, "larger than 32 MiB");
 }
 
 #[test]
@@ -327,12 +337,12 @@ fn settings_that_can_not_be_right_send_nothing() {
 
 async fn rerank(results: Value) -> Result<Vec<f32>, EmbedError> {
     let answer = ResponseTemplate::new(200).set_body_json(json!({"id": "x", "results": results}));
-    let server = answering(answer).await;
+    let server = serve(answer).await;
     let reranker = CohereReranker::new(settings(&server)).unwrap();
     reranker.rerank("which?", &texts(3)).await
 }
 
-fn scored(index: usize, score: f64) -> Value {
+fn rerank_result(index: usize, score: f64) -> Value {
     json!({"index": index, "relevance_score": score})
 }
 
@@ -340,7 +350,8 @@ fn scored(index: usize, score: f64) -> Value {
 async fn scores_come_back_in_the_order_of_the_texts() {
     let server = MockServer::start().await;
     let asked = json!({"model": "small", "query": "which?", "documents": texts(3), "top_n": 3});
-    let answer = json!({"results": [scored(2, 0.75), scored(0, 0.5), scored(1, 0.25)]});
+    let answer =
+        json!({"results": [rerank_result(2, 0.75), rerank_result(0, 0.5), rerank_result(1, 0.25)]});
     Mock::given(method("POST"))
         .and(path("/v1/rerank"))
         .and(header("authorization", format!("Bearer {KEY}")))
@@ -358,7 +369,11 @@ async fn scores_come_back_in_the_order_of_the_texts() {
 
 #[tokio::test]
 async fn scores_without_bounds_keep_their_order() {
-    let results = json!([scored(2, 8.0), scored(0, -1.0), scored(1, -9.0)]);
+    let results = json!([
+        rerank_result(2, 8.0),
+        rerank_result(0, -1.0),
+        rerank_result(1, -9.0)
+    ]);
     let scores = rerank(results).await.unwrap();
     assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)));
     assert!(scores[2] > scores[0] && scores[0] > scores[1]);
@@ -367,17 +382,29 @@ async fn scores_without_bounds_keep_their_order() {
 #[tokio::test]
 async fn scores_that_can_not_be_used_are_told_apart() {
     let cases = [
-        (json!([scored(0, 0.5)]), "1 scores for 3 texts"),
+        (json!([rerank_result(0, 0.5)]), "1 scores for 3 texts"),
         (
-            json!([scored(0, 0.5), scored(0, 0.5), scored(1, 0.5)]),
+            json!([
+                rerank_result(0, 0.5),
+                rerank_result(0, 0.5),
+                rerank_result(1, 0.5)
+            ]),
             "index 0 is there twice",
         ),
         (
-            json!([scored(0, 0.5), scored(1, 0.5), scored(3, 0.5)]),
+            json!([
+                rerank_result(0, 0.5),
+                rerank_result(1, 0.5),
+                rerank_result(3, 0.5)
+            ]),
             "index 3",
         ),
         (
-            json!([scored(0, 1e300), scored(1, 0.5), scored(2, 0.5)]),
+            json!([
+                rerank_result(0, 1e300),
+                rerank_result(1, 0.5),
+                rerank_result(2, 0.5)
+            ]),
             "without an end|out of range",
         ),
         (
@@ -386,9 +413,9 @@ async fn scores_that_can_not_be_used_are_told_apart() {
         ),
     ];
     for (results, part) in cases {
-        malformed(&rerank(results).await.unwrap_err(), part);
+        assert_malformed(&rerank(results).await.unwrap_err(), part);
     }
-    let server = answering(ResponseTemplate::new(401)).await;
+    let server = serve(ResponseTemplate::new(401)).await;
     let reranker = CohereReranker::new(settings(&server)).unwrap();
     let error = reranker.rerank("which?", &texts(1)).await.unwrap_err();
     assert!(error.to_string().contains("check the key"), "{error}");

@@ -1,18 +1,18 @@
 //! The embedded embedder against vectors that the reference implementation of its format made of
 //! the same table.
 
-use deliberate_index::{Embedder as _, Embedding, StaticEmbedder};
+use deliberate_index::{Embedder as _, EmbeddingPurpose, StaticEmbedder};
 use proptest::prelude::*;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct Reference {
+struct ReferenceVector {
     text: String,
     /// In parts of 32,767.
     vector: Vec<i16>,
 }
 
-fn references() -> Vec<Reference> {
+fn references() -> Vec<ReferenceVector> {
     include_str!("../fixtures/static-vectors.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -29,7 +29,10 @@ async fn vectors_are_those_of_the_reference() {
     assert!(references.len() >= 50);
     let texts: Vec<_> = references.iter().map(|one| one.text.clone()).collect();
     let embedder = StaticEmbedder::new();
-    let vectors = embedder.embed(&texts, Embedding::Passage).await.unwrap();
+    let vectors = embedder
+        .embed(&texts, EmbeddingPurpose::Passage)
+        .await
+        .unwrap();
     assert_eq!(vectors.len(), texts.len());
     for (reference, vector) in references.iter().zip(&vectors) {
         assert_eq!(vector.len(), 256);

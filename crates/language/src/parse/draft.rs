@@ -3,37 +3,40 @@
 use crate::{
     diagnostic::Diagnostic,
     items,
-    parse::{MOST_FAULTS, faults},
-    scan::{Token, TokenKind},
+    parse::{MAX_DIAGNOSTICS, faults},
+    scan::{CommandToken, TokenKind},
     span::{Span, Spanned},
-    tree::{Args, Arrow, Command, GateMark, Marks, Modifier, Stage, StageKind, Step},
+    tree::{
+        Arrow, CommandAnnotations, CommandModifier, CommandStage, CommandStep, CommandTree,
+        GateAnnotation, StageKind, StepArgs,
+    },
 };
 
-pub(super) enum Mark {
-    Modifier(Spanned<Modifier>),
+pub(super) enum PendingAnnotation {
+    Modifier(Spanned<CommandModifier>),
     Framework(Spanned<String>),
     Style(Spanned<String>),
-    Gate(Spanned<GateMark>),
+    Gate(Spanned<GateAnnotation>),
 }
 
-pub(super) struct DraftStage {
+pub(super) struct PartialStage {
     pub(super) arrow: Arrow,
-    pub(super) kind: DraftKind,
+    pub(super) kind: PartialStageKind,
 }
 
-pub(super) enum DraftKind {
-    Group(Vec<DraftStep>),
+pub(super) enum PartialStageKind {
+    Group(Vec<PartialStep>),
     Conditional {
         condition: Spanned<String>,
         /// Marks before the `?`.
-        lead: Vec<Mark>,
-        then: Vec<DraftStep>,
-        otherwise: Vec<DraftStep>,
+        leading: Vec<PendingAnnotation>,
+        then: Vec<PartialStep>,
+        otherwise: Vec<PartialStep>,
     },
 }
 
-impl DraftKind {
-    fn steps(&self) -> usize {
+impl PartialStageKind {
+    fn step_count(&self) -> usize {
         match self {
             Self::Group(steps) => steps.len(),
             Self::Conditional {
@@ -44,166 +47,175 @@ impl DraftKind {
 }
 
 #[derive(Default)]
-pub(super) struct DraftStep {
+pub(super) struct PartialStep {
     pub(super) id: Spanned<String>,
-    pub(super) before: Vec<Mark>,
-    pub(super) after: Vec<Mark>,
+    pub(super) leading: Vec<PendingAnnotation>,
+    pub(super) trailing: Vec<PendingAnnotation>,
     pub(super) repeat: Option<Spanned<u32>>,
     /// Stretches of argument text with no mark inside.
-    pub(super) data: Vec<Span>,
+    pub(super) data_spans: Vec<Span>,
     /// How many of the marks behind the id have argument text behind them.
-    inside: usize,
-    json: bool,
+    annotations_before_data: usize,
+    is_json: bool,
     /// Whether a gate stands behind the id.
-    pub(super) gated: bool,
+    pub(super) has_gate: bool,
 }
 
-impl DraftStep {
-    pub(super) fn new(before: Vec<Mark>) -> Self {
+impl PartialStep {
+    pub(super) fn new(leading: Vec<PendingAnnotation>) -> Self {
         Self {
-            before,
+            leading,
             ..Self::default()
         }
     }
 
     /// Notes whether the last mark behind the id is a gate.
     pub(super) fn note_gate(&mut self) {
-        self.gated |= matches!(self.after.last(), Some(Mark::Gate(_)));
+        self.has_gate |= matches!(self.trailing.last(), Some(PendingAnnotation::Gate(_)));
     }
 
-    pub(super) fn add_data(&mut self, token: Token, joined: bool) {
-        self.json = self.data.is_empty() && token.kind == TokenKind::Json;
-        self.inside = self.after.len();
-        match self.data.last_mut().filter(|_| joined) {
+    pub(super) fn add_data(&mut self, token: CommandToken, joined: bool) {
+        self.is_json = self.data_spans.is_empty() && token.kind == TokenKind::Json;
+        self.annotations_before_data = self.trailing.len();
+        match self.data_spans.last_mut().filter(|_| joined) {
             Some(last) => last.end = token.span.end,
-            None => self.data.push(token.span),
+            None => self.data_spans.push(token.span),
         }
     }
 
-    fn args(&self, text: &str) -> Args {
-        let (Some(first), Some(last)) = (self.data.first(), self.data.last()) else {
-            return Args::None;
+    fn parse_args(&self, text: &str) -> StepArgs {
+        let (Some(first), Some(last)) = (self.data_spans.first(), self.data_spans.last()) else {
+            return StepArgs::None;
         };
-        let pieces: Vec<_> = self.data.iter().map(|span| span.of(text)).collect();
-        let raw = Spanned::new(pieces.join(" "), first.to(*last));
-        if self.json
+        let pieces: Vec<_> = self
+            .data_spans
+            .iter()
+            .map(|span| span.slice(text))
+            .collect();
+        let raw = Spanned::new(pieces.join(" "), first.join(*last));
+        if self.is_json
             && let Ok(value) = serde_json::from_str(&raw.value)
         {
-            return Args::Json { raw, value };
+            return StepArgs::Json { raw, value };
         }
-        let items = items::moved(items::cut(&raw.value), |span| self.placed(span));
-        Args::Text { raw, items }
+        let items = items::map_item_spans(items::split_items(&raw.value), |span| {
+            self.source_span(span)
+        });
+        StepArgs::Text { raw, items }
     }
 
     /// Where in the source a stretch of the joined text stands.
-    fn placed(&self, span: Span) -> Span {
-        Span::new(self.offset(span.start), self.offset(span.end))
+    fn source_span(&self, span: Span) -> Span {
+        Span::new(self.source_offset(span.start), self.source_offset(span.end))
     }
 
-    fn offset(&self, at: usize) -> usize {
+    fn source_offset(&self, at: usize) -> usize {
         let mut before = 0;
-        for piece in &self.data {
+        for piece in &self.data_spans {
             let length = piece.end - piece.start;
             if at <= before + length {
                 return piece.start + at.saturating_sub(before);
             }
             before += length + 1;
         }
-        self.data.last().map_or(at, |last| last.end)
+        self.data_spans.last().map_or(at, |last| last.end)
     }
 }
 
 /// The tree of what was read, with a fault for every mark that has no room.
-pub(super) fn finish(text: &str, drafts: Vec<DraftStage>) -> (Command, Vec<Diagnostic>) {
-    let mut binder = Binder {
+pub(super) fn build_tree(text: &str, drafts: Vec<PartialStage>) -> (CommandTree, Vec<Diagnostic>) {
+    let mut binder = AnnotationBinder {
         text,
-        total: drafts.iter().map(|draft| draft.kind.steps()).sum(),
-        number: 0,
-        whole: Marks::default(),
-        faults: Vec::new(),
+        total_steps: drafts.iter().map(|draft| draft.kind.step_count()).sum(),
+        step_number: 0,
+        command_annotations: CommandAnnotations::default(),
+        diagnostics: Vec::new(),
     };
     let stages = drafts
         .into_iter()
-        .filter(|draft| draft.kind.steps() > 0)
-        .map(|draft| Stage {
+        .filter(|draft| draft.kind.step_count() > 0)
+        .map(|draft| CommandStage {
             arrow: draft.arrow,
-            kind: binder.kind(draft.kind),
+            kind: binder.bind_stage(draft.kind),
         })
         .collect();
-    let command = Command {
-        whole: binder.whole,
+    let command = CommandTree {
+        whole: binder.command_annotations,
         stages,
     };
-    (command, binder.faults)
+    (command, binder.diagnostics)
 }
 
 /// Gives each mark to its step or to the whole command.
-struct Binder<'a> {
+struct AnnotationBinder<'a> {
     text: &'a str,
-    total: usize,
-    number: usize,
-    whole: Marks,
-    faults: Vec<Diagnostic>,
+    total_steps: usize,
+    step_number: usize,
+    command_annotations: CommandAnnotations,
+    diagnostics: Vec<Diagnostic>,
 }
 
-impl Binder<'_> {
-    fn kind(&mut self, kind: DraftKind) -> StageKind {
+impl AnnotationBinder<'_> {
+    fn bind_stage(&mut self, kind: PartialStageKind) -> StageKind {
         match kind {
-            DraftKind::Group(steps) => StageKind::Group(self.steps(steps)),
-            DraftKind::Conditional {
+            PartialStageKind::Group(steps) => StageKind::Group(self.bind_steps(steps)),
+            PartialStageKind::Conditional {
                 condition,
-                lead,
+                leading: lead,
                 mut then,
                 otherwise,
             } => {
-                if self.number == 0 {
-                    add_all(&mut self.whole, lead, &mut self.faults);
+                if self.step_number == 0 {
+                    add_annotations(&mut self.command_annotations, lead, &mut self.diagnostics);
                 } else if let Some(first) = then.first_mut() {
-                    first.before.splice(..0, lead);
+                    first.leading.splice(..0, lead);
                 }
                 // A branch is never the start of the command: its marks stand behind a `:`.
-                let first = self.number == 0 && self.total > 1;
-                let ahead = first.then(|| then.first_mut().map(|step| &mut step.before));
+                let first = self.step_number == 0 && self.total_steps > 1;
+                let ahead = first.then(|| then.first_mut().map(|step| &mut step.leading));
                 let own = ahead.flatten().map(std::mem::take);
-                let mut then = self.steps(then);
+                let mut then = self.bind_steps(then);
                 if let (Some(own), Some(step)) = (own, then.first_mut()) {
-                    add_all(&mut step.marks, own, &mut self.faults);
+                    add_annotations(&mut step.marks, own, &mut self.diagnostics);
                 }
                 StageKind::Conditional {
                     condition,
                     then,
-                    otherwise: self.steps(otherwise),
+                    otherwise: self.bind_steps(otherwise),
                 }
             }
         }
     }
 
-    fn steps(&mut self, drafts: Vec<DraftStep>) -> Vec<Step> {
-        drafts.into_iter().map(|draft| self.step(draft)).collect()
+    fn bind_steps(&mut self, drafts: Vec<PartialStep>) -> Vec<CommandStep> {
+        drafts
+            .into_iter()
+            .map(|draft| self.bind_step(draft))
+            .collect()
     }
 
-    fn step(&mut self, mut draft: DraftStep) -> Step {
-        self.number += 1;
-        let args = draft.args(self.text);
-        let mut marks = Marks::default();
-        let trailing = if self.number == self.total {
-            draft.after.split_off(draft.inside)
+    fn bind_step(&mut self, mut draft: PartialStep) -> CommandStep {
+        self.step_number += 1;
+        let args = draft.parse_args(self.text);
+        let mut marks = CommandAnnotations::default();
+        let trailing = if self.step_number == self.total_steps {
+            draft.trailing.split_off(draft.annotations_before_data)
         } else {
             Vec::new()
         };
-        let faults = &mut self.faults;
-        if self.number == 1 {
-            add_all(&mut self.whole, draft.before, faults);
+        let faults = &mut self.diagnostics;
+        if self.step_number == 1 {
+            add_annotations(&mut self.command_annotations, draft.leading, faults);
         } else {
-            add_all(&mut marks, draft.before, faults);
+            add_annotations(&mut marks, draft.leading, faults);
         }
-        if self.total == 1 {
-            add_all(&mut self.whole, draft.after, faults);
+        if self.total_steps == 1 {
+            add_annotations(&mut self.command_annotations, draft.trailing, faults);
         } else {
-            add_all(&mut marks, draft.after, faults);
+            add_annotations(&mut marks, draft.trailing, faults);
         }
-        add_all(&mut self.whole, trailing, faults);
-        Step {
+        add_annotations(&mut self.command_annotations, trailing, faults);
+        CommandStep {
             id: draft.id,
             marks,
             repeat: draft.repeat,
@@ -212,26 +224,36 @@ impl Binder<'_> {
     }
 }
 
-fn add_all(marks: &mut Marks, added: Vec<Mark>, faults: &mut Vec<Diagnostic>) {
+fn add_annotations(
+    marks: &mut CommandAnnotations,
+    added: Vec<PendingAnnotation>,
+    faults: &mut Vec<Diagnostic>,
+) {
     for mark in added {
         match mark {
-            Mark::Modifier(mark) => set(&mut marks.modifier, mark, "modifier", faults),
-            Mark::Framework(mark) => set(&mut marks.framework, mark, "framework", faults),
-            Mark::Style(mark) => set(&mut marks.style, mark, "style", faults),
-            Mark::Gate(mark) => marks.gates.push(mark),
+            PendingAnnotation::Modifier(mark) => {
+                set_annotation(&mut marks.modifier, mark, "modifier", faults)
+            }
+            PendingAnnotation::Framework(mark) => {
+                set_annotation(&mut marks.framework, mark, "framework", faults)
+            }
+            PendingAnnotation::Style(mark) => {
+                set_annotation(&mut marks.style, mark, "style", faults)
+            }
+            PendingAnnotation::Gate(mark) => marks.gates.push(mark),
         }
     }
 }
 
-fn set<T>(
+fn set_annotation<T>(
     slot: &mut Option<Spanned<T>>,
     mark: Spanned<T>,
     what: &str,
     faults: &mut Vec<Diagnostic>,
 ) {
     match slot {
-        Some(first) if faults.len() < MOST_FAULTS => {
-            faults.push(faults::second_mark(what, mark.span, first.span));
+        Some(first) if faults.len() < MAX_DIAGNOSTICS => {
+            faults.push(faults::duplicate_annotation(what, mark.span, first.span));
         }
         Some(_) => {}
         None => *slot = Some(mark),

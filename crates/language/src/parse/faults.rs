@@ -1,16 +1,16 @@
 //! The words of each fault of the grammar.
 
 use crate::{
-    diagnostic::{Code, Diagnostic},
-    likeness::nearest,
-    limits::Limits,
+    diagnostic::{Diagnostic, DiagnosticCode},
+    likeness::did_you_mean,
+    limits::CommandLimits,
     scan::bad_id_offset,
     span::Span,
-    tree::{Modifier, Preset},
+    tree::{CommandModifier, ShellVerifyPreset},
 };
 
 /// As much of a hostile word as a message repeats.
-fn shown(word: &str) -> String {
+fn shorten_word(word: &str) -> String {
     let mut shown: String = word.chars().take(40).collect();
     if shown.len() < word.len() {
         shown.push('…');
@@ -18,30 +18,35 @@ fn shown(word: &str) -> String {
     shown
 }
 
-pub(super) fn empty(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::Empty, span, "the command is empty", "nothing here")
-        .expecting(["`>>` and a prompt's id"])
-        .helping("write a prompt and its arguments: `>>prompt name:\"value\"`")
+pub(super) fn empty_command(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        DiagnosticCode::Empty,
+        span,
+        "the command is empty",
+        "nothing here",
+    )
+    .with_expected(["`>>` and a prompt's id"])
+    .with_help("write a prompt and its arguments: `>>prompt name:\"value\"`")
 }
 
 pub(super) fn split_text(span: Span) -> Diagnostic {
     Diagnostic::new(
-        Code::SplitText,
+        DiagnosticCode::SplitText,
         span,
         "the text around a mark reads otherwise when it is put together",
         "this text stands behind a mark of its own step",
     )
-    .helping("put arguments before the marks, and quote text that holds operators")
+    .with_help("put arguments before the marks, and quote text that holds operators")
 }
 
 pub(super) fn unclosed_quote(span: Span) -> Diagnostic {
     Diagnostic::new(
-        Code::UnclosedQuote,
+        DiagnosticCode::UnclosedQuote,
         span,
         "a quote is opened and never closed",
         "opened here",
     )
-    .helping("close it, and write a quote inside it as `\\\"`")
+    .with_help("close it, and write a quote inside it as `\\\"`")
 }
 
 pub(super) fn single_angle(span: Span, rest: &str) -> Diagnostic {
@@ -52,41 +57,41 @@ pub(super) fn single_angle(span: Span, rest: &str) -> Diagnostic {
         .take(40)
         .collect();
     Diagnostic::new(
-        Code::SingleAngle,
+        DiagnosticCode::SingleAngle,
         span,
         "a prompt is called with `>>`, not with a single `>`",
         "one `>` only",
     )
-    .expecting(["`>>`"])
-    .helping(format!("write `>>{word}`, or `{word}` alone"))
+    .with_expected(["`>>`"])
+    .with_help(format!("write `>>{word}`, or `{word}` alone"))
 }
 
 pub(super) fn unknown_modifier(span: Span, name: &str) -> Diagnostic {
-    let names = Modifier::ALL.map(Modifier::name);
-    let near = nearest(name, names);
+    let names = CommandModifier::ALL.map(CommandModifier::name);
+    let near = did_you_mean(name, names);
     let label = near.map_or_else(
         || "no such modifier".to_owned(),
         |near| format!("did you mean `%{near}`?"),
     );
-    let name = shown(name);
+    let name = shorten_word(name);
     Diagnostic::new(
-        Code::UnknownModifier,
+        DiagnosticCode::UnknownModifier,
         span,
         format!("there is no modifier `%{name}`"),
         label,
     )
-    .expecting(names.map(|name| format!("`%{name}`")))
+    .with_expected(names.map(|name| format!("`%{name}`")))
 }
 
-pub(super) fn second_mark(what: &str, span: Span, first: Span) -> Diagnostic {
+pub(super) fn duplicate_annotation(what: &str, span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(
-        Code::SecondMark,
+        DiagnosticCode::SecondMark,
         span,
         format!("only one {what} may stand here"),
         "the second",
     )
-    .beside(first, "the first")
-    .helping(format!(
+    .with_secondary_label(first, "the first")
+    .with_help(format!(
         "leave one; a {what} of its own goes before a later step: `--> {}name >>prompt`",
         match what {
             "modifier" => "%",
@@ -96,117 +101,117 @@ pub(super) fn second_mark(what: &str, span: Span, first: Span) -> Diagnostic {
     ))
 }
 
-pub(super) fn nothing_before(span: Span, operator: &str) -> Diagnostic {
+pub(super) fn missing_before(span: Span, operator: &str) -> Diagnostic {
     Diagnostic::new(
-        Code::NothingBefore,
+        DiagnosticCode::NothingBefore,
         span,
         format!("nothing stands before `{operator}`"),
         "no step comes before this",
     )
-    .expecting(["a step, as `>>prompt`"])
-    .helping(format!("put a step before it, or leave out `{operator}`"))
+    .with_expected(["a step, as `>>prompt`"])
+    .with_help(format!("put a step before it, or leave out `{operator}`"))
 }
 
-pub(super) fn nothing_after(span: Span, operator: &str) -> Diagnostic {
+pub(super) fn missing_after(span: Span, operator: &str) -> Diagnostic {
     Diagnostic::new(
-        Code::NothingAfter,
+        DiagnosticCode::NothingAfter,
         span,
         format!("nothing stands after `{operator}`"),
         "no step comes after this",
     )
-    .expecting(["a step, as `>>prompt`"])
-    .helping(format!("add the next step, or leave out `{operator}`"))
+    .with_expected(["a step, as `>>prompt`"])
+    .with_help(format!("add the next step, or leave out `{operator}`"))
 }
 
-pub(super) fn no_prompt(span: Span) -> Diagnostic {
+pub(super) fn missing_prompt(span: Span) -> Diagnostic {
     Diagnostic::new(
-        Code::NoPrompt,
+        DiagnosticCode::NoPrompt,
         span,
         "no prompt is named",
         "a prompt's id belongs here",
     )
-    .expecting(["`>>` and a prompt's id"])
+    .with_expected(["`>>` and a prompt's id"])
 }
 
 pub(super) fn bad_id(span: Span, word: &str) -> Diagnostic {
     let at = span.start + bad_id_offset(word);
     let wrong = word.get(bad_id_offset(word)..).unwrap_or_default();
     let wrong = wrong.chars().next().map_or(0, char::len_utf8);
-    let word = shown(word);
+    let word = shorten_word(word);
     let fault = Diagnostic::new(
-        Code::BadId,
+        DiagnosticCode::BadId,
         Span::new(at, at + wrong),
         format!("`{word}` cannot be a prompt's id"),
         "not allowed here",
     )
-    .expecting(["letters, digits, `_`, `-`, and single `/` between parts"]);
+    .with_expected(["letters, digits, `_`, `-`, and single `/` between parts"]);
     if word.contains("::") {
-        fault.helping("put a blank before `::`")
+        fault.with_help("put a blank before `::`")
     } else if word.contains(['"', '\'', ':', '=']) {
-        fault.helping("name the prompt first, then its arguments: `>>prompt name:\"value\"`")
+        fault.with_help("name the prompt first, then its arguments: `>>prompt name:\"value\"`")
     } else {
         fault
     }
 }
 
-pub(super) fn repeat(span: Span, digits: &str, limits: &Limits) -> Diagnostic {
+pub(super) fn bad_repeat_count(span: Span, digits: &str, limits: &CommandLimits) -> Diagnostic {
     let most = limits.repetitions;
-    let digits = shown(digits);
+    let digits = shorten_word(digits);
     let fault = Diagnostic::new(
-        Code::Repeat,
+        DiagnosticCode::Repeat,
         span,
         format!("a step cannot be repeated {digits} times"),
         format!("between 1 and {most}"),
     )
-    .expecting([format!("`* 1` to `* {most}`")]);
-    fault.helping("if the text is meant, put it in quotes")
+    .with_expected([format!("`* 1` to `* {most}`")]);
+    fault.with_help("if the text is meant, put it in quotes")
 }
 
-pub(super) fn second_repeat(span: Span, first: Span) -> Diagnostic {
+pub(super) fn duplicate_repeat(span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(
-        Code::SecondRepeat,
+        DiagnosticCode::SecondRepeat,
         span,
         "a step is repeated once, not twice",
         "the second count",
     )
-    .beside(first, "the first")
-    .helping("leave one; if the text is meant, put it in quotes")
+    .with_secondary_label(first, "the first")
+    .with_help("leave one; if the text is meant, put it in quotes")
 }
 
-pub(super) fn gate_operand(span: Span, label: &str) -> Diagnostic {
+pub(super) fn bad_gate_operand(span: Span, label: &str) -> Diagnostic {
     Diagnostic::new(
-        Code::GateOperand,
+        DiagnosticCode::GateOperand,
         span,
         "`::` needs a gate's id or a quoted criterion",
         label,
     )
-    .expecting([
+    .with_expected([
         "a gate's id",
         "a quoted criterion",
         "`name:\"criterion\"`",
         "`verify:\"command\"`",
     ])
-    .helping("several are written `:: \"one\", \"two\"`, or each with `::` of its own")
+    .with_help("several are written `:: \"one\", \"two\"`, or each with `::` of its own")
 }
 
-pub(super) fn verify_option(span: Span, written: &str) -> Diagnostic {
-    let names: Vec<_> = Preset::ALL
+pub(super) fn bad_verify_option(span: Span, written: &str) -> Diagnostic {
+    let names: Vec<_> = ShellVerifyPreset::ALL
         .iter()
         .map(|preset| format!(":{}", preset.name()))
         .collect();
-    let near = nearest(written, names.iter().map(String::as_str));
+    let near = did_you_mean(written, names.iter().map(String::as_str));
     let label = near.map_or_else(
         || "not an option".to_owned(),
         |near| format!("did you mean `{near}`?"),
     );
-    let written = shown(written);
+    let written = shorten_word(written);
     Diagnostic::new(
-        Code::VerifyOption,
+        DiagnosticCode::VerifyOption,
         span,
         format!("`verify` has no option `{written}`, or it is said twice"),
         label,
     )
-    .expecting([
+    .with_expected([
         "`:fast`",
         "`:full`",
         "`:extended`",
@@ -216,13 +221,13 @@ pub(super) fn verify_option(span: Span, written: &str) -> Diagnostic {
     ])
 }
 
-pub(super) fn conditional(span: Span, label: &str) -> Diagnostic {
+pub(super) fn bad_conditional(span: Span, label: &str) -> Diagnostic {
     Diagnostic::new(
-        Code::Conditional,
+        DiagnosticCode::Conditional,
         span,
         "a conditional needs a quoted condition, `:` and a step",
         label,
     )
-    .expecting(["`? \"condition\" : >>prompt`"])
-    .helping("with another branch: `? \"condition\" : >>one : >>other`; text goes in quotes")
+    .with_expected(["`? \"condition\" : >>prompt`"])
+    .with_help("with another branch: `? \"condition\" : >>one : >>other`; text goes in quotes")
 }

@@ -1,33 +1,33 @@
 //! Marks from tokens: modifier, framework, style and gates.
 
-use super::{Parser, draft::Mark, faults};
+use super::{CommandParser, draft::PendingAnnotation, faults};
 use crate::{
     quote::unquote,
-    scan::{Token, TokenKind, style_name},
+    scan::{CommandToken, TokenKind, style_name},
     span::{Span, Spanned},
-    tree::{GateMark, Modifier, Preset, Verify},
+    tree::{CommandModifier, GateAnnotation, ShellVerify, ShellVerifyPreset},
 };
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// Takes the mark that stands next, if one does; one that is wrong is left out.
-    pub(super) fn mark(&mut self, marks: &mut Vec<Mark>) -> bool {
+    pub(super) fn parse_annotation(&mut self, marks: &mut Vec<PendingAnnotation>) -> bool {
         let Some(token) = self.peek() else {
             return false;
         };
         let text = self.slice(token);
         let read = match token.kind {
-            TokenKind::Modifier => self.modifier(token),
+            TokenKind::Modifier => self.parse_modifier(token),
             TokenKind::Framework => {
                 let name = text.strip_prefix('@').unwrap_or(text).to_owned();
-                Some(Mark::Framework(Spanned::new(name, token.span)))
+                Some(PendingAnnotation::Framework(Spanned::new(name, token.span)))
             }
             TokenKind::Style => {
                 let name = style_name(text).to_owned();
-                Some(Mark::Style(Spanned::new(name, token.span)))
+                Some(PendingAnnotation::Style(Spanned::new(name, token.span)))
             }
             TokenKind::Gate => {
                 self.next();
-                marks.extend(self.gate(token).map(Mark::Gate));
+                marks.extend(self.parse_gate(token).map(PendingAnnotation::Gate));
                 return true;
             }
             _ => return false,
@@ -37,52 +37,52 @@ impl Parser<'_> {
         true
     }
 
-    fn modifier(&mut self, token: Token) -> Option<Mark> {
+    fn parse_modifier(&mut self, token: CommandToken) -> Option<PendingAnnotation> {
         let name = self.slice(token).trim_start_matches('%').trim_start();
-        let known = Modifier::named(&name.to_ascii_lowercase());
+        let known = CommandModifier::from_name(&name.to_ascii_lowercase());
         if known.is_none() {
-            self.fault(faults::unknown_modifier(token.span, name));
+            self.report(faults::unknown_modifier(token.span, name));
         }
-        known.map(|known| Mark::Modifier(Spanned::new(known, token.span)))
+        known.map(|known| PendingAnnotation::Modifier(Spanned::new(known, token.span)))
     }
 
-    fn gate(&mut self, sign: Token) -> Option<Spanned<GateMark>> {
+    fn parse_gate(&mut self, sign: CommandToken) -> Option<Spanned<GateAnnotation>> {
         let operand = self.peek();
         let (gate, end) = match operand.map(|token| (token.kind, token)) {
-            Some((TokenKind::Criterion, _)) => self.criteria()?,
+            Some((TokenKind::Criterion, _)) => self.parse_criteria()?,
             Some((TokenKind::GateWord, word)) => {
                 self.next();
-                (GateMark::Word(self.slice(word).to_owned()), word.span)
+                (GateAnnotation::Word(self.slice(word).to_owned()), word.span)
             }
             Some((TokenKind::GateName, name)) => {
                 self.next();
-                self.named(name)?
+                self.parse_named_gate(name)?
             }
             Some((TokenKind::Unclosed, token)) => {
-                self.unclosed(token);
+                self.report_unclosed_quote(token);
                 return None;
             }
             _ => {
-                self.fault(faults::gate_operand(
+                self.report(faults::bad_gate_operand(
                     sign.span,
                     "nothing to check stands here",
                 ));
                 return None;
             }
         };
-        let glued = Span::new(end.end, end.end + self.next_char(end.end));
+        let glued = Span::new(end.end, end.end + self.glued_char_len(end.end));
         if glued.end > glued.start {
-            self.fault(faults::gate_operand(
+            self.report(faults::bad_gate_operand(
                 glued,
                 "a blank belongs here, or quotes",
             ));
             return None;
         }
-        Some(Spanned::new(gate, sign.span.to(end)))
+        Some(Spanned::new(gate, sign.span.join(end)))
     }
 
     /// The length of a character that stands right behind an operand and should not.
-    fn next_char(&self, at: usize) -> usize {
+    fn glued_char_len(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         if rest.starts_with("-->") || rest.starts_with("==>") {
             return 0;
@@ -91,7 +91,7 @@ impl Parser<'_> {
         next.map_or(0, char::len_utf8)
     }
 
-    fn criteria(&mut self) -> Option<(GateMark, Span)> {
+    fn parse_criteria(&mut self) -> Option<(GateAnnotation, Span)> {
         let mut criteria = Vec::new();
         let mut end = Span::default();
         while let Some(token) = self.take(TokenKind::Criterion) {
@@ -103,53 +103,53 @@ impl Parser<'_> {
             match self.peek() {
                 Some(next) if next.kind == TokenKind::Criterion => {}
                 Some(next) if next.kind == TokenKind::Unclosed => {
-                    self.unclosed(next);
+                    self.report_unclosed_quote(next);
                     return None;
                 }
                 _ => {
                     let label = "another quoted criterion belongs here";
-                    self.fault(faults::gate_operand(separator.span, label));
+                    self.report(faults::bad_gate_operand(separator.span, label));
                     return None;
                 }
             }
         }
-        Some((GateMark::Criteria(criteria), end))
+        Some((GateAnnotation::Criteria(criteria), end))
     }
 
-    fn named(&mut self, name: Token) -> Option<(GateMark, Span)> {
+    fn parse_named_gate(&mut self, name: CommandToken) -> Option<(GateAnnotation, Span)> {
         let Some(text) = self.take(TokenKind::Criterion) else {
             let unclosed = self.peek().filter(|next| next.kind == TokenKind::Unclosed);
             if let Some(unclosed) = unclosed {
-                self.unclosed(unclosed);
+                self.report_unclosed_quote(unclosed);
             } else {
                 let label = "a quoted text belongs after the colon";
-                self.fault(faults::gate_operand(name.span, label));
+                self.report(faults::bad_gate_operand(name.span, label));
             }
             return None;
         };
         let written = unquote(self.slice(text));
         let name = self.slice(name).trim_end_matches(':');
         if name == "verify" {
-            let (verify, end) = self.verify(written, text.span);
-            return Some((GateMark::Verify(verify), end));
+            let (verify, end) = self.parse_verify(written, text.span);
+            return Some((GateAnnotation::Verify(verify), end));
         }
-        let gate = GateMark::Named {
+        let gate = GateAnnotation::Named {
             name: name.to_owned(),
             text: written,
         };
         Some((gate, text.span))
     }
 
-    fn verify(&mut self, command: String, mut end: Span) -> (Verify, Span) {
-        let mut verify = Verify {
+    fn parse_verify(&mut self, command: String, mut end: Span) -> (ShellVerify, Span) {
+        let mut verify = ShellVerify {
             command,
-            ..Verify::default()
+            ..ShellVerify::default()
         };
         while let Some(token) = self.take(TokenKind::VerifyOption) {
             end = token.span;
             let written = self.slice(token);
-            if set_option(&mut verify, written).is_none() {
-                self.fault(faults::verify_option(token.span, written));
+            if set_verify_option(&mut verify, written).is_none() {
+                self.report(faults::bad_verify_option(token.span, written));
             }
         }
         (verify, end)
@@ -157,8 +157,8 @@ impl Parser<'_> {
 }
 
 /// Sets one option; `None` if it is none, or was set before.
-fn set_option(verify: &mut Verify, written: &str) -> Option<()> {
-    fn once<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
+fn set_verify_option(verify: &mut ShellVerify, written: &str) -> Option<()> {
+    fn set_once<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
         if slot.is_some() {
             return None;
         }
@@ -167,12 +167,14 @@ fn set_option(verify: &mut Verify, written: &str) -> Option<()> {
     }
     let (name, value) = written.split_once(':')?;
     match name {
-        "" => once(
+        "" => set_once(
             &mut verify.preset,
-            Preset::ALL.into_iter().find(|known| known.name() == value),
+            ShellVerifyPreset::ALL
+                .into_iter()
+                .find(|known| known.name() == value),
         ),
-        "max" => once(&mut verify.max, value.parse().ok()),
-        "timeout" => once(&mut verify.timeout, value.parse().ok()),
-        _ => once(&mut verify.again, value.parse().ok()),
+        "max" => set_once(&mut verify.max, value.parse().ok()),
+        "timeout" => set_once(&mut verify.timeout, value.parse().ok()),
+        _ => set_once(&mut verify.again, value.parse().ok()),
     }
 }

@@ -6,58 +6,58 @@ mod faults;
 mod marks;
 mod stages;
 
-use draft::DraftStage;
+use draft::PartialStage;
 
 use crate::{
-    diagnostic::{Code, Diagnostic},
-    limits::Limits,
-    scan::{Token, TokenKind, tokens},
+    diagnostic::{Diagnostic, DiagnosticCode},
+    limits::CommandLimits,
+    scan::{CommandToken, TokenKind, tokenize},
     span::Span,
-    tree::{Args, Command, StageKind},
+    tree::{CommandTree, StageKind, StepArgs},
     wrapper,
 };
 
 /// More faults than this help nobody.
-const MOST_FAULTS: usize = 20;
+const MAX_DIAGNOSTICS: usize = 20;
 
 /// What was read.
 #[derive(Clone, Debug)]
-pub struct Parsed {
+pub struct ParsedCommand {
     /// The text all places point into: the one given, or the one a JSON wrapper held.
     pub source: String,
     /// The tree, or as much of it as could be read.
-    pub command: Command,
+    pub command: CommandTree,
     /// What is wrong; the tree may be used only if nothing is.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Parsed {
+impl ParsedCommand {
     /// Whether nothing is wrong.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.diagnostics.is_empty()
     }
 }
 
 /// Reads a command.
-pub fn parse(text: &str, limits: &Limits) -> Parsed {
-    match wrapper::open(text) {
-        None => read(text, limits),
+pub fn parse(text: &str, limits: &CommandLimits) -> ParsedCommand {
+    match wrapper::unwrap_command(text) {
+        None => parse_unwrapped(text, limits),
         Some(Ok(wrapped)) => {
-            let mut parsed = read(&wrapped.command, limits);
+            let mut parsed = parse_unwrapped(&wrapped.command, limits);
             if let Some(args) = wrapped.args {
-                give_first(&mut parsed.command, Args::json(args));
+                set_first_step_args(&mut parsed.command, StepArgs::from_json(args));
             }
             parsed
         }
-        Some(Err(fault)) => Parsed {
+        Some(Err(fault)) => ParsedCommand {
             source: text.to_owned(),
-            command: Command::default(),
+            command: CommandTree::default(),
             diagnostics: vec![*fault],
         },
     }
 }
 
-fn give_first(command: &mut Command, args: Args) {
+fn set_first_step_args(command: &mut CommandTree, args: StepArgs) {
     let Some(stage) = command.stages.first_mut() else {
         return;
     };
@@ -70,14 +70,14 @@ fn give_first(command: &mut Command, args: Args) {
     }
 }
 
-fn read(text: &str, limits: &Limits) -> Parsed {
-    let (mut parsed, doubtful) = read_once(text, limits);
+fn parse_unwrapped(text: &str, limits: &CommandLimits) -> ParsedCommand {
+    let (mut parsed, doubtful) = parse_once(text, limits);
     // Text on both sides of a mark is joined; what came of it must still read as it did.
     if let Some(span) = doubtful
-        && parsed.is_sound()
+        && parsed.is_valid()
     {
-        let (again, _) = read_once(&parsed.command.to_string(), limits);
-        if !again.is_sound() || again.command != parsed.command {
+        let (again, _) = parse_once(&parsed.command.to_string(), limits);
+        if !again.is_valid() || again.command != parsed.command {
             parsed.diagnostics.push(faults::split_text(span));
         }
     }
@@ -85,15 +85,15 @@ fn read(text: &str, limits: &Limits) -> Parsed {
 }
 
 /// The tree, and the place of text that stands behind a mark of its own step.
-fn read_once(text: &str, limits: &Limits) -> (Parsed, Option<Span>) {
-    let mut parser = Parser::new(text, limits);
-    parser.stages();
-    let doubtful = parser.doubtful;
-    let (command, mut faults) = draft::finish(text, std::mem::take(&mut parser.drafts));
-    let mut diagnostics = parser.faults;
-    faults.truncate(MOST_FAULTS.saturating_sub(diagnostics.len()));
+fn parse_once(text: &str, limits: &CommandLimits) -> (ParsedCommand, Option<Span>) {
+    let mut parser = CommandParser::new(text, limits);
+    parser.parse_stages();
+    let doubtful = parser.split_text_span;
+    let (command, mut faults) = draft::build_tree(text, std::mem::take(&mut parser.partial_stages));
+    let mut diagnostics = parser.diagnostics;
+    faults.truncate(MAX_DIAGNOSTICS.saturating_sub(diagnostics.len()));
     diagnostics.append(&mut faults);
-    let parsed = Parsed {
+    let parsed = ParsedCommand {
         source: text.to_owned(),
         command,
         diagnostics,
@@ -101,76 +101,77 @@ fn read_once(text: &str, limits: &Limits) -> (Parsed, Option<Span>) {
     (parsed, doubtful)
 }
 
-struct Parser<'a> {
+struct CommandParser<'a> {
     text: &'a str,
-    limits: &'a Limits,
-    tokens: Vec<Token>,
-    at: usize,
-    drafts: Vec<DraftStage>,
-    steps: usize,
-    faults: Vec<Diagnostic>,
+    limits: &'a CommandLimits,
+    tokens: Vec<CommandToken>,
+    position: usize,
+    partial_stages: Vec<PartialStage>,
+    step_count: usize,
+    diagnostics: Vec<Diagnostic>,
     halted: bool,
-    doubtful: Option<Span>,
+    split_text_span: Option<Span>,
 }
 
-impl<'a> Parser<'a> {
-    fn new(text: &'a str, limits: &'a Limits) -> Self {
-        let mut tokens = tokens(text);
+impl<'a> CommandParser<'a> {
+    fn new(text: &'a str, limits: &'a CommandLimits) -> Self {
+        let mut tokens = tokenize(text);
         tokens.retain(|token| token.kind != TokenKind::Blank);
         Self {
             text,
             limits,
             tokens,
-            at: 0,
-            drafts: Vec::new(),
-            steps: 0,
-            faults: Vec::new(),
+            position: 0,
+            partial_stages: Vec::new(),
+            step_count: 0,
+            diagnostics: Vec::new(),
             halted: false,
-            doubtful: None,
+            split_text_span: None,
         }
     }
 
-    fn peek(&self) -> Option<Token> {
+    fn peek(&self) -> Option<CommandToken> {
         if self.halted {
             return None;
         }
-        self.tokens.get(self.at).copied()
+        self.tokens.get(self.position).copied()
     }
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<CommandToken> {
         let token = self.peek();
-        self.at += 1;
+        self.position += 1;
         token
     }
 
-    fn take(&mut self, kind: TokenKind) -> Option<Token> {
+    fn take(&mut self, kind: TokenKind) -> Option<CommandToken> {
         self.peek()
             .filter(|token| token.kind == kind)
-            .inspect(|_| self.at += 1)
+            .inspect(|_| self.position += 1)
     }
 
-    fn slice(&self, token: Token) -> &'a str {
-        token.span.of(self.text)
+    fn slice(&self, token: CommandToken) -> &'a str {
+        token.span.slice(self.text)
     }
 
     /// The end of what was written, blanks behind it left out.
-    fn end(&self) -> Span {
+    fn end_span(&self) -> Span {
         let end = self.text.trim_end().len();
         Span::new(end, end)
     }
 
     /// Notes a fault, and gives up when there are enough.
-    fn fault(&mut self, fault: Diagnostic) {
+    fn report(&mut self, fault: Diagnostic) {
         if self.halted {
             return;
         }
-        self.halted = self.faults.len() + 1 >= MOST_FAULTS || fault.code == Code::TooManySteps;
-        self.faults.push(fault);
+        self.halted = self.diagnostics.len() + 1 >= MAX_DIAGNOSTICS
+            || fault.code == DiagnosticCode::TooManySteps;
+        self.diagnostics.push(fault);
     }
 
     /// After a quote that never closes, nothing is what it seems.
-    fn unclosed(&mut self, token: Token) {
-        self.fault(faults::unclosed_quote(token.span));
+    fn report_unclosed_quote(&mut self, token: CommandToken) {
+        self.report(faults::unclosed_quote(token.span));
         self.halted = true;
     }
 }

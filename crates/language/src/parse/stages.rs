@@ -1,80 +1,84 @@
 //! Stages, branches and steps from tokens.
 
 use super::{
-    Parser,
-    draft::{DraftKind, DraftStage, DraftStep, Mark},
+    CommandParser,
+    draft::{PartialStage, PartialStageKind, PartialStep, PendingAnnotation},
     faults,
 };
 use crate::{
     expand,
     quote::unquote,
-    scan::{Token, TokenKind},
+    scan::{CommandToken, TokenKind},
     span::Spanned,
     tree::Arrow,
 };
 
-impl Parser<'_> {
+impl CommandParser<'_> {
     /// Reads all there is.
-    pub(super) fn stages(&mut self) {
+    pub(super) fn parse_stages(&mut self) {
         if self.tokens.is_empty() {
-            self.fault(faults::empty(self.end()));
+            self.report(faults::empty_command(self.end_span()));
         }
         let mut arrow = Arrow::First;
-        let mut sign: Option<Token> = None;
+        let mut sign: Option<CommandToken> = None;
         while let Some(token) = self.peek() {
-            if let Some(next) = arrow_of(token.kind) {
+            if let Some(next) = arrow_from_token(token.kind) {
                 self.next();
-                if sign.is_some() || self.drafts.is_empty() {
-                    self.fault(faults::nothing_before(token.span, self.slice(token)));
+                if sign.is_some() || self.partial_stages.is_empty() {
+                    self.report(faults::missing_before(token.span, self.slice(token)));
                 } else {
                     arrow = next;
                 }
                 sign = Some(token);
             } else {
-                if sign.is_none() && !self.drafts.is_empty() {
+                if sign.is_none() && !self.partial_stages.is_empty() {
                     arrow = Arrow::Chain;
                 }
-                self.stage(arrow);
+                self.parse_stage(arrow);
                 sign = None;
             }
         }
         if let Some(sign) = sign
-            && !self.drafts.is_empty()
+            && !self.partial_stages.is_empty()
         {
-            self.fault(faults::nothing_after(sign.span, self.slice(sign)));
+            self.report(faults::missing_after(sign.span, self.slice(sign)));
         }
     }
 
-    fn stage(&mut self, arrow: Arrow) {
-        let lead = self.leading_marks();
+    fn parse_stage(&mut self, arrow: Arrow) {
+        let lead = self.parse_leading_annotations();
         let kind = if let Some(sign) = self.take(TokenKind::Question) {
-            self.conditional(sign, lead)
+            self.parse_conditional(sign, lead)
         } else {
             let mut steps = Vec::new();
-            self.group(&mut steps, lead);
-            DraftKind::Group(steps)
+            self.parse_group(&mut steps, lead);
+            PartialStageKind::Group(steps)
         };
-        self.drafts.push(DraftStage { arrow, kind });
+        self.partial_stages.push(PartialStage { arrow, kind });
     }
 
-    fn leading_marks(&mut self) -> Vec<Mark> {
+    fn parse_leading_annotations(&mut self) -> Vec<PendingAnnotation> {
         let mut marks = Vec::new();
-        while self.mark(&mut marks) {}
+        while self.parse_annotation(&mut marks) {}
         marks
     }
 
-    fn conditional(&mut self, sign: Token, lead: Vec<Mark>) -> DraftKind {
+    fn parse_conditional(
+        &mut self,
+        sign: CommandToken,
+        lead: Vec<PendingAnnotation>,
+    ) -> PartialStageKind {
         let condition = match self.peek().map(|token| (token.kind, token)) {
             Some((TokenKind::Condition, token)) => {
                 self.next();
                 Some(Spanned::new(unquote(self.slice(token)), token.span))
             }
             Some((TokenKind::Unclosed, token)) => {
-                self.unclosed(token);
+                self.report_unclosed_quote(token);
                 None
             }
             _ => {
-                self.fault(faults::conditional(
+                self.report(faults::bad_conditional(
                     sign.span,
                     "a quoted condition belongs after this",
                 ));
@@ -83,7 +87,7 @@ impl Parser<'_> {
         };
         let colon = self.take(TokenKind::Colon);
         if let Some(condition) = condition.as_ref().filter(|_| colon.is_none()) {
-            self.fault(faults::conditional(
+            self.report(faults::bad_conditional(
                 condition.span,
                 "`:` and a step belong after this",
             ));
@@ -91,33 +95,36 @@ impl Parser<'_> {
         let mut then = Vec::new();
         let mut otherwise = Vec::new();
         if let Some(colon) = colon {
-            self.branch(colon, &mut then);
+            self.parse_branch(colon, &mut then);
             if let Some(colon) = self.take(TokenKind::Colon) {
-                self.branch(colon, &mut otherwise);
+                self.parse_branch(colon, &mut otherwise);
             }
         } else if self.peek().is_some_and(|token| !ends_step(token.kind)) {
-            self.group(&mut then, Vec::new());
+            self.parse_group(&mut then, Vec::new());
         }
-        DraftKind::Conditional {
+        PartialStageKind::Conditional {
             condition: condition.unwrap_or_default(),
-            lead,
+            leading: lead,
             then,
             otherwise,
         }
     }
 
-    fn branch(&mut self, colon: Token, steps: &mut Vec<DraftStep>) {
+    fn parse_branch(&mut self, colon: CommandToken, steps: &mut Vec<PartialStep>) {
         if self.peek().is_none_or(|token| ends_step(token.kind)) {
-            self.fault(faults::conditional(colon.span, "a step belongs after this"));
+            self.report(faults::bad_conditional(
+                colon.span,
+                "a step belongs after this",
+            ));
             return;
         }
-        self.group(steps, Vec::new());
+        self.parse_group(steps, Vec::new());
     }
 
     /// Steps with `+` between them.
-    fn group(&mut self, steps: &mut Vec<DraftStep>, mut lead: Vec<Mark>) {
+    fn parse_group(&mut self, steps: &mut Vec<PartialStep>, mut lead: Vec<PendingAnnotation>) {
         loop {
-            steps.extend(self.step(std::mem::take(&mut lead)));
+            steps.extend(self.parse_step(std::mem::take(&mut lead)));
             if self.take(TokenKind::Plus).is_none() {
                 break;
             }
@@ -125,32 +132,32 @@ impl Parser<'_> {
     }
 
     /// One step; `None` if its prompt cannot be read.
-    fn step(&mut self, lead: Vec<Mark>) -> Option<DraftStep> {
+    fn parse_step(&mut self, lead: Vec<PendingAnnotation>) -> Option<PartialStep> {
         let mut before = lead;
         let id = loop {
             let Some(token) = self.peek() else {
-                self.fault(faults::no_prompt(self.end()));
+                self.report(faults::missing_prompt(self.end_span()));
                 return None;
             };
             match token.kind {
                 TokenKind::Reference => {}
                 TokenKind::SingleAngle => {
                     let rest = self.text.get(token.span.end..).unwrap_or_default();
-                    self.fault(faults::single_angle(token.span, rest));
+                    self.report(faults::single_angle(token.span, rest));
                 }
                 TokenKind::Id => break Some(token),
                 TokenKind::BadId => {
-                    self.fault(faults::bad_id(token.span, self.slice(token)));
+                    self.report(faults::bad_id(token.span, self.slice(token)));
                     break None;
                 }
                 TokenKind::Plus => {
-                    self.fault(faults::nothing_before(token.span, "+"));
+                    self.report(faults::missing_before(token.span, "+"));
                 }
                 _ => {
-                    if self.mark(&mut before) {
+                    if self.parse_annotation(&mut before) {
                         continue;
                     }
-                    self.fault(faults::no_prompt(token.span));
+                    self.report(faults::missing_prompt(token.span));
                     // What no step begins with is left out, that the reading goes on.
                     if token.kind == TokenKind::Colon || !ends_step(token.kind) {
                         self.next();
@@ -161,32 +168,32 @@ impl Parser<'_> {
             self.next();
         };
         self.next();
-        let mut step = DraftStep::new(before);
-        self.step_rest(&mut step);
+        let mut step = PartialStep::new(before);
+        self.parse_step_rest(&mut step);
         let id = id?;
         step.id = Spanned::new(self.slice(id).to_owned(), id.span);
-        self.count(&step);
-        (!self.halted || !self.too_long()).then_some(step)
+        self.count_copies(&step);
+        (!self.halted || !self.exceeds_step_limit()).then_some(step)
     }
 
     /// What stands behind the id.
-    fn step_rest(&mut self, step: &mut DraftStep) {
+    fn parse_step_rest(&mut self, step: &mut PartialStep) {
         let mut joined = false;
         while let Some(token) = self.peek() {
             if token.kind == TokenKind::Repeat {
                 self.next();
-                self.repeat(step, token);
+                self.parse_repeat(step, token);
             } else if token.kind.is_data() {
                 self.next();
-                if step.gated || (!joined && !step.data.is_empty()) {
-                    self.doubtful.get_or_insert(token.span);
+                if step.has_gate || (!joined && !step.data_spans.is_empty()) {
+                    self.split_text_span.get_or_insert(token.span);
                 }
                 step.add_data(token, joined);
                 joined = true;
                 continue;
             } else if token.kind == TokenKind::Unclosed {
-                self.unclosed(token);
-            } else if self.mark(&mut step.after) {
+                self.report_unclosed_quote(token);
+            } else if self.parse_annotation(&mut step.trailing) {
                 step.note_gate();
             } else {
                 break;
@@ -195,34 +202,34 @@ impl Parser<'_> {
         }
     }
 
-    fn repeat(&mut self, step: &mut DraftStep, token: Token) {
+    fn parse_repeat(&mut self, step: &mut PartialStep, token: CommandToken) {
         let digits = self.slice(token).trim_start_matches('*').trim_start();
         let count = digits.parse().unwrap_or(u32::MAX);
         if let Some(first) = &step.repeat {
-            self.fault(faults::second_repeat(token.span, first.span));
+            self.report(faults::duplicate_repeat(token.span, first.span));
         } else if count == 0 || count > self.limits.repetitions {
-            self.fault(faults::repeat(token.span, digits, self.limits));
+            self.report(faults::bad_repeat_count(token.span, digits, self.limits));
         } else {
             step.repeat = Some(Spanned::new(count, token.span));
         }
     }
 
     /// Adds a step's copies to the sum, before anything is copied.
-    fn count(&mut self, step: &DraftStep) {
+    fn count_copies(&mut self, step: &PartialStep) {
         let copies = step.repeat.as_ref().map_or(1, |repeat| repeat.value);
-        self.steps = self.steps.saturating_add(copies as usize);
-        if self.too_long() {
+        self.step_count = self.step_count.saturating_add(copies as usize);
+        if self.exceeds_step_limit() {
             let place = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
-            self.fault(expand::too_many(place, self.limits));
+            self.report(expand::too_many_steps(place, self.limits));
         }
     }
 
-    fn too_long(&self) -> bool {
-        self.steps > self.limits.steps
+    fn exceeds_step_limit(&self) -> bool {
+        self.step_count > self.limits.steps
     }
 }
 
-fn arrow_of(kind: TokenKind) -> Option<Arrow> {
+fn arrow_from_token(kind: TokenKind) -> Option<Arrow> {
     match kind {
         TokenKind::Chain => Some(Arrow::Chain),
         TokenKind::Delegate => Some(Arrow::Delegate),

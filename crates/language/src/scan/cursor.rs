@@ -4,26 +4,26 @@
 
 use super::TokenKind;
 
-pub(super) struct Cursor<'a> {
+pub(super) struct LexerCursor<'a> {
     text: &'a str,
-    at: usize,
+    position: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> LexerCursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, position: 0 }
     }
 
-    pub(super) fn at(&self) -> usize {
-        self.at
+    pub(super) fn position(&self) -> usize {
+        self.position
     }
 
-    pub(super) fn go(&mut self, at: usize) {
-        self.at = at;
+    pub(super) fn move_to(&mut self, at: usize) {
+        self.position = at;
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.at >= self.text.len()
+    pub(super) fn is_at_end(&self) -> bool {
+        self.position >= self.text.len()
     }
 
     pub(super) fn rest(&self, at: usize) -> &'a str {
@@ -34,11 +34,11 @@ impl<'a> Cursor<'a> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    pub(super) fn char(&self, at: usize) -> Option<char> {
+    pub(super) fn char_at(&self, at: usize) -> Option<char> {
         self.rest(at).chars().next()
     }
 
-    pub(super) fn starts(&self, at: usize, with: &str) -> bool {
+    pub(super) fn starts_with_at(&self, at: usize, with: &str) -> bool {
         self.rest(at).starts_with(with)
     }
 
@@ -57,15 +57,15 @@ impl<'a> Cursor<'a> {
         let rest = self.rest(at);
         let end = rest.char_indices().find(|(offset, each)| {
             let maybe_arrow = arrows && matches!(each, '-' | '=');
-            each.is_whitespace() || (maybe_arrow && self.arrow(at + offset).is_some())
+            each.is_whitespace() || (maybe_arrow && self.arrow_at(at + offset).is_some())
         });
         at + end.map_or(rest.len(), |(offset, _)| offset)
     }
 
-    pub(super) fn arrow(&self, at: usize) -> Option<TokenKind> {
-        if self.starts(at, "-->") {
+    pub(super) fn arrow_at(&self, at: usize) -> Option<TokenKind> {
+        if self.starts_with_at(at, "-->") {
             Some(TokenKind::Chain)
-        } else if self.starts(at, "==>") {
+        } else if self.starts_with_at(at, "==>") {
             Some(TokenKind::Delegate)
         } else {
             None
@@ -73,21 +73,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether a mark or operand may end here: before a blank, an arrow, or the end.
-    pub(super) fn is_break(&self, at: usize) -> bool {
-        self.char(at).is_none_or(char::is_whitespace) || self.arrow(at).is_some()
+    pub(super) fn is_boundary(&self, at: usize) -> bool {
+        self.char_at(at).is_none_or(char::is_whitespace) || self.arrow_at(at).is_some()
     }
 
     /// The end of an identifier that starts here.
-    pub(super) fn ident(&self, at: usize) -> Option<usize> {
-        self.char(at)
-            .filter(|first| is_ident(*first) && *first != '-')?;
-        Some(self.ident_end(at))
+    pub(super) fn match_identifier(&self, at: usize) -> Option<usize> {
+        self.char_at(at)
+            .filter(|first| is_identifier_char(*first) && *first != '-')?;
+        Some(self.identifier_end(at))
     }
 
     /// Where the run of identifier characters ends; the dashes of an arrow are not among them.
-    pub(super) fn ident_end(&self, at: usize) -> usize {
-        let end = self.run_end(at, is_ident);
-        if self.starts(end, ">") && self.slice(at, end).ends_with("--") {
+    pub(super) fn identifier_end(&self, at: usize) -> usize {
+        let end = self.run_end(at, is_identifier_char);
+        if self.starts_with_at(end, ">") && self.slice(at, end).ends_with("--") {
             end - 2
         } else {
             end
@@ -98,22 +98,22 @@ impl<'a> Cursor<'a> {
     pub(super) fn reference_follows(&self, mut at: usize) -> bool {
         loop {
             at = self.blank_end(at);
-            match self.char(at) {
-                Some('@' | '#' | '%') if self.ident(at + 1).is_some() => {
-                    at = self.ident_end(at + 1);
+            match self.char_at(at) {
+                Some('@' | '#' | '%') if self.match_identifier(at + 1).is_some() => {
+                    at = self.identifier_end(at + 1);
                 }
-                _ => return self.starts(at, ">>"),
+                _ => return self.starts_with_at(at, ">>"),
             }
         }
     }
 }
 
 /// What an id or the name of a mark is made of.
-pub(super) fn is_ident(each: char) -> bool {
+pub(super) fn is_identifier_char(each: char) -> bool {
     each.is_ascii_alphanumeric() || matches!(each, '_' | '-')
 }
 
 /// What the name of an argument is made of.
-pub(super) fn is_name(each: char) -> bool {
+pub(super) fn is_argument_name_char(each: char) -> bool {
     each.is_alphanumeric() || matches!(each, '_' | '-')
 }

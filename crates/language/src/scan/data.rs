@@ -2,41 +2,43 @@
 
 use serde_json::{Map, Value};
 
-use super::{Place, Scanner, TokenKind, cursor::is_name};
+use super::{CommandLexer, StepPosition, TokenKind, cursor::is_argument_name_char};
 
-impl Scanner<'_> {
+impl CommandLexer<'_> {
     /// Takes one token after the id.
-    pub(super) fn after_id(&mut self) {
-        let starred = self.last_kind() == Some(TokenKind::Id) && !self.plain;
-        let word_start = self.at_word_start();
-        if (word_start || starred) && !self.plain && self.star() {
+    pub(super) fn scan_after_id(&mut self) {
+        let starred = self.last_kind() == Some(TokenKind::Id) && !self.arguments_only;
+        let word_start = self.is_at_word_start();
+        if (word_start || starred) && !self.arguments_only && self.scan_repeat() {
             return;
         }
-        if word_start && !self.plain && (self.operator() || self.mark()) {
+        if word_start && !self.arguments_only && (self.scan_operator() || self.scan_annotation()) {
             return;
         }
-        if self.json() || self.quoted_data(word_start) {
+        if self.scan_json() || self.scan_quoted_data(word_start) {
             return;
         }
-        if word_start && (self.pair() || self.questioned()) {
+        if word_start && (self.scan_pair() || self.scan_quoted_question()) {
             return;
         }
-        let end = self.text.word_end(self.text.at(), !self.plain);
+        let end = self
+            .cursor
+            .word_end(self.cursor.position(), !self.arguments_only);
         self.push(TokenKind::Text, end);
     }
 
     /// `+`, `?`, `:` and `::`, at the start of a word.
-    fn operator(&mut self) -> bool {
-        let at = self.text.at();
-        if self.text.starts(at, "::") {
-            self.gate();
-        } else if self.text.starts(at, "+") && self.text.reference_follows(at + 1) {
+    fn scan_operator(&mut self) -> bool {
+        let at = self.cursor.position();
+        if self.cursor.starts_with_at(at, "::") {
+            self.scan_gate();
+        } else if self.cursor.starts_with_at(at, "+") && self.cursor.reference_follows(at + 1) {
             self.push(TokenKind::Plus, at + 1);
-            self.place = Place::Start;
+            self.position = StepPosition::Start;
         } else if self.opens_else() {
-            self.else_branch();
-        } else if self.text.starts(at, "?") && self.is_condition(at + 1) {
-            self.condition();
+            self.scan_else_branch();
+        } else if self.cursor.starts_with_at(at, "?") && self.is_condition(at + 1) {
+            self.scan_condition();
         } else {
             return false;
         }
@@ -45,43 +47,43 @@ impl Scanner<'_> {
 
     /// Whether a quoted text and a colon follow, or a `"` that never closes.
     fn is_condition(&self, at: usize) -> bool {
-        let open = self.text.blank_end(at);
-        match self.quotes.end(open) {
-            Some(end) => self.text.starts(self.text.blank_end(end), ":"),
-            None => self.quotes.mark(open) == Some('"'),
+        let open = self.cursor.blank_end(at);
+        match self.quotes.quote_end(open) {
+            Some(end) => self.cursor.starts_with_at(self.cursor.blank_end(end), ":"),
+            None => self.quotes.quote_char(open) == Some('"'),
         }
     }
 
     /// `* N`: right after the id it is a repeat; later it is one if nothing but operators follow,
     /// which is settled by the next token.
-    fn star(&mut self) -> bool {
-        let at = self.text.at();
-        if !self.text.starts(at, "*") {
+    fn scan_repeat(&mut self) -> bool {
+        let at = self.cursor.position();
+        if !self.cursor.starts_with_at(at, "*") {
             return false;
         }
-        let digits = self.text.blank_end(at + 1);
-        let end = self.text.run_end(digits, |each| each.is_ascii_digit());
-        if end == digits || !self.text.is_break(end) {
+        let digits = self.cursor.blank_end(at + 1);
+        let end = self.cursor.run_end(digits, |each| each.is_ascii_digit());
+        if end == digits || !self.cursor.is_boundary(end) {
             return false;
         }
-        if self.place == Place::AfterId {
+        if self.position == StepPosition::AfterId {
             self.push(TokenKind::Repeat, end);
             return true;
         }
-        let before = std::mem::take(&mut self.undecided);
+        let before = std::mem::take(&mut self.undecided_repeats);
         self.push(TokenKind::Repeat, end);
-        self.undecided = before;
-        self.undecided.push(self.tokens.len() - 1);
+        self.undecided_repeats = before;
+        self.undecided_repeats.push(self.tokens.len() - 1);
         true
     }
 
     /// A JSON object as the first of the arguments, whatever its strings hold.
-    fn json(&mut self) -> bool {
-        let at = self.text.at();
-        if self.place != Place::AfterId || !self.text.starts(at, "{") {
+    fn scan_json(&mut self) -> bool {
+        let at = self.cursor.position();
+        if self.position != StepPosition::AfterId || !self.cursor.starts_with_at(at, "{") {
             return false;
         }
-        let mut objects = serde_json::Deserializer::from_str(self.text.rest(at))
+        let mut objects = serde_json::Deserializer::from_str(self.cursor.rest(at))
             .into_iter::<Map<String, Value>>();
         let Some(Ok(_)) = objects.next() else {
             return false;
@@ -92,16 +94,16 @@ impl Scanner<'_> {
     }
 
     /// A quote at the start of a word or value.
-    fn quoted_data(&mut self, word_start: bool) -> bool {
-        let at = self.text.at();
-        let Some(mark) = self.quotes.mark(at) else {
+    fn scan_quoted_data(&mut self, word_start: bool) -> bool {
+        let at = self.cursor.position();
+        let Some(mark) = self.quotes.quote_char(at) else {
             return false;
         };
         let valued = self.last_kind() == Some(TokenKind::Sign);
         if !word_start && !valued {
             return false;
         }
-        if let Some(end) = self.quotes.end(at) {
+        if let Some(end) = self.quotes.quote_end(at) {
             self.push(TokenKind::Quoted, end);
             return true;
         }
@@ -114,13 +116,15 @@ impl Scanner<'_> {
 
     /// `?"…"` that is no condition: the quote is one all the same, so that where it closes does
     /// not depend on what stands behind the arguments.
-    fn questioned(&mut self) -> bool {
-        let open = self.text.at() + 1;
-        if !self.text.starts(self.text.at(), "?") || self.quotes.mark(open).is_none() {
+    fn scan_quoted_question(&mut self) -> bool {
+        let open = self.cursor.position() + 1;
+        if !self.cursor.starts_with_at(self.cursor.position(), "?")
+            || self.quotes.quote_char(open).is_none()
+        {
             return false;
         }
         self.push(TokenKind::Text, open);
-        if let Some(end) = self.quotes.end(open) {
+        if let Some(end) = self.quotes.quote_end(open) {
             self.push(TokenKind::Quoted, end);
         }
         true
@@ -128,22 +132,22 @@ impl Scanner<'_> {
 
     /// A name and its sign at the start of a word. Blanks before the sign only if the value is
     /// quoted, so that `so : well` stays text.
-    fn pair(&mut self) -> bool {
-        let at = self.text.at();
-        let end = self.text.run_end(at, is_name);
+    fn scan_pair(&mut self) -> bool {
+        let at = self.cursor.position();
+        let end = self.cursor.run_end(at, is_argument_name_char);
         if end == at {
             return false;
         }
-        let sign = self.text.blank_end(end);
+        let sign = self.cursor.blank_end(end);
         let quoted = || {
-            let value = self.text.blank_end(sign + 1);
-            self.quotes.end(value).is_some()
+            let value = self.cursor.blank_end(sign + 1);
+            self.quotes.quote_end(value).is_some()
         };
         if !self.is_sign(sign) || (sign > end && !quoted()) {
             return false;
         }
         self.push(TokenKind::Name, end);
-        self.blank();
+        self.scan_blank();
         self.push(TokenKind::Sign, sign + 1);
         true
     }
@@ -151,12 +155,14 @@ impl Scanner<'_> {
     /// `:` or `=`, but not that of `http://`, `a::b`, `a == b` or an arrow.
     fn is_sign(&self, at: usize) -> bool {
         let next = at + 1;
-        match self.text.char(at) {
-            Some(':') => !self.text.starts(next, "//") && !self.text.starts(next, ":"),
+        match self.cursor.char_at(at) {
+            Some(':') => {
+                !self.cursor.starts_with_at(next, "//") && !self.cursor.starts_with_at(next, ":")
+            }
             Some('=') => {
-                !self.text.starts(next, "//")
-                    && !self.text.starts(next, ":")
-                    && !self.text.starts(next, "=")
+                !self.cursor.starts_with_at(next, "//")
+                    && !self.cursor.starts_with_at(next, ":")
+                    && !self.cursor.starts_with_at(next, "=")
             }
             _ => false,
         }

@@ -1,53 +1,61 @@
 //! `::` and its operand.
 
-use super::{Scanner, TokenKind};
+use super::{CommandLexer, TokenKind};
 
-impl Scanner<'_> {
+impl CommandLexer<'_> {
     /// Takes `::` and what belongs to it.
-    pub(super) fn gate(&mut self) {
-        self.push(TokenKind::Gate, self.text.at() + 2);
-        let operand = self.text.blank_end(self.text.at());
-        if self.quotes.mark(operand).is_some() {
-            self.blank();
-            self.criteria();
+    pub(super) fn scan_gate(&mut self) {
+        self.push(TokenKind::Gate, self.cursor.position() + 2);
+        let operand = self.cursor.blank_end(self.cursor.position());
+        if self.quotes.quote_char(operand).is_some() {
+            self.scan_blank();
+            self.scan_criteria();
             return;
         }
-        let Some(end) = self.text.ident(operand) else {
+        let Some(end) = self.cursor.match_identifier(operand) else {
             return;
         };
-        self.blank();
-        if !self.text.starts(end, ":") || self.text.starts(end, "::") {
+        self.scan_blank();
+        if !self.cursor.starts_with_at(end, ":") || self.cursor.starts_with_at(end, "::") {
             self.push(TokenKind::GateWord, end);
             return;
         }
-        let verifies = self.text.slice(operand, end) == "verify";
+        let verifies = self.cursor.slice(operand, end) == "verify";
         self.push(TokenKind::GateName, end + 1);
-        if self.quotes.mark(self.text.blank_end(end + 1)).is_some() {
-            self.blank();
-            let closed = self.quoted(TokenKind::Criterion);
-            while closed && verifies && self.verify_option() {}
+        if self
+            .quotes
+            .quote_char(self.cursor.blank_end(end + 1))
+            .is_some()
+        {
+            self.scan_blank();
+            let closed = self.scan_quoted(TokenKind::Criterion);
+            while closed && verifies && self.scan_verify_option() {}
         }
     }
 
     /// Quoted texts with `,` or `;` between them.
-    fn criteria(&mut self) {
-        while self.quoted(TokenKind::Criterion) {
-            let sign = self.text.blank_end(self.text.at());
-            if !self.text.starts(sign, ",") && !self.text.starts(sign, ";") {
+    fn scan_criteria(&mut self) {
+        while self.scan_quoted(TokenKind::Criterion) {
+            let sign = self.cursor.blank_end(self.cursor.position());
+            if !self.cursor.starts_with_at(sign, ",") && !self.cursor.starts_with_at(sign, ";") {
                 return;
             }
-            self.blank();
+            self.scan_blank();
             self.push(TokenKind::Separator, sign + 1);
-            if self.quotes.mark(self.text.blank_end(sign + 1)).is_none() {
+            if self
+                .quotes
+                .quote_char(self.cursor.blank_end(sign + 1))
+                .is_none()
+            {
                 return;
             }
-            self.blank();
+            self.scan_blank();
         }
     }
 
-    fn quoted(&mut self, kind: TokenKind) -> bool {
-        let open = self.text.at();
-        if let Some(end) = self.quotes.end(open) {
+    fn scan_quoted(&mut self, kind: TokenKind) -> bool {
+        let open = self.cursor.position();
+        if let Some(end) = self.quotes.quote_end(open) {
             self.push(kind, end);
             true
         } else {
@@ -56,21 +64,23 @@ impl Scanner<'_> {
         }
     }
 
-    fn verify_option(&mut self) -> bool {
-        let at = self.text.blank_end(self.text.at());
-        let apart = at > self.text.at();
-        let name = if self.text.starts(at, ":") && self.text.ident(at + 1).is_some() {
+    fn scan_verify_option(&mut self) -> bool {
+        let at = self.cursor.blank_end(self.cursor.position());
+        let apart = at > self.cursor.position();
+        let name = if self.cursor.starts_with_at(at, ":")
+            && self.cursor.match_identifier(at + 1).is_some()
+        {
             1
         } else {
             ["max:", "timeout:", "loop:"]
                 .iter()
-                .find(|name| apart && self.text.starts(at, name))
+                .find(|name| apart && self.cursor.starts_with_at(at, name))
                 .map_or(0, |name| name.len())
         };
         if name > 0 {
-            self.blank();
-            let end = self.text.word_end(at + name, true);
-            let value = self.text.slice(at + name, end);
+            self.scan_blank();
+            let end = self.cursor.word_end(at + name, true);
+            let value = self.cursor.slice(at + name, end);
             let end = at + name + value.find(':').unwrap_or(value.len());
             self.push(TokenKind::VerifyOption, end);
         }

@@ -12,13 +12,13 @@ mod start;
 pub(crate) use marks::style_name;
 pub(crate) use start::bad_id_offset;
 
-use cursor::Cursor;
+use cursor::LexerCursor;
 
-use crate::{quote::Quotes, span::Span};
+use crate::{quote::QuoteFinder, span::Span};
 
 /// A piece of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct CommandToken {
     /// What it is.
     pub kind: TokenKind,
     /// Where it stands.
@@ -95,23 +95,23 @@ impl TokenKind {
 }
 
 /// The tokens of a command. Their spans, in order, cover the text.
-pub fn tokens(text: &str) -> Vec<Token> {
-    let mut scanner = Scanner::new(text, Place::Start);
+pub fn tokenize(text: &str) -> Vec<CommandToken> {
+    let mut scanner = CommandLexer::new(text, StepPosition::Start);
     scanner.run();
     scanner.tokens
 }
 
 /// The tokens of raw argument text, where nothing is an operator.
-pub(crate) fn data_tokens(text: &str) -> Vec<Token> {
-    let mut scanner = Scanner::new(text, Place::Args);
-    scanner.plain = true;
+pub(crate) fn tokenize_arguments(text: &str) -> Vec<CommandToken> {
+    let mut scanner = CommandLexer::new(text, StepPosition::Args);
+    scanner.arguments_only = true;
     scanner.run();
     scanner.tokens
 }
 
 /// Where in a step the scanner stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StepPosition {
     /// Before the id.
     Start,
     /// After the id, before any argument.
@@ -122,87 +122,87 @@ enum Place {
 
 /// Which part of a conditional the scanner stands in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Branch {
+enum ConditionalBranch {
     None,
     Then,
     Else,
 }
 
-struct Scanner<'a> {
-    text: Cursor<'a>,
-    quotes: Quotes<'a>,
-    tokens: Vec<Token>,
-    place: Place,
-    branch: Branch,
+struct CommandLexer<'a> {
+    cursor: LexerCursor<'a>,
+    quotes: QuoteFinder<'a>,
+    tokens: Vec<CommandToken>,
+    position: StepPosition,
+    branch: ConditionalBranch,
     /// Whether a `?` may open a stage here.
     stage_start: bool,
     /// Tokens that are repeats if no argument follows them, and data otherwise.
-    undecided: Vec<usize>,
-    plain: bool,
+    undecided_repeats: Vec<usize>,
+    arguments_only: bool,
 }
 
-impl<'a> Scanner<'a> {
-    fn new(text: &'a str, place: Place) -> Self {
+impl<'a> CommandLexer<'a> {
+    fn new(text: &'a str, position: StepPosition) -> Self {
         Self {
-            text: Cursor::new(text),
-            quotes: Quotes::new(text),
+            cursor: LexerCursor::new(text),
+            quotes: QuoteFinder::new(text),
             tokens: Vec::new(),
-            place,
-            branch: Branch::None,
+            position,
+            branch: ConditionalBranch::None,
             stage_start: true,
-            undecided: Vec::new(),
-            plain: false,
+            undecided_repeats: Vec::new(),
+            arguments_only: false,
         }
     }
 
     fn run(&mut self) {
         loop {
-            let at = self.text.at();
-            if self.text.is_done() {
+            let at = self.cursor.position();
+            if self.cursor.is_at_end() {
                 return;
             }
-            let blank = self.text.blank_end(at);
+            let blank = self.cursor.blank_end(at);
             if blank > at {
                 self.push(TokenKind::Blank, blank);
-            } else if let Some(kind) = self.arrow() {
+            } else if let Some(kind) = self.current_arrow() {
                 self.push(kind, at + 3);
-                self.open_stage();
-            } else if self.place == Place::Start {
-                self.before_id();
+                self.start_stage();
+            } else if self.position == StepPosition::Start {
+                self.scan_before_id();
             } else {
-                self.after_id();
+                self.scan_after_id();
             }
         }
     }
 
-    fn arrow(&self) -> Option<TokenKind> {
-        if self.plain {
+    fn current_arrow(&self) -> Option<TokenKind> {
+        if self.arguments_only {
             return None;
         }
-        self.text.arrow(self.text.at())
+        self.cursor.arrow_at(self.cursor.position())
     }
 
-    fn open_stage(&mut self) {
-        self.place = Place::Start;
-        self.branch = Branch::None;
+    fn start_stage(&mut self) {
+        self.position = StepPosition::Start;
+        self.branch = ConditionalBranch::None;
         self.stage_start = true;
     }
 
     /// Adds a token up to `end` and moves there.
     fn push(&mut self, kind: TokenKind, end: usize) {
         if kind.is_data() {
-            self.settle(TokenKind::Text);
-            self.place = Place::Args;
+            self.resolve_undecided_repeats(TokenKind::Text);
+            self.position = StepPosition::Args;
         } else if kind != TokenKind::Blank {
-            self.settle(TokenKind::Repeat);
+            self.resolve_undecided_repeats(TokenKind::Repeat);
         }
-        let span = Span::new(self.text.at(), end);
-        self.tokens.push(Token { kind, span });
-        self.text.go(end);
+        let span = Span::new(self.cursor.position(), end);
+        self.tokens.push(CommandToken { kind, span });
+        self.cursor.move_to(end);
     }
 
-    fn settle(&mut self, kind: TokenKind) {
-        for at in self.undecided.drain(..) {
+    fn resolve_undecided_repeats(&mut self, kind: TokenKind) {
+        for at in self.undecided_repeats.drain(..) {
             if let Some(token) = self.tokens.get_mut(at) {
                 token.kind = kind;
             }
@@ -210,7 +210,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether what stands here is at the start of a word.
-    fn at_word_start(&self) -> bool {
+    fn is_at_word_start(&self) -> bool {
         self.tokens
             .last()
             .is_none_or(|last| last.kind == TokenKind::Blank)

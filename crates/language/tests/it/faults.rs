@@ -2,12 +2,12 @@
 
 use deliberate_language::{Span, unknown_name};
 
-use crate::read;
+use crate::parse_text;
 
 /// All faults of a command, drawn.
-fn drawn(text: &str) -> String {
-    let parsed = read(text);
-    assert!(!parsed.is_sound(), "{text}");
+fn render_diagnostics(text: &str) -> String {
+    let parsed = parse_text(text);
+    assert!(!parsed.is_valid(), "{text}");
     let drawn: Vec<_> = parsed
         .diagnostics
         .iter()
@@ -16,18 +16,18 @@ fn drawn(text: &str) -> String {
     drawn.join("\n\n")
 }
 
-macro_rules! draws {
+macro_rules! diagnostic_snapshots {
     ($($name:ident: $text:expr),+ $(,)?) => {
         $(
             #[test]
             fn $name() {
-                insta::assert_snapshot!(drawn($text));
+                insta::assert_snapshot!(render_diagnostics($text));
             }
         )+
     };
 }
 
-draws! {
+diagnostic_snapshots! {
     an_empty_command: "",
     a_blank_command: "  \n ",
     a_single_angle: ">p hi",
@@ -72,13 +72,13 @@ draws! {
 
 #[test]
 fn too_many_steps() {
-    insta::assert_snapshot!(drawn(&[">>a * 100"; 9].join(" --> ")));
+    insta::assert_snapshot!(render_diagnostics(&[">>a * 100"; 9].join(" --> ")));
 }
 
 #[test]
 fn a_long_command_is_shown_around_the_place_only() {
     let long = "word ".repeat(50_000);
-    let drawn = drawn(&format!(">>a {long} --> >>b//c {long}"));
+    let drawn = render_diagnostics(&format!(">>a {long} --> >>b//c {long}"));
     insta::assert_snapshot!(drawn);
 }
 
@@ -96,22 +96,22 @@ fn an_unknown_name_finds_its_nearest() {
 
 #[test]
 fn colours_are_only_for_those_who_ask() {
-    let fault = &read(">p").diagnostics[0];
+    let fault = &parse_text(">p").diagnostics[0];
     assert!(!fault.render(">p", "command").contains('\u{1b}'));
-    assert!(fault.render_coloured(">p", "command").contains('\u{1b}'));
+    assert!(fault.render_colored(">p", "command").contains('\u{1b}'));
 }
 
 #[test]
 fn control_characters_are_not_drawn() {
     let text = ">>a\u{1b}[31m\u{7}";
-    let drawn = read(text).diagnostics[0].render(text, "command");
+    let drawn = parse_text(text).diagnostics[0].render(text, "command");
     assert!(!drawn.contains('\u{1b}'), "{drawn:?}");
     assert!(!drawn.contains('\u{7}'), "{drawn:?}");
 }
 
 #[test]
 fn what_could_be_read_is_kept_beside_the_fault() {
-    let parsed = read(">>a x --> >>../b --> >>c");
+    let parsed = parse_text(">>a x --> >>../b --> >>c");
     let ids: Vec<_> = parsed
         .command
         .steps()

@@ -3,15 +3,15 @@
 
 use std::fmt::Write as _;
 
-use deliberate_language::{Declared, bind, tokens};
+use deliberate_language::{DeclaredArgument, bind, tokenize};
 
-use crate::read;
+use crate::parse_text;
 
 const MEGABYTE: usize = 1 << 20;
 /// Enough that a quadratic scan would not end, and small enough for so many.
 const LARGE: usize = 1 << 15;
 
-fn filled(start: &str, piece: &str, size: usize) -> String {
+fn repeat_to_size(start: &str, piece: &str, size: usize) -> String {
     let mut text = start.to_owned();
     while text.len() < size {
         text.push_str(piece);
@@ -69,8 +69,8 @@ fn much_of_any_sign_is_read_in_one_pass() {
     ];
     for piece in pieces {
         for start in ["", ">>p ", "? \"c\" : >>p "] {
-            let text = filled(start, piece, LARGE);
-            let parsed = read(&text);
+            let text = repeat_to_size(start, piece, LARGE);
+            let parsed = parse_text(&text);
             assert!(parsed.diagnostics.len() <= 20, "{start}{piece}");
             for fault in parsed.diagnostics.iter().take(2) {
                 let drawn = fault.render(&parsed.source, "command");
@@ -84,8 +84,8 @@ fn much_of_any_sign_is_read_in_one_pass() {
 fn a_megabyte_of_one_operator_ends_in_an_answer() {
     for piece in ["\"", ">>", "-->", "::"] {
         for start in ["", ">>p "] {
-            let text = filled(start, piece, MEGABYTE);
-            assert!(read(&text).diagnostics.len() <= 20, "{start}{piece}");
+            let text = repeat_to_size(start, piece, MEGABYTE);
+            assert!(parse_text(&text).diagnostics.len() <= 20, "{start}{piece}");
         }
     }
 }
@@ -96,13 +96,13 @@ fn very_many_names_bind() {
     for number in 0..20_000 {
         write!(text, " n{number}:\"\"").unwrap();
     }
-    let parsed = read(&text);
+    let parsed = parse_text(&text);
     let step = parsed.command.steps().next().unwrap();
-    let declared = [Declared::default()];
+    let declared = [DeclaredArgument::default()];
     let bound = bind(&step.args, &declared, &|_| false);
     assert_eq!(bound.unknown.len(), 20_000);
     let bound = bind(
-        &read(&filled(">>p", " a:\"\"", LARGE))
+        &parse_text(&repeat_to_size(">>p", " a:\"\"", LARGE))
             .command
             .steps()
             .next()
@@ -116,12 +116,12 @@ fn very_many_names_bind() {
 
 #[test]
 fn very_many_unknown_pairs_are_not_all_compared() {
-    let text = filled(">>p k:1", " nameless:x", LARGE);
-    let declared = [Declared {
+    let text = repeat_to_size(">>p k:1", " nameless:x", LARGE);
+    let declared = [DeclaredArgument {
         name: "k",
-        ..Declared::default()
+        ..DeclaredArgument::default()
     }];
-    let parsed = read(&text);
+    let parsed = parse_text(&text);
     let step = parsed.command.steps().next().unwrap();
     let bound = bind(&step.args, &declared, &|_| false);
     assert_eq!((bound.values.len(), bound.doubtful.len()), (1, 20));
@@ -129,14 +129,14 @@ fn very_many_unknown_pairs_are_not_all_compared() {
 
 #[test]
 fn deep_json_is_text_and_no_overflow() {
-    let parsed = read(&format!(">>p {}", "{\"a\":".repeat(100_000)));
-    assert!(parsed.is_sound());
+    let parsed = parse_text(&format!(">>p {}", "{\"a\":".repeat(100_000)));
+    assert!(parsed.is_valid());
 }
 
 #[test]
 fn tokens_of_a_megabyte_cover_it() {
-    let text = filled(">>p ", " a:\"b\" --> >>q x ", MEGABYTE);
-    let end = tokens(&text).iter().fold(0, |end, token| {
+    let text = repeat_to_size(">>p ", " a:\"b\" --> >>q x ", MEGABYTE);
+    let end = tokenize(&text).iter().fold(0, |end, token| {
         assert_eq!(token.span.start, end);
         token.span.end
     });

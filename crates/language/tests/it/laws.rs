@@ -1,16 +1,16 @@
 //! What holds for every text.
 
 use deliberate_language::{
-    Args, Arrow, Command, Declared, Marks, Span, Spanned, Stage, StageKind, Step, bind, quote,
-    tokens,
+    Arrow, CommandAnnotations, CommandStage, CommandStep, CommandTree, DeclaredArgument, Span,
+    Spanned, StageKind, StepArgs, bind, quote, tokenize,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::read;
+use crate::parse_text;
 
 /// Pieces that, put together, come near every rule.
-fn piece() -> impl Strategy<Value = String> {
+fn any_piece() -> impl Strategy<Value = String> {
     let fixed = prop::sample::select(vec![
         ">>",
         ">",
@@ -80,8 +80,8 @@ fn piece() -> impl Strategy<Value = String> {
     fixed.prop_map(str::to_owned)
 }
 
-fn text() -> impl Strategy<Value = String> {
-    let pieces = prop::collection::vec(piece(), 0..24)
+fn any_command_text() -> impl Strategy<Value = String> {
+    let pieces = prop::collection::vec(any_piece(), 0..24)
         .prop_map(|pieces| pieces.concat())
         .boxed();
     prop_oneof![
@@ -91,29 +91,32 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn step(args: Args) -> Step {
-    Step {
+fn step_with_args(args: StepArgs) -> CommandStep {
+    CommandStep {
         id: Spanned::new("p".to_owned(), Span::default()),
-        marks: Marks::default(),
+        marks: CommandAnnotations::default(),
         repeat: None,
         args,
     }
 }
 
-fn command(args: Args) -> Command {
-    Command {
-        whole: Marks::default(),
+fn command_with_args(args: StepArgs) -> CommandTree {
+    CommandTree {
+        whole: CommandAnnotations::default(),
         stages: vec![
-            Stage {
+            CommandStage {
                 arrow: Arrow::First,
-                kind: StageKind::Group(vec![step(args.clone()), step(args.clone())]),
+                kind: StageKind::Group(vec![
+                    step_with_args(args.clone()),
+                    step_with_args(args.clone()),
+                ]),
             },
-            Stage {
+            CommandStage {
                 arrow: Arrow::Delegate,
                 kind: StageKind::Conditional {
                     condition: Spanned::new("c".to_owned(), Span::default()),
-                    then: vec![step(args.clone())],
-                    otherwise: vec![step(args)],
+                    then: vec![step_with_args(args.clone())],
+                    otherwise: vec![step_with_args(args)],
                 },
             },
         ],
@@ -124,11 +127,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_read_prints_to_text_that_reads_the_same(text in text()) {
-        let parsed = read(&text);
-        if parsed.is_sound() {
+    fn what_was_read_prints_to_text_that_reads_the_same(text in any_command_text()) {
+        let parsed = parse_text(&text);
+        if parsed.is_valid() {
             let printed = parsed.command.to_string();
-            let again = read(&printed);
+            let again = parse_text(&printed);
             prop_assert_eq!(&again.diagnostics, &[], "{:?} printed as {:?}", &text, &printed);
             prop_assert_eq!(&again.command, &parsed.command, "{:?} printed as {:?}", &text, &printed);
             prop_assert_eq!(again.command.to_string(), printed);
@@ -136,8 +139,8 @@ proptest! {
     }
 
     #[test]
-    fn every_fault_can_be_drawn(text in text()) {
-        let parsed = read(&text);
+    fn every_fault_can_be_drawn(text in any_command_text()) {
+        let parsed = parse_text(&text);
         for fault in &parsed.diagnostics {
             prop_assert!(fault.span.start <= fault.span.end);
             prop_assert!(fault.span.end <= parsed.source.len());
@@ -146,9 +149,9 @@ proptest! {
     }
 
     #[test]
-    fn tokens_cover_the_text(text in text()) {
+    fn tokens_cover_the_text(text in any_command_text()) {
         let mut end = 0;
-        for token in tokens(&text) {
+        for token in tokenize(&text) {
             prop_assert_eq!(token.span.start, end);
             prop_assert!(token.span.end > end);
             prop_assert!(text.is_char_boundary(token.span.end));
@@ -158,12 +161,12 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_survive_as_a_quoted_value(value in prop_oneof![any::<String>(), text()]) {
-        let built = command(Args::pairs([("text", value.as_str()), ("other", "x")]));
-        let parsed = read(&built.to_string());
+    fn any_bytes_survive_as_a_quoted_value(value in prop_oneof![any::<String>(), any_command_text()]) {
+        let built = command_with_args(StepArgs::from_pairs([("text", value.as_str()), ("other", "x")]));
+        let parsed = parse_text(&built.to_string());
         prop_assert_eq!(&parsed.diagnostics, &[]);
         prop_assert_eq!(&parsed.command, &built);
-        let declared = [Declared { name: "text", ..Declared::default() }, Declared { name: "other", ..Declared::default() }];
+        let declared = [DeclaredArgument { name: "text", ..DeclaredArgument::default() }, DeclaredArgument { name: "other", ..DeclaredArgument::default() }];
         for step in parsed.command.steps() {
             let bound = bind(&step.args, &declared, &|_| false);
             prop_assert_eq!(&bound.values[0].value, &json!(value));
@@ -171,9 +174,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_survive_as_plain_text(value in prop_oneof![any::<String>(), text()]) {
-        let built = command(Args::quoted(&value));
-        let parsed = read(&built.to_string());
+    fn any_bytes_survive_as_plain_text(value in prop_oneof![any::<String>(), any_command_text()]) {
+        let built = command_with_args(StepArgs::from_text(&value));
+        let parsed = parse_text(&built.to_string());
         prop_assert_eq!(&parsed.command, &built);
         for step in parsed.command.steps() {
             let bound = bind(&step.args, &[], &|name| name == "input");
@@ -182,32 +185,32 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_survive_in_json(value in prop_oneof![any::<String>(), text()]) {
+    fn any_bytes_survive_in_json(value in prop_oneof![any::<String>(), any_command_text()]) {
         let object = json!({ "text": value, "n": [1, { "x": value }] });
-        let built = command(Args::json(object.as_object().unwrap().clone()));
-        let parsed = read(&built.to_string());
+        let built = command_with_args(StepArgs::from_json(object.as_object().unwrap().clone()));
+        let parsed = parse_text(&built.to_string());
         prop_assert_eq!(&parsed.diagnostics, &[]);
         prop_assert_eq!(&parsed.command, &built);
     }
 
     #[test]
-    fn any_bytes_survive_in_a_gate_and_a_condition(value in prop_oneof![any::<String>(), text()]) {
+    fn any_bytes_survive_in_a_gate_and_a_condition(value in prop_oneof![any::<String>(), any_command_text()]) {
         let quoted = quote(&value);
-        let parsed = read(&format!(">>a :: {quoted} --> ? {quoted} : >>b :: verify:{quoted}"));
+        let parsed = parse_text(&format!(">>a :: {quoted} --> ? {quoted} : >>b :: verify:{quoted}"));
         prop_assert_eq!(&parsed.diagnostics, &[]);
-        prop_assert_eq!(read(&parsed.command.to_string()).command, parsed.command);
+        prop_assert_eq!(parse_text(&parsed.command.to_string()).command, parsed.command);
     }
 
     #[test]
-    fn binding_never_fails_and_loses_no_text(text in text()) {
-        let parsed = read(&text);
+    fn binding_never_fails_and_loses_no_text(text in any_command_text()) {
+        let parsed = parse_text(&text);
         for step in parsed.command.steps() {
-            let bound = bind(&step.args, &[Declared { name: "k", ..Declared::default() }], &|name| name == "n");
+            let bound = bind(&step.args, &[DeclaredArgument { name: "k", ..DeclaredArgument::default() }], &|name| name == "n");
             let given = bound.values.len() + bound.extra.len() + bound.unknown.len() + bound.diagnostics.len();
             let empty = match &step.args {
-                Args::None => true,
-                Args::Json { value, .. } => value.is_empty(),
-                Args::Text { .. } => false,
+                StepArgs::None => true,
+                StepArgs::Json { value, .. } => value.is_empty(),
+                StepArgs::Text { .. } => false,
             };
             prop_assert_eq!(given == 0, empty);
         }

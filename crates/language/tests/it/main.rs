@@ -7,46 +7,48 @@ mod hostile;
 mod laws;
 mod structure;
 
-use deliberate_language::{Args, Command, Limits, Parsed, StageKind, Step, parse};
+use deliberate_language::{
+    CommandLimits, CommandStep, CommandTree, ParsedCommand, StageKind, StepArgs, parse,
+};
 
 /// Reads a command that must be sound.
-fn sound(text: &str) -> Command {
-    let parsed = read(text);
+fn parse_valid(text: &str) -> CommandTree {
+    let parsed = parse_text(text);
     assert_eq!(parsed.diagnostics, [], "{text}");
     let printed = parsed.command.to_string();
-    let again = read(&printed);
+    let again = parse_text(&printed);
     assert_eq!(again.diagnostics, [], "{text} was printed as {printed}");
     assert_eq!(again.command, parsed.command, "{text} printed as {printed}");
     parsed.command
 }
 
-fn read(text: &str) -> Parsed {
-    parse(text, &Limits::default())
+fn parse_text(text: &str) -> ParsedCommand {
+    parse(text, &CommandLimits::default())
 }
 
 /// The first step of a command, which must be the only one.
-fn only(text: &str) -> Step {
-    let command = sound(text);
+fn parse_single_step(text: &str) -> CommandStep {
+    let command = parse_valid(text);
     assert_eq!(command.steps().count(), 1, "{text}: {command:?}");
     let first = command.steps().next().cloned();
     first.unwrap_or_else(|| unreachable!())
 }
 
 /// The raw arguments of a step.
-fn raw(step: &Step) -> &str {
+fn raw_args(step: &CommandStep) -> &str {
     match &step.args {
-        Args::None => "",
-        Args::Json { raw, .. } | Args::Text { raw, .. } => &raw.value,
+        StepArgs::None => "",
+        StepArgs::Json { raw, .. } | StepArgs::Text { raw, .. } => &raw.value,
     }
 }
 
 /// The ids of a command, stage by stage.
-fn ids(command: &Command) -> Vec<Vec<&str>> {
+fn step_ids(command: &CommandTree) -> Vec<Vec<&str>> {
     command
         .stages
         .iter()
         .map(|stage| {
-            let steps: Vec<&Step> = match &stage.kind {
+            let steps: Vec<&CommandStep> = match &stage.kind {
                 StageKind::Group(steps) => steps.iter().collect(),
                 StageKind::Conditional {
                     then, otherwise, ..

@@ -2,12 +2,12 @@
 
 use serde_json::{Number, Value};
 
-use super::ArgumentProblem;
-use crate::model::{Argument, ArgumentType};
+use super::ArgumentError;
+use crate::model::{ArgumentDefinition, ArgumentType};
 
 /// Whether there is nothing to convert: nothing was given, or only blanks where blanks are no
 /// value.
-pub(super) fn is_missing(argument: &Argument, given: &Value) -> bool {
+pub(super) fn is_missing(argument: &ArgumentDefinition, given: &Value) -> bool {
     match given {
         Value::Null => true,
         Value::String(text) if text.trim().is_empty() => {
@@ -18,7 +18,10 @@ pub(super) fn is_missing(argument: &Argument, given: &Value) -> bool {
 }
 
 /// The value as its type says.
-pub(super) fn to_type(argument: &Argument, given: &Value) -> Result<Value, ArgumentProblem> {
+pub(super) fn convert_to_type(
+    argument: &ArgumentDefinition,
+    given: &Value,
+) -> Result<Value, ArgumentError> {
     let converted = match argument.kind {
         ArgumentType::String => Some(to_text(given)),
         ArgumentType::Number => to_number(given),
@@ -26,7 +29,7 @@ pub(super) fn to_type(argument: &Argument, given: &Value) -> Result<Value, Argum
         ArgumentType::Array => to_array(given),
         ArgumentType::Object => to_object(given),
     };
-    converted.ok_or_else(|| ArgumentProblem::wrong_type(argument, given))
+    converted.ok_or_else(|| ArgumentError::wrong_type(argument, given))
 }
 
 /// Numbers and truth values become text; lists and objects stay, because an argument without a
@@ -120,12 +123,12 @@ fn split(text: &str) -> Vec<String> {
     entries.push(entry);
     entries
         .iter()
-        .map(|entry| without_quotes(entry.trim()).to_owned())
+        .map(|entry| strip_quotes(entry.trim()).to_owned())
         .filter(|entry| !entry.is_empty())
         .collect()
 }
 
-fn without_quotes(entry: &str) -> &str {
+fn strip_quotes(entry: &str) -> &str {
     ['"', '\'']
         .into_iter()
         .find_map(|quote| entry.strip_prefix(quote)?.strip_suffix(quote))

@@ -8,16 +8,16 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use serde_json::{Map, Value};
 
-pub use problem::{ArgumentProblem, describe};
+pub use problem::{ArgumentError, describe};
 
-use crate::model::Argument;
+use crate::model::ArgumentDefinition;
 
 /// Arguments that can be used.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Checked {
+pub struct CheckedArguments {
     /// By name. What was not given and has no default is not among them.
     pub values: BTreeMap<String, Value>,
     /// What the caller should know although nothing is wrong.
@@ -30,15 +30,15 @@ pub struct Checked {
 /// name that is not declared is wrong unless `extra_allowed` says that the prompt uses it. All of
 /// it together may have `most_bytes`.
 pub fn check(
-    declared: &[Argument],
+    declared: &[ArgumentDefinition],
     given: Map<String, Value>,
     options: &Map<String, Value>,
     extra_allowed: &dyn Fn(&str) -> bool,
     most_bytes: usize,
-) -> Result<Checked, Vec<ArgumentProblem>> {
-    let bytes = size(&given, most_bytes).saturating_add(size(options, most_bytes));
+) -> Result<CheckedArguments, Vec<ArgumentError>> {
+    let bytes = total_bytes(&given, most_bytes).saturating_add(total_bytes(options, most_bytes));
     if bytes > most_bytes {
-        return Err(vec![ArgumentProblem::too_many_bytes(most_bytes)]);
+        return Err(vec![ArgumentError::too_many_bytes(most_bytes)]);
     }
     let mut given = given;
     for (name, value) in options {
@@ -46,11 +46,11 @@ pub fn check(
             given.insert(name.clone(), value.clone());
         }
     }
-    let mut checked = Checked::default();
+    let mut checked = CheckedArguments::default();
     let mut problems = Vec::new();
     for argument in declared {
         let value = given.shift_remove(&argument.name).unwrap_or_default();
-        match one(argument, &value, &mut checked.notes) {
+        match check_argument(argument, &value, &mut checked.notes) {
             Ok(Some(value)) => {
                 checked.values.insert(argument.name.clone(), value);
             }
@@ -65,8 +65,8 @@ pub fn check(
             }
         } else {
             let names = declared.iter().map(|it| it.name.as_str());
-            let like = nearest(&name, names.clone());
-            problems.push(ArgumentProblem::unknown(&name, like, names));
+            let like = did_you_mean(&name, names.clone());
+            problems.push(ArgumentError::unknown(&name, like, names));
         }
     }
     if problems.is_empty() {
@@ -77,28 +77,28 @@ pub fn check(
 }
 
 /// One argument: its value, or none if it is absent.
-fn one(
-    argument: &Argument,
+fn check_argument(
+    argument: &ArgumentDefinition,
     given: &Value,
     notes: &mut Vec<String>,
-) -> Result<Option<Value>, ArgumentProblem> {
+) -> Result<Option<Value>, ArgumentError> {
     if convert::is_missing(argument, given) {
         return match argument.default_value.as_ref().filter(|it| !it.is_null()) {
             // What the author wrote is not the caller's fault, so it is taken as it is.
             Some(default) => Ok(Some(
-                convert::to_type(argument, default).unwrap_or_else(|_| default.clone()),
+                convert::convert_to_type(argument, default).unwrap_or_else(|_| default.clone()),
             )),
-            None if argument.required => Err(ArgumentProblem::required(argument, given)),
+            None if argument.required => Err(ArgumentError::required(argument, given)),
             None => Ok(None),
         };
     }
-    let value = convert::to_type(argument, given)?;
-    rules::keep(argument, &value, notes)?;
+    let value = convert::convert_to_type(argument, given)?;
+    rules::check_rules(argument, &value, notes)?;
     Ok(Some(value))
 }
 
 /// How many bytes were given. Stops counting when there are too many.
-fn size(given: &Map<String, Value>, most: usize) -> usize {
+fn total_bytes(given: &Map<String, Value>, most: usize) -> usize {
     let mut total = 0_usize;
     let mut left: Vec<&Value> = Vec::new();
     for (name, value) in given {

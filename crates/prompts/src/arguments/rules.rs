@@ -9,36 +9,41 @@ use std::{
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::ArgumentProblem;
-use crate::model::Argument;
+use super::ArgumentError;
+use crate::model::ArgumentDefinition;
 
 /// Bytes that a pattern may take when it is ready to be used.
-const PATTERN_BYTES: usize = 2 << 20;
+const MAX_PATTERN_BYTES: usize = 2 << 20;
 
 /// Patterns that are kept ready.
-const PATTERNS_KEPT: usize = 256;
+const MAX_CACHED_PATTERNS: usize = 256;
 
 /// Whether a value keeps the rules of its argument.
-pub(super) fn keep(
-    argument: &Argument,
+pub(super) fn check_rules(
+    argument: &ArgumentDefinition,
     value: &Value,
     notes: &mut Vec<String>,
-) -> Result<(), ArgumentProblem> {
-    allowed(argument, value)?;
+) -> Result<(), ArgumentError> {
+    check_allowed_values(argument, value)?;
     let Some(rules) = &argument.validation else {
         return Ok(());
     };
     let (length, unit) = match value {
         Value::Array(items) => (items.len(), "entries"),
-        other => (text_of(other).chars().count(), "characters"),
+        other => (value_text(other).chars().count(), "characters"),
     };
     if let Some(least) = rules.min_length.filter(|least| length < *least) {
         let rule = format!("needs at least {least} {unit} and has {length}");
-        return Err(ArgumentProblem::broken(argument, &rule, value, "give more"));
+        return Err(ArgumentError::rule_violation(
+            argument,
+            &rule,
+            value,
+            "give more",
+        ));
     }
     if let Some(most) = rules.max_length.filter(|most| length > *most) {
         let rule = format!("may have at most {most} {unit} and has {length}");
-        return Err(ArgumentProblem::broken(
+        return Err(ArgumentError::rule_violation(
             argument,
             &rule,
             value,
@@ -46,12 +51,12 @@ pub(super) fn keep(
         ));
     }
     match &rules.pattern {
-        Some(pattern) => matches(argument, pattern, value, notes),
+        Some(pattern) => check_pattern(argument, pattern, value, notes),
         None => Ok(()),
     }
 }
 
-fn allowed(argument: &Argument, value: &Value) -> Result<(), ArgumentProblem> {
+fn check_allowed_values(argument: &ArgumentDefinition, value: &Value) -> Result<(), ArgumentError> {
     let mut allowed = argument.allowed_values.as_slice();
     if let (true, Some(rules)) = (allowed.is_empty(), &argument.validation) {
         allowed = &rules.allowed_values;
@@ -60,10 +65,10 @@ fn allowed(argument: &Argument, value: &Value) -> Result<(), ArgumentProblem> {
         return Ok(());
     }
     let fits = |value: &Value| {
-        let text = text_of(value);
+        let text = value_text(value);
         allowed
             .iter()
-            .any(|one| one == value || text_of(one) == text)
+            .any(|one| one == value || value_text(one) == text)
     };
     let wrong = match value {
         Value::Array(items) => items.iter().find(|item| !fits(item)),
@@ -71,17 +76,17 @@ fn allowed(argument: &Argument, value: &Value) -> Result<(), ArgumentProblem> {
     };
     match wrong {
         None => Ok(()),
-        Some(wrong) => Err(ArgumentProblem::not_allowed(argument, wrong, allowed)),
+        Some(wrong) => Err(ArgumentError::not_allowed(argument, wrong, allowed)),
     }
 }
 
-fn matches(
-    argument: &Argument,
+fn check_pattern(
+    argument: &ArgumentDefinition,
     pattern: &str,
     value: &Value,
     notes: &mut Vec<String>,
-) -> Result<(), ArgumentProblem> {
-    let Some(regex) = compiled(pattern) else {
+) -> Result<(), ArgumentError> {
+    let Some(regex) = compile_pattern(pattern) else {
         notes.push(format!(
             "the pattern of `{}` was not applied, because it uses what patterns can't have here; \
              write it without looking ahead or back",
@@ -90,8 +95,8 @@ fn matches(
         return Ok(());
     };
     let wrong = match value {
-        Value::Array(items) => items.iter().find(|item| !regex.is_match(&text_of(item))),
-        other => Some(other).filter(|value| !regex.is_match(&text_of(value))),
+        Value::Array(items) => items.iter().find(|item| !regex.is_match(&value_text(item))),
+        other => Some(other).filter(|value| !regex.is_match(&value_text(value))),
     };
     match wrong {
         None => Ok(()),
@@ -99,32 +104,32 @@ fn matches(
             let shown: String = pattern.chars().take(80).collect();
             let rule = format!("must match the pattern `{shown}`");
             let next = "give a value that does";
-            Err(ArgumentProblem::broken(argument, &rule, wrong, next))
+            Err(ArgumentError::rule_violation(argument, &rule, wrong, next))
         }
     }
 }
 
 /// A pattern, ready to be used; nothing if it can't be.
-fn compiled(pattern: &str) -> Option<Regex> {
-    static READY: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
-    let find = || READY.lock().unwrap_or_else(PoisonError::into_inner);
+fn compile_pattern(pattern: &str) -> Option<Regex> {
+    static CACHE: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
+    let find = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = find().get(pattern) {
         return found.clone();
     }
     let regex = RegexBuilder::new(pattern)
-        .size_limit(PATTERN_BYTES)
-        .dfa_size_limit(PATTERN_BYTES)
+        .size_limit(MAX_PATTERN_BYTES)
+        .dfa_size_limit(MAX_PATTERN_BYTES)
         .build()
         .ok();
     let mut ready = find();
-    if ready.len() >= PATTERNS_KEPT {
+    if ready.len() >= MAX_CACHED_PATTERNS {
         ready.clear();
     }
     ready.insert(pattern.to_owned(), regex.clone());
     regex
 }
 
-fn text_of(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

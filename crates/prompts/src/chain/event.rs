@@ -1,16 +1,16 @@
 //! What can happen in a run. Each is one row, never changed afterwards; where a run stands is
 //! found by reading them from the first to the last.
 
-use deliberate_core::{RunEvent, RunId, Timestamp};
+use deliberate_core::{ChainEvent, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::{GateResult, Review};
+use crate::gate::{GateResult, GateReview};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Happened {
+pub enum ChainRunEvent {
     /// A step was answered.
     Answered {
         /// Which.
@@ -21,7 +21,7 @@ pub enum Happened {
         accepted: bool,
         /// What its gates found, if it has any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        review: Option<Held>,
+        review: Option<AnswerReview>,
     },
     /// An answer that was held was judged.
     Judged {
@@ -30,7 +30,7 @@ pub enum Happened {
         /// Whether the run goes on with it.
         accepted: bool,
         /// What its gates say now.
-        review: Held,
+        review: AnswerReview,
     },
     /// A step ran its tool.
     Ran {
@@ -51,7 +51,7 @@ pub enum Happened {
     /// Someone intervened.
     Acted {
         /// How.
-        action: Action,
+        action: GateAction,
         /// At which step.
         step: u32,
     },
@@ -60,7 +60,7 @@ pub enum Happened {
 /// What someone who intervenes can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum GateAction {
     /// Try again, counting anew.
     Retry,
     /// Go on with what there is.
@@ -69,7 +69,7 @@ pub enum Action {
     Abort,
 }
 
-impl Action {
+impl GateAction {
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -82,14 +82,14 @@ impl Action {
 
 /// What the gates of a step found of an answer, and what followed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Held {
+pub struct AnswerReview {
     /// What followed.
-    pub review: Review,
+    pub review: GateReview,
     /// What was found, gate by gate.
     pub results: Vec<GateResult>,
 }
 
-impl Happened {
+impl ChainRunEvent {
     /// The step it happened at.
     pub const fn step(&self) -> Option<u32> {
         match self {
@@ -102,14 +102,14 @@ impl Happened {
     }
 
     /// As a row.
-    pub fn to_event(&self, run: &RunId, seq: u32, at: Timestamp) -> RunEvent {
+    pub fn to_row(&self, run: &RunId, seq: u32, at: Timestamp) -> ChainEvent {
         let mut data = serde_json::to_value(self).unwrap_or_default();
         let kind = data
             .as_object_mut()
             .and_then(|fields| fields.remove("kind"))
             .and_then(|kind| kind.as_str().map(str::to_owned))
             .unwrap_or_default();
-        RunEvent {
+        ChainEvent {
             run_id: run.clone(),
             seq,
             kind,
@@ -120,7 +120,7 @@ impl Happened {
     }
 
     /// From a row; `None` if it is of a kind that this version does not know.
-    pub fn of_event(event: RunEvent) -> Option<Self> {
+    pub fn from_row(event: ChainEvent) -> Option<Self> {
         let mut data = event.data;
         data.as_object_mut()?
             .insert("kind".to_owned(), Value::String(event.kind));

@@ -7,7 +7,12 @@ mod plan;
 mod state;
 mod values;
 
-pub use event::{Action, Happened, Held};
-pub use plan::{Does, Node, Plan, Question, Takes, Within};
-pub use state::{State, StepState};
-pub use values::{OF_RUNS, argument_values, known_names, lone_values, output_part, step_values};
+pub use event::{AnswerReview, ChainRunEvent, GateAction};
+pub use plan::{
+    BranchCondition, ChainPlan, ChainPosition, PlannedStep, PreviousResultArgument, StepAction,
+};
+pub use state::{ChainProgress, StepProgress};
+pub use values::{
+    RUN_VALUE_NAMES, argument_values, condition_names, select_output, single_prompt_values,
+    step_values,
+};

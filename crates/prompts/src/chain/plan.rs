@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    gate::Chosen,
-    model::{Delegation, InjectionRules, Methodology, Prompt, Style},
+    gate::SelectedGate,
+    model::{Delegation, InjectionRules, Methodology, Prompt, ResponseStyle},
 };
 
 /// What a run will do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct ChainPlan {
     /// What it is called.
     pub title: String,
     /// What its runs are named after: the first prompt or chain of the command.
@@ -22,10 +22,10 @@ pub struct Plan {
     /// What the whole command was given.
     pub arguments: Map<String, Value>,
     /// Its steps, in order.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<PlannedStep>,
     /// What must be decided on the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
+    pub questions: Vec<BranchCondition>,
     /// The prompts it uses, and those they refer to.
     pub prompts: BTreeMap<String, Arc<Prompt>>,
     /// The methodologies it uses.
@@ -33,12 +33,12 @@ pub struct Plan {
     pub methodologies: BTreeMap<String, Arc<Methodology>>,
     /// The styles it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub styles: BTreeMap<String, Arc<Style>>,
+    pub styles: BTreeMap<String, Arc<ResponseStyle>>,
 }
 
 /// Something that must be decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct BranchCondition {
     /// An expression, or a question in plain words.
     pub text: String,
 }
@@ -46,7 +46,7 @@ pub struct Question {
 /// Which step of a chain something is part of. The steps of a chain are counted for themselves,
 /// wherever the chain stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Within {
+pub struct ChainPosition {
     /// The chain, by its number in the plan; 0 is the command.
     pub chain: u32,
     /// The number of the step in it, from 1.
@@ -57,7 +57,7 @@ pub struct Within {
 
 /// An argument that gets what came before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Takes {
+pub struct PreviousResultArgument {
     /// Its name.
     pub name: String,
     /// Before which stage.
@@ -66,7 +66,7 @@ pub struct Takes {
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Node {
+pub struct PlannedStep {
     /// Its number, from 1.
     pub number: u32,
     /// Steps of one stage are done side by side; stages follow each other.
@@ -74,7 +74,7 @@ pub struct Node {
     /// Its name.
     pub name: String,
     /// What it does.
-    pub does: Does,
+    pub does: StepAction,
     /// Whether a sub-agent should do it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delegated: bool,
@@ -101,15 +101,15 @@ pub struct Node {
     pub arguments: Map<String, Value>,
     /// The argument that gets what came before, because nothing else fills it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub takes: Option<Takes>,
+    pub takes: Option<PreviousResultArgument>,
     /// Where it stands in the command and in each chain that it lies in, outermost first.
-    pub path: Vec<Within>,
+    pub path: Vec<ChainPosition>,
     /// How often a gate may send it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
     /// Its gates, wherever they come from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gates: Vec<Chosen>,
+    pub gates: Vec<SelectedGate>,
     /// `clean`, `lean`, `framework` or `judge`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modifier: Option<String>,
@@ -138,7 +138,7 @@ pub struct Node {
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Does {
+pub enum StepAction {
     /// Shows a prompt to whoever answers.
     Prompt(String),
     /// Runs a tool.
@@ -150,15 +150,15 @@ pub enum Does {
     },
 }
 
-impl Plan {
+impl ChainPlan {
     /// The step of that number.
-    pub fn node(&self, number: u32) -> Option<&Node> {
+    pub fn step(&self, number: u32) -> Option<&PlannedStep> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.nodes.get(index)
     }
 
     /// The names of the steps of a chain, in order.
-    pub fn steps_of(&self, chain: u32) -> Vec<&str> {
+    pub fn step_names(&self, chain: u32) -> Vec<&str> {
         let mut names: BTreeMap<u32, &str> = BTreeMap::new();
         for within in self.nodes.iter().flat_map(|node| &node.path) {
             if within.chain == chain {
@@ -179,17 +179,17 @@ impl Plan {
     }
 }
 
-impl Node {
+impl PlannedStep {
     /// Where it stands in the innermost chain.
-    pub fn within(&self) -> Option<&Within> {
+    pub fn chain_position(&self) -> Option<&ChainPosition> {
         self.path.last()
     }
 
     /// The prompt it shows.
     pub fn prompt(&self) -> Option<&str> {
         match &self.does {
-            Does::Prompt(id) => Some(id),
-            Does::Tool { .. } => None,
+            StepAction::Prompt(id) => Some(id),
+            StepAction::Tool { .. } => None,
         }
     }
 }

@@ -2,24 +2,24 @@
 
 use serde_json::Value;
 
-use super::{Action, Happened, Held, Node, Plan};
+use super::{AnswerReview, ChainPlan, ChainRunEvent, GateAction, PlannedStep};
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct ChainProgress {
     /// Step by step.
-    pub steps: Vec<StepState>,
+    pub steps: Vec<StepProgress>,
     /// What was decided, question by question.
-    pub decided: Vec<Option<bool>>,
+    pub decisions: Vec<Option<bool>>,
     /// Whether it was given up.
     pub aborted: bool,
     /// Why the last question was decided so, if nothing happened since.
-    pub just_decided: Option<String>,
+    pub last_decision_reason: Option<String>,
 }
 
 /// How a step stands.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct StepState {
+pub struct StepProgress {
     /// What was answered last, accepted or not.
     pub answer: Option<String>,
     /// What its tool answered.
@@ -31,22 +31,22 @@ pub struct StepState {
     /// Whether a decision ruled it out.
     pub ruled_out: bool,
     /// Whether someone had the run go on with it though its gates did not pass.
-    pub waved_through: bool,
+    pub accepted_by_override: bool,
     /// What its gates found last.
-    pub review: Option<Held>,
+    pub review: Option<AnswerReview>,
     /// Answers that its gates looked at, since it was begun or tried anew.
     pub attempts: u32,
 }
 
-impl StepState {
+impl StepProgress {
     /// Whether there is nothing more to do.
-    pub const fn is_over(&self) -> bool {
+    pub const fn is_finished(&self) -> bool {
         self.accepted || self.skipped
     }
 
     /// Whether an answer of its is held.
     pub const fn is_held(&self) -> bool {
-        !self.is_over() && self.answer.is_some()
+        !self.is_finished() && self.answer.is_some()
     }
 
     /// How people call it.
@@ -64,7 +64,7 @@ impl StepState {
 
     /// Its result as a text.
     pub fn text(&self) -> Option<String> {
-        if !self.is_over() {
+        if !self.is_finished() {
             return None;
         }
         match (&self.answer, &self.output) {
@@ -77,7 +77,7 @@ impl StepState {
 
     /// Its result as a value: what a tool answered, the JSON that an answer is, or its text.
     pub fn value(&self) -> Option<Value> {
-        if !self.is_over() {
+        if !self.is_finished() {
             return None;
         }
         if let Some(output) = &self.output {
@@ -90,20 +90,20 @@ impl StepState {
     }
 }
 
-impl State {
+impl ChainProgress {
     /// Where a run stands that has just begun.
-    pub fn of(plan: &Plan) -> Self {
+    pub fn new(plan: &ChainPlan) -> Self {
         Self {
-            steps: vec![StepState::default(); plan.nodes.len()],
-            decided: vec![None; plan.questions.len()],
+            steps: vec![StepProgress::default(); plan.nodes.len()],
+            decisions: vec![None; plan.questions.len()],
             aborted: false,
-            just_decided: None,
+            last_decision_reason: None,
         }
     }
 
     /// Where it stands after all that.
-    pub fn after(plan: &Plan, events: impl IntoIterator<Item = Happened>) -> Self {
-        let mut state = Self::of(plan);
+    pub fn replay(plan: &ChainPlan, events: impl IntoIterator<Item = ChainRunEvent>) -> Self {
+        let mut state = Self::new(plan);
         for event in events {
             state.apply(plan, &event);
         }
@@ -111,13 +111,13 @@ impl State {
     }
 
     /// Takes in what happened.
-    pub fn apply(&mut self, plan: &Plan, event: &Happened) {
-        self.just_decided = match event {
-            Happened::Decided { why, .. } => Some(why.clone()),
+    pub fn apply(&mut self, plan: &ChainPlan, event: &ChainRunEvent) {
+        self.last_decision_reason = match event {
+            ChainRunEvent::Decided { why, .. } => Some(why.clone()),
             _ => None,
         };
         match event {
-            Happened::Answered {
+            ChainRunEvent::Answered {
                 step,
                 text,
                 accepted,
@@ -125,38 +125,38 @@ impl State {
             } => {
                 if let Some(state) = self.step_mut(*step) {
                     state.answer = Some(text.clone());
-                    state.settle(*accepted, review.as_ref());
+                    state.set_review(*accepted, review.as_ref());
                 }
             }
-            Happened::Judged {
+            ChainRunEvent::Judged {
                 step,
                 accepted,
                 review,
             } => {
                 if let Some(state) = self.step_mut(*step) {
-                    state.settle(*accepted, Some(review));
+                    state.set_review(*accepted, Some(review));
                 }
             }
-            Happened::Ran { step, output } => {
+            ChainRunEvent::Ran { step, output } => {
                 if let Some(state) = self.step_mut(*step) {
                     state.output = Some(output.clone());
                     state.accepted = true;
                 }
             }
-            Happened::Decided {
+            ChainRunEvent::Decided {
                 question, holds, ..
             } => {
-                if let Some(decided) = self.decided.get_mut(*question) {
+                if let Some(decided) = self.decisions.get_mut(*question) {
                     *decided = Some(*holds);
                 }
             }
-            Happened::Acted { action, step } => self.act(*action, *step),
+            ChainRunEvent::Acted { action, step } => self.apply_action(*action, *step),
         }
-        self.leave_out(plan);
+        self.skip_ruled_out(plan);
     }
 
-    fn act(&mut self, action: Action, step: u32) {
-        if action == Action::Abort {
+    fn apply_action(&mut self, action: GateAction, step: u32) {
+        if action == GateAction::Abort {
             self.aborted = true;
             return;
         }
@@ -164,56 +164,59 @@ impl State {
             return;
         };
         match action {
-            Action::Retry => {
+            GateAction::Retry => {
                 state.attempts = 0;
                 state.answer = None;
                 state.review = None;
             }
             // What was answered is worth keeping, though its gates did not pass.
-            Action::Skip if state.answer.is_some() => {
+            GateAction::Skip if state.answer.is_some() => {
                 state.accepted = true;
-                state.waved_through = true;
+                state.accepted_by_override = true;
             }
-            Action::Skip => state.skipped = true,
-            Action::Abort => {}
+            GateAction::Skip => state.skipped = true,
+            GateAction::Abort => {}
         }
     }
 
     /// Steps that a decision ruled out are over.
-    fn leave_out(&mut self, plan: &Plan) {
+    fn skip_ruled_out(&mut self, plan: &ChainPlan) {
         for node in &plan.nodes {
-            if !self.rules_out(&node.only_if) {
+            if !self.is_ruled_out(&node.only_if) {
                 continue;
             }
             if let Some(state) = self.step_mut(node.number) {
-                state.ruled_out |= !state.is_over();
+                state.ruled_out |= !state.is_finished();
                 state.skipped |= !state.accepted;
             }
         }
     }
 
     /// Whether one of these was decided otherwise.
-    fn rules_out(&self, wanted: &[(usize, bool)]) -> bool {
+    fn is_ruled_out(&self, wanted: &[(usize, bool)]) -> bool {
         wanted.iter().any(|(question, holds)| {
-            let decided = self.decided.get(*question).copied().flatten();
+            let decided = self.decisions.get(*question).copied().flatten();
             decided.is_some_and(|decided| decided != *holds)
         })
     }
 
     /// How the step of that number stands.
-    pub fn step(&self, number: u32) -> Option<&StepState> {
+    pub fn step(&self, number: u32) -> Option<&StepProgress> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.steps.get(index)
     }
 
-    fn step_mut(&mut self, number: u32) -> Option<&mut StepState> {
+    fn step_mut(&mut self, number: u32) -> Option<&mut StepProgress> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.steps.get_mut(index)
     }
 
     /// The steps that are to be done now: those of the first stage that is not over.
-    pub fn open<'p>(&self, plan: &'p Plan) -> Vec<&'p Node> {
-        let is_open = |node: &&Node| self.step(node.number).is_some_and(|step| !step.is_over());
+    pub fn open_steps<'p>(&self, plan: &'p ChainPlan) -> Vec<&'p PlannedStep> {
+        let is_open = |node: &&PlannedStep| {
+            self.step(node.number)
+                .is_some_and(|step| !step.is_finished())
+        };
         let Some(stage) = plan.nodes.iter().find(is_open).map(|node| node.stage) else {
             return Vec::new();
         };
@@ -222,28 +225,28 @@ impl State {
     }
 
     /// The question that must be decided before these steps can be done.
-    pub fn undecided(&self, open: &[&Node]) -> Option<usize> {
+    pub fn undecided_condition(&self, open: &[&PlannedStep]) -> Option<usize> {
         let asked = open.iter().flat_map(|node| &node.only_if);
         asked
             .map(|(question, _)| *question)
-            .find(|question| self.decided.get(*question).copied().flatten().is_none())
+            .find(|question| self.decisions.get(*question).copied().flatten().is_none())
     }
 
     /// Whether nothing more is to be done.
-    pub fn is_over(&self) -> bool {
-        self.aborted || self.steps.iter().all(StepState::is_over)
+    pub fn is_finished(&self) -> bool {
+        self.aborted || self.steps.iter().all(StepProgress::is_finished)
     }
 
     /// The number of the step it has come to.
-    pub fn at_step(&self, plan: &Plan) -> u32 {
-        self.open(plan)
+    pub fn current_step(&self, plan: &ChainPlan) -> u32 {
+        self.open_steps(plan)
             .first()
             .map_or_else(|| plan.len(), |node| node.number)
     }
 }
 
-impl StepState {
-    fn settle(&mut self, accepted: bool, review: Option<&Held>) {
+impl StepProgress {
+    fn set_review(&mut self, accepted: bool, review: Option<&AnswerReview>) {
         self.accepted = accepted;
         self.review = review.cloned();
         self.attempts = review.map_or(0, |held| held.review.attempts.used);

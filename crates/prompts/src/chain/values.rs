@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use deliberate_core::RunId;
 use serde_json::{Map, Value, json};
 
-use super::{Node, Plan, State};
-use crate::template::{Values, lookup};
+use super::{ChainPlan, ChainProgress, PlannedStep};
+use crate::template::{TemplateValues, lookup};
 
 /// The names that a step of a chain has values for. Everywhere else they are absent, not unknown: a
 /// prompt that is a step can be used by itself, too.
-pub const OF_RUNS: [&str; 10] = [
+pub const RUN_VALUE_NAMES: [&str; 10] = [
     "chain_args",
     "chain_id",
     "chain_run_id",
@@ -24,8 +24,11 @@ pub const OF_RUNS: [&str; 10] = [
 ];
 
 /// The names that a condition of a plan can use, whatever has happened by then.
-pub fn known_names(plan: &Plan) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = OF_RUNS.iter().map(|name| (*name).to_owned()).collect();
+pub fn condition_names(plan: &ChainPlan) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = RUN_VALUE_NAMES
+        .iter()
+        .map(|name| (*name).to_owned())
+        .collect();
     names.extend(["steps".to_owned(), "input".to_owned()]);
     names.extend(plan.arguments.keys().cloned());
     for node in &plan.nodes {
@@ -42,22 +45,29 @@ pub fn known_names(plan: &Plan) -> BTreeSet<String> {
 }
 
 /// The values of a prompt that is used by itself.
-pub fn lone_values(given: Map<String, Value>) -> Values {
-    let absent = OF_RUNS.iter().map(|name| ((*name).to_owned(), Value::Null));
-    let mut values: Values = absent.collect();
+pub fn single_prompt_values(given: Map<String, Value>) -> TemplateValues {
+    let absent = RUN_VALUE_NAMES
+        .iter()
+        .map(|name| ((*name).to_owned(), Value::Null));
+    let mut values: TemplateValues = absent.collect();
     values.insert("input".to_owned(), Value::Object(given.clone()));
     values.extend(given);
     values
 }
 
 /// The values of a step, for its template and its conditions.
-pub fn step_values(plan: &Plan, state: &State, node: &Node, run: &RunId) -> Values {
-    let mut values = results(plan, state, node);
-    let names = node.within().map(|it| plan.steps_of(it.chain));
+pub fn step_values(
+    plan: &ChainPlan,
+    state: &ChainProgress,
+    node: &PlannedStep,
+    run: &RunId,
+) -> TemplateValues {
+    let mut values = step_results(plan, state, node);
+    let names = node.chain_position().map(|it| plan.step_names(it.chain));
     let names = names.unwrap_or_default();
     values.insert("chain_id".to_owned(), json!(run.as_str()));
     values.insert("chain_run_id".to_owned(), json!(run.as_str()));
-    let at = node.within().map_or(node.number, |it| it.step);
+    let at = node.chain_position().map_or(node.number, |it| it.step);
     values.insert("current_step".to_owned(), json!(at));
     values.insert("total_steps".to_owned(), json!(names.len()));
     values.insert("execution_order".to_owned(), json!(names));
@@ -65,7 +75,7 @@ pub fn step_values(plan: &Plan, state: &State, node: &Node, run: &RunId) -> Valu
     values.insert("chain_metadata".to_owned(), metadata);
     let mut given = argument_values(plan, node);
     if let Some(takes) = &node.takes
-        && let Some(text) = result_before(plan, state, takes.before)
+        && let Some(text) = previous_result(plan, state, takes.before)
     {
         given.entry(takes.name.clone()).or_insert(json!(text));
     }
@@ -93,19 +103,19 @@ pub fn step_values(plan: &Plan, state: &State, node: &Node, run: &RunId) -> Valu
         _ => (None, node.input.as_slice()),
     };
     for mapping in outer {
-        let found = mapped(mapping, &values);
+        let found = map_inputs(mapping, &values);
         given.extend(found.clone());
         values.extend(found);
     }
     values.insert("chain_args".to_owned(), Value::Object(given));
     if let Some(own) = own {
-        let found = mapped(own, &values);
+        let found = map_inputs(own, &values);
         values.extend(found);
     }
     values
 }
 
-fn mapped(mapping: &BTreeMap<String, String>, values: &Values) -> Vec<(String, Value)> {
+fn map_inputs(mapping: &BTreeMap<String, String>, values: &TemplateValues) -> Vec<(String, Value)> {
     mapping
         .iter()
         .filter_map(|(new, path)| Some((new.clone(), lookup(path, values)?)))
@@ -113,7 +123,7 @@ fn mapped(mapping: &BTreeMap<String, String>, values: &Values) -> Vec<(String, V
 }
 
 /// What a step was given: what the whole command was, then what it was itself.
-pub fn argument_values(plan: &Plan, node: &Node) -> Map<String, Value> {
+pub fn argument_values(plan: &ChainPlan, node: &PlannedStep) -> Map<String, Value> {
     let mut values = plan.arguments.clone();
     values.extend(node.arguments.clone());
     values
@@ -121,8 +131,8 @@ pub fn argument_values(plan: &Plan, node: &Node) -> Map<String, Value> {
 
 /// What came of the last stage before that one in which anything was done. Of several steps side
 /// by side it is all they came to, under their names.
-fn result_before(plan: &Plan, state: &State, stage: u32) -> Option<String> {
-    let done = |node: &&Node| {
+fn previous_result(plan: &ChainPlan, state: &ChainProgress, stage: u32) -> Option<String> {
+    let done = |node: &&PlannedStep| {
         state
             .step(node.number)
             .is_some_and(|it| it.text().is_some())
@@ -146,12 +156,14 @@ fn result_before(plan: &Plan, state: &State, stage: u32) -> Option<String> {
 
 /// What came of the steps before, under all the names it has. Numbers and names of steps are those
 /// of the innermost chain; a chain within it is one step, and comes to what its last step did.
-fn results(plan: &Plan, state: &State, node: &Node) -> Values {
-    let absent = OF_RUNS.iter().map(|name| ((*name).to_owned(), Value::Null));
-    let mut values: Values = absent.collect();
+fn step_results(plan: &ChainPlan, state: &ChainProgress, node: &PlannedStep) -> TemplateValues {
+    let absent = RUN_VALUE_NAMES
+        .iter()
+        .map(|name| ((*name).to_owned(), Value::Null));
+    let mut values: TemplateValues = absent.collect();
     let mut by_number = Map::new();
     let mut by_name: BTreeMap<String, Value> = BTreeMap::new();
-    let chain = node.within().map_or(0, |it| it.chain);
+    let chain = node.chain_position().map_or(0, |it| it.chain);
     for before in plan.nodes.iter().filter(|it| it.stage < node.stage) {
         // What was left out is absent, under all the names it would have had.
         for name in before.output.keys() {
@@ -174,7 +186,7 @@ fn results(plan: &Plan, state: &State, node: &Node) -> Values {
             continue;
         };
         for (name, path) in &before.output {
-            values.insert(name.clone(), output_part(path, &text, &output));
+            values.insert(name.clone(), select_output(path, &text, &output));
         }
         if let Some(here) = here {
             values.insert(format!("step{}_result", here.step), json!(text));
@@ -186,7 +198,7 @@ fn results(plan: &Plan, state: &State, node: &Node) -> Values {
     values.insert("step_results".to_owned(), Value::Object(by_number));
     let steps = by_name.into_iter().collect();
     values.insert("steps".to_owned(), Value::Object(steps));
-    if let Some(previous) = result_before(plan, state, node.stage) {
+    if let Some(previous) = previous_result(plan, state, node.stage) {
         values.insert("previous_step_output".to_owned(), json!(previous));
         values.insert("previous_step_result".to_owned(), json!(previous));
     }
@@ -195,14 +207,14 @@ fn results(plan: &Plan, state: &State, node: &Node) -> Values {
 
 /// The part of an output that a mapping names: `output.field` is a field, anything else is all
 /// of it.
-pub fn output_part(path: &str, text: &str, output: &Value) -> Value {
+pub fn select_output(path: &str, text: &str, output: &Value) -> Value {
     let field = path
         .strip_prefix("output.")
         .or_else(|| path.strip_prefix("result."));
     match field {
         Some(field) => match output {
             Value::Object(fields) => {
-                let fields: Values = fields.clone().into_iter().collect();
+                let fields: TemplateValues = fields.clone().into_iter().collect();
                 lookup(field, &fields).unwrap_or(Value::Null)
             }
             _ => Value::Null,

@@ -2,99 +2,99 @@
 
 use std::sync::Arc;
 
-use deliberate_core::{Change, Run, RunState};
-use deliberate_language::{Command, Modifier};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_core::{ChainRun, ChainState, Change};
+use deliberate_language::{CommandModifier, CommandTree};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::{Engine, Input, Reply, Settings};
+use super::{Engine, EngineReply, Input, RuntimeSettings};
 use crate::{
-    chain::{Happened, Node, Plan, State},
-    gate::{Asked, Inline, Verdict},
-    library::Library,
-    model::{Methodology, Prompt, Style},
+    chain::{ChainPlan, ChainProgress, ChainRunEvent, PlannedStep},
+    gate::{GateParameter, GateVerdict, InlineGateSpec},
+    library::PromptLibrary,
+    model::{Methodology, Prompt, ResponseStyle},
 };
 
 /// What a call carries.
-pub(crate) struct Context<'c> {
+pub(crate) struct EngineContext<'c> {
     pub(crate) engine: &'c Engine,
-    pub(crate) call: &'c Call,
+    pub(crate) call: &'c ToolContext,
     /// The library as it was when the call came.
-    pub(crate) library: Arc<Library>,
+    pub(crate) library: Arc<PromptLibrary>,
     /// What was asked.
     pub(crate) request: Input,
     /// What is switched; `settings`.
-    pub(crate) settings: Settings,
+    pub(crate) settings: RuntimeSettings,
     /// The `gates` parameter; `normalize`.
-    pub(crate) asked_gates: Vec<Asked>,
+    pub(crate) gate_parameters: Vec<GateParameter>,
     /// The verdict; `normalize`.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<GateVerdict>,
     /// The command as text, without a wrapper; `parse`.
     pub(crate) source: String,
     /// The command, read; `parse`.
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CommandTree>,
     /// Its steps with their prompts; `resolve`, then `bind`.
-    pub(crate) stages: Vec<Staged>,
+    pub(crate) stages: Vec<ResolvedStage>,
     /// What holds for the whole command; `resolve`.
-    pub(crate) marks: Marks,
+    pub(crate) annotations: ResolvedAnnotations,
     /// The run; `plan`, or `load` if it had begun before.
-    pub(crate) run: Option<Run>,
+    pub(crate) run: Option<ChainRun>,
     /// Whether it is only looked at what the command would do: then its arguments are not.
-    pub(crate) outlined: bool,
+    pub(crate) outline_only: bool,
     /// Whether what the caller brought was taken in; `capture`.
-    pub(crate) captured: bool,
+    pub(crate) input_accepted: bool,
     /// Whether it has begun before this call.
-    pub(crate) begun_before: bool,
+    pub(crate) resumed: bool,
     /// What the run will do; likewise.
-    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan: Arc<ChainPlan>,
     /// Where it stands; likewise, and every stage after it.
-    pub(crate) state: State,
+    pub(crate) state: ChainProgress,
     /// What is to be kept.
     pub(crate) changes: Vec<Change>,
     /// What is shown, step by step; `render`.
-    pub(crate) shown: Vec<Shown>,
+    pub(crate) rendered: Vec<RenderedStep>,
     /// The answer.
-    pub(crate) reply: Reply,
+    pub(crate) reply: EngineReply,
 }
 
 /// A stage of the command.
 #[derive(Debug, Clone)]
-pub(crate) struct Staged {
+pub(crate) struct ResolvedStage {
     /// Whether sub-agents should do it.
     pub(crate) delegated: bool,
     /// What decides which of the two is done; without it, the first.
     pub(crate) condition: Option<String>,
     /// Steps that are done side by side.
-    pub(crate) then: Vec<Bound>,
+    pub(crate) then: Vec<ResolvedStep>,
     /// Those that are done otherwise.
-    pub(crate) otherwise: Vec<Bound>,
+    pub(crate) otherwise: Vec<ResolvedStep>,
 }
 
 /// A step of the command.
 #[derive(Debug, Clone)]
-pub(crate) struct Bound {
+pub(crate) struct ResolvedStep {
     pub(crate) prompt: Arc<Prompt>,
-    pub(crate) marks: Marks,
+    pub(crate) annotations: ResolvedAnnotations,
     /// What it was given, as it was written; then, checked.
     pub(crate) arguments: Map<String, Value>,
     /// The argument that gets the result of the step before.
-    pub(crate) takes_previous: Option<String>,
+    pub(crate) previous_result_argument: Option<String>,
     /// The step as it was written, until `bind`.
-    pub(crate) written: deliberate_language::Step,
+    pub(crate) command_step: deliberate_language::CommandStep,
 }
 
 /// What stands before and after a step, or the whole command.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Marks {
-    pub(crate) modifier: Option<Modifier>,
+pub(crate) struct ResolvedAnnotations {
+    pub(crate) modifier: Option<CommandModifier>,
     pub(crate) methodology: Option<Arc<Methodology>>,
-    pub(crate) style: Option<Arc<Style>>,
-    pub(crate) gates: Vec<Inline>,
+    pub(crate) style: Option<Arc<ResponseStyle>>,
+    pub(crate) gates: Vec<InlineGateSpec>,
 }
 
 /// A step as it is shown.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shown {
+pub(crate) struct RenderedStep {
     pub(crate) number: u32,
     pub(crate) name: String,
     /// What stands before the prompt.
@@ -104,65 +104,65 @@ pub(crate) struct Shown {
     /// What the gates ask for.
     pub(crate) guidance: String,
     /// How a sub-agent should do it.
-    pub(crate) hand_off: String,
+    pub(crate) delegation_note: String,
     /// Whether a held answer is shown instead.
     pub(crate) review: bool,
 }
 
-impl<'c> Context<'c> {
+impl<'c> EngineContext<'c> {
     pub(super) fn new(
         engine: &'c Engine,
-        call: &'c Call,
-        library: Arc<Library>,
+        call: &'c ToolContext,
+        library: Arc<PromptLibrary>,
         request: Input,
     ) -> Self {
-        let plan = Arc::new(Plan::default());
+        let plan = Arc::new(ChainPlan::default());
         Self {
             engine,
             call,
             library,
             request,
-            settings: Settings::default(),
-            asked_gates: Vec::new(),
+            settings: RuntimeSettings::default(),
+            gate_parameters: Vec::new(),
             verdict: None,
             source: String::new(),
             command: None,
             stages: Vec::new(),
-            marks: Marks::default(),
+            annotations: ResolvedAnnotations::default(),
             run: None,
-            begun_before: false,
-            captured: false,
-            outlined: false,
-            state: State::of(&plan),
+            resumed: false,
+            input_accepted: false,
+            outline_only: false,
+            state: ChainProgress::new(&plan),
             plan,
             changes: Vec::new(),
-            shown: Vec::new(),
-            reply: Reply::default(),
+            rendered: Vec::new(),
+            reply: EngineReply::default(),
         }
     }
 
     /// Whether the server's own model is to answer.
-    pub(crate) fn runs_itself(&self) -> bool {
+    pub(crate) fn uses_server_model(&self) -> bool {
         self.request.run == Some(true)
     }
 
     /// Something happened: takes it into the state and among what is to be kept.
-    pub(crate) fn happened(&mut self, event: &Happened) -> Result<(), ToolError> {
+    pub(crate) fn record_event(&mut self, event: &ChainRunEvent) -> Result<(), ToolError> {
         self.state.apply(&self.plan, event);
-        let at_step = self.state.at_step(&self.plan);
+        let at_step = self.state.current_step(&self.plan);
         let now = self.call.now();
         let run = self.run.as_mut().ok_or(ToolError::Internal)?;
         run.events += 1;
         run.at_step = at_step;
         run.state = if self.state.aborted {
-            RunState::Aborted
-        } else if self.state.is_over() {
-            RunState::Done
+            ChainState::Aborted
+        } else if self.state.is_finished() {
+            ChainState::Done
         } else {
-            RunState::Open
+            ChainState::Open
         };
         self.changes.push(Change::AddRunEvent {
-            event: event.to_event(&run.id, run.events, now),
+            event: event.to_row(&run.id, run.events, now),
             state: run.state,
             at_step,
         });
@@ -170,19 +170,23 @@ impl<'c> Context<'c> {
     }
 
     /// The steps that are to be done now.
-    pub(crate) fn open_steps(&self) -> Vec<Node> {
-        self.state.open(&self.plan).into_iter().cloned().collect()
+    pub(crate) fn open_steps(&self) -> Vec<PlannedStep> {
+        self.state
+            .open_steps(&self.plan)
+            .into_iter()
+            .cloned()
+            .collect()
     }
 
     /// Whether what went wrong may wait until what was taken in is kept.
-    pub(super) fn goes_on_after_failure(&self) -> bool {
-        self.begun_before && self.captured && !self.changes.is_empty()
+    pub(super) fn continues_after_failure(&self) -> bool {
+        self.resumed && self.input_accepted && !self.changes.is_empty()
     }
 
     /// Lets the call go on with the run, after what happened so far is kept.
-    pub(crate) fn go_on(&mut self) {
+    pub(crate) fn schedule_next_call(&mut self) {
         let id = self.run.as_ref().map(|run| run.id.to_string());
-        self.reply.next = Some(if self.runs_itself() {
+        self.reply.next = Some(if self.uses_server_model() {
             json!({ "chain_id": id, "run": true })
         } else {
             json!({ "chain_id": id })
@@ -190,7 +194,7 @@ impl<'c> Context<'c> {
     }
 
     /// Tells the caller something beside the answer.
-    pub(crate) fn note(&mut self, note: impl Into<String>) {
+    pub(crate) fn add_note(&mut self, note: impl Into<String>) {
         self.reply.notes.push(note.into());
     }
 }

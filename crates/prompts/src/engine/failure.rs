@@ -6,12 +6,12 @@ use deliberate_toolkit::ToolError;
 use crate::template::TemplateError;
 
 /// An error of the engine.
-pub(crate) fn failure(
+pub(crate) fn engine_error(
     code: &str,
     message: impl Into<String>,
     hint: impl Into<Option<&'static str>>,
 ) -> ToolError {
-    ToolError::Told {
+    ToolError::Custom {
         code: code.to_owned(),
         message: message.into(),
         hint: hint.into().map(str::to_owned),
@@ -19,17 +19,17 @@ pub(crate) fn failure(
 }
 
 /// Mistakes in a command, drawn with their places.
-pub(crate) fn in_command(code: &str, command: &str, found: &[Diagnostic]) -> ToolError {
-    const MOST: usize = 5;
+pub(crate) fn command_error(code: &str, command: &str, found: &[Diagnostic]) -> ToolError {
+    const MAX_DIAGNOSTICS: usize = 5;
     let drawn: Vec<String> = found
         .iter()
-        .take(MOST)
+        .take(MAX_DIAGNOSTICS)
         .map(|diagnostic| diagnostic.render(command, "command").trim_end().to_owned())
         .collect();
-    failure(code, drawn.join("\n"), None)
+    engine_error(code, drawn.join("\n"), None)
 }
 
 /// A template that can't be rendered.
-pub(crate) fn template(error: &TemplateError) -> ToolError {
-    failure("TemplateError", error.to_string(), None)
+pub(crate) fn template_error(error: &TemplateError) -> ToolError {
+    engine_error("TemplateError", error.to_string(), None)
 }

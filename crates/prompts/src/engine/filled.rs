@@ -5,24 +5,26 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::{
-    model::{Prompt, Text},
-    template::{Renderer, Target, TemplateError, Values, lookup, plan_refs},
+    model::{Prompt, TemplateSource},
+    template::{
+        IncludeTarget, TemplateError, TemplateRenderer, TemplateValues, find_includes, lookup,
+    },
 };
 
 /// The arguments of a tool with their templates filled in. A text that is one value and nothing
 /// else becomes that value, whatever it is; any other becomes text. One that is absent is left out.
-pub(super) fn arguments_of_tool(
-    renderer: &Renderer,
+pub(super) fn render_tool_arguments(
+    renderer: &TemplateRenderer,
     arguments: &Value,
     chain: &str,
-    values: &Values,
+    values: &TemplateValues,
 ) -> Result<Value, TemplateError> {
     Ok(match arguments {
         Value::String(text) => {
-            if let Some(path) = only_value(text) {
+            if let Some(path) = single_value_path(text) {
                 return Ok(lookup(path, values).unwrap_or_default());
             }
-            let text = Text {
+            let text = TemplateSource {
                 body: text.clone(),
                 file: format!("chain {chain}, arguments of a tool"),
                 line: 1,
@@ -32,13 +34,13 @@ pub(super) fn arguments_of_tool(
         Value::Array(items) => {
             let filled = items
                 .iter()
-                .map(|item| arguments_of_tool(renderer, item, chain, values));
+                .map(|item| render_tool_arguments(renderer, item, chain, values));
             Value::Array(filled.collect::<Result<_, _>>()?)
         }
         Value::Object(fields) => {
             let mut filled = Map::new();
             for (name, value) in fields {
-                let value = arguments_of_tool(renderer, value, chain, values)?;
+                let value = render_tool_arguments(renderer, value, chain, values)?;
                 if !value.is_null() {
                     filled.insert(name.clone(), value);
                 }
@@ -50,36 +52,39 @@ pub(super) fn arguments_of_tool(
 }
 
 /// The path in `{{ path }}`, if that is all there is.
-fn only_value(text: &str) -> Option<&str> {
+fn single_value_path(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
     let plain = |it: char| it.is_alphanumeric() || matches!(it, '_' | '.');
     (!inner.is_empty() && inner.chars().all(plain)).then_some(inner)
 }
 
 /// The names that the templates inside of a value use.
-pub(super) fn names_in(renderer: &Renderer, value: &Value) -> BTreeSet<String> {
+pub(super) fn template_names(renderer: &TemplateRenderer, value: &Value) -> BTreeSet<String> {
     match value {
-        Value::String(text) => renderer.names_used(&Text {
+        Value::String(text) => renderer.names_used(&TemplateSource {
             body: text.clone(),
-            ..Text::default()
+            ..TemplateSource::default()
         }),
-        Value::Array(items) => items.iter().flat_map(|it| names_in(renderer, it)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .flat_map(|it| template_names(renderer, it))
+            .collect(),
         Value::Object(fields) => fields
             .values()
-            .flat_map(|it| names_in(renderer, it))
+            .flat_map(|it| template_names(renderer, it))
             .collect(),
         _ => BTreeSet::new(),
     }
 }
 
 /// The prompts that a prompt puts into its text.
-pub(super) fn refers_to(prompt: &Prompt) -> Vec<String> {
+pub(super) fn referenced_prompts(prompt: &Prompt) -> Vec<String> {
     let texts = prompt.template.iter().chain(&prompt.system);
     texts
-        .flat_map(|text| plan_refs(&text.body))
+        .flat_map(|text| find_includes(&text.body))
         .filter_map(|found| match found.target {
-            Target::Prompt(id) => Some(id),
-            Target::Script { .. } => None,
+            IncludeTarget::Prompt(id) => Some(id),
+            IncludeTarget::Script { .. } => None,
         })
         .collect()
 }

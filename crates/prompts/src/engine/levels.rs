@@ -3,36 +3,39 @@
 //! say the same.
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 
-use super::{Context, Engine, Input, Settings, stages};
+use super::{Engine, EngineContext, Input, RuntimeSettings, stages};
 use crate::{
-    chain::{Does, Node, Plan, State, StepState},
-    gate::Decision,
-    inject::{GateStatus, LevelSources, Levels, Modifier, Moment, Override, Previous, StepType},
-    library::Library,
+    chain::{ChainPlan, ChainProgress, PlannedStep, StepAction, StepProgress},
+    gate::GateDecision,
+    inject::{
+        GateStatus, InjectionContext, InjectionLevels, InjectionModifier, InjectionOverride,
+        InjectionSources, PreviousStepResult, StepType,
+    },
+    library::PromptLibrary,
 };
 
 /// A step of a run, and what its guidance is decided by.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'a> {
-    pub(crate) node: &'a Node,
-    pub(crate) plan: &'a Plan,
-    pub(crate) state: &'a State,
-    pub(crate) library: &'a Library,
-    pub(crate) overrides: &'a [Override],
+pub(crate) struct InjectionInputs<'a> {
+    pub(crate) step: &'a PlannedStep,
+    pub(crate) plan: &'a ChainPlan,
+    pub(crate) state: &'a ChainProgress,
+    pub(crate) library: &'a PromptLibrary,
+    pub(crate) overrides: &'a [InjectionOverride],
     /// The id of the run; empty if there is none.
-    pub(crate) run: &'a str,
+    pub(crate) run_id: &'a str,
     pub(crate) now: Timestamp,
 }
 
-impl<'a> At<'a> {
+impl<'a> InjectionInputs<'a> {
     /// What the levels have.
-    pub(crate) fn levels(&self) -> Levels<'a> {
-        let node = self.node;
+    pub(crate) fn levels(&self) -> InjectionLevels<'a> {
+        let node = self.step;
         let category = self.library.categories.get(&node.category);
-        Levels::new(LevelSources {
-            modifier: node.modifier.as_deref().and_then(modifier),
+        InjectionLevels::new(InjectionSources {
+            modifier: node.modifier.as_deref().and_then(parse_modifier),
             overrides: self.overrides,
             step: Some(&node.rules),
             chain: Some(&node.chain_rules),
@@ -44,22 +47,25 @@ impl<'a> At<'a> {
     }
 
     /// When and where they are asked.
-    pub(crate) fn moment(&self) -> Moment<'a> {
-        let node = self.node;
-        let held = self.state.step(node.number).is_some_and(StepState::is_held);
+    pub(crate) fn context(&self) -> InjectionContext<'a> {
+        let node = self.step;
+        let held = self
+            .state
+            .step(node.number)
+            .is_some_and(StepProgress::is_held);
         // What a decision ruled out is not what came before.
         let before = self.plan.nodes.iter().filter(|it| it.stage < node.stage);
         let previous = before
             .filter_map(|it| self.state.step(it.number))
             .rfind(|step| !step.ruled_out);
-        Moment {
+        InjectionContext {
             step: node.number,
-            steps: self.plan.len(),
+            total_steps: self.plan.len(),
             step_name: &node.name,
             // What a caller calls a session of chains is a run.
-            session: self.run,
+            session: self.run_id,
             chain: &node.chain,
-            run: self.run,
+            run: self.run_id,
             in_review: held,
             gate_status: if held {
                 Some(GateStatus::Pending)
@@ -67,14 +73,14 @@ impl<'a> At<'a> {
                 previous.and_then(gate_status)
             },
             step_type: match node.does {
-                Does::Prompt(_) => StepType::Prompt,
-                Does::Tool { .. } => StepType::Tool,
+                StepAction::Prompt(_) => StepType::Prompt,
+                StepAction::Tool { .. } => StepType::Tool,
             },
-            previous: previous.map_or(Previous::None, |step| {
-                if step.skipped || step.waved_through {
-                    Previous::Failure
+            previous_result: previous.map_or(PreviousStepResult::None, |step| {
+                if step.skipped || step.accepted_by_override {
+                    PreviousStepResult::Failure
                 } else {
-                    Previous::Success
+                    PreviousStepResult::Success
                 }
             }),
             now: self.now,
@@ -83,9 +89,9 @@ impl<'a> At<'a> {
 }
 
 /// How the review of a step came out.
-fn gate_status(step: &StepState) -> Option<GateStatus> {
+fn gate_status(step: &StepProgress) -> Option<GateStatus> {
     let held = step.review.as_ref()?;
-    let passed = !step.waved_through && matches!(held.review.decision, Decision::Pass);
+    let passed = !step.accepted_by_override && matches!(held.review.decision, GateDecision::Pass);
     Some(if passed {
         GateStatus::Pass
     } else {
@@ -93,12 +99,12 @@ fn gate_status(step: &StepState) -> Option<GateStatus> {
     })
 }
 
-fn modifier(name: &str) -> Option<Modifier> {
+fn parse_modifier(name: &str) -> Option<InjectionModifier> {
     Some(match name {
-        "clean" => Modifier::Clean,
-        "lean" => Modifier::Lean,
-        "framework" => Modifier::Framework,
-        "judge" => Modifier::Judge,
+        "clean" => InjectionModifier::Clean,
+        "lean" => InjectionModifier::Lean,
+        "framework" => InjectionModifier::Framework,
+        "judge" => InjectionModifier::Judge,
         _ => return None,
     })
 }
@@ -107,18 +113,18 @@ impl Engine {
     /// What a command would do, without doing any of it. Its arguments are not looked at.
     pub(crate) async fn outline<'c>(
         &'c self,
-        call: &'c Call,
+        call: &'c ToolContext,
         command: String,
-    ) -> Result<Context<'c>, ToolError> {
-        let library = self.shelf.library().await;
+    ) -> Result<EngineContext<'c>, ToolError> {
+        let library = self.live_library.library().await;
         let request = Input {
             command: Some(command),
             ..Input::default()
         };
-        let mut context = Context::new(self, call, library, request);
-        context.outlined = true;
-        context.settings = Settings::read(call, &self.options).await?;
-        for stage in stages::OUTLINE {
+        let mut context = EngineContext::new(self, call, library, request);
+        context.outline_only = true;
+        context.settings = RuntimeSettings::read(call, &self.options).await?;
+        for stage in stages::OUTLINE_STAGES {
             stage.run(&mut context).await?;
         }
         Ok(context)

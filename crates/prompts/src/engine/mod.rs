@@ -1,8 +1,8 @@
 //! The way of a call through its stages, in an order that is written down in one place.
 //!
-//! Every stage has one job, a file of its own, and the same shape: it takes the [`Context`] of the
+//! Every stage has one job, a file of its own, and the same shape: it takes the [`EngineContext`] of the
 //! call, adds to it, and says whether the next one follows. Each is timed; the last calls can be
-//! looked at ([`Traces`]).
+//! looked at ([`CallTraces`]).
 
 mod context;
 mod failure;
@@ -22,105 +22,105 @@ mod trace;
 
 use std::{sync::Arc, time::Instant};
 
-use deliberate_toolkit::{Call, Outcome, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError, ToolOutput};
 
-pub(crate) use context::Context;
-pub(crate) use failure::{failure, template};
-pub(crate) use levels::At;
-pub(crate) use recent::{Recent, Recents};
-pub use reply::{GateTold, Reply};
-pub use request::{Input, Verdict};
-pub(crate) use settings::{Framework, KEYS, Settings};
-pub(crate) use trace::Traces;
-pub use trace::{Stage as TracedStage, Trace};
+pub(crate) use context::EngineContext;
+pub(crate) use failure::{engine_error, template_error};
+pub(crate) use levels::InjectionInputs;
+pub(crate) use recent::{LibraryChange, LibraryChangeLog};
+pub use reply::{AppliedGate, EngineReply};
+pub use request::{GateVerdictInput, Input};
+pub(crate) use settings::{MethodologySetting, RuntimeSettings, SETTING_KEYS};
+pub(crate) use trace::CallTraces;
+pub use trace::{CallTrace, StageTiming as TracedStage};
 
-use crate::{Options, library::Shelf, run::Runner, template::Renderer};
-use numbers::Numbers;
-use plans::Plans;
+use crate::{EngineOptions, library::LiveLibrary, run::ProcessRunner, template::TemplateRenderer};
+use numbers::RunNumbers;
+use plans::PlanCache;
 use stages::STAGES;
 
 /// What the calls of the engine share.
 pub struct Engine {
-    pub(crate) shelf: Arc<Shelf>,
-    pub(crate) options: Options,
-    pub(crate) renderer: Renderer,
-    pub(crate) runner: Runner,
-    pub(crate) numbers: Numbers,
-    pub(crate) traces: Traces,
-    pub(crate) plans: Plans,
+    pub(crate) live_library: Arc<LiveLibrary>,
+    pub(crate) options: EngineOptions,
+    pub(crate) renderer: TemplateRenderer,
+    pub(crate) runner: ProcessRunner,
+    pub(crate) run_numbers: RunNumbers,
+    pub(crate) traces: CallTraces,
+    pub(crate) plan_cache: PlanCache,
     /// What changed in the library since the engine was made.
-    pub(crate) recent: Arc<Recents>,
+    pub(crate) library_changes: Arc<LibraryChangeLog>,
 }
 
 /// What comes after a stage.
-pub(crate) enum Flow {
+pub(crate) enum StageOutcome {
     /// The next one.
     Next,
     /// Nothing: the answer is ready.
-    Answered,
+    Done,
 }
 
 impl Engine {
     /// An engine on that library. Reads nothing yet.
-    pub fn new(options: Options, shelf: Arc<Shelf>) -> Self {
-        let recent = Arc::<Recents>::default();
-        let (notes, library) = (recent.clone(), Arc::downgrade(&shelf));
-        shelf.on_change(Box::new(move |changed| {
-            let now = library.upgrade().and_then(|shelf| shelf.now());
+    pub fn new(options: EngineOptions, live_library: Arc<LiveLibrary>) -> Self {
+        let library_changes = Arc::<LibraryChangeLog>::default();
+        let (notes, library) = (library_changes.clone(), Arc::downgrade(&live_library));
+        live_library.on_change(Box::new(move |changed| {
+            let now = library.upgrade().and_then(|shelf| shelf.current());
             notes.add(changed, now.as_deref());
         }));
         Self {
-            renderer: Renderer::new(&options.limits),
-            runner: Runner::new(
+            renderer: TemplateRenderer::new(&options.limits),
+            runner: ProcessRunner::new(
                 &options.commands,
                 &options.scripts,
-                &options.places.workspace,
+                &options.paths.workspace,
             ),
-            shelf,
+            live_library,
             options,
-            numbers: Numbers::default(),
-            traces: Traces::default(),
-            plans: Plans::default(),
-            recent,
+            run_numbers: RunNumbers::default(),
+            traces: CallTraces::default(),
+            plan_cache: PlanCache::default(),
+            library_changes,
         }
     }
 
     /// Takes a call through the stages.
-    pub(crate) async fn answer(
+    pub(crate) async fn handle_call(
         &self,
         input: Input,
-        call: &Call,
-    ) -> Result<Outcome<Reply>, ToolError> {
-        let library = self.shelf.library().await;
-        let mut context = Context::new(self, call, library, input);
-        let mut trace = Trace::begin(call.now(), &context.request);
-        let ended = self.through_stages(&mut context, &mut trace).await;
-        trace.end(&context, ended.as_ref().err());
-        self.traces.keep(trace);
+        call: &ToolContext,
+    ) -> Result<ToolOutput<EngineReply>, ToolError> {
+        let library = self.live_library.library().await;
+        let mut context = EngineContext::new(self, call, library, input);
+        let mut trace = CallTrace::start(call.now(), &context.request);
+        let ended = self.run_stages(&mut context, &mut trace).await;
+        trace.finish(&context, ended.as_ref().err());
+        self.traces.add(trace);
         match ended {
             Ok(()) => {}
             // What the caller brought was taken in before this went wrong: it is kept first. The
             // next leg meets the same trouble, and tells it.
-            Err(_) if context.goes_on_after_failure() => context.go_on(),
+            Err(_) if context.continues_after_failure() => context.schedule_next_call(),
             Err(error) => return Err(error),
         }
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: context.reply,
             changes: context.changes,
             session: None,
         })
     }
 
-    async fn through_stages(
+    async fn run_stages(
         &self,
-        context: &mut Context<'_>,
-        trace: &mut Trace,
+        context: &mut EngineContext<'_>,
+        trace: &mut CallTrace,
     ) -> Result<(), ToolError> {
         for stage in STAGES {
             let begun = Instant::now();
             let flow = stage.run(context).await;
             trace.add(stage.name(), begun.elapsed());
-            if matches!(flow?, Flow::Answered) {
+            if matches!(flow?, StageOutcome::Done) {
                 return Ok(());
             }
         }

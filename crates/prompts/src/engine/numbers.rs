@@ -8,9 +8,9 @@ use std::{
 
 /// The last number given, by chain.
 #[derive(Default)]
-pub(crate) struct Numbers(Mutex<HashMap<String, i64>>);
+pub(crate) struct RunNumbers(Mutex<HashMap<String, i64>>);
 
-impl Numbers {
+impl RunNumbers {
     /// The next one; `last` is the highest that the store knows.
     pub(crate) fn next(&self, base: &str, last: i64) -> i64 {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,54 +12,60 @@ use std::{
 use deliberate_core::{RunId, Timestamp};
 use serde_json::Value;
 
-use crate::chain::Plan;
+use crate::chain::ChainPlan;
 
 /// Plans that are kept.
-const KEPT: usize = 64;
+const MAX_PLANS: usize = 64;
 
 /// What they may take together, in bytes.
-const KEPT_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// What any part of a plan takes beside its text, about.
-const PART_BYTES: usize = 16;
+const VALUE_OVERHEAD_BYTES: usize = 16;
 
 /// The plans that are kept, the last used first.
 #[derive(Default)]
-pub(crate) struct Plans(Mutex<VecDeque<Kept>>);
+pub(crate) struct PlanCache(Mutex<VecDeque<CachedPlan>>);
 
-struct Kept {
+struct CachedPlan {
     run: RunId,
-    begun: Timestamp,
-    plan: Arc<Plan>,
+    started_at: Timestamp,
+    plan: Arc<ChainPlan>,
     bytes: usize,
 }
 
-impl Plans {
+impl PlanCache {
     /// The plan that was kept of a run of that id, and when that run began.
-    pub(crate) fn find(&self, run: &RunId) -> Option<(Timestamp, Arc<Plan>)> {
+    pub(crate) fn find(&self, run: &RunId) -> Option<(Timestamp, Arc<ChainPlan>)> {
         let mut kept = self.lock();
         let at = kept.iter().position(|it| it.run == *run)?;
         let found = kept.remove(at)?;
-        let answer = (found.begun, Arc::clone(&found.plan));
+        let answer = (found.started_at, Arc::clone(&found.plan));
         kept.push_front(found);
         Some(answer)
     }
 
     /// Keeps a plan, if there is room for one so large.
-    pub(crate) fn keep(&self, run: &RunId, begun: Timestamp, plan: &Arc<Plan>, bytes: usize) {
+    pub(crate) fn insert(
+        &self,
+        run: &RunId,
+        begun: Timestamp,
+        plan: &Arc<ChainPlan>,
+        bytes: usize,
+    ) {
         let mut kept = self.lock();
         kept.retain(|it| it.run != *run);
-        if bytes > KEPT_BYTES {
+        if bytes > MAX_BYTES {
             return;
         }
-        kept.push_front(Kept {
+        kept.push_front(CachedPlan {
             run: run.clone(),
-            begun,
+            started_at: begun,
             plan: Arc::clone(plan),
             bytes,
         });
         let mut all: usize = kept.iter().map(|it| it.bytes).sum();
-        while kept.len() > KEPT || all > KEPT_BYTES {
+        while kept.len() > MAX_PLANS || all > MAX_BYTES {
             let Some(oldest) = kept.pop_back() else {
                 return;
             };
@@ -67,20 +73,22 @@ impl Plans {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<CachedPlan>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// About what a plan takes, as it was kept.
-pub(crate) fn size(plan: &Value) -> usize {
-    PART_BYTES
+pub(crate) fn estimate_size(plan: &Value) -> usize {
+    VALUE_OVERHEAD_BYTES
         + match plan {
             Value::String(text) => text.len(),
-            Value::Array(parts) => parts.iter().map(size).sum(),
+            Value::Array(parts) => parts.iter().map(estimate_size).sum(),
             Value::Object(fields) => {
                 let fields = fields.iter();
-                fields.map(|(name, part)| name.len() + size(part)).sum()
+                fields
+                    .map(|(name, part)| name.len() + estimate_size(part))
+                    .sum()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
@@ -92,29 +100,29 @@ mod tests {
 
     use super::*;
 
-    fn at(micros: i64) -> Timestamp {
+    fn timestamp(micros: i64) -> Timestamp {
         Timestamp::from_micros(micros)
     }
 
     #[test]
     fn a_plan_belongs_to_a_run_and_to_when_it_began() {
-        let (plans, run) = (Plans::default(), RunId::from("chain-a#1".to_owned()));
-        let plan = Arc::new(Plan::default());
-        plans.keep(&run, at(1), &plan, 10);
-        plans.keep(&run, at(2), &plan, 10);
-        assert_eq!(plans.find(&run).map(|it| it.0), Some(at(2)));
+        let (plans, run) = (PlanCache::default(), RunId::from("chain-a#1".to_owned()));
+        let plan = Arc::new(ChainPlan::default());
+        plans.insert(&run, timestamp(1), &plan, 10);
+        plans.insert(&run, timestamp(2), &plan, 10);
+        assert_eq!(plans.find(&run).map(|it| it.0), Some(timestamp(2)));
         assert_eq!(plans.lock().len(), 1);
         // One that has no room is not kept, and neither is the one that it replaces.
-        plans.keep(&run, at(3), &plan, KEPT_BYTES + 1);
+        plans.insert(&run, timestamp(3), &plan, MAX_BYTES + 1);
         assert!(plans.find(&run).is_none());
     }
 
     #[test]
     fn what_was_not_asked_for_longest_goes_first() {
-        let plans = Plans::default();
-        let plan = Arc::new(Plan::default());
+        let plans = PlanCache::default();
+        let plan = Arc::new(ChainPlan::default());
         let run = |number: usize| RunId::from(format!("chain-a#{number}"));
-        let keep = |number: usize| plans.keep(&run(number), at(1), &plan, KEPT_BYTES / 4);
+        let keep = |number: usize| plans.insert(&run(number), timestamp(1), &plan, MAX_BYTES / 4);
         for number in 0..4 {
             keep(number);
         }
@@ -122,16 +130,16 @@ mod tests {
         keep(4);
         assert!(plans.find(&run(0)).is_some());
         assert!(plans.find(&run(1)).is_none());
-        for number in 0..2 * KEPT {
-            plans.keep(&run(number), at(1), &plan, 1);
+        for number in 0..2 * MAX_PLANS {
+            plans.insert(&run(number), timestamp(1), &plan, 1);
         }
-        assert_eq!(plans.lock().len(), KEPT);
+        assert_eq!(plans.lock().len(), MAX_PLANS);
     }
 
     #[test]
     fn every_part_counts() {
         let long = json!({ "a": [{ "b": "x".repeat(1_000) }, 1, null] });
-        assert!((1_000..2_000).contains(&size(&long)));
-        assert!(size(&json!(vec![0; 1_000])) > 1_000);
+        assert!((1_000..2_000).contains(&estimate_size(&long)));
+        assert!(estimate_size(&json!(vec![0; 1_000])) > 1_000);
     }
 }

@@ -10,47 +10,51 @@ use deliberate_core::{Clock, SystemClock, Timestamp};
 use serde::Serialize;
 
 use crate::{
-    library::{Changed, Library, NoticedBy},
-    model::Kind,
+    library::{ChangeTrigger, LibraryDiff, PromptLibrary},
+    model::LibraryItemKind,
 };
 
 /// How many are kept.
-const MOST: usize = 500;
+const MAX_CHANGES: usize = 500;
 
 /// One thing that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Recent {
+pub(crate) struct LibraryChange {
     pub(crate) at: Timestamp,
     #[serde(rename = "resourceType")]
-    pub(crate) kind: Kind,
+    pub(crate) kind: LibraryItemKind,
     pub(crate) id: String,
-    pub(crate) source: NoticedBy,
+    pub(crate) source: ChangeTrigger,
     /// Whether it is there, or gone.
     pub(crate) there: bool,
 }
 
 /// The last changes.
 #[derive(Default)]
-pub(crate) struct Recents(Mutex<VecDeque<Recent>>);
+pub(crate) struct LibraryChangeLog(Mutex<VecDeque<LibraryChange>>);
 
-impl Recents {
-    pub(super) fn add(&self, changed: &Changed, now: Option<&Library>) {
+impl LibraryChangeLog {
+    pub(super) fn add(&self, changed: &LibraryDiff, now: Option<&PromptLibrary>) {
         let at = SystemClock.now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (kind, id) in &changed.ids {
-            kept.push_front(Recent {
+            kept.push_front(LibraryChange {
                 at,
                 kind: *kind,
                 id: id.clone(),
-                source: changed.by,
+                source: changed.trigger,
                 there: now.is_none_or(|library| library.has(*kind, id)),
             });
         }
-        kept.truncate(MOST);
+        kept.truncate(MAX_CHANGES);
     }
 
     /// Those that fit, newest first.
-    pub(crate) fn last(&self, limit: usize, fits: impl Fn(&Recent) -> bool) -> Vec<Recent> {
+    pub(crate) fn last(
+        &self,
+        limit: usize,
+        fits: impl Fn(&LibraryChange) -> bool,
+    ) -> Vec<LibraryChange> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter()
             .filter(|it| fits(it))

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::gate::{GateResult, Source};
+use crate::gate::{GateResult, GateSource};
 
 /// What `prompt_engine` answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Reply {
+pub struct EngineReply {
     /// What to read and act on.
     pub said: String,
     /// The run, if there is one.
@@ -25,7 +25,7 @@ pub struct Reply {
     pub total_steps: Option<u32>,
     /// The gates that the answer must pass, and where each came from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gates: Vec<GateTold>,
+    pub gates: Vec<AppliedGate>,
     /// What the gates found of the last answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub review: Vec<GateResult>,
@@ -45,9 +45,9 @@ pub struct Reply {
 
 /// A gate, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct GateTold {
+pub struct AppliedGate {
     /// Its id.
     pub id: String,
     /// Where it came from.
-    pub from: Source,
+    pub from: GateSource,
 }

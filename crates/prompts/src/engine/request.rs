@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::chain::Action;
+use crate::chain::GateAction;
 
 /// What `prompt_engine` is called with.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
@@ -24,9 +24,9 @@ pub struct Input {
     #[schemars(length(min = 1))]
     pub user_response: Option<String>,
     /// `PASS - why` or `FAIL - why`, or per criterion
-    pub gate_verdict: Option<Verdict>,
+    pub gate_verdict: Option<GateVerdictInput>,
     /// What to do with a step that is held
-    pub gate_action: Option<Action>,
+    pub gate_action: Option<GateAction>,
     /// Gate ids, criteria in words, or gates; `-id` leaves one out
     #[schemars(length(max = 100))]
     #[schemars(with = "Option<Vec<Value>>")]
@@ -42,9 +42,9 @@ pub struct Input {
 /// A verdict as it was given.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(transparent)]
-pub struct Verdict(pub Value);
+pub struct GateVerdictInput(pub Value);
 
-impl JsonSchema for Verdict {
+impl JsonSchema for GateVerdictInput {
     fn inline_schema() -> bool {
         true
     }

@@ -5,15 +5,15 @@ use deliberate_core::Change;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
-use super::Context;
+use super::EngineContext;
 use crate::{
-    chain::{Node, argument_values},
-    model::{Prompt, ScriptTool, Trigger},
+    chain::{PlannedStep, argument_values},
+    model::{Prompt, ScriptTool, ScriptTrigger},
 };
 
 /// What script tools came to.
 #[derive(Default)]
-pub(super) struct Scripted {
+pub(super) struct ScriptResults {
     /// What they answered, by the names that templates know it by.
     pub(super) values: Vec<(String, Value)>,
     /// What is to be kept.
@@ -24,11 +24,11 @@ pub(super) struct Scripted {
 
 /// Runs the script tools of a step whose time has come.
 pub(super) async fn run_scripts(
-    context: &Context<'_>,
-    node: &Node,
+    context: &EngineContext<'_>,
+    node: &PlannedStep,
     prompt: &Prompt,
-) -> Result<Scripted, ToolError> {
-    let mut scripted = Scripted::default();
+) -> Result<ScriptResults, ToolError> {
+    let mut scripted = ScriptResults::default();
     let mut given = argument_values(&context.plan, node);
     let wanted = given.remove("tool");
     for id in &prompt.tools {
@@ -41,7 +41,12 @@ pub(super) async fn run_scripts(
             continue;
         }
         let input = Value::Object(given.clone());
-        match context.engine.runner.script(tool, &input, &prompt.id).await {
+        match context
+            .engine
+            .runner
+            .run_script(tool, &input, &prompt.id)
+            .await
+        {
             Ok(ran) => {
                 auto_execute(context, tool, &ran.value, &mut scripted).await;
                 scripted.values.push((format!("tool_{id}"), ran.value));
@@ -63,10 +68,10 @@ fn is_due(tool: &ScriptTool, arguments: &Map<String, Value>, wanted: Option<&Val
         value.is_some_and(|value| !value.is_null() && value != "")
     };
     match tool.execution.trigger {
-        Trigger::Always => true,
-        Trigger::Explicit => asked,
-        Trigger::Never => false,
-        Trigger::SchemaMatch => {
+        ScriptTrigger::Always => true,
+        ScriptTrigger::Explicit => asked,
+        ScriptTrigger::Never => false,
+        ScriptTrigger::SchemaMatch => {
             let schema = tool.schema.as_ref();
             let required = schema
                 .and_then(|schema| schema.get("required"))
@@ -85,10 +90,10 @@ fn is_due(tool: &ScriptTool, arguments: &Map<String, Value>, wanted: Option<&Val
 /// A script that found its input valid may have a resource created or updated: by
 /// `resource_manager` alone, and only for a caller who may use that.
 async fn auto_execute(
-    context: &Context<'_>,
+    context: &EngineContext<'_>,
     tool: &ScriptTool,
     output: &Value,
-    scripted: &mut Scripted,
+    scripted: &mut ScriptResults,
 ) {
     let valid = output.get("valid") == Some(&Value::Bool(true));
     let Some(wanted) = output.get("auto_execute").filter(|_| valid) else {

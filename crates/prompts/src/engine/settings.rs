@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Options, inject::Override};
+use crate::{EngineOptions, inject::InjectionOverride};
 
 /// The names under which they are kept.
-pub(crate) struct Keys {
+pub(crate) struct SettingKeys {
     pub(crate) framework: &'static str,
     pub(crate) gates: &'static str,
     pub(crate) overrides: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Keys {
 }
 
 /// The names under which they are kept.
-pub(crate) const KEYS: Keys = Keys {
+pub(crate) const SETTING_KEYS: SettingKeys = SettingKeys {
     framework: "prompts.framework",
     gates: "prompts.gates",
     overrides: "prompts.overrides",
@@ -28,17 +28,17 @@ pub(crate) const KEYS: Keys = Keys {
 
 /// What is switched now.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Settings {
-    pub(crate) framework: Framework,
+pub(crate) struct RuntimeSettings {
+    pub(crate) framework: MethodologySetting,
     pub(crate) gates_off: bool,
-    pub(crate) overrides: Vec<Override>,
+    pub(crate) overrides: Vec<InjectionOverride>,
     pub(crate) counted_since: Option<Timestamp>,
 }
 
 /// The methodology in use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Framework {
+pub(crate) struct MethodologySetting {
     /// Which; none if nobody switched.
     pub(crate) active: Option<String>,
     /// Whether methodologies are switched off altogether.
@@ -49,21 +49,24 @@ pub(crate) struct Framework {
     pub(crate) reason: Option<String>,
 }
 
-impl Settings {
+impl RuntimeSettings {
     /// Reads them. What can't be understood counts as not switched.
-    pub(crate) async fn read(call: &Call, options: &Options) -> Result<Self, ToolError> {
+    pub(crate) async fn read(
+        call: &ToolContext,
+        options: &EngineOptions,
+    ) -> Result<Self, ToolError> {
         let names = [
-            KEYS.framework,
-            KEYS.gates,
-            KEYS.overrides,
-            KEYS.counted_since,
+            SETTING_KEYS.framework,
+            SETTING_KEYS.gates,
+            SETTING_KEYS.overrides,
+            SETTING_KEYS.counted_since,
         ];
-        let mut state = call.store().engine_state(&names).await?;
+        let mut state = call.store().settings(&names).await?;
         let mut settings = Self {
-            framework: take(&mut state, KEYS.framework).unwrap_or_default(),
-            gates_off: take::<bool>(&mut state, KEYS.gates).is_some_and(|on| !on),
-            overrides: take(&mut state, KEYS.overrides).unwrap_or_default(),
-            counted_since: take(&mut state, KEYS.counted_since),
+            framework: take_setting(&mut state, SETTING_KEYS.framework).unwrap_or_default(),
+            gates_off: take_setting::<bool>(&mut state, SETTING_KEYS.gates).is_some_and(|on| !on),
+            overrides: take_setting(&mut state, SETTING_KEYS.overrides).unwrap_or_default(),
+            counted_since: take_setting(&mut state, SETTING_KEYS.counted_since),
         };
         let now = call.now();
         settings
@@ -82,7 +85,7 @@ impl Settings {
     }
 }
 
-fn take<T: serde::de::DeserializeOwned>(
+fn take_setting<T: serde::de::DeserializeOwned>(
     state: &mut BTreeMap<String, Value>,
     key: &str,
 ) -> Option<T> {

@@ -7,24 +7,24 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::{Timestamp, cut_to_chars};
+use deliberate_core::{Timestamp, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde::Serialize;
 
-use super::{Context, Input};
+use super::{EngineContext, Input};
 
 /// How many calls are kept.
-const MOST: usize = 50;
+const MAX_TRACES: usize = 50;
 
 /// One call.
 #[derive(Debug, Clone, Serialize)]
-pub struct Trace {
+pub struct CallTrace {
     /// When.
     pub at: Timestamp,
     /// What was asked, shortened.
     pub asked: String,
     /// Its stages, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<StageTiming>,
     /// The run it was about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain_id: Option<String>,
@@ -35,19 +35,19 @@ pub struct Trace {
 
 /// One stage of a call.
 #[derive(Debug, Clone, Serialize)]
-pub struct Stage {
+pub struct StageTiming {
     /// Its name.
     pub stage: &'static str,
     /// How long it took, in microseconds.
     pub micros: u64,
 }
 
-impl Trace {
-    pub(super) fn begin(at: Timestamp, request: &Input) -> Self {
+impl CallTrace {
+    pub(super) fn start(at: Timestamp, request: &Input) -> Self {
         let asked = request.command.as_ref().or(request.chain_id.as_ref());
         Self {
             at,
-            asked: cut_to_chars(asked.map_or("", String::as_str), 120),
+            asked: truncate_chars(asked.map_or("", String::as_str), 120),
             stages: Vec::new(),
             chain_id: None,
             error: None,
@@ -56,10 +56,10 @@ impl Trace {
 
     pub(super) fn add(&mut self, stage: &'static str, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.stages.push(Stage { stage, micros });
+        self.stages.push(StageTiming { stage, micros });
     }
 
-    pub(super) fn end(&mut self, context: &Context<'_>, error: Option<&ToolError>) {
+    pub(super) fn finish(&mut self, context: &EngineContext<'_>, error: Option<&ToolError>) {
         self.chain_id = context.run.as_ref().map(|run| run.id.to_string());
         self.error = error.map(|error| error.code().to_owned());
     }
@@ -67,17 +67,17 @@ impl Trace {
 
 /// The last calls.
 #[derive(Default)]
-pub(crate) struct Traces(Mutex<VecDeque<Trace>>);
+pub(crate) struct CallTraces(Mutex<VecDeque<CallTrace>>);
 
-impl Traces {
-    pub(super) fn keep(&self, trace: Trace) {
+impl CallTraces {
+    pub(super) fn add(&self, trace: CallTrace) {
         let mut traces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        traces.truncate(MOST - 1);
+        traces.truncate(MAX_TRACES - 1);
         traces.push_front(trace);
     }
 
     /// The last ones, newest first.
-    pub(crate) fn last(&self, limit: usize) -> Vec<Trace> {
+    pub(crate) fn last(&self, limit: usize) -> Vec<CallTrace> {
         let traces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         traces.iter().take(limit).cloned().collect()
     }

@@ -4,37 +4,37 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Chosen, Context, GateResult, Ran,
-    check::{results, unknown},
+    CheckContext, ExternalCheckResult, GateResult, SelectedGate,
+    check::{gate_results, unknown_finding},
     check_all,
 };
 use crate::{
-    library::Library,
+    library::PromptLibrary,
     model::{CriterionKind, Methodology},
 };
 
 /// The longest answer, in bytes, and the most patterns that are looked at right away.
-const QUICK_BYTES: usize = 16 << 10;
-const QUICK_PATTERNS: usize = 20;
+const INLINE_MAX_BYTES: usize = 16 << 10;
+const INLINE_MAX_PATTERNS: usize = 20;
 
 /// Looks at an answer with all gates of a step, as [`check_all`] does, without holding up the
 /// runtime if it may take long.
-pub async fn check_all_apart(
-    gates: Vec<Chosen>,
+pub async fn check_all_async(
+    gates: Vec<SelectedGate>,
     answer: String,
     methodology: Option<Arc<Methodology>>,
-    library: Arc<Library>,
-    ran: BTreeMap<(String, usize), Ran>,
+    library: Arc<PromptLibrary>,
+    ran: BTreeMap<(String, usize), ExternalCheckResult>,
 ) -> Vec<GateResult> {
-    let quick = answer.len() <= QUICK_BYTES && patterns(&gates) <= QUICK_PATTERNS;
+    let quick = answer.len() <= INLINE_MAX_BYTES && count_patterns(&gates) <= INLINE_MAX_PATTERNS;
     let gates = Arc::new(gates);
     let look = {
         let gates = Arc::clone(&gates);
         move || {
-            let with = Context {
+            let with = CheckContext {
                 methodology: methodology.as_deref(),
                 library: Some(&library),
-                ran: Some(&ran),
+                external_results: Some(&ran),
             };
             check_all(&gates, &answer, &with)
         }
@@ -46,15 +46,15 @@ pub async fn check_all_apart(
         .await
         .unwrap_or_else(|error| {
             tracing::error!(%error, "checking an answer broke off");
-            results(&gates, |_, _| {
-                unknown("checking broke off; send the answer again".to_owned())
+            gate_results(&gates, |_, _| {
+                unknown_finding("checking broke off; send the answer again".to_owned())
             })
         })
 }
 
 /// How many patterns and words the gates look for. What is not listed in a criterion counts as
 /// many.
-fn patterns(gates: &[Chosen]) -> usize {
+fn count_patterns(gates: &[SelectedGate]) -> usize {
     let criteria = gates.iter().flat_map(|chosen| &chosen.gate.criteria);
     criteria
         .map(|criterion| match &criterion.kind {
@@ -68,7 +68,7 @@ fn patterns(gates: &[Chosen]) -> usize {
                 keyword_count,
             } => regex_patterns.len() + keyword_count.len(),
             CriterionKind::SchemaCheck { .. } | CriterionKind::CitationCheck { .. } => 5,
-            CriterionKind::MethodologyCompliance { .. } => QUICK_PATTERNS + 1,
+            CriterionKind::MethodologyCompliance { .. } => INLINE_MAX_PATTERNS + 1,
             CriterionKind::LlmSelfCheck { .. }
             | CriterionKind::ShellVerify(_)
             | CriterionKind::ScriptTool { .. } => 0,

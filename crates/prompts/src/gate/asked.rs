@@ -1,19 +1,19 @@
 //! Gates that are written where they are used: in a command, in a call, in a prompt. Turns each
 //! into a gate like those of the library. Does not look anything up.
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{
-    Criterion, CriterionKind, Gate, GateKind, InlineGate, MethodologyGate, Preset, RetryConfig,
-    Severity, ShellCheck,
+    Criterion, CriterionKind, Gate, GateKind, GateSeverity, InlineGate, MethodologyGate,
+    RetryConfig, ShellCheck, ShellCheckPreset,
 };
 
 /// What a command asks for with `::`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Inline {
+pub enum InlineGateSpec {
     /// A bare word: a gate of that name if there is one, else a criterion.
     Word(String),
     /// A criterion in quotes.
@@ -32,7 +32,7 @@ pub enum Inline {
 /// One entry of the `gates` parameter: a word, a sentence or a whole gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", untagged)]
-pub enum Asked {
+pub enum GateParameter {
     /// An id, a criterion, or with `-` or `!` before it a gate that must stay away.
     Word(String),
     /// A gate defined on the spot.
@@ -42,10 +42,10 @@ pub enum Asked {
 /// An entry of the `gates` parameter can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct AskedError(String);
+pub struct GateParameterError(String);
 
 /// What a gate that is defined on the spot can say.
-const FIELDS: [&str; 14] = [
+const INLINE_GATE_FIELDS: [&str; 14] = [
     "id",
     "name",
     "description",
@@ -62,24 +62,27 @@ const FIELDS: [&str; 14] = [
     "applyToSteps",
 ];
 
-impl TryFrom<Value> for Asked {
-    type Error = AskedError;
+impl TryFrom<Value> for GateParameter {
+    type Error = GateParameterError;
 
-    fn try_from(value: Value) -> Result<Self, AskedError> {
+    fn try_from(value: Value) -> Result<Self, GateParameterError> {
         let mut fields = match value {
             Value::String(word) => return Ok(Self::Word(word)),
             Value::Object(fields) => fields,
             other => {
-                return Err(AskedError(format!(
+                return Err(GateParameterError(format!(
                     "a gate is an id, a criterion in words, or an object, not {other}"
                 )));
             }
         };
-        if let Some(unknown) = fields.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-            let meant = nearest(unknown, FIELDS)
+        if let Some(unknown) = fields
+            .keys()
+            .find(|key| !INLINE_GATE_FIELDS.contains(&key.as_str()))
+        {
+            let meant = did_you_mean(unknown, INLINE_GATE_FIELDS)
                 .map(|meant| format!("; did you mean `{meant}`?"))
                 .unwrap_or_default();
-            return Err(AskedError(format!(
+            return Err(GateParameterError(format!(
                 "a gate has no field `{unknown}`{meant}"
             )));
         }
@@ -98,12 +101,12 @@ impl TryFrom<Value> for Asked {
         }
         serde_json::from_value(Value::Object(fields))
             .map(|gate| Self::Gate(Box::new(gate)))
-            .map_err(|error| AskedError(format!("a gate can't be read: {error}")))
+            .map_err(|error| GateParameterError(format!("a gate can't be read: {error}")))
     }
 }
 
 /// A criterion that only judgement can settle.
-pub(crate) fn judgement(words: &str) -> Criterion {
+pub(crate) fn judgment_criterion(words: &str) -> Criterion {
     Criterion {
         description: None,
         kind: CriterionKind::LlmSelfCheck {
@@ -114,22 +117,25 @@ pub(crate) fn judgement(words: &str) -> Criterion {
 }
 
 /// A gate that is made of criteria in words.
-pub(crate) fn of_words(id: &str, name: &str, words: &[String]) -> Gate {
+pub(crate) fn gate_from_sentences(id: &str, name: &str, words: &[String]) -> Gate {
     Gate {
         id: id.to_owned(),
         name: name.to_owned(),
         gate_type: "custom".to_owned(),
-        criteria: words.iter().map(|words| judgement(words)).collect(),
+        criteria: words
+            .iter()
+            .map(|words| judgment_criterion(words))
+            .collect(),
         ..Gate::default()
     }
 }
 
 /// A gate that is defined on the spot; `fallback` is its id if it has none and no name.
-pub(crate) fn of_definition(it: &InlineGate, fallback: &str) -> Gate {
+pub(crate) fn gate_from_definition(it: &InlineGate, fallback: &str) -> Gate {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let name = given(&it.name);
     let id = given(&it.id)
-        .or_else(|| name.as_deref().map(id_of))
+        .or_else(|| name.as_deref().map(slugify))
         .filter(|id| !id.is_empty())
         .unwrap_or_else(|| fallback.to_owned());
     let description = given(&it.description);
@@ -137,11 +143,15 @@ pub(crate) fn of_definition(it: &InlineGate, fallback: &str) -> Gate {
         .or_else(|| (!it.criteria.is_empty()).then(|| it.criteria.join("\n")))
         .or_else(|| description.clone())
         .unwrap_or_default();
-    let mut criteria: Vec<Criterion> = it.criteria.iter().map(|text| judgement(text)).collect();
+    let mut criteria: Vec<Criterion> = it
+        .criteria
+        .iter()
+        .map(|text| judgment_criterion(text))
+        .collect();
     criteria.extend(it.pass_criteria.iter().cloned());
     // Whoever writes no more than a sentence wants that sentence to hold.
     if criteria.is_empty() && !guidance.is_empty() {
-        criteria.push(judgement(&guidance));
+        criteria.push(judgment_criterion(&guidance));
     }
     Gate {
         name: name.unwrap_or_else(|| id.clone()),
@@ -157,12 +167,12 @@ pub(crate) fn of_definition(it: &InlineGate, fallback: &str) -> Gate {
 }
 
 /// What a methodology asks of an answer.
-pub(crate) fn of_methodology(it: &MethodologyGate) -> Gate {
+pub(crate) fn gate_from_methodology(it: &MethodologyGate) -> Gate {
     let severity = match it.priority.to_ascii_lowercase().as_str() {
-        "critical" => Severity::Critical,
-        "high" => Severity::High,
-        "low" => Severity::Low,
-        _ => Severity::Medium,
+        "critical" => GateSeverity::Critical,
+        "high" => GateSeverity::High,
+        "low" => GateSeverity::Low,
+        _ => GateSeverity::Medium,
     };
     Gate {
         id: it.id.clone(),
@@ -174,18 +184,18 @@ pub(crate) fn of_methodology(it: &MethodologyGate) -> Gate {
         criteria: it
             .validation_criteria
             .iter()
-            .map(|text| judgement(text))
+            .map(|text| judgment_criterion(text))
             .collect(),
         ..Gate::default()
     }
 }
 
 /// A command that must succeed.
-pub(crate) fn of_command(check: &ShellCheck, id: String) -> Gate {
+pub(crate) fn gate_from_command(check: &ShellCheck, id: String) -> Gate {
     let attempts = check.max_attempts.unwrap_or(match check.preset {
-        Some(Preset::Fast) => 1,
-        Some(Preset::Extended) => 10,
-        Some(Preset::Full) | None => 5,
+        Some(ShellCheckPreset::Fast) => 1,
+        Some(ShellCheckPreset::Extended) => 10,
+        Some(ShellCheckPreset::Full) | None => 5,
     });
     Gate {
         name: format!("`{}` succeeds", check.command),
@@ -204,7 +214,7 @@ pub(crate) fn of_command(check: &ShellCheck, id: String) -> Gate {
 }
 
 /// A name as an id.
-fn id_of(name: &str) -> String {
+fn slugify(name: &str) -> String {
     let mut id = String::with_capacity(name.len());
     for character in name.chars() {
         if character.is_alphanumeric() {

@@ -2,28 +2,28 @@
 //! are others' work.
 
 /// The most patterns and words of one review.
-const PATTERNS: usize = 500;
+const MAX_PATTERNS: usize = 500;
 
 /// The most bytes that are looked through in one review, a text counted as often as it is.
-const BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// What is left of it.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct CheckBudget {
     patterns: usize,
     bytes: usize,
 }
 
-impl Default for Budget {
+impl Default for CheckBudget {
     fn default() -> Self {
         Self {
-            patterns: PATTERNS,
-            bytes: BYTES,
+            patterns: MAX_PATTERNS,
+            bytes: MAX_BYTES,
         }
     }
 }
 
-impl Budget {
+impl CheckBudget {
     /// Takes what looking once through a text costs, or tells that too little is left. Nothing is
     /// looked at from then on, so that what is checked is what comes first.
     pub(super) fn take(&mut self, text: &str) -> Result<(), String> {
@@ -35,9 +35,9 @@ impl Budget {
         }
         self.patterns = 0;
         Err(format!(
-            "too much to check at once: one review looks for at most {PATTERNS} patterns and \
+            "too much to check at once: one review looks for at most {MAX_PATTERNS} patterns and \
              through {} MiB of text in all; ask for fewer gates or answer shorter",
-            BYTES >> 20
+            MAX_BYTES >> 20
         ))
     }
 }
@@ -48,11 +48,11 @@ mod tests {
 
     #[test]
     fn patterns_and_text_run_out_and_stay_so() {
-        let mut many = Budget::default();
-        assert!((0..PATTERNS).all(|_| many.take("x").is_ok()));
+        let mut many = CheckBudget::default();
+        assert!((0..MAX_PATTERNS).all(|_| many.take("x").is_ok()));
         assert!(many.take("").is_err());
-        let mut long = Budget::default();
-        let text = "x".repeat(BYTES / 4);
+        let mut long = CheckBudget::default();
+        let text = "x".repeat(MAX_BYTES / 4);
         assert!((0..4).all(|_| long.take(&text).is_ok()));
         assert!(long.take("x").is_err());
         assert!(long.take("").is_err());

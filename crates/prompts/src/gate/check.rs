@@ -4,75 +4,75 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Chosen, CriterionResult, GateResult, JudgedBy, Outcome,
-    budget::Budget,
+    CheckOutcome, CriterionResult, GateResult, JudgedBy, SelectedGate,
+    budget::CheckBudget,
     citation,
-    compliance::{self, Shown},
+    compliance::{self, ComplianceScore},
     outcome::enforcement,
     pattern,
-    schema::{self, Fit},
-    wording::in_words,
+    schema::{self, SchemaMatch},
+    wording::describe_criterion,
 };
 use crate::model::{Criterion, CriterionKind, Methodology};
 
 /// What is said of a command that may not be run.
-pub const NOT_ALLOWED: &str = "commands and scripts are not allowed here; the operator can allow \
+pub const COMMANDS_NOT_ALLOWED: &str = "commands and scripts are not allowed here; the operator can allow \
                                them, one by one, in the settings of the prompt engine";
 
 /// How much of a methodology is enough if nobody says.
-const ENOUGH: f64 = 0.5;
+const DEFAULT_MIN_COMPLIANCE: f64 = 0.5;
 
 /// The most patterns or words of one criterion.
-const MOST_PATTERNS: usize = 100;
+const MAX_PATTERNS: usize = 100;
 
 /// What a command or a script said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct ExternalCheckResult {
     /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// Why: the end of its output, or why it was not run.
-    pub why: String,
+    pub reason: String,
 }
 
 /// What an answer is looked at with.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Context<'a> {
+pub struct CheckContext<'a> {
     /// The methodology in use.
     pub methodology: Option<&'a Methodology>,
     /// Finds a methodology that a criterion names.
-    pub library: Option<&'a crate::library::Library>,
+    pub library: Option<&'a crate::library::PromptLibrary>,
     /// What the commands and scripts said: by gate id and the criterion's number in it, from 1.
-    pub ran: Option<&'a BTreeMap<(String, usize), Ran>>,
+    pub external_results: Option<&'a BTreeMap<(String, usize), ExternalCheckResult>>,
 }
 
 /// What is found.
-pub(super) struct Finding {
-    outcome: Outcome,
-    why: String,
-    judgement: bool,
+pub(super) struct CriterionFinding {
+    outcome: CheckOutcome,
+    reason: String,
+    is_judgment: bool,
     warn_only: bool,
 }
 
 /// Looks at an answer with all gates of a step. All of them together are looked at within one
 /// bound; what goes beyond it can't be told.
-pub fn check_all(gates: &[Chosen], answer: &str, with: &Context<'_>) -> Vec<GateResult> {
-    let mut budget = Budget::default();
-    results(gates, |criterion, key| {
-        look(criterion, answer, with, key, &mut budget)
+pub fn check_all(gates: &[SelectedGate], answer: &str, with: &CheckContext<'_>) -> Vec<GateResult> {
+    let mut budget = CheckBudget::default();
+    gate_results(gates, |criterion, key| {
+        check_criterion(criterion, answer, with, key, &mut budget)
     })
 }
 
 /// The results of all gates, of which `look` says what is found of one criterion: by gate id and
 /// the criterion's number in it, from 1.
-pub(super) fn results(
-    gates: &[Chosen],
-    mut look: impl FnMut(&Criterion, &(String, usize)) -> Finding,
+pub(super) fn gate_results(
+    gates: &[SelectedGate],
+    mut look: impl FnMut(&Criterion, &(String, usize)) -> CriterionFinding,
 ) -> Vec<GateResult> {
     let mut first = 1;
     gates
         .iter()
         .map(|chosen| {
-            let result = result(chosen, first, &mut look);
+            let result = gate_result(chosen, first, &mut look);
             first += result.criteria.len();
             result
         })
@@ -80,17 +80,22 @@ pub(super) fn results(
 }
 
 /// Looks at an answer with one gate, whose criteria are numbered from `first`.
-pub fn check(chosen: &Chosen, first: usize, answer: &str, with: &Context<'_>) -> GateResult {
-    let mut budget = Budget::default();
-    result(chosen, first, &mut |criterion, key| {
-        look(criterion, answer, with, key, &mut budget)
+pub fn check_gate(
+    chosen: &SelectedGate,
+    first: usize,
+    answer: &str,
+    with: &CheckContext<'_>,
+) -> GateResult {
+    let mut budget = CheckBudget::default();
+    gate_result(chosen, first, &mut |criterion, key| {
+        check_criterion(criterion, answer, with, key, &mut budget)
     })
 }
 
-fn result(
-    chosen: &Chosen,
+fn gate_result(
+    chosen: &SelectedGate,
     first: usize,
-    look: &mut impl FnMut(&Criterion, &(String, usize)) -> Finding,
+    look: &mut impl FnMut(&Criterion, &(String, usize)) -> CriterionFinding,
 ) -> GateResult {
     let gate = &chosen.gate;
     let criteria = gate.criteria.iter().enumerate().map(|(at, criterion)| {
@@ -98,15 +103,15 @@ fn result(
         CriterionResult {
             number: first + at,
             index: at + 1,
-            what: in_words(criterion),
-            judged_by: if found.outcome == Outcome::CannotTell {
+            what: describe_criterion(criterion),
+            judged_by: if found.outcome == CheckOutcome::CannotTell {
                 JudgedBy::Nobody
             } else {
                 JudgedBy::Server
             },
             outcome: found.outcome,
-            why: found.why,
-            judgement: found.judgement,
+            why: found.reason,
+            judgement: found.is_judgment,
             warn_only: found.warn_only,
         }
     });
@@ -119,19 +124,19 @@ fn result(
         max_attempts: gate.retry.max_attempts,
         hints: gate.retry.improvement_hints,
         criteria: criteria.collect(),
-        outcome: Outcome::Pass,
+        outcome: CheckOutcome::Pass,
     };
-    result.settle();
+    result.update_outcome();
     result
 }
 
-fn look(
+fn check_criterion(
     criterion: &Criterion,
     answer: &str,
-    with: &Context<'_>,
+    with: &CheckContext<'_>,
     key: &(String, usize),
-    budget: &mut Budget,
-) -> Finding {
+    budget: &mut CheckBudget,
+) -> CriterionFinding {
     match &criterion.kind {
         CriterionKind::ContentCheck {
             min_length,
@@ -144,68 +149,70 @@ fn look(
                 && required_patterns.is_empty()
                 && forbidden_patterns.is_empty();
             if nothing {
-                return open();
+                return open_finding();
             }
-            let mut tally = Tally::new(budget);
-            tally.length(answer, *min_length, *max_length);
-            tally.patterns(answer, required_patterns, true);
-            tally.patterns(answer, forbidden_patterns, false);
-            tally.end()
+            let mut tally = CriterionChecker::new(budget);
+            tally.check_length(answer, *min_length, *max_length);
+            tally.check_patterns(answer, required_patterns, true);
+            tally.check_patterns(answer, forbidden_patterns, false);
+            tally.into_finding()
         }
         CriterionKind::PatternCheck {
             regex_patterns,
             keyword_count,
         } => {
             if regex_patterns.is_empty() && keyword_count.is_empty() {
-                return open();
+                return open_finding();
             }
-            let mut tally = Tally::new(budget);
-            tally.patterns(answer, regex_patterns, true);
-            tally.words(answer, keyword_count);
-            tally.end()
+            let mut tally = CriterionChecker::new(budget);
+            tally.check_patterns(answer, regex_patterns, true);
+            tally.check_keywords(answer, keyword_count);
+            tally.into_finding()
         }
         CriterionKind::SchemaCheck { schema } => {
             if let Err(why) = budget.take(answer) {
-                return unknown(why);
+                return unknown_finding(why);
             }
-            match schema::fit(schema, answer) {
-                Fit::Fits => computed(true, "the JSON fits".to_owned()),
-                Fit::Not(why) => computed(false, why),
-                Fit::Broken(why) => unknown(why),
+            match schema::match_schema(schema, answer) {
+                SchemaMatch::Valid => computed_finding(true, "the JSON fits".to_owned()),
+                SchemaMatch::Invalid(why) => computed_finding(false, why),
+                SchemaMatch::BadSchema(why) => unknown_finding(why),
             }
         }
         CriterionKind::CitationCheck { min_citations } => {
             if let Err(why) = budget.take(answer) {
-                return unknown(why);
+                return unknown_finding(why);
             }
-            let found = citation::count(answer);
-            computed(
+            let found = citation::count_sources(answer);
+            computed_finding(
                 found >= *min_citations as usize,
                 format!("{found} source(s) named, at least {min_citations} wanted"),
             )
         }
-        CriterionKind::LlmSelfCheck { .. } => open(),
-        CriterionKind::MethodologyCompliance { .. } => compliance(criterion, answer, with, budget),
+        CriterionKind::LlmSelfCheck { .. } => open_finding(),
+        CriterionKind::MethodologyCompliance { .. } => {
+            check_compliance(criterion, answer, with, budget)
+        }
         CriterionKind::ShellVerify(_) | CriterionKind::ScriptTool { .. } => {
-            match with.ran.and_then(|ran| ran.get(key)) {
-                Some(ran) => Finding {
+            match with.external_results.and_then(|ran| ran.get(key)) {
+                Some(ran) => CriterionFinding {
                     outcome: ran.outcome,
-                    why: ran.why.clone(),
-                    judgement: false,
+                    reason: ran.reason.clone(),
+                    is_judgment: false,
                     warn_only: false,
                 },
-                None => unknown(NOT_ALLOWED.to_owned()),
+                None => unknown_finding(COMMANDS_NOT_ALLOWED.to_owned()),
             }
         }
     }
 }
 
-fn compliance(
+fn check_compliance(
     criterion: &Criterion,
     answer: &str,
-    with: &Context<'_>,
-    budget: &mut Budget,
-) -> Finding {
+    with: &CheckContext<'_>,
+    budget: &mut CheckBudget,
+) -> CriterionFinding {
     let CriterionKind::MethodologyCompliance {
         methodology,
         min_compliance_score,
@@ -213,18 +220,20 @@ fn compliance(
         severity,
     } = &criterion.kind
     else {
-        return open();
+        return open_finding();
     };
     let named = methodology.as_deref().filter(|name| !name.is_empty());
     let meant = match (named, with.library) {
         (Some(name), Some(library)) => library.methodology(name).map(|it| &**it),
         _ => with.methodology,
     };
-    let wanted = min_compliance_score.unwrap_or(ENOUGH).clamp(0.0, 1.0);
-    let found = match compliance::shown(meant, quality_indicators, answer, budget) {
-        Shown::Nothing => open(),
-        Shown::Broken(why) => unknown(why),
-        Shown::Part(score, missing) => {
+    let wanted = min_compliance_score
+        .unwrap_or(DEFAULT_MIN_COMPLIANCE)
+        .clamp(0.0, 1.0);
+    let found = match compliance::score_compliance(meant, quality_indicators, answer, budget) {
+        ComplianceScore::NotComputable => open_finding(),
+        ComplianceScore::Invalid(why) => unknown_finding(why),
+        ComplianceScore::Scored(score, missing) => {
             let mut why = format!("{score:.2} of the phases show, at least {wanted:.2} wanted");
             if !missing.is_empty() {
                 why.push_str(": ");
@@ -237,10 +246,10 @@ fn compliance(
                         .join("; "),
                 );
             }
-            computed(score >= wanted, why)
+            computed_finding(score >= wanted, why)
         }
     };
-    Finding {
+    CriterionFinding {
         warn_only: severity
             .as_deref()
             .is_some_and(|it| it.eq_ignore_ascii_case("warn")),
@@ -249,119 +258,125 @@ fn compliance(
 }
 
 /// What is wrong, and what could not be looked at.
-struct Tally<'a> {
-    budget: &'a mut Budget,
-    wrong: Vec<String>,
-    broken: Vec<String>,
+struct CriterionChecker<'a> {
+    budget: &'a mut CheckBudget,
+    failures: Vec<String>,
+    errors: Vec<String>,
 }
 
-impl<'a> Tally<'a> {
-    const fn new(budget: &'a mut Budget) -> Self {
+impl<'a> CriterionChecker<'a> {
+    const fn new(budget: &'a mut CheckBudget) -> Self {
         Self {
             budget,
-            wrong: Vec::new(),
-            broken: Vec::new(),
+            failures: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
-    fn length(&mut self, answer: &str, least: Option<usize>, most: Option<usize>) {
+    fn check_length(&mut self, answer: &str, least: Option<usize>, most: Option<usize>) {
         let length = answer.chars().count();
         if let Some(least) = least.filter(|least| length < *least) {
-            self.wrong
+            self.failures
                 .push(format!("{length} characters, at least {least} wanted"));
         }
         if let Some(most) = most.filter(|most| length > *most) {
-            self.wrong
+            self.failures
                 .push(format!("{length} characters, at most {most} wanted"));
         }
     }
 
-    fn patterns(&mut self, answer: &str, patterns: &[String], wanted: bool) {
-        self.bound(patterns.len());
-        for text in patterns.iter().take(MOST_PATTERNS) {
-            if !self.may_look(answer) {
+    fn check_patterns(&mut self, answer: &str, patterns: &[String], wanted: bool) {
+        self.check_pattern_count(patterns.len());
+        for text in patterns.iter().take(MAX_PATTERNS) {
+            if !self.take_budget(answer) {
                 return;
             }
             match pattern::matches(text, answer) {
-                Err(why) => self.broken.push(why),
+                Err(why) => self.errors.push(why),
                 Ok(found) if found != wanted => {
                     let says = if wanted { "does not match" } else { "matches" };
-                    self.wrong
-                        .push(format!("the answer {says} `{}`", pattern::shown(text)));
+                    self.failures.push(format!(
+                        "the answer {says} `{}`",
+                        pattern::display_pattern(text)
+                    ));
                 }
                 Ok(_) => {}
             }
         }
     }
 
-    fn words(&mut self, answer: &str, words: &BTreeMap<String, u32>) {
-        self.bound(words.len());
-        for (word, least) in words.iter().take(MOST_PATTERNS) {
-            if !self.may_look(answer) {
+    fn check_keywords(&mut self, answer: &str, words: &BTreeMap<String, u32>) {
+        self.check_pattern_count(words.len());
+        for (word, least) in words.iter().take(MAX_PATTERNS) {
+            if !self.take_budget(answer) {
                 return;
             }
-            match pattern::count(answer, word) {
-                Err(why) => self.broken.push(why),
-                Ok(times) if times < *least as usize => self.wrong.push(format!(
+            match pattern::count_phrase(answer, word) {
+                Err(why) => self.errors.push(why),
+                Ok(times) if times < *least as usize => self.failures.push(format!(
                     "`{}` occurs {times} time(s), at least {least} wanted",
-                    pattern::shown(word)
+                    pattern::display_pattern(word)
                 )),
                 Ok(_) => {}
             }
         }
     }
 
-    fn may_look(&mut self, answer: &str) -> bool {
+    fn take_budget(&mut self, answer: &str) -> bool {
         match self.budget.take(answer) {
             Ok(()) => true,
             Err(why) => {
-                self.broken.push(why);
+                self.errors.push(why);
                 false
             }
         }
     }
 
-    fn bound(&mut self, there: usize) {
-        if there > MOST_PATTERNS {
-            self.broken.push(format!(
-                "only the first {MOST_PATTERNS} patterns are looked for"
+    fn check_pattern_count(&mut self, there: usize) {
+        if there > MAX_PATTERNS {
+            self.errors.push(format!(
+                "only the first {MAX_PATTERNS} patterns are looked for"
             ));
         }
     }
 
     /// What is wrong weighs more than what could not be looked at.
-    fn end(self) -> Finding {
-        if !self.wrong.is_empty() {
-            computed(false, self.wrong.join("; "))
-        } else if !self.broken.is_empty() {
-            unknown(self.broken.join("; "))
+    fn into_finding(self) -> CriterionFinding {
+        if !self.failures.is_empty() {
+            computed_finding(false, self.failures.join("; "))
+        } else if !self.errors.is_empty() {
+            unknown_finding(self.errors.join("; "))
         } else {
-            computed(true, "as wanted".to_owned())
+            computed_finding(true, "as wanted".to_owned())
         }
     }
 }
 
-fn computed(passed: bool, why: String) -> Finding {
-    Finding {
-        outcome: if passed { Outcome::Pass } else { Outcome::Fail },
-        why,
-        judgement: false,
+fn computed_finding(passed: bool, why: String) -> CriterionFinding {
+    CriterionFinding {
+        outcome: if passed {
+            CheckOutcome::Pass
+        } else {
+            CheckOutcome::Fail
+        },
+        reason: why,
+        is_judgment: false,
         warn_only: false,
     }
 }
 
-pub(super) fn unknown(why: String) -> Finding {
-    Finding {
-        outcome: Outcome::CannotTell,
-        why,
-        judgement: false,
+pub(super) fn unknown_finding(why: String) -> CriterionFinding {
+    CriterionFinding {
+        outcome: CheckOutcome::CannotTell,
+        reason: why,
+        is_judgment: false,
         warn_only: false,
     }
 }
 
-fn open() -> Finding {
-    Finding {
-        judgement: true,
-        ..unknown("not judged yet".to_owned())
+fn open_finding() -> CriterionFinding {
+    CriterionFinding {
+        is_judgment: true,
+        ..unknown_finding("not judged yet".to_owned())
     }
 }

@@ -5,58 +5,59 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use regex::Regex;
 
 /// A pattern of ours. One that can't be read finds nothing; a test reads them all.
-fn pattern(text: &str) -> Option<Regex> {
+fn compile_pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
 
-type Pattern = LazyLock<Option<Regex>>;
+type LazyRegex = LazyLock<Option<Regex>>;
 
-static URL: Pattern = LazyLock::new(|| pattern(r#"https?://[^\s<>"'`\])}]+"#));
-static DOI: Pattern = LazyLock::new(|| pattern(r#"\b10\.\d{4,9}/[^\s<>"'`\])},;]+"#));
-static ARXIV: Pattern =
-    LazyLock::new(|| pattern(r"(?i)\barxiv(?:\.org/(?:abs|pdf)/|:\s*)(\d{4}\.\d{4,5})"));
-static NUMBER: Pattern = LazyLock::new(|| pattern(r"\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]"));
-static FOOTNOTE: Pattern = LazyLock::new(|| pattern(r"\[\^([^\]\s]{1,40})\]"));
-static KEY: Pattern = LazyLock::new(|| pattern(r"\[[^\]\[]{0,200}@[^\]\[]{1,200}\]"));
-static KEYS_IN: Pattern = LazyLock::new(|| pattern(r"@([\w:.#$%&+?<>~/-]*\w)"));
-static AUTHOR: Pattern = LazyLock::new(|| {
-    pattern(
+static URL: LazyRegex = LazyLock::new(|| compile_pattern(r#"https?://[^\s<>"'`\])}]+"#));
+static DOI: LazyRegex = LazyLock::new(|| compile_pattern(r#"\b10\.\d{4,9}/[^\s<>"'`\])},;]+"#));
+static ARXIV: LazyRegex =
+    LazyLock::new(|| compile_pattern(r"(?i)\barxiv(?:\.org/(?:abs|pdf)/|:\s*)(\d{4}\.\d{4,5})"));
+static NUMBER: LazyRegex =
+    LazyLock::new(|| compile_pattern(r"\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]"));
+static FOOTNOTE: LazyRegex = LazyLock::new(|| compile_pattern(r"\[\^([^\]\s]{1,40})\]"));
+static KEY: LazyRegex = LazyLock::new(|| compile_pattern(r"\[[^\]\[]{0,200}@[^\]\[]{1,200}\]"));
+static CITATION_KEYS: LazyRegex = LazyLock::new(|| compile_pattern(r"@([\w:.#$%&+?<>~/-]*\w)"));
+static AUTHOR: LazyRegex = LazyLock::new(|| {
+    compile_pattern(
         r"(\p{Lu}[\p{L}'’.-]+(?:\s(?:et\sal\.?|(?:&|and)\s\p{Lu}[\p{L}'’-]+))?),?\s(\d{4}[a-z]?)\b",
     )
 });
-static BRACKETS: Pattern = LazyLock::new(|| pattern(r"\(([^()]{4,300})\)"));
-static DEFINITION: Pattern =
-    LazyLock::new(|| pattern(r"^\s*(?:[-*]\s+)?\[(\^[^\]\s]{1,40}|\d{1,3})\]:?\s"));
+static BRACKETS: LazyRegex = LazyLock::new(|| compile_pattern(r"\(([^()]{4,300})\)"));
+static DEFINITION: LazyRegex =
+    LazyLock::new(|| compile_pattern(r"^\s*(?:[-*]\s+)?\[(\^[^\]\s]{1,40}|\d{1,3})\]:?\s"));
 
 /// How many sources an answer names.
-pub(super) fn count(answer: &str) -> usize {
+pub(super) fn count_sources(answer: &str) -> usize {
     let mut found = BTreeSet::new();
     for line in answer.lines() {
         // In a list of references, the line is the source; its address is no second one.
-        if let Some(name) = first(&DEFINITION, line) {
+        if let Some(name) = find_first(&DEFINITION, line) {
             found.insert(match name.strip_prefix('^') {
                 Some(note) => format!("note {note}"),
                 None => format!("number {name}"),
             });
         } else {
-            in_line(line, &mut found);
+            collect_from_line(line, &mut found);
         }
     }
     found.len()
 }
 
-fn in_line(line: &str, found: &mut BTreeSet<String>) {
+fn collect_from_line(line: &str, found: &mut BTreeSet<String>) {
     let mut rest = line.to_owned();
-    for id in taken(&ARXIV, &mut rest) {
+    for id in extract_all(&ARXIV, &mut rest) {
         let number = id.rsplit(['/', ':', ' ']).next().unwrap_or(&id).to_owned();
         found.insert(format!("arxiv {number}"));
     }
     // An address of a DOI is that DOI.
-    for doi in taken(&DOI, &mut rest) {
-        found.insert(format!("doi {}", trimmed(&doi).to_lowercase()));
+    for doi in extract_all(&DOI, &mut rest) {
+        found.insert(format!("doi {}", trim_url(&doi).to_lowercase()));
     }
-    for url in taken(&URL, &mut rest) {
-        let url = trimmed(&url);
+    for url in extract_all(&URL, &mut rest) {
+        let url = trim_url(&url);
         let host = url.split("//").nth(1).unwrap_or_default();
         let is_resolver = ["doi.org", "dx.doi.org", "arxiv.org", "www.arxiv.org"]
             .iter()
@@ -65,20 +66,20 @@ fn in_line(line: &str, found: &mut BTreeSet<String>) {
             found.insert(format!("url {url}"));
         }
     }
-    for note in all(&FOOTNOTE, &rest) {
+    for note in find_all(&FOOTNOTE, &rest) {
         found.insert(format!("note {note}"));
     }
-    for numbers in numbers(&rest) {
-        found.extend(numbers_of(&numbers).map(|number| format!("number {number}")));
+    for numbers in bracketed_numbers(&rest) {
+        found.extend(expand_numbers(&numbers).map(|number| format!("number {number}")));
     }
-    for group in taken(&KEY, &mut rest) {
+    for group in extract_all(&KEY, &mut rest) {
         found.extend(
-            all(&KEYS_IN, &group)
+            find_all(&CITATION_KEYS, &group)
                 .into_iter()
                 .map(|key| format!("key {key}")),
         );
     }
-    for group in all(&BRACKETS, &rest) {
+    for group in find_all(&BRACKETS, &rest) {
         if let Some(author) = AUTHOR.as_ref() {
             found.extend(author.captures_iter(&group).map(|it| {
                 let part = |at| it.get(at).map(|it| it.as_str()).unwrap_or_default();
@@ -89,7 +90,7 @@ fn in_line(line: &str, found: &mut BTreeSet<String>) {
 }
 
 /// The numbers in square brackets that are neither an index, as in `a[1]`, nor the text of a link.
-fn numbers(line: &str) -> Vec<String> {
+fn bracketed_numbers(line: &str) -> Vec<String> {
     let Some(pattern) = NUMBER.as_ref() else {
         return Vec::new();
     };
@@ -105,7 +106,7 @@ fn numbers(line: &str) -> Vec<String> {
 }
 
 /// `1, 3-5` as 1, 3, 4, 5.
-fn numbers_of(text: &str) -> impl Iterator<Item = u32> {
+fn expand_numbers(text: &str) -> impl Iterator<Item = u32> {
     text.split([',', ';']).flat_map(|part| {
         let mut ends = part
             .split(['-', '–'])
@@ -116,12 +117,12 @@ fn numbers_of(text: &str) -> impl Iterator<Item = u32> {
     })
 }
 
-fn trimmed(address: &str) -> &str {
+fn trim_url(address: &str) -> &str {
     address.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_'])
 }
 
 /// What the first group of a pattern finds, or all of it if it has none.
-fn all(pattern: &Pattern, text: &str) -> Vec<String> {
+fn find_all(pattern: &LazyRegex, text: &str) -> Vec<String> {
     let Some(pattern) = pattern.as_ref() else {
         return Vec::new();
     };
@@ -132,12 +133,12 @@ fn all(pattern: &Pattern, text: &str) -> Vec<String> {
         .collect()
 }
 
-fn first(pattern: &Pattern, text: &str) -> Option<String> {
-    all(pattern, text).into_iter().next()
+fn find_first(pattern: &LazyRegex, text: &str) -> Option<String> {
+    find_all(pattern, text).into_iter().next()
 }
 
 /// What a pattern finds; it is taken out, so that it is not found again as something else.
-fn taken(pattern: &Pattern, text: &mut String) -> Vec<String> {
+fn extract_all(pattern: &LazyRegex, text: &mut String) -> Vec<String> {
     let Some(pattern) = pattern.as_ref() else {
         return Vec::new();
     };
@@ -162,7 +163,7 @@ mod tests {
             &NUMBER,
             &FOOTNOTE,
             &KEY,
-            &KEYS_IN,
+            &CITATION_KEYS,
             &AUTHOR,
             &BRACKETS,
             &DEFINITION,
@@ -194,7 +195,7 @@ mod tests {
             ("[1] A. Author, Title, https://a.example\n[2] B. Author", 2),
             ("[1](https://a.example) links", 1),
         ] {
-            assert_eq!(count(answer), sources, "{answer}");
+            assert_eq!(count_sources(answer), sources, "{answer}");
         }
     }
 }

@@ -4,35 +4,35 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Inline, Source, pile::Pile};
+use super::{GateParameter, GateSource, InlineGateSpec, pile::GateCollector};
 use crate::{
-    library::{Library, same},
+    library::{PromptLibrary, is_same_name},
     model::{Activation, Gate, GateConfiguration, Methodology},
 };
 
 /// The most gates a step can have.
-pub(super) const MOST_GATES: usize = 100;
+pub(super) const MAX_GATES: usize = 100;
 
 /// The most criteria of one gate that come from a call.
-pub(super) const MOST_CRITERIA: usize = 100;
+pub(super) const MAX_CRITERIA: usize = 100;
 
 /// The most criteria that one call can ask for, all its gates together.
-pub(super) const MOST_ASKED: usize = 200;
+pub(super) const MAX_REQUESTED_CRITERIA: usize = 200;
 
 /// Everything that can bring a gate to a step.
 #[derive(Debug, Clone, Copy)]
-pub struct Sources<'a> {
+pub struct GateSources<'a> {
     /// Where gates are looked up.
-    pub library: &'a Library,
+    pub library: &'a PromptLibrary,
     /// What the command asks for with `::`, for this step.
-    pub inline: &'a [Inline],
+    pub inline: &'a [InlineGateSpec],
     /// What the client chose from what it was offered.
     pub client: &'a [String],
     /// The `gates` parameter.
-    pub parameter: &'a [Asked],
+    pub parameter: &'a [GateParameter],
     /// The step on which the parameter came: an entry without a target is for that step alone.
     /// Unset means that it is for all.
-    pub parameter_at: Option<u32>,
+    pub parameter_step: Option<u32>,
     /// The gates of the step's prompt.
     pub prompt: Option<&'a GateConfiguration>,
     /// The step's own gates.
@@ -47,15 +47,15 @@ pub struct Sources<'a> {
     pub step: u32,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> GateSources<'a> {
     /// A step that nobody asks anything of.
-    pub const fn none(library: &'a Library) -> Self {
+    pub const fn empty(library: &'a PromptLibrary) -> Self {
         Self {
             library,
             inline: &[],
             client: &[],
             parameter: &[],
-            parameter_at: None,
+            parameter_step: None,
             prompt: None,
             step_gates: &[],
             chain: None,
@@ -68,92 +68,92 @@ impl<'a> Sources<'a> {
 
 /// A gate that applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct SelectedGate {
     /// The gate.
     pub gate: Gate,
     /// The place that has the last word on it.
-    pub source: Source,
+    pub source: GateSource,
     /// The other places that ask for it, strongest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Source>,
+    pub also: Vec<GateSource>,
 }
 
-impl Chosen {
+impl SelectedGate {
     /// Whether the user asked for it in this call.
-    pub fn was_asked(&self) -> bool {
-        self.source.was_asked() || self.also.iter().any(|source| source.was_asked())
+    pub fn is_requested(&self) -> bool {
+        self.source.is_requested() || self.also.iter().any(|source| source.is_requested())
     }
 }
 
 /// What was collected.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Collected {
+pub struct GateSelection {
     /// The gates that apply, strongest source first.
-    pub gates: Vec<Chosen>,
+    pub gates: Vec<SelectedGate>,
     /// Names that no gate has.
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UnknownGate>,
     /// What a veto took away.
-    pub removed: Vec<Removed>,
+    pub vetoed: Vec<VetoedGate>,
 }
 
 /// A name that no gate has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no gate `{name}` (from: {}){}", .source_of.label(), did_you_mean(.nearest, *.source_of))]
-pub struct Unknown {
+pub struct UnknownGate {
     /// The name.
     pub name: String,
     /// Who used it.
-    pub source_of: Source,
+    pub source_of: GateSource,
     /// The gates it is most like.
     pub nearest: Vec<String>,
 }
 
-impl Unknown {
+impl UnknownGate {
     /// Whether the caller can mend it, so that the call is refused; what stands in files is only
     /// warned of.
-    pub const fn is_callers(&self) -> bool {
-        self.source_of.was_asked()
+    pub const fn is_caller_error(&self) -> bool {
+        self.source_of.is_requested()
     }
 }
 
 /// A gate that a veto took away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removed {
+pub struct VetoedGate {
     /// Its id.
     pub gate: String,
     /// Who brought it.
-    pub source: Source,
+    pub source: GateSource,
     /// Who took it away.
-    pub by: Source,
+    pub vetoed_by: GateSource,
 }
 
 /// More than a step can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TooMany {
+pub enum GateLimitError {
     /// Too many gates, or too many criteria in one of them.
-    #[error("a step can have {MOST_GATES} gates of {MOST_CRITERIA} criteria each; ask for fewer")]
+    #[error("a step can have {MAX_GATES} gates of {MAX_CRITERIA} criteria each; ask for fewer")]
     Gates,
     /// Too many criteria in all.
-    #[error("one call can ask for {MOST_ASKED} criteria in all; ask for fewer")]
+    #[error("one call can ask for {MAX_REQUESTED_CRITERIA} criteria in all; ask for fewer")]
     Criteria,
 }
 
 /// The gates of a step.
-pub fn collect(from: &Sources<'_>) -> Result<Collected, TooMany> {
-    let mut pile = Pile::new(from.library);
-    pile.inline(from.inline);
+pub fn select_gates(from: &GateSources<'_>) -> Result<GateSelection, GateLimitError> {
+    let mut pile = GateCollector::new(from.library);
+    pile.add_inline(from.inline);
     for id in from.client {
-        pile.named(id, Source::Client);
+        pile.add_by_id(id, GateSource::Client);
     }
-    pile.parameter(from);
+    pile.add_parameter(from);
     if let Some(prompt) = from.prompt {
-        pile.configuration(prompt, Source::Prompt, from.step);
+        pile.add_configuration(prompt, GateSource::Prompt, from.step);
     }
-    pile.words(from.step_gates, Source::Prompt, "step-criteria");
+    pile.add_ids_and_sentences(from.step_gates, GateSource::Prompt, "step-criteria");
     if let Some(chain) = from.chain {
-        pile.configuration(chain, Source::Chain, from.step);
+        pile.add_configuration(chain, GateSource::Chain, from.step);
     }
-    pile.methodology(from);
+    pile.add_methodology(from);
     for gate in from.library.gates.values() {
         let is_framework = gate.gate_type == "framework";
         let active = gate
@@ -161,10 +161,10 @@ pub fn collect(from: &Sources<'_>) -> Result<Collected, TooMany> {
             .as_ref()
             .is_none_or(|when| is_active(when, is_framework, from.category, from.methodology));
         if active {
-            pile.add((**gate).clone(), Source::Registry);
+            pile.add((**gate).clone(), GateSource::Registry);
         }
     }
-    pile.end()
+    pile.finish()
 }
 
 /// Whether a gate or a style with these conditions is active by itself.
@@ -185,7 +185,7 @@ pub fn is_active(
             wanted.is_empty()
                 || wanted
                     .iter()
-                    .any(|it| there.iter().any(|that| same(it, that)))
+                    .any(|it| there.iter().any(|that| is_same_name(it, that)))
         }
     };
     let names: Vec<&str> = methodology
@@ -197,13 +197,13 @@ pub fn is_active(
         && fits(&when.framework_context, &names)
 }
 
-fn did_you_mean(names: &[String], source: Source) -> String {
+fn did_you_mean(names: &[String], source: GateSource) -> String {
     if names.is_empty() {
         return "; resource_manager lists the gates there are".to_owned();
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let meant = names.join(", ");
-    if source == Source::Inline {
+    if source == GateSource::Inline {
         format!("; did you mean {meant}? If it is a criterion, put it in quotes")
     } else {
         format!("; did you mean {meant}?")

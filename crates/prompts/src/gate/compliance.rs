@@ -3,32 +3,32 @@
 
 use serde_json::Value;
 
-use super::{budget::Budget, pattern};
+use super::{budget::CheckBudget, pattern};
 use crate::{
-    library::same,
-    model::{Guard, Methodology, Phase},
+    library::is_same_name,
+    model::{Methodology, MethodologyPhase, PhaseRequirement},
 };
 
 /// What was found of a methodology in an answer.
-pub(super) enum Shown {
+pub(super) enum ComplianceScore {
     /// This part of its phases, 0 to 1, and what is missing.
-    Part(f64, Vec<String>),
+    Scored(f64, Vec<String>),
     /// Something it looks for can't be looked for.
-    Broken(String),
+    Invalid(String),
     /// It says nothing that can be computed.
-    Nothing,
+    NotComputable,
 }
 
 /// How much of it an answer shows. `indicators` are phase → `keywords` and `patterns`.
-pub(super) fn shown(
+pub(super) fn score_compliance(
     methodology: Option<&Methodology>,
     indicators: &Value,
     answer: &str,
-    budget: &mut Budget,
-) -> Shown {
+    budget: &mut CheckBudget,
+) -> ComplianceScore {
     // Finding the sections is looking through the answer, too.
     if let Err(why) = budget.take(answer) {
-        return Shown::Broken(why);
+        return ComplianceScore::Invalid(why);
     }
     let own = |value: &Value| value.as_object().is_some_and(|it| !it.is_empty());
     let indicators = if own(indicators) {
@@ -36,68 +36,74 @@ pub(super) fn shown(
     } else {
         methodology.map_or(&Value::Null, |it| &it.quality_indicators)
     };
-    let phases: &[Phase] = methodology.map_or(&[], |it| &it.phases);
-    let sections = Sections::of(answer, phases);
-    let mut found = Found::default();
+    let phases: &[MethodologyPhase] = methodology.map_or(&[], |it| &it.phases);
+    let sections = AnswerSections::parse(answer, phases);
+    let mut found = PhaseTally::default();
     let mut seen = Vec::new();
     for (name, signs) in indicators.as_object().into_iter().flatten() {
-        let phase = phases.iter().find(|it| is_of(it, name));
+        let phase = phases.iter().find(|it| matches_phase(it, name));
         seen.extend(phase.map(|it| it.id.as_str()));
-        let said = signs_in(signs, answer, budget, &mut found.broken);
-        let guarded = phase.and_then(|it| guarded(it, &sections, budget, &mut found.broken));
+        let said = has_indicator(signs, answer, budget, &mut found.errors);
+        let guarded =
+            phase.and_then(|it| check_phase_section(it, &sections, budget, &mut found.errors));
         found.add(name, Some(said), guarded);
     }
     for phase in phases.iter().filter(|it| !seen.contains(&it.id.as_str())) {
-        let guarded = guarded(phase, &sections, budget, &mut found.broken);
+        let guarded = check_phase_section(phase, &sections, budget, &mut found.errors);
         found.add(&phase.name, None, guarded);
     }
-    found.end()
+    found.into_score()
 }
 
-fn is_of(phase: &Phase, name: &str) -> bool {
-    same(&phase.id, name) || same(&phase.name, name)
+fn matches_phase(phase: &MethodologyPhase, name: &str) -> bool {
+    is_same_name(&phase.id, name) || is_same_name(&phase.name, name)
 }
 
 #[derive(Default)]
-struct Found {
-    all: usize,
-    shown: usize,
+struct PhaseTally {
+    total: usize,
+    present: usize,
     missing: Vec<String>,
-    broken: Vec<String>,
+    errors: Vec<String>,
 }
 
-impl Found {
+impl PhaseTally {
     /// A phase: whether words show it, and what is wrong with its section; each unset if nobody
     /// asks.
     fn add(&mut self, name: &str, said: Option<bool>, section: Option<Result<(), String>>) {
         if said.is_none() && section.is_none() {
             return;
         }
-        self.all += 1;
+        self.total += 1;
         match (said, section) {
             (_, Some(Err(why))) => self.missing.push(format!("{name}: {why}")),
             (Some(false), _) => self.missing.push(format!("{name}: nothing shows it")),
-            _ => self.shown += 1,
+            _ => self.present += 1,
         }
     }
 
-    fn end(self) -> Shown {
-        if self.all == 0 {
+    fn into_score(self) -> ComplianceScore {
+        if self.total == 0 {
             return self
-                .broken
+                .errors
                 .into_iter()
                 .next()
-                .map_or(Shown::Nothing, Shown::Broken);
+                .map_or(ComplianceScore::NotComputable, ComplianceScore::Invalid);
         }
-        match self.broken.into_iter().next() {
-            Some(why) if !self.missing.is_empty() => Shown::Broken(why),
-            _ => Shown::Part(self.shown as f64 / self.all as f64, self.missing),
+        match self.errors.into_iter().next() {
+            Some(why) if !self.missing.is_empty() => ComplianceScore::Invalid(why),
+            _ => ComplianceScore::Scored(self.present as f64 / self.total as f64, self.missing),
         }
     }
 }
 
 /// Whether one of the words or patterns of a phase is there.
-fn signs_in(signs: &Value, answer: &str, budget: &mut Budget, broken: &mut Vec<String>) -> bool {
+fn has_indicator(
+    signs: &Value,
+    answer: &str,
+    budget: &mut CheckBudget,
+    broken: &mut Vec<String>,
+) -> bool {
     let texts = |value: &Value| -> Vec<String> {
         let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
         items
@@ -114,7 +120,7 @@ fn signs_in(signs: &Value, answer: &str, budget: &mut Budget, broken: &mut Vec<S
             broken.push(why);
             return false;
         }
-        if pattern::count(answer, word).is_ok_and(|times| times > 0) {
+        if pattern::count_phrase(answer, word).is_ok_and(|times| times > 0) {
             return true;
         }
     }
@@ -132,25 +138,25 @@ fn signs_in(signs: &Value, answer: &str, budget: &mut Budget, broken: &mut Vec<S
 }
 
 /// What is wrong with the section of a phase; unset if nothing is asked of it.
-fn guarded(
-    phase: &Phase,
-    sections: &Sections<'_>,
-    budget: &mut Budget,
+fn check_phase_section(
+    phase: &MethodologyPhase,
+    sections: &AnswerSections<'_>,
+    budget: &mut CheckBudget,
     broken: &mut Vec<String>,
 ) -> Option<Result<(), String>> {
     let guard = phase.guards.as_ref()?;
     let header = phase.section_header.as_deref().unwrap_or(&phase.name);
-    let Some(text) = sections.under(header) else {
+    let Some(text) = sections.section(header) else {
         let required = guard.required.unwrap_or(true);
         return required.then(|| Err(format!("there is no section `{header}`")));
     };
-    Some(check(guard, text, budget, broken))
+    Some(check_section(guard, text, budget, broken))
 }
 
-fn check(
-    guard: &Guard,
+fn check_section(
+    guard: &PhaseRequirement,
     text: &str,
-    budget: &mut Budget,
+    budget: &mut CheckBudget,
     broken: &mut Vec<String>,
 ) -> Result<(), String> {
     let length = text.trim().chars().count();
@@ -188,7 +194,7 @@ fn check(
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
             "its section does not match `{}`",
-            pattern::shown(wanted)
+            pattern::display_pattern(wanted)
         )),
         Err(why) => {
             broken.push(why.clone());
@@ -198,14 +204,14 @@ fn check(
 }
 
 /// An answer, cut at its headings.
-struct Sections<'a>(Vec<(String, &'a str)>);
+struct AnswerSections<'a>(Vec<(String, &'a str)>);
 
-impl<'a> Sections<'a> {
+impl<'a> AnswerSections<'a> {
     /// A heading is a line that begins with `#`, stands in stars, or is the header of a phase.
-    fn of(answer: &'a str, phases: &[Phase]) -> Self {
+    fn parse(answer: &'a str, phases: &[MethodologyPhase]) -> Self {
         let headers: Vec<String> = phases
             .iter()
-            .map(|it| plain(it.section_header.as_deref().unwrap_or(&it.name)))
+            .map(|it| normalize_heading(it.section_header.as_deref().unwrap_or(&it.name)))
             .collect();
         let mut found: Vec<(String, usize, usize)> = Vec::new();
         let mut at = 0;
@@ -213,7 +219,7 @@ impl<'a> Sections<'a> {
             let bare = line.trim();
             let is_marked = bare.starts_with('#')
                 || (bare.starts_with("**") && bare.trim_end_matches(':').ends_with("**"));
-            let name = plain(bare);
+            let name = normalize_heading(bare);
             if !name.is_empty() && (is_marked || headers.contains(&name)) {
                 found.push((name, at, at + line.len()));
             }
@@ -229,8 +235,8 @@ impl<'a> Sections<'a> {
         )
     }
 
-    fn under(&self, header: &str) -> Option<&'a str> {
-        let wanted = plain(header);
+    fn section(&self, header: &str) -> Option<&'a str> {
+        let wanted = normalize_heading(header);
         let numbered = |name: &str| {
             name.trim_start_matches(|it: char| it.is_ascii_digit() || matches!(it, '.' | ')' | ' '))
                 .to_owned()
@@ -243,7 +249,7 @@ impl<'a> Sections<'a> {
 }
 
 /// A heading without its marks.
-fn plain(heading: &str) -> String {
+fn normalize_heading(heading: &str) -> String {
     heading
         .trim_matches(|it: char| matches!(it, '#' | '*' | ':' | '_') || it.is_whitespace())
         .to_lowercase()

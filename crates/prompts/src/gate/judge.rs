@@ -1,12 +1,12 @@
 //! Asking a model to judge. It sees the answer, the criteria and nothing else, and what it sees
 //! stands in tags that it can't be talked out of.
 
-use deliberate_thinker::{Ask, Message, PlainText, Purpose};
+use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::answer_schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GateResult, Outcome, Part, Verdict};
+use super::{CheckOutcome, GateResult, GateVerdict, PartialVerdict};
 
 /// The standing instructions.
 const SYSTEM: &str = "\
@@ -25,17 +25,17 @@ const TAGS: [&str; 3] = ["answer", "criteria", "notes"];
 #[serde(deny_unknown_fields)]
 pub struct JudgeReply {
     /// One for each criterion.
-    pub criteria: Vec<Judged>,
+    pub criteria: Vec<CriterionJudgment>,
 }
 
 /// What a model says of one criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Judged {
+pub struct CriterionJudgment {
     /// The number of the criterion.
     pub index: usize,
     /// The verdict.
-    pub verdict: JudgeWord,
+    pub verdict: JudgeVerdict,
     /// One sentence.
     pub rationale: String,
 }
@@ -43,7 +43,7 @@ pub struct Judged {
 /// A verdict in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum JudgeWord {
+pub enum JudgeVerdict {
     /// It is met.
     Pass,
     /// It is not.
@@ -55,23 +55,23 @@ pub enum JudgeWord {
 impl JudgeReply {
     /// The reply as a verdict on `results`. Numbers that were not asked about are left out: a
     /// model that makes some up must not fail the call.
-    pub fn verdict(&self, results: &[GateResult]) -> Verdict {
-        let asked = |number: usize| open(results).any(|(_, it)| it.number == number);
-        Verdict {
+    pub fn to_verdict(&self, results: &[GateResult]) -> GateVerdict {
+        let asked = |number: usize| open_criteria(results).any(|(_, it)| it.number == number);
+        GateVerdict {
             overall: None,
             rationale: String::new(),
             parts: self
                 .criteria
                 .iter()
                 .filter(|it| asked(it.index))
-                .map(|it| Part {
+                .map(|it| PartialVerdict {
                     gate: None,
-                    gate_at: None,
+                    gate_number: None,
                     criterion: Some(it.index),
                     outcome: match it.verdict {
-                        JudgeWord::Pass => Outcome::Pass,
-                        JudgeWord::Fail => Outcome::Fail,
-                        JudgeWord::CannotTell => Outcome::CannotTell,
+                        JudgeVerdict::Pass => CheckOutcome::Pass,
+                        JudgeVerdict::Fail => CheckOutcome::Fail,
+                        JudgeVerdict::CannotTell => CheckOutcome::CannotTell,
                     },
                     rationale: it.rationale.chars().take(500).collect(),
                 })
@@ -82,13 +82,13 @@ impl JudgeReply {
 
 /// The ask for a judgement on what is open; none if nothing is. `notes` is what a methodology
 /// tells its judges.
-pub fn judge_ask(
+pub fn judge_request(
     key: impl Into<String>,
     results: &[GateResult],
     answer: &str,
     notes: Option<&str>,
-) -> Option<Ask> {
-    let lines: Vec<String> = open(results)
+) -> Option<ModelRequest> {
+    let lines: Vec<String> = open_criteria(results)
         .map(|(gate, it)| format!("{}. {} ({})", it.number, it.what, gate.name))
         .collect();
     if lines.is_empty() {
@@ -96,42 +96,44 @@ pub fn judge_ask(
     }
     let notes = notes.map(str::trim).filter(|it| !it.is_empty());
     let parts = [
-        Some(tagged("criteria", &lines.join("\n"))),
-        notes.map(|notes| tagged("notes", notes)),
-        Some(tagged("answer", answer)),
+        Some(wrap_in_tag("criteria", &lines.join("\n"))),
+        notes.map(|notes| wrap_in_tag("notes", notes)),
+        Some(wrap_in_tag("answer", answer)),
         Some(format!("Judge the {} criteria.", lines.len())),
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     let each = u32::try_from(lines.len())
         .unwrap_or(u32::MAX)
         .saturating_mul(120);
-    Some(Ask {
+    Some(ModelRequest {
         key: key.into(),
         purpose: Purpose::new("gate_judge"),
         system: SYSTEM.to_owned(),
-        messages: vec![Message::user(text)],
+        messages: vec![ChatMessage::user(text)],
         schema: answer_schema::<JudgeReply>(),
         plain_text: PlainText::IsRefused,
         max_tokens: each.saturating_add(300).min(8_000),
         temperature: 0.0,
-        ..Ask::default()
+        ..ModelRequest::default()
     })
 }
 
 /// The criteria that wait for a judgement.
-fn open(results: &[GateResult]) -> impl Iterator<Item = (&GateResult, &super::CriterionResult)> {
+fn open_criteria(
+    results: &[GateResult],
+) -> impl Iterator<Item = (&GateResult, &super::CriterionResult)> {
     results
         .iter()
         .flat_map(|gate| gate.criteria.iter().map(move |it| (gate, it)))
         .filter(|(_, it)| it.is_open())
 }
 
-fn tagged(tag: &str, text: &str) -> String {
-    format!("<{tag}>\n{}\n</{tag}>", fenced(text))
+fn wrap_in_tag(tag: &str, text: &str) -> String {
+    format!("<{tag}>\n{}\n</{tag}>", escape_tags(text))
 }
 
 /// Text that can't open or close a tag of ours.
-fn fenced(text: &str) -> String {
+fn escape_tags(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, piece) in text.split('<').enumerate() {
         if at > 0 {

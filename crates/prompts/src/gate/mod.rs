@@ -20,16 +20,19 @@ mod source;
 mod verdict;
 mod wording;
 
-pub use apart::check_all_apart;
-pub use asked::{Asked, AskedError, Inline};
-pub use check::{Context, NOT_ALLOWED, Ran, check, check_all};
-pub use collect::{Chosen, Collected, Removed, Sources, TooMany, Unknown, collect, is_active};
-pub use guidance::{guidance, review};
-pub use judge::{JudgeReply, JudgeWord, Judged, judge_ask};
-pub use outcome::{Attempts, Decision, Failing, Review, decide};
-pub use result::{CriterionResult, GateResult, JudgedBy, Outcome};
-pub use source::Source;
-pub use verdict::{Applied, Part, Verdict, VerdictError, apply};
+pub use apart::check_all_async;
+pub use asked::{GateParameter, GateParameterError, InlineGateSpec};
+pub use check::{COMMANDS_NOT_ALLOWED, CheckContext, ExternalCheckResult, check_all, check_gate};
+pub use collect::{
+    GateLimitError, GateSelection, GateSources, SelectedGate, UnknownGate, VetoedGate, is_active,
+    select_gates,
+};
+pub use guidance::{render_guidance, render_review};
+pub use judge::{CriterionJudgment, JudgeReply, JudgeVerdict, judge_request};
+pub use outcome::{FailedCriterion, GateDecision, GateReview, ReviewAttempts, decide_review};
+pub use result::{CheckOutcome, CriterionResult, GateResult, JudgedBy};
+pub use source::GateSource;
+pub use verdict::{AppliedVerdict, GateVerdict, PartialVerdict, VerdictError, apply_verdict};
 
-pub(crate) use pattern::compiled as compiled_pattern;
-pub(crate) use schema::problems_of;
+pub(crate) use pattern::compile_pattern as compiled_pattern;
+pub(crate) use schema::schema_problems;

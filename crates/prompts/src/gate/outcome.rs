@@ -4,41 +4,41 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, CriterionResult, GateResult, JudgedBy, Outcome, Source};
-use crate::model::{Enforcement, GateKind, Severity};
+use super::{CheckOutcome, CriterionResult, GateResult, GateSource, JudgedBy, SelectedGate};
+use crate::model::{Enforcement, GateKind, GateSeverity};
 
 /// The most hints.
-const MOST_HINTS: usize = 3;
+const MAX_HINTS: usize = 3;
 
 /// How many answers were looked at, and how many may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Attempts {
+pub struct ReviewAttempts {
     /// Answers that were looked at, this one too.
     pub used: u32,
     /// How many may be.
     pub limit: u32,
 }
 
-impl Attempts {
+impl ReviewAttempts {
     /// Whether the next answer would be one too many.
-    pub const fn are_used_up(self) -> bool {
+    pub const fn is_exhausted(self) -> bool {
         self.used >= self.limit
     }
 }
 
 /// A criterion that stands in the way, or is worth a word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Failing {
+pub struct FailedCriterion {
     /// The id of its gate.
     pub gate: String,
     /// Where that came from.
-    pub source: Source,
+    pub source: GateSource,
     /// Its number among all criteria of the step, from 1.
     pub number: usize,
     /// What it asks for.
     pub what: String,
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// Why.
     pub why: String,
 }
@@ -46,20 +46,20 @@ pub struct Failing {
 /// What follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case")]
-pub enum Decision {
+pub enum GateDecision {
     /// The work goes on.
     Pass,
     /// The work goes on, with a warning.
     Advance {
         /// What was not as it should be.
-        warnings: Vec<Failing>,
+        warnings: Vec<FailedCriterion>,
     },
     /// The work stays where it is.
     Hold {
         /// What stands in the way.
-        failed: Vec<Failing>,
+        failed: Vec<FailedCriterion>,
         /// What is worth a word besides.
-        warnings: Vec<Failing>,
+        warnings: Vec<FailedCriterion>,
         /// Whether a verdict on this answer is needed: nothing failed so far.
         waiting_for_verdict: bool,
     },
@@ -67,25 +67,25 @@ pub enum Decision {
 
 /// A review of one answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Review {
+pub struct GateReview {
     /// What follows.
-    pub decision: Decision,
+    pub decision: GateDecision,
     /// The attempts.
-    pub attempts: Attempts,
+    pub attempts: ReviewAttempts,
     /// What would help, up to three sentences.
     pub hints: Vec<String>,
 }
 
-impl Review {
+impl GateReview {
     /// Whether the work stays and only a person's word can change that: retry, skip or abort.
     pub fn is_stuck(&self) -> bool {
         matches!(
             &self.decision,
-            Decision::Hold {
+            GateDecision::Hold {
                 waiting_for_verdict: false,
                 ..
             }
-        ) && self.attempts.are_used_up()
+        ) && self.attempts.is_exhausted()
     }
 
     /// Whether nothing failed and the work stays only because something can't be checked, so that
@@ -93,8 +93,8 @@ impl Review {
     pub fn is_uncheckable(&self) -> bool {
         matches!(
             &self.decision,
-            Decision::Hold { failed, .. }
-                if !failed.is_empty() && failed.iter().all(|it| it.outcome == Outcome::CannotTell)
+            GateDecision::Hold { failed, .. }
+                if !failed.is_empty() && failed.iter().all(|it| it.outcome == CheckOutcome::CannotTell)
         )
     }
 }
@@ -102,18 +102,18 @@ impl Review {
 /// What happens if a gate fails: what it says itself; else the work stays if the user asked for
 /// the gate; else its severity decides. A gate that only guides never holds anything up unless
 /// it says so.
-pub(super) fn enforcement(chosen: &Chosen) -> Enforcement {
+pub(super) fn enforcement(chosen: &SelectedGate) -> Enforcement {
     let gate = &chosen.gate;
     if let Some(said) = gate.enforcement {
         return said;
     }
-    if chosen.was_asked() {
+    if chosen.is_requested() {
         return Enforcement::Blocking;
     }
     match (gate.kind, gate.severity) {
-        (GateKind::Guidance, _) | (_, Severity::Low) => Enforcement::Informational,
-        (_, Severity::Critical) => Enforcement::Blocking,
-        (_, Severity::High | Severity::Medium) => Enforcement::Advisory,
+        (GateKind::Guidance, _) | (_, GateSeverity::Low) => Enforcement::Informational,
+        (_, GateSeverity::Critical) => Enforcement::Blocking,
+        (_, GateSeverity::High | GateSeverity::Medium) => Enforcement::Advisory,
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn enforcement(chosen: &Chosen) -> Enforcement {
 ///
 /// A criterion that nobody can settle holds the work up only if its gate is strict or the user
 /// asked for the gate; else it is a warning.
-pub fn decide(results: &[GateResult], used: u32, retries: Option<u32>) -> Review {
+pub fn decide_review(results: &[GateResult], used: u32, retries: Option<u32>) -> GateReview {
     let mut failed = Vec::new();
     let mut warnings = Vec::new();
     let mut open = false;
@@ -131,44 +131,46 @@ pub fn decide(results: &[GateResult], used: u32, retries: Option<u32>) -> Review
         for criterion in &gate.criteria {
             let holds = blocking && !criterion.warn_only;
             match criterion.outcome {
-                Outcome::Pass => {}
-                Outcome::CannotTell if criterion.is_open() => open |= holds,
-                Outcome::Fail if holds => failed.push(failing(gate, criterion)),
-                Outcome::CannotTell if holds && (gate.strict || gate.source.was_asked()) => {
-                    failed.push(failing(gate, criterion));
+                CheckOutcome::Pass => {}
+                CheckOutcome::CannotTell if criterion.is_open() => open |= holds,
+                CheckOutcome::Fail if holds => failed.push(failed_criterion(gate, criterion)),
+                CheckOutcome::CannotTell
+                    if holds && (gate.strict || gate.source.is_requested()) =>
+                {
+                    failed.push(failed_criterion(gate, criterion));
                 }
-                Outcome::Fail | Outcome::CannotTell => {
+                CheckOutcome::Fail | CheckOutcome::CannotTell => {
                     if gate.enforcement != Enforcement::Informational {
-                        warnings.push(failing(gate, criterion));
+                        warnings.push(failed_criterion(gate, criterion));
                     }
                 }
             }
         }
     }
-    let hints = hints(results, &failed);
+    let hints = improvement_hints(results, &failed);
     let decision = if !failed.is_empty() || open {
-        Decision::Hold {
+        GateDecision::Hold {
             waiting_for_verdict: failed.is_empty(),
             failed,
             warnings,
         }
     } else if warnings.is_empty() {
-        Decision::Pass
+        GateDecision::Pass
     } else {
-        Decision::Advance { warnings }
+        GateDecision::Advance { warnings }
     };
-    Review {
+    GateReview {
         decision,
-        attempts: Attempts {
+        attempts: ReviewAttempts {
             used,
-            limit: limit(results, retries),
+            limit: attempt_limit(results, retries),
         },
         hints,
     }
 }
 
 /// What the step says, else the most that one of the gates that can hold it up allows.
-fn limit(results: &[GateResult], retries: Option<u32>) -> u32 {
+fn attempt_limit(results: &[GateResult], retries: Option<u32>) -> u32 {
     let gates = results
         .iter()
         .filter(|it| it.enforcement == Enforcement::Blocking)
@@ -177,8 +179,8 @@ fn limit(results: &[GateResult], retries: Option<u32>) -> u32 {
     retries.or(gates).unwrap_or(2).max(1)
 }
 
-fn failing(gate: &GateResult, criterion: &CriterionResult) -> Failing {
-    Failing {
+fn failed_criterion(gate: &GateResult, criterion: &CriterionResult) -> FailedCriterion {
+    FailedCriterion {
         gate: gate.gate.clone(),
         source: gate.source,
         number: criterion.number,
@@ -188,16 +190,16 @@ fn failing(gate: &GateResult, criterion: &CriterionResult) -> Failing {
     }
 }
 
-fn hints(results: &[GateResult], failed: &[Failing]) -> Vec<String> {
-    let wants_hints = |failing: &&Failing| {
+fn improvement_hints(results: &[GateResult], failed: &[FailedCriterion]) -> Vec<String> {
+    let wants_hints = |failing: &&FailedCriterion| {
         let gate = results.iter().find(|it| it.gate == failing.gate);
         gate.is_none_or(|it| it.hints)
     };
     failed
         .iter()
         .filter(wants_hints)
-        .filter(|it| it.outcome == Outcome::Fail)
-        .take(MOST_HINTS)
+        .filter(|it| it.outcome == CheckOutcome::Fail)
+        .take(MAX_HINTS)
         .map(|it| {
             let why: String = it.why.chars().take(200).collect();
             format!("{}: {why}", it.what.chars().take(200).collect::<String>())
@@ -207,12 +209,17 @@ fn hints(results: &[GateResult], failed: &[Failing]) -> Vec<String> {
 
 impl CriterionResult {
     /// A failure that somebody's verdict adds.
-    pub(super) fn refused(number: usize, index: usize, why: String, by: JudgedBy) -> Self {
+    pub(super) fn from_failed_verdict(
+        number: usize,
+        index: usize,
+        why: String,
+        by: JudgedBy,
+    ) -> Self {
         Self {
             number,
             index,
             what: "the answer as a whole".to_owned(),
-            outcome: Outcome::Fail,
+            outcome: CheckOutcome::Fail,
             why,
             judged_by: by,
             judgement: true,

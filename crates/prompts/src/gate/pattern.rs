@@ -10,59 +10,65 @@ use regex::{Regex, RegexBuilder};
 use regex_automata::{Input, hybrid::dfa::DFA, nfa::thompson, util::syntax};
 
 /// The most bytes of a pattern.
-const LONGEST: usize = 2_000;
+const MAX_PATTERN_BYTES: usize = 2_000;
 
 /// The most bytes a pattern may be read into.
-const LARGEST: usize = 4 << 20;
+const MAX_COMPILED_BYTES: usize = 4 << 20;
 
 /// The most bytes of one that is kept.
-const LARGEST_KEPT: usize = 1 << 20;
+const MAX_CACHED_BYTES: usize = 1 << 20;
 
 /// How many are kept.
-const KEPT: usize = 32;
+const CACHE_CAPACITY: usize = 32;
 
 /// The longest text, in bytes, on which any pattern is quick enough: never backtracking still
 /// means that time grows with the pattern times the text.
-const SHORT: usize = 4 << 10;
+const SHORT_TEXT_BYTES: usize = 4 << 10;
 
 /// The bytes of memory for looking through a longer text, and how often it may be used up.
-const MEMORY: usize = 2 << 20;
-const TIMES: usize = 8;
+const DFA_CACHE_BYTES: usize = 2 << 20;
+const MAX_CACHE_CLEARS: usize = 8;
 
-type Read = Result<Regex, String>;
+type CompiledPattern = Result<Regex, String>;
 
 /// The patterns that were read, oldest first in `order`.
 #[derive(Default)]
-struct Kept {
-    read: HashMap<String, Read>,
+struct PatternCache {
+    patterns: HashMap<String, CompiledPattern>,
     order: VecDeque<String>,
 }
 
-static CACHE: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+static CACHE: LazyLock<Mutex<PatternCache>> = LazyLock::new(Mutex::default);
 
 /// A pattern, read without regard to case, or why it can't be.
-pub(crate) fn compiled(pattern: &str) -> Read {
-    if pattern.len() > LONGEST {
-        return Err(format!("the pattern is longer than {LONGEST} bytes"));
+pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(format!(
+            "the pattern is longer than {MAX_PATTERN_BYTES} bytes"
+        ));
     }
     {
         let kept = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(read) = kept.read.get(pattern) {
+        if let Some(read) = kept.patterns.get(pattern) {
             return read.clone();
         }
     }
     // Read outside the lock: nobody waits for somebody else's large pattern.
-    let read = match read(pattern, LARGEST_KEPT) {
-        Err(_) => return read(pattern, LARGEST),
+    let read = match compile_uncached(pattern, MAX_CACHED_BYTES) {
+        Err(_) => return compile_uncached(pattern, MAX_COMPILED_BYTES),
         read => read,
     };
     let mut kept = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    if kept.read.insert(pattern.to_owned(), read.clone()).is_none() {
+    if kept
+        .patterns
+        .insert(pattern.to_owned(), read.clone())
+        .is_none()
+    {
         kept.order.push_back(pattern.to_owned());
     }
-    while kept.order.len() > KEPT {
+    while kept.order.len() > CACHE_CAPACITY {
         if let Some(oldest) = kept.order.pop_front() {
-            kept.read.remove(&oldest);
+            kept.patterns.remove(&oldest);
         }
     }
     read
@@ -70,8 +76,8 @@ pub(crate) fn compiled(pattern: &str) -> Read {
 
 /// Whether a pattern matches somewhere, or why that can't be told.
 pub(super) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
-    let read = compiled(pattern)?;
-    if text.len() <= SHORT {
+    let read = compile_pattern(pattern)?;
+    if text.len() <= SHORT_TEXT_BYTES {
         return Ok(read.is_match(text));
     }
     matches_long(pattern, text)
@@ -79,7 +85,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
         // be left to the other one.
         .or_else(|| is_small(pattern).then(|| read.is_match(text)))
         .ok_or_else(|| {
-            let shown = shown(pattern);
+            let shown = display_pattern(pattern);
             format!("the pattern `{shown}` takes too long on an answer of this length")
         })
 }
@@ -87,15 +93,15 @@ pub(super) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
 /// Looks through a long text one byte a step; nothing if that would need too much memory.
 fn matches_long(pattern: &str, text: &str) -> Option<bool> {
     let config = DFA::config()
-        .cache_capacity(MEMORY)
+        .cache_capacity(DFA_CACHE_BYTES)
         .skip_cache_capacity_check(true)
-        .minimum_cache_clear_count(Some(TIMES))
+        .minimum_cache_clear_count(Some(MAX_CACHE_CLEARS))
         .minimum_bytes_per_state(Some(64))
         .unicode_word_boundary(true);
     let searcher = DFA::builder()
         .configure(config)
         .syntax(syntax::Config::new().case_insensitive(true).nest_limit(50))
-        .thompson(thompson::Config::new().nfa_size_limit(Some(LARGEST)))
+        .thompson(thompson::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES)))
         .build(pattern)
         .ok()?;
     let mut memory = searcher.create_cache();
@@ -109,23 +115,26 @@ fn is_small(pattern: &str) -> bool {
     pattern.len() <= 100 && !counted
 }
 
-fn read(pattern: &str, largest: usize) -> Read {
+fn compile_uncached(pattern: &str, largest: usize) -> CompiledPattern {
     RegexBuilder::new(pattern)
         .case_insensitive(true)
         .size_limit(largest)
-        .dfa_size_limit(LARGEST_KEPT)
+        .dfa_size_limit(MAX_CACHED_BYTES)
         .nest_limit(50)
         .build()
         .map_err(|error| {
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default();
             let reason = last.trim_start_matches("error:").trim();
-            format!("the pattern `{}` can't be used: {reason}", shown(pattern))
+            format!(
+                "the pattern `{}` can't be used: {reason}",
+                display_pattern(pattern)
+            )
         })
 }
 
 /// A pattern as an answer shows it.
-pub(super) fn shown(pattern: &str) -> String {
+pub(super) fn display_pattern(pattern: &str) -> String {
     let mut shown: String = pattern.chars().take(80).collect();
     if shown.len() < pattern.len() {
         shown.push('…');
@@ -134,12 +143,12 @@ pub(super) fn shown(pattern: &str) -> String {
 }
 
 /// How often a word or phrase occurs as a whole, whatever its case.
-pub(super) fn count(text: &str, word: &str) -> Result<usize, String> {
+pub(super) fn count_phrase(text: &str, word: &str) -> Result<usize, String> {
     let word = word.trim();
     if word.is_empty() {
         return Err("an empty word can't be looked for".to_owned());
     }
-    let found = compiled(&regex::escape(word))?;
+    let found = compile_pattern(&regex::escape(word))?;
     let is_word = |it: char| it.is_alphanumeric() || it == '_';
     // `C++` ends in no letter, so a word boundary of the pattern language would miss it.
     let starts = word.chars().next().is_some_and(is_word);
@@ -158,25 +167,28 @@ mod tests {
 
     #[test]
     fn words_count_only_as_a_whole() {
-        assert_eq!(count("Test, tests, test_case, a TEST", "test"), Ok(2));
-        assert_eq!(count("C++ and c++; not C", "c++"), Ok(2));
-        assert_eq!(count("root cause; ROOT CAUSE", "root cause"), Ok(2));
-        assert!(count("x", " ").is_err());
+        assert_eq!(
+            count_phrase("Test, tests, test_case, a TEST", "test"),
+            Ok(2)
+        );
+        assert_eq!(count_phrase("C++ and c++; not C", "c++"), Ok(2));
+        assert_eq!(count_phrase("root cause; ROOT CAUSE", "root cause"), Ok(2));
+        assert!(count_phrase("x", " ").is_err());
     }
 
     #[test]
     fn the_cache_stays_bounded_and_keeps_saying_the_same() {
-        for at in 0..(KEPT * 3) {
-            assert!(compiled(&format!("word{at}")).is_ok());
+        for at in 0..(CACHE_CAPACITY * 3) {
+            assert!(compile_pattern(&format!("word{at}")).is_ok());
         }
         let kept = CACHE.lock().unwrap();
-        assert!(kept.read.len() <= KEPT && kept.order.len() == kept.read.len());
+        assert!(kept.patterns.len() <= CACHE_CAPACITY && kept.order.len() == kept.patterns.len());
         drop(kept);
-        assert!(compiled("(").unwrap_err().contains("can't be used"));
-        assert!(compiled("(").is_err());
-        assert!(compiled(&"a".repeat(LONGEST + 1)).is_err());
-        assert!(compiled(r"(\w{1,500}){1,500}").is_err());
-        assert!(compiled("a(?=b)").is_err());
+        assert!(compile_pattern("(").unwrap_err().contains("can't be used"));
+        assert!(compile_pattern("(").is_err());
+        assert!(compile_pattern(&"a".repeat(MAX_PATTERN_BYTES + 1)).is_err());
+        assert!(compile_pattern(r"(\w{1,500}){1,500}").is_err());
+        assert!(compile_pattern("a(?=b)").is_err());
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Gates being collected, source by source, strongest first. Finds ids in the library and keeps
 //! what it does not find; takes away what a veto names when all is there.
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 
 use super::{
-    Asked, Chosen, Collected, Inline, Removed, Source, Sources, TooMany, Unknown, asked,
-    collect::{MOST_ASKED, MOST_CRITERIA, MOST_GATES},
+    GateLimitError, GateParameter, GateSelection, GateSource, GateSources, InlineGateSpec,
+    SelectedGate, UnknownGate, VetoedGate, asked,
+    collect::{MAX_CRITERIA, MAX_GATES, MAX_REQUESTED_CRITERIA},
 };
 use crate::{
-    library::{Library, same},
+    library::{PromptLibrary, is_same_name},
     model::{Gate, GateConfiguration, InlineGate},
 };
 
@@ -21,97 +22,112 @@ fn looks_like_id(text: &str) -> bool {
 }
 
 /// What is being collected.
-pub(super) struct Pile<'a> {
-    library: &'a Library,
-    gates: Vec<Chosen>,
-    vetoes: Vec<(String, Source)>,
-    unknown: Vec<Unknown>,
+pub(super) struct GateCollector<'a> {
+    library: &'a PromptLibrary,
+    gates: Vec<SelectedGate>,
+    vetoes: Vec<(String, GateSource)>,
+    unknown: Vec<UnknownGate>,
     overflowed: bool,
     /// The criteria that this call asks for, for whichever step.
-    asked: usize,
+    requested_criteria: usize,
 }
 
-impl<'a> Pile<'a> {
-    pub(super) const fn new(library: &'a Library) -> Self {
+impl<'a> GateCollector<'a> {
+    pub(super) const fn new(library: &'a PromptLibrary) -> Self {
         Self {
             library,
             gates: Vec::new(),
             vetoes: Vec::new(),
             unknown: Vec::new(),
             overflowed: false,
-            asked: 0,
+            requested_criteria: 0,
         }
     }
 
-    pub(super) fn inline(&mut self, all: &[Inline]) {
+    pub(super) fn add_inline(&mut self, all: &[InlineGateSpec]) {
         let mut words = Vec::new();
         let mut commands = 0_usize;
         for one in all {
             match one {
-                Inline::Word(word) => match self.library.gate(word) {
-                    Some(gate) => self.add((**gate).clone(), Source::Inline),
+                InlineGateSpec::Word(word) => match self.library.gate(word) {
+                    Some(gate) => self.add((**gate).clone(), GateSource::Inline),
                     // A slip of a gate's name is no criterion.
-                    None if self.is_like_a_gate(word) => self.not_found(word, Source::Inline),
+                    None if self.resembles_gate_id(word) => {
+                        self.add_unknown(word, GateSource::Inline)
+                    }
                     None => words.push(word.clone()),
                 },
-                Inline::Criterion(text) => words.push(text.clone()),
-                Inline::Named { id, text } => {
-                    let gate = asked::of_words(id, id, std::slice::from_ref(text));
-                    self.add(gate, Source::Inline);
+                InlineGateSpec::Criterion(text) => words.push(text.clone()),
+                InlineGateSpec::Named { id, text } => {
+                    let gate = asked::gate_from_sentences(id, id, std::slice::from_ref(text));
+                    self.add(gate, GateSource::Inline);
                 }
-                Inline::Verify(check) => {
+                InlineGateSpec::Verify(check) => {
                     commands += 1;
                     let id = if commands == 1 {
                         "verify".to_owned()
                     } else {
                         format!("verify-{commands}")
                     };
-                    self.add(asked::of_command(check, id), Source::Inline);
+                    self.add(asked::gate_from_command(check, id), GateSource::Inline);
                 }
             }
         }
-        self.criteria("inline-criteria", "Inline criteria", &words, Source::Inline);
+        self.add_criteria(
+            "inline-criteria",
+            "Inline criteria",
+            &words,
+            GateSource::Inline,
+        );
     }
 
-    fn is_like_a_gate(&self, word: &str) -> bool {
+    fn resembles_gate_id(&self, word: &str) -> bool {
         looks_like_id(word)
-            && nearest(word, self.library.gates.keys().map(String::as_str)).is_some()
+            && did_you_mean(word, self.library.gates.keys().map(String::as_str)).is_some()
     }
 
-    pub(super) fn parameter(&mut self, from: &Sources<'_>) {
-        let here = from.parameter_at.is_none_or(|at| at == from.step);
+    pub(super) fn add_parameter(&mut self, from: &GateSources<'_>) {
+        let here = from.parameter_step.is_none_or(|at| at == from.step);
         let mut words = Vec::new();
         for (at, entry) in from.parameter.iter().enumerate() {
             match entry {
-                Asked::Word(word) => {
+                GateParameter::Word(word) => {
                     let word = word.trim();
                     let vetoed = word.strip_prefix(['-', '!']).filter(|it| looks_like_id(it));
                     // A veto is for the whole run: nobody wants half of a gate.
                     if let Some(vetoed) = vetoed {
-                        self.vetoes.push((vetoed.to_owned(), Source::Parameter));
+                        self.vetoes.push((vetoed.to_owned(), GateSource::Parameter));
                     } else if here {
                         words.push(word.to_owned());
                     }
                 }
-                Asked::Gate(gate) => {
-                    if targets(gate, from.step).unwrap_or(here) {
+                GateParameter::Gate(gate) => {
+                    if targets_step(gate, from.step).unwrap_or(here) {
                         let fallback = format!("gate-{}", at + 1);
-                        self.add(asked::of_definition(gate, &fallback), Source::Parameter);
+                        self.add(
+                            asked::gate_from_definition(gate, &fallback),
+                            GateSource::Parameter,
+                        );
                     } else {
-                        self.asked += gate.criteria.len() + gate.pass_criteria.len();
+                        self.requested_criteria += gate.criteria.len() + gate.pass_criteria.len();
                     }
                 }
             }
         }
-        self.words(&words, Source::Parameter, "given-criteria");
+        self.add_ids_and_sentences(&words, GateSource::Parameter, "given-criteria");
     }
 
-    pub(super) fn configuration(&mut self, it: &GateConfiguration, source: Source, step: u32) {
-        self.words(&it.include, source, &format!("{}-criteria", source.label()));
+    pub(super) fn add_configuration(
+        &mut self,
+        it: &GateConfiguration,
+        source: GateSource,
+        step: u32,
+    ) {
+        self.add_ids_and_sentences(&it.include, source, &format!("{}-criteria", source.label()));
         for (at, gate) in it.inline_gate_definitions.iter().enumerate() {
-            if targets(gate, step).unwrap_or(true) {
+            if targets_step(gate, step).unwrap_or(true) {
                 let fallback = format!("{}-gate-{}", source.label(), at + 1);
-                self.add(asked::of_definition(gate, &fallback), source);
+                self.add(asked::gate_from_definition(gate, &fallback), source);
             }
         }
         for id in &it.exclude {
@@ -119,10 +135,10 @@ impl<'a> Pile<'a> {
         }
     }
 
-    pub(super) fn methodology(&mut self, from: &Sources<'_>) {
+    pub(super) fn add_methodology(&mut self, from: &GateSources<'_>) {
         let Some(it) = from.methodology else { return };
         for id in &it.gates.exclude {
-            self.vetoes.push((id.clone(), Source::Methodology));
+            self.vetoes.push((id.clone(), GateSource::Methodology));
         }
         let unwanted = [from.prompt, from.chain]
             .into_iter()
@@ -132,56 +148,56 @@ impl<'a> Pile<'a> {
             return;
         }
         for gate in &it.methodology_gates {
-            self.add(asked::of_methodology(gate), Source::Methodology);
+            self.add(asked::gate_from_methodology(gate), GateSource::Methodology);
         }
-        self.words(
+        self.add_ids_and_sentences(
             &it.gates.include,
-            Source::Methodology,
+            GateSource::Methodology,
             "methodology-criteria",
         );
     }
 
     /// Ids and sentences, mixed: the sentences become one gate.
-    pub(super) fn words(&mut self, all: &[String], source: Source, id: &str) {
+    pub(super) fn add_ids_and_sentences(&mut self, all: &[String], source: GateSource, id: &str) {
         let mut sentences = Vec::new();
         for text in all {
             let text = text.trim();
             if self.library.gate(text).is_some() || looks_like_id(text) {
-                self.named(text, source);
+                self.add_by_id(text, source);
             } else if !text.is_empty() {
                 sentences.push(text.to_owned());
             }
         }
         let name = match source {
-            Source::Parameter => "Given criteria".to_owned(),
+            GateSource::Parameter => "Given criteria".to_owned(),
             source => format!("Criteria of the {}", source.label()),
         };
-        self.criteria(id, &name, &sentences, source);
+        self.add_criteria(id, &name, &sentences, source);
     }
 
-    fn criteria(&mut self, id: &str, name: &str, words: &[String], source: Source) {
+    fn add_criteria(&mut self, id: &str, name: &str, words: &[String], source: GateSource) {
         if !words.is_empty() {
-            self.add(asked::of_words(id, name, words), source);
+            self.add(asked::gate_from_sentences(id, name, words), source);
         }
     }
 
-    pub(super) fn named(&mut self, id: &str, source: Source) {
+    pub(super) fn add_by_id(&mut self, id: &str, source: GateSource) {
         match self.library.gate(id) {
             Some(gate) => self.add((**gate).clone(), source),
-            None => self.not_found(id, source),
+            None => self.add_unknown(id, source),
         }
     }
 
-    fn not_found(&mut self, name: &str, source: Source) {
+    fn add_unknown(&mut self, name: &str, source: GateSource) {
         let mut left: Vec<&str> = self.library.gates.keys().map(String::as_str).collect();
         let mut found = Vec::new();
         while found.len() < 3
-            && let Some(like) = nearest(name, left.iter().copied())
+            && let Some(like) = did_you_mean(name, left.iter().copied())
         {
             left.retain(|it| *it != like);
             found.push(like);
         }
-        self.unknown.push(Unknown {
+        self.unknown.push(UnknownGate {
             name: name.chars().take(100).collect(),
             source_of: source,
             nearest: found,
@@ -189,57 +205,64 @@ impl<'a> Pile<'a> {
     }
 
     /// Adds a gate. Sources come strongest first, so one that is there already keeps its place.
-    pub(super) fn add(&mut self, gate: Gate, source: Source) {
-        if source.was_asked() {
-            self.asked += gate.criteria.len();
+    pub(super) fn add(&mut self, gate: Gate, source: GateSource) {
+        if source.is_requested() {
+            self.requested_criteria += gate.criteria.len();
         }
-        if let Some(there) = self.gates.iter_mut().find(|it| same(&it.gate.id, &gate.id)) {
+        if let Some(there) = self
+            .gates
+            .iter_mut()
+            .find(|it| is_same_name(&it.gate.id, &gate.id))
+        {
             if there.source != source && !there.also.contains(&source) {
                 there.also.push(source);
             }
             return;
         }
-        if self.gates.len() >= MOST_GATES || gate.criteria.len() > MOST_CRITERIA {
+        if self.gates.len() >= MAX_GATES || gate.criteria.len() > MAX_CRITERIA {
             self.overflowed = true;
             return;
         }
-        self.gates.push(Chosen {
+        self.gates.push(SelectedGate {
             gate,
             source,
             also: Vec::new(),
         });
     }
 
-    pub(super) fn end(mut self) -> Result<Collected, TooMany> {
+    pub(super) fn finish(mut self) -> Result<GateSelection, GateLimitError> {
         if self.overflowed {
-            return Err(TooMany::Gates);
+            return Err(GateLimitError::Gates);
         }
-        if self.asked > MOST_ASKED {
-            return Err(TooMany::Criteria);
+        if self.requested_criteria > MAX_REQUESTED_CRITERIA {
+            return Err(GateLimitError::Criteria);
         }
         let unknown: Vec<String> = self
             .vetoes
             .iter()
-            .filter(|(_, source)| *source == Source::Parameter)
+            .filter(|(_, source)| *source == GateSource::Parameter)
             .filter(|(id, _)| self.library.gate(id).is_none())
-            .filter(|(id, _)| !self.gates.iter().any(|it| same(&it.gate.id, id)))
+            .filter(|(id, _)| !self.gates.iter().any(|it| is_same_name(&it.gate.id, id)))
             .map(|(id, _)| id.clone())
             .collect();
         for id in unknown {
-            self.not_found(&id, Source::Parameter);
+            self.add_unknown(&id, GateSource::Parameter);
         }
-        let mut collected = Collected {
+        let mut collected = GateSelection {
             unknown: self.unknown,
-            ..Collected::default()
+            ..GateSelection::default()
         };
         for chosen in self.gates {
-            let veto = self.vetoes.iter().find(|(id, _)| same(id, &chosen.gate.id));
+            let veto = self
+                .vetoes
+                .iter()
+                .find(|(id, _)| is_same_name(id, &chosen.gate.id));
             match veto {
-                Some((_, by)) if chosen.source != Source::Inline => {
-                    collected.removed.push(Removed {
+                Some((_, by)) if chosen.source != GateSource::Inline => {
+                    collected.vetoed.push(VetoedGate {
                         gate: chosen.gate.id,
                         source: chosen.source,
-                        by: *by,
+                        vetoed_by: *by,
                     });
                 }
                 _ => collected.gates.push(chosen),
@@ -250,7 +273,7 @@ impl<'a> Pile<'a> {
 }
 
 /// Whether a gate that names its steps is for this one; none if it names none.
-fn targets(gate: &InlineGate, step: u32) -> Option<bool> {
+fn targets_step(gate: &InlineGate, step: u32) -> Option<bool> {
     let named = gate.target_step_number.is_some() || !gate.apply_to_steps.is_empty();
     named.then(|| gate.target_step_number == Some(step) || gate.apply_to_steps.contains(&step))
 }

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Source;
+use super::GateSource;
 use crate::model::Enforcement;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// It is as it should be.
     Pass,
     /// It is not.
@@ -18,9 +18,9 @@ pub enum Outcome {
     CannotTell,
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// The sign people see.
-    pub const fn sign(self) -> &'static str {
+    pub const fn symbol(self) -> &'static str {
         match self {
             Self::Pass => "✓",
             Self::Fail => "✗",
@@ -53,7 +53,7 @@ pub struct CriterionResult {
     /// What it asks for.
     pub what: String,
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// Why.
     pub why: String,
     /// Who found it.
@@ -68,7 +68,9 @@ pub struct CriterionResult {
 impl CriterionResult {
     /// Whether it waits for somebody's judgement.
     pub fn is_open(&self) -> bool {
-        self.judgement && self.outcome == Outcome::CannotTell && self.judged_by == JudgedBy::Nobody
+        self.judgement
+            && self.outcome == CheckOutcome::CannotTell
+            && self.judged_by == JudgedBy::Nobody
     }
 }
 
@@ -80,7 +82,7 @@ pub struct GateResult {
     /// Its name for people.
     pub name: String,
     /// Where it came from.
-    pub source: Source,
+    pub source: GateSource,
     /// What happens if it fails.
     #[schemars(with = "String")]
     pub enforcement: Enforcement,
@@ -94,19 +96,19 @@ pub struct GateResult {
     /// Its criteria.
     pub criteria: Vec<CriterionResult>,
     /// The worst of them.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
 impl GateResult {
     /// Finds the outcome again, after a criterion changed.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn update_outcome(&mut self) {
         let any = |outcome| self.criteria.iter().any(|it| it.outcome == outcome);
-        self.outcome = if any(Outcome::Fail) {
-            Outcome::Fail
-        } else if any(Outcome::CannotTell) {
-            Outcome::CannotTell
+        self.outcome = if any(CheckOutcome::Fail) {
+            CheckOutcome::Fail
+        } else if any(CheckOutcome::CannotTell) {
+            CheckOutcome::CannotTell
         } else {
-            Outcome::Pass
+            CheckOutcome::Pass
         };
     }
 }

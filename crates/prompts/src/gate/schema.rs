@@ -6,54 +6,54 @@ use serde_json::Value;
 
 /// The most bytes a pattern of a schema may be read into, and the most bytes of an answer that a
 /// schema with patterns is used on: time grows with the one times the other.
-const LARGEST_PATTERN: usize = 256 << 10;
-const LONGEST_FOR_PATTERNS: usize = 64 << 10;
+const MAX_PATTERN_BYTES: usize = 256 << 10;
+const MAX_ANSWER_BYTES_FOR_PATTERNS: usize = 64 << 10;
 
 /// The most pieces of JSON that are looked at in one answer.
-const MOST_PIECES: usize = 20;
+const MAX_CANDIDATES: usize = 20;
 
 /// The most places at which a piece may seem to begin.
-const MOST_STARTS: usize = 200;
+const MAX_START_POSITIONS: usize = 200;
 
 /// The most problems that are told.
-const MOST_PROBLEMS: usize = 3;
+const MAX_PROBLEMS: usize = 3;
 
 /// What was found.
-pub(super) enum Fit {
+pub(super) enum SchemaMatch {
     /// A piece fits.
-    Fits,
+    Valid,
     /// None does; why the first one doesn't.
-    Not(String),
+    Invalid(String),
     /// The schema can't be used.
-    Broken(String),
+    BadSchema(String),
 }
 
 /// Whether the answer holds JSON that fits.
-pub(super) fn fit(schema: &Value, answer: &str) -> Fit {
-    if answer.len() > LONGEST_FOR_PATTERNS && has_patterns(schema) {
-        let most = LONGEST_FOR_PATTERNS / 1024;
+pub(super) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
+    if answer.len() > MAX_ANSWER_BYTES_FOR_PATTERNS && has_patterns(schema) {
+        let most = MAX_ANSWER_BYTES_FOR_PATTERNS / 1024;
         let why = format!("a schema with patterns is not used on more than {most} KiB");
-        return Fit::Broken(why);
+        return SchemaMatch::BadSchema(why);
     }
-    let validator = match validator(schema) {
+    let validator = match build_validator(schema) {
         Ok(validator) => validator,
-        Err(why) => return Fit::Broken(why),
+        Err(why) => return SchemaMatch::BadSchema(why),
     };
-    let pieces = pieces(answer);
+    let pieces = json_candidates(answer);
     if pieces.iter().any(|piece| validator.is_valid(piece)) {
-        return Fit::Fits;
+        return SchemaMatch::Valid;
     }
     // A lone `[1]` in prose is JSON too; what people mean is the object.
     let meant = pieces.iter().find(|it| it.is_object()).or(pieces.first());
-    Fit::Not(match meant {
-        Some(piece) => errors(&validator, piece).join("; "),
+    SchemaMatch::Invalid(match meant {
+        Some(piece) => validation_errors(&validator, piece).join("; "),
         None => "there is no JSON in the answer".to_owned(),
     })
 }
 
 /// What is wrong with a value, up to three sentences; none if it fits.
-pub(crate) fn problems_of(schema: &Value, value: &Value) -> Result<Vec<String>, String> {
-    Ok(errors(&validator(schema)?, value))
+pub(crate) fn schema_problems(schema: &Value, value: &Value) -> Result<Vec<String>, String> {
+    Ok(validation_errors(&build_validator(schema)?, value))
 }
 
 fn has_patterns(schema: &Value) -> bool {
@@ -66,54 +66,54 @@ fn has_patterns(schema: &Value) -> bool {
     }
 }
 
-fn validator(schema: &Value) -> Result<Validator, String> {
+fn build_validator(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_pattern_options(
             PatternOptions::regex()
-                .size_limit(LARGEST_PATTERN)
-                .dfa_size_limit(LARGEST_PATTERN),
+                .size_limit(MAX_PATTERN_BYTES)
+                .dfa_size_limit(MAX_PATTERN_BYTES),
         )
         .build(schema)
-        .map_err(|error| format!("the schema can't be used: {}", short(&error.to_string())))
+        .map_err(|error| format!("the schema can't be used: {}", truncate(&error.to_string())))
 }
 
-fn errors(validator: &Validator, value: &Value) -> Vec<String> {
+fn validation_errors(validator: &Validator, value: &Value) -> Vec<String> {
     validator
         .iter_errors(value)
-        .take(MOST_PROBLEMS)
+        .take(MAX_PROBLEMS)
         .map(|error| {
             let path = error.instance_path().as_str();
             let place = if path.is_empty() { "the top" } else { path };
             format!(
                 "at {place}: {}",
-                short(&error.masked_with("it").to_string())
+                truncate(&error.masked_with("it").to_string())
             )
         })
         .collect()
 }
 
-fn short(text: &str) -> String {
+fn truncate(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
 /// The JSON in an answer: all of it, else its fenced blocks, else what stands in its prose.
-fn pieces(answer: &str) -> Vec<Value> {
+fn json_candidates(answer: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str::<Value>(answer.trim()) {
         return vec![whole];
     }
-    let fenced: Vec<Value> = fences(answer)
+    let fenced: Vec<Value> = fenced_blocks(answer)
         .filter_map(|block| serde_json::from_str(block.trim()).ok())
-        .take(MOST_PIECES)
+        .take(MAX_CANDIDATES)
         .collect();
     if fenced.is_empty() {
-        in_prose(answer)
+        json_in_prose(answer)
     } else {
         fenced
     }
 }
 
 /// The insides of the fenced blocks.
-fn fences(answer: &str) -> impl Iterator<Item = &str> {
+fn fenced_blocks(answer: &str) -> impl Iterator<Item = &str> {
     answer
         .split("```")
         .skip(1)
@@ -124,10 +124,10 @@ fn fences(answer: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-fn in_prose(answer: &str) -> Vec<Value> {
+fn json_in_prose(answer: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut rest = answer;
-    for _ in 0..MOST_STARTS {
+    for _ in 0..MAX_START_POSITIONS {
         let Some(from) = rest.find(['{', '[']).and_then(|at| rest.get(at..)) else {
             break;
         };
@@ -138,7 +138,7 @@ fn in_prose(answer: &str) -> Vec<Value> {
         } else {
             1
         };
-        if found.len() >= MOST_PIECES {
+        if found.len() >= MAX_CANDIDATES {
             break;
         }
         rest = from.get(step..).unwrap_or_default();
@@ -161,18 +161,24 @@ mod tests {
             format!("Here:\n```json\n{text}\n```\nDone {{not json}}."),
             format!("See [1] and {{x}}: {text} and so on"),
         ] {
-            assert!(pieces(&answer).contains(&object), "{answer}");
+            assert!(json_candidates(&answer).contains(&object), "{answer}");
         }
-        assert!(pieces("no json { here [").is_empty());
-        assert!(pieces(&"[".repeat(100_000)).is_empty());
+        assert!(json_candidates("no json { here [").is_empty());
+        assert!(json_candidates(&"[".repeat(100_000)).is_empty());
     }
 
     #[test]
     fn a_schema_that_reaches_out_or_backtracks_is_not_used() {
         let out = json!({ "$ref": "https://example.com/schema.json" });
-        assert!(matches!(fit(&out, "{}"), Fit::Broken(_)));
+        assert!(matches!(
+            match_schema(&out, "{}"),
+            SchemaMatch::BadSchema(_)
+        ));
         let pattern = json!({ "type": "string", "pattern": "^(a+)+$" });
         let long = format!("\"{}!\"", "a".repeat(10_000));
-        assert!(matches!(fit(&pattern, &long), Fit::Not(_)));
+        assert!(matches!(
+            match_schema(&pattern, &long),
+            SchemaMatch::Invalid(_)
+        ));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum GateSource {
     /// It is active by itself.
     Registry,
     /// The methodology in use brings it.
@@ -25,7 +25,7 @@ pub enum Source {
     Inline,
 }
 
-impl Source {
+impl GateSource {
     /// Its weight.
     pub const fn priority(self) -> u32 {
         match self {
@@ -53,7 +53,7 @@ impl Source {
     }
 
     /// Whether the user asked for it in this call.
-    pub const fn was_asked(self) -> bool {
+    pub const fn is_requested(self) -> bool {
         matches!(self, Self::Inline | Self::Client | Self::Parameter)
     }
 }

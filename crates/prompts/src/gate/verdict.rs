@@ -3,38 +3,38 @@
 
 use serde_json::{Map, Value};
 
-use super::{CriterionResult, GateResult, JudgedBy, Outcome, Source};
-use crate::{library::same, model::Enforcement};
+use super::{CheckOutcome, CriterionResult, GateResult, GateSource, JudgedBy};
+use crate::{library::is_same_name, model::Enforcement};
 
 /// The most characters of a reason that are kept.
-const LONGEST_REASON: usize = 2_000;
+const MAX_REASON_CHARS: usize = 2_000;
 
 /// The most single verdicts.
-const MOST_PARTS: usize = 500;
+const MAX_PARTS: usize = 500;
 
 /// A verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct GateVerdict {
     /// On the whole; unset if it only speaks of parts.
-    pub overall: Option<Outcome>,
+    pub overall: Option<CheckOutcome>,
     /// Why.
     pub rationale: String,
     /// On single gates and criteria.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartialVerdict>,
 }
 
 /// A verdict on one gate or one criterion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PartialVerdict {
     /// The gate, by id; unset if numbers say it all.
     pub gate: Option<String>,
     /// The gate, by its place among the gates, from 1.
-    pub gate_at: Option<usize>,
+    pub gate_number: Option<usize>,
     /// The criterion: its number in the gate if a gate is named, else among all; unset means
     /// the whole gate.
     pub criterion: Option<usize>,
     /// The verdict.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// Why.
     pub rationale: String,
 }
@@ -51,46 +51,47 @@ pub enum VerdictError {
     Unreadable(String),
     /// It speaks of something that is not there.
     #[error("gate_verdict speaks of {0}, which is not part of this review; there are: {1}")]
-    Elsewhere(String, String),
+    UnknownTarget(String, String),
 }
 
 /// A verdict, filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedVerdict {
     /// The results with it.
     pub results: Vec<GateResult>,
     /// Where it said otherwise than the server computed, so that it was not followed.
     pub overruled: Vec<String>,
 }
 
-impl Verdict {
+impl GateVerdict {
     /// Reads what was sent as `gate_verdict`: text, or an object, also one written as text.
-    pub fn read(value: &Value) -> Result<Self, VerdictError> {
+    pub fn parse(value: &Value) -> Result<Self, VerdictError> {
         match value {
             Value::String(text) => {
                 let text = text.trim();
                 match serde_json::from_str::<Value>(text) {
-                    Ok(Value::Object(fields)) => Self::of_object(&fields),
-                    _ => Self::of_text(text),
+                    Ok(Value::Object(fields)) => Self::parse_object(&fields),
+                    _ => Self::parse_text(text),
                 }
             }
-            Value::Object(fields) => Self::of_object(fields),
+            Value::Object(fields) => Self::parse_object(fields),
             _ => Err(unreadable("it is neither text nor an object")),
         }
     }
 
-    fn of_text(text: &str) -> Result<Self, VerdictError> {
-        let body = match after(text, "GATE_REVIEW").or_else(|| after(text, "GATE REVIEW")) {
+    fn parse_text(text: &str) -> Result<Self, VerdictError> {
+        let body = match strip_word(text, "GATE_REVIEW").or_else(|| strip_word(text, "GATE REVIEW"))
+        {
             Some(rest) => rest
                 .strip_prefix([':', '-'])
                 .ok_or_else(|| unreadable("`:` is missing after GATE_REVIEW"))?
                 .trim_start(),
-            None => after(text, "GATE").unwrap_or(text),
+            None => strip_word(text, "GATE").unwrap_or(text),
         };
-        let (outcome, rest) = if let Some(rest) = after(body, "PASS") {
-            (Outcome::Pass, rest)
-        } else if let Some(rest) = after(body, "FAIL") {
-            (Outcome::Fail, rest)
+        let (outcome, rest) = if let Some(rest) = strip_word(body, "PASS") {
+            (CheckOutcome::Pass, rest)
+        } else if let Some(rest) = strip_word(body, "FAIL") {
+            (CheckOutcome::Fail, rest)
         } else {
             return Err(unreadable("it says neither PASS nor FAIL"));
         };
@@ -101,18 +102,21 @@ impl Verdict {
             .ok_or_else(|| unreadable("the reason is missing after PASS or FAIL"))?;
         Ok(Self {
             overall: Some(outcome),
-            rationale: reason(rationale),
+            rationale: truncate_reason(rationale),
             parts: Vec::new(),
         })
     }
 
-    fn of_object(fields: &Map<String, Value>) -> Result<Self, VerdictError> {
-        const KNOWN: [&str; 4] = ["overall", "rationale", "per_gate", "per_criterion"];
-        if let Some(other) = fields.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+    fn parse_object(fields: &Map<String, Value>) -> Result<Self, VerdictError> {
+        const VERDICT_FIELDS: [&str; 4] = ["overall", "rationale", "per_gate", "per_criterion"];
+        if let Some(other) = fields
+            .keys()
+            .find(|key| !VERDICT_FIELDS.contains(&key.as_str()))
+        {
             return Err(unreadable(&format!("it has a field `{other}`")));
         }
-        let overall = fields.get("overall").map(word).transpose()?;
-        let rationale = text_of(fields, "rationale");
+        let overall = fields.get("overall").map(parse_outcome).transpose()?;
+        let rationale = text_field(fields, "rationale");
         let mut parts = Vec::new();
         for (list, of_gates) in [("per_gate", true), ("per_criterion", false)] {
             let items = match fields.get(list) {
@@ -121,11 +125,11 @@ impl Verdict {
                 Some(_) => return Err(unreadable(&format!("`{list}` is not a list"))),
             };
             for item in items {
-                parts.push(part(item, of_gates)?);
+                parts.push(parse_part(item, of_gates)?);
             }
         }
-        if parts.len() > MOST_PARTS {
-            return Err(unreadable(&format!("it has more than {MOST_PARTS} parts")));
+        if parts.len() > MAX_PARTS {
+            return Err(unreadable(&format!("it has more than {MAX_PARTS} parts")));
         }
         if overall.is_none() && parts.is_empty() {
             return Err(unreadable("it has neither `overall` nor `per_criterion`"));
@@ -145,15 +149,15 @@ impl Verdict {
 }
 
 /// What follows a word that a text begins with, whatever its case.
-fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     text.get(..word.len())
         .filter(|start| start.eq_ignore_ascii_case(word))
         .and_then(|_| text.get(word.len()..))
         .map(str::trim_start)
 }
 
-fn part(item: &Value, of_gates: bool) -> Result<Part, VerdictError> {
-    const KNOWN: [&str; 6] = [
+fn parse_part(item: &Value, of_gates: bool) -> Result<PartialVerdict, VerdictError> {
+    const PART_FIELDS: [&str; 6] = [
         "index",
         "gate",
         "criterion",
@@ -164,11 +168,14 @@ fn part(item: &Value, of_gates: bool) -> Result<Part, VerdictError> {
     let Value::Object(fields) = item else {
         return Err(unreadable("a part of it is not an object"));
     };
-    if let Some(other) = fields.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+    if let Some(other) = fields
+        .keys()
+        .find(|key| !PART_FIELDS.contains(&key.as_str()))
+    {
         return Err(unreadable(&format!("a part of it has a field `{other}`")));
     }
     let said = fields.get("verdict").or_else(|| fields.get("passed"));
-    let outcome = word(said.ok_or_else(|| unreadable("a part of it has no `verdict`"))?)?;
+    let outcome = parse_outcome(said.ok_or_else(|| unreadable("a part of it has no `verdict`"))?)?;
     let number = |name: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => value
@@ -178,7 +185,7 @@ fn part(item: &Value, of_gates: bool) -> Result<Part, VerdictError> {
             .map(Some)
             .ok_or_else(|| unreadable(&format!("`{name}` is not a number from 1"))),
     };
-    let gate = Some(text_of(fields, "gate")).filter(|it| !it.is_empty());
+    let gate = Some(text_field(fields, "gate")).filter(|it| !it.is_empty());
     let index = number("index")?;
     let inside = number("criterion")?;
     if gate.is_none() && index.is_none() && inside.is_none() {
@@ -188,32 +195,32 @@ fn part(item: &Value, of_gates: bool) -> Result<Part, VerdictError> {
         (true, _) => (index, inside),
         (false, _) => (None, inside.or(index)),
     };
-    Ok(Part {
+    Ok(PartialVerdict {
         gate,
-        gate_at,
+        gate_number: gate_at,
         criterion,
         outcome,
-        rationale: text_of(fields, "rationale"),
+        rationale: text_field(fields, "rationale"),
     })
 }
 
-fn word(value: &Value) -> Result<Outcome, VerdictError> {
+fn parse_outcome(value: &Value) -> Result<CheckOutcome, VerdictError> {
     let said = match value {
-        Value::Bool(true) => return Ok(Outcome::Pass),
-        Value::Bool(false) => return Ok(Outcome::Fail),
+        Value::Bool(true) => return Ok(CheckOutcome::Pass),
+        Value::Bool(false) => return Ok(CheckOutcome::Fail),
         Value::String(said) => said.trim().to_ascii_lowercase().replace(['-', ' '], "_"),
         _ => String::new(),
     };
     match said.as_str() {
-        "pass" | "passed" => Ok(Outcome::Pass),
-        "fail" | "failed" => Ok(Outcome::Fail),
-        "cannot_tell" | "can't_tell" | "unknown" => Ok(Outcome::CannotTell),
+        "pass" | "passed" => Ok(CheckOutcome::Pass),
+        "fail" | "failed" => Ok(CheckOutcome::Fail),
+        "cannot_tell" | "can't_tell" | "unknown" => Ok(CheckOutcome::CannotTell),
         _ => Err(unreadable("a verdict is `pass`, `fail` or `cannot_tell`")),
     }
 }
 
-fn text_of(fields: &Map<String, Value>, name: &str) -> String {
-    reason(
+fn text_field(fields: &Map<String, Value>, name: &str) -> String {
+    truncate_reason(
         fields
             .get(name)
             .and_then(Value::as_str)
@@ -222,8 +229,8 @@ fn text_of(fields: &Map<String, Value>, name: &str) -> String {
     )
 }
 
-fn reason(text: &str) -> String {
-    text.chars().take(LONGEST_REASON).collect()
+fn truncate_reason(text: &str) -> String {
+    text.chars().take(MAX_REASON_CHARS).collect()
 }
 
 fn unreadable(why: &str) -> VerdictError {
@@ -232,11 +239,11 @@ fn unreadable(why: &str) -> VerdictError {
 
 /// Fills a verdict in. It settles judgements that are open; what was computed stays as it is. A
 /// verdict of FAIL always counts: if it finds no judgement to settle, it stands for itself.
-pub fn apply(
-    verdict: &Verdict,
+pub fn apply_verdict(
+    verdict: &GateVerdict,
     mut results: Vec<GateResult>,
     by: JudgedBy,
-) -> Result<Applied, VerdictError> {
+) -> Result<AppliedVerdict, VerdictError> {
     let mut overruled = Vec::new();
     let mut said_no = false;
     for part in &verdict.parts {
@@ -244,8 +251,8 @@ pub fn apply(
             && results
                 .iter()
                 .enumerate()
-                .any(|(at, it)| is_of(part, at, it));
-        let there = listing(&results);
+                .any(|(at, it)| targets_gate(part, at, it));
+        let there = list_gates(&results);
         let why = if part.rationale.is_empty() {
             &verdict.rationale
         } else {
@@ -253,44 +260,45 @@ pub fn apply(
         };
         let mut found = false;
         let mut failed = false;
-        for criterion in meant(part, &mut results) {
+        for criterion in matching_criteria(part, &mut results) {
             found = true;
-            failed |= settle(criterion, part.outcome, why, by, &mut overruled);
+            failed |= settle_criterion(criterion, part.outcome, why, by, &mut overruled);
         }
         if !found && !of_gate {
-            return Err(VerdictError::Elsewhere(name_of(part), there));
+            return Err(VerdictError::UnknownTarget(part_name(part), there));
         }
-        if of_gate && part.outcome == Outcome::Fail && !failed {
-            refuse(&mut results, why, by);
+        if of_gate && part.outcome == CheckOutcome::Fail && !failed {
+            add_failure(&mut results, why, by);
             failed = true;
         }
         said_no |= failed;
     }
     if let Some(overall) = verdict.overall {
         for criterion in results.iter_mut().flat_map(|it| &mut it.criteria) {
-            if criterion.is_open() || is_computed_against(criterion, overall) {
-                said_no |= settle(criterion, overall, &verdict.rationale, by, &mut overruled);
+            if criterion.is_open() || contradicts_computed(criterion, overall) {
+                said_no |=
+                    settle_criterion(criterion, overall, &verdict.rationale, by, &mut overruled);
             }
         }
-        if overall == Outcome::Fail && !said_no {
-            refuse(&mut results, &verdict.rationale, by);
+        if overall == CheckOutcome::Fail && !said_no {
+            add_failure(&mut results, &verdict.rationale, by);
         }
     }
-    results.iter_mut().for_each(GateResult::settle);
-    Ok(Applied { results, overruled })
+    results.iter_mut().for_each(GateResult::update_outcome);
+    Ok(AppliedVerdict { results, overruled })
 }
 
 /// Whether somebody says "pass" of what was computed to fail.
-fn is_computed_against(criterion: &CriterionResult, said: Outcome) -> bool {
-    said == Outcome::Pass
+fn contradicts_computed(criterion: &CriterionResult, said: CheckOutcome) -> bool {
+    said == CheckOutcome::Pass
         && criterion.judged_by == JudgedBy::Server
-        && criterion.outcome == Outcome::Fail
+        && criterion.outcome == CheckOutcome::Fail
 }
 
 /// Fills in one criterion; tells whether it now fails by this verdict.
-fn settle(
+fn settle_criterion(
     criterion: &mut CriterionResult,
-    outcome: Outcome,
+    outcome: CheckOutcome,
     why: &str,
     by: JudgedBy,
     overruled: &mut Vec<String>,
@@ -299,7 +307,7 @@ fn settle(
         criterion.outcome = outcome;
         why.clone_into(&mut criterion.why);
         criterion.judged_by = by;
-        return outcome == Outcome::Fail;
+        return outcome == CheckOutcome::Fail;
     }
     if criterion.outcome != outcome {
         overruled.push(format!(
@@ -311,23 +319,23 @@ fn settle(
 }
 
 /// Whether a part may speak of the gate at this place.
-fn is_of(part: &Part, at: usize, gate: &GateResult) -> bool {
+fn targets_gate(part: &PartialVerdict, at: usize, gate: &GateResult) -> bool {
     part.gate
         .as_ref()
-        .is_none_or(|id| same(id, &gate.gate) || same(id, &gate.name))
-        && part.gate_at.is_none_or(|wanted| wanted == at + 1)
+        .is_none_or(|id| is_same_name(id, &gate.gate) || is_same_name(id, &gate.name))
+        && part.gate_number.is_none_or(|wanted| wanted == at + 1)
 }
 
 /// The criteria that a part speaks of.
-fn meant<'a>(
-    part: &'a Part,
+fn matching_criteria<'a>(
+    part: &'a PartialVerdict,
     results: &'a mut [GateResult],
 ) -> impl Iterator<Item = &'a mut CriterionResult> {
-    let names_gate = part.gate.is_some() || part.gate_at.is_some();
+    let names_gate = part.gate.is_some() || part.gate_number.is_some();
     results
         .iter_mut()
         .enumerate()
-        .filter(move |(at, it)| is_of(part, *at, it))
+        .filter(move |(at, it)| targets_gate(part, *at, it))
         .flat_map(|(_, it)| &mut it.criteria)
         .filter(move |it| {
             let number = if names_gate { it.index } else { it.number };
@@ -335,23 +343,28 @@ fn meant<'a>(
         })
 }
 
-fn refuse(results: &mut Vec<GateResult>, why: &str, by: JudgedBy) {
+fn add_failure(results: &mut Vec<GateResult>, why: &str, by: JudgedBy) {
     let number = results.iter().map(|it| it.criteria.len()).sum::<usize>() + 1;
     results.push(GateResult {
         gate: "verdict".to_owned(),
         name: "Verdict".to_owned(),
-        source: Source::Client,
+        source: GateSource::Client,
         enforcement: Enforcement::Blocking,
         strict: false,
         max_attempts: 2,
         hints: true,
-        criteria: vec![CriterionResult::refused(number, 1, why.to_owned(), by)],
-        outcome: Outcome::Fail,
+        criteria: vec![CriterionResult::from_failed_verdict(
+            number,
+            1,
+            why.to_owned(),
+            by,
+        )],
+        outcome: CheckOutcome::Fail,
     });
 }
 
-fn name_of(part: &Part) -> String {
-    match (&part.gate, part.gate_at, part.criterion) {
+fn part_name(part: &PartialVerdict) -> String {
+    match (&part.gate, part.gate_number, part.criterion) {
         (Some(gate), _, Some(at)) => format!("criterion {at} of gate `{gate}`"),
         (Some(gate), _, None) => format!("gate `{gate}`"),
         (None, Some(gate), _) => format!("gate {gate}"),
@@ -359,7 +372,7 @@ fn name_of(part: &Part) -> String {
     }
 }
 
-fn listing(results: &[GateResult]) -> String {
+fn list_gates(results: &[GateResult]) -> String {
     let gates: Vec<String> = results
         .iter()
         .map(|it| {

@@ -4,7 +4,7 @@ use super::pattern;
 use crate::model::{Criterion, CriterionKind};
 
 /// What a criterion asks for, in words.
-pub(super) fn in_words(criterion: &Criterion) -> String {
+pub(super) fn describe_criterion(criterion: &Criterion) -> String {
     if let Some(words) = criterion
         .description
         .as_deref()
@@ -16,7 +16,7 @@ pub(super) fn in_words(criterion: &Criterion) -> String {
         let items: Vec<String> = items
             .iter()
             .take(5)
-            .map(|it| format!("`{}`", pattern::shown(it)))
+            .map(|it| format!("`{}`", pattern::display_pattern(it)))
             .collect();
         items.join(", ")
     };
@@ -36,7 +36,7 @@ pub(super) fn in_words(criterion: &Criterion) -> String {
             if !forbidden_patterns.is_empty() {
                 parts.push(format!("does not match {}", listed(forbidden_patterns)));
             }
-            sentence(&parts)
+            join_sentence(&parts)
         }
         CriterionKind::PatternCheck {
             regex_patterns,
@@ -49,10 +49,10 @@ pub(super) fn in_words(criterion: &Criterion) -> String {
             for (word, least) in keyword_count.iter().take(10) {
                 parts.push(format!(
                     "says `{}` at least {least} time(s)",
-                    pattern::shown(word)
+                    pattern::display_pattern(word)
                 ));
             }
-            sentence(&parts)
+            join_sentence(&parts)
         }
         CriterionKind::SchemaCheck { .. } => "holds JSON that fits the schema".to_owned(),
         CriterionKind::CitationCheck { min_citations } => {
@@ -74,13 +74,13 @@ pub(super) fn in_words(criterion: &Criterion) -> String {
                 .unwrap_or("the methodology in use")
         ),
         CriterionKind::ShellVerify(check) => {
-            format!("`{}` succeeds", pattern::shown(&check.command))
+            format!("`{}` succeeds", pattern::display_pattern(&check.command))
         }
         CriterionKind::ScriptTool { tool } => format!("the script `{tool}` says yes"),
     }
 }
 
-fn sentence(parts: &[String]) -> String {
+fn join_sentence(parts: &[String]) -> String {
     if parts.is_empty() {
         "does what the guidance of this gate asks for".to_owned()
     } else {

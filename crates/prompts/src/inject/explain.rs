@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Level, Levels, Moment, decide};
+use super::{InjectionContext, InjectionLevel, InjectionLevels, decide};
 use crate::model::Injection;
 
 /// What one level said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Line {
+pub struct ExplanationLine {
     /// The level.
-    pub level: Level,
+    pub level: InjectionLevel,
     /// Whether it would add it; unset if it has nothing to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject: Option<bool>,
@@ -21,13 +21,17 @@ pub struct Line {
 }
 
 /// A line for each level, strongest first.
-pub fn explain(kind: Injection, levels: &Levels<'_>, at: &Moment<'_>) -> Vec<Line> {
+pub fn explain(
+    kind: Injection,
+    levels: &InjectionLevels<'_>,
+    at: &InjectionContext<'_>,
+) -> Vec<ExplanationLine> {
     let decided = decide(kind, levels, at).level;
-    Level::ALL
+    InjectionLevel::ALL
         .into_iter()
         .map(|level| {
-            let say = levels.say(level, kind, at);
-            Line {
+            let say = levels.decide_level(level, kind, at);
+            ExplanationLine {
                 level,
                 inject: say.inject,
                 reason: say.reason,

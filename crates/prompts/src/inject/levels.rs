@@ -5,10 +5,10 @@ use deliberate_core::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Moment, Say, rule};
+use super::{InjectionContext, LevelDecision, rule};
 use crate::{
     library::{ChainInjection, InjectionConfig},
-    model::{Frequency, FrequencyMode, Injection, InjectionRules, Rule},
+    model::{Injection, InjectionFrequency, InjectionFrequencyMode, InjectionRule, InjectionRules},
 };
 
 /// A level, strongest first.
@@ -16,7 +16,7 @@ use crate::{
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum InjectionLevel {
     /// `%clean` and its like.
     Modifier,
     /// What was said at run time.
@@ -33,7 +33,7 @@ pub enum Level {
     Default,
 }
 
-impl Level {
+impl InjectionLevel {
     /// All seven, strongest first.
     pub const ALL: [Self; 7] = [
         Self::Modifier,
@@ -62,7 +62,7 @@ impl Level {
 /// A word after `%` that decides what is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Modifier {
+pub enum InjectionModifier {
     /// Nothing is added.
     Clean,
     /// Only gates.
@@ -73,32 +73,34 @@ pub enum Modifier {
     Judge,
 }
 
-impl Modifier {
+impl InjectionModifier {
     /// What it says.
-    fn say(self, kind: Injection) -> Say {
+    fn decide(self, kind: Injection) -> LevelDecision {
         match (self, kind) {
-            (Self::Clean, _) => Say::no("%clean adds nothing"),
+            (Self::Clean, _) => LevelDecision::no("%clean adds nothing"),
             (Self::Lean, Injection::SystemPrompt | Injection::StyleGuidance) => {
-                Say::no("%lean adds only gates")
+                LevelDecision::no("%lean adds only gates")
             }
             (Self::Framework, Injection::GateGuidance | Injection::StyleGuidance) => {
-                Say::no("%framework adds only the methodology")
+                LevelDecision::no("%framework adds only the methodology")
             }
-            (Self::Judge, Injection::SystemPrompt) => Say::yes("%judge asks for the methodology"),
-            _ => Say::nothing("the modifier says nothing about this"),
+            (Self::Judge, Injection::SystemPrompt) => {
+                LevelDecision::yes("%judge asks for the methodology")
+            }
+            _ => LevelDecision::undecided("the modifier says nothing about this"),
         }
     }
 }
 
 /// Something said at run time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Override {
+pub struct InjectionOverride {
     /// About what.
     pub kind: Injection,
     /// Whether it is added.
     pub enabled: bool,
     /// For what.
-    pub scope: Scope,
+    pub scope: OverrideScope,
     /// Which session, chain, run or step; unset means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope_id: Option<String>,
@@ -110,7 +112,7 @@ pub struct Override {
 /// What an override is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum OverrideScope {
     /// A session of a caller.
     Session,
     /// A chain, or one run of it.
@@ -119,8 +121,8 @@ pub enum Scope {
     Step,
 }
 
-impl Override {
-    fn applies(&self, kind: Injection, at: &Moment<'_>) -> bool {
+impl InjectionOverride {
+    fn applies(&self, kind: Injection, at: &InjectionContext<'_>) -> bool {
         if self.kind != kind || self.expires_at.is_some_and(|end| end <= at.now) {
             return false;
         }
@@ -128,20 +130,20 @@ impl Override {
             return true;
         };
         match self.scope {
-            Scope::Session => id == at.session,
-            Scope::Chain => fits_pattern(id, at.chain) || id == at.run,
-            Scope::Step => id == at.step_name || id.parse() == Ok(at.step),
+            OverrideScope::Session => id == at.session,
+            OverrideScope::Chain => matches_pattern(id, at.chain) || id == at.run,
+            OverrideScope::Step => id == at.step_name || id.parse() == Ok(at.step),
         }
     }
 }
 
 /// Where the rules of the levels stand.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct LevelSources<'a> {
+pub struct InjectionSources<'a> {
     /// The modifier of the command or the step.
-    pub modifier: Option<Modifier>,
+    pub modifier: Option<InjectionModifier>,
     /// What was said at run time; the last that applies counts.
-    pub overrides: &'a [Override],
+    pub overrides: &'a [InjectionOverride],
     /// The rules that stand with the step.
     pub step: Option<&'a InjectionRules>,
     /// The rules that stand with the chain, or with the prompt if there is none.
@@ -158,96 +160,106 @@ pub struct LevelSources<'a> {
 
 /// The rules of all levels, for one step.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Levels<'a> {
-    from: LevelSources<'a>,
+pub struct InjectionLevels<'a> {
+    sources: InjectionSources<'a>,
     chains: Option<&'a ChainInjection>,
 }
 
-impl<'a> Levels<'a> {
+impl<'a> InjectionLevels<'a> {
     /// The levels.
-    pub fn new(from: LevelSources<'a>) -> Self {
-        let chains = from.config.and_then(|it| {
+    pub fn new(sources: InjectionSources<'a>) -> Self {
+        let chains = sources.config.and_then(|it| {
             it.chains
                 .iter()
-                .find(|it| fits_pattern(&it.chain, from.chain_id))
+                .find(|it| matches_pattern(&it.chain, sources.chain_id))
         });
-        Self { from, chains }
+        Self { sources, chains }
     }
 
     /// What a level says.
-    pub(super) fn say(&self, level: Level, kind: Injection, at: &Moment<'_>) -> Say {
+    pub(super) fn decide_level(
+        &self,
+        level: InjectionLevel,
+        kind: Injection,
+        at: &InjectionContext<'_>,
+    ) -> LevelDecision {
         match level {
-            Level::Modifier => match self.from.modifier {
-                Some(modifier) => modifier.say(kind),
-                None => Say::nothing("no modifier"),
+            InjectionLevel::Modifier => match self.sources.modifier {
+                Some(modifier) => modifier.decide(kind),
+                None => LevelDecision::undecided("no modifier"),
             },
-            Level::Override => {
+            InjectionLevel::Override => {
                 let said = self
-                    .from
+                    .sources
                     .overrides
                     .iter()
                     .rev()
                     .find(|it| it.applies(kind, at));
                 match said {
-                    Some(it) if it.enabled => Say::yes("was switched on at run time"),
-                    Some(_) => Say::no("was switched off at run time"),
-                    None => Say::nothing("no override"),
+                    Some(it) if it.enabled => LevelDecision::yes("was switched on at run time"),
+                    Some(_) => LevelDecision::no("was switched off at run time"),
+                    None => LevelDecision::undecided("no override"),
                 }
             }
-            Level::Default => rule::often(by_default(kind), at),
+            InjectionLevel::Default => rule::evaluate_frequency(default_frequency(kind), at),
             level => match self.rule(level, kind, at) {
-                Some(rule) => rule::say(rule, at),
-                None => Say::nothing("no rule"),
+                Some(rule) => rule::evaluate_rule(rule, at),
+                None => LevelDecision::undecided("no rule"),
             },
         }
     }
 
     /// The rule of a level: the nearest one that speaks of this kind.
-    fn rule(&self, level: Level, kind: Injection, at: &Moment<'_>) -> Option<&'a Rule> {
-        let from = &self.from;
-        let of = |rules: Option<&'a InjectionRules>| rules.and_then(|it| it.of(kind));
+    fn rule(
+        &self,
+        level: InjectionLevel,
+        kind: Injection,
+        at: &InjectionContext<'_>,
+    ) -> Option<&'a InjectionRule> {
+        let from = &self.sources;
+        let of = |rules: Option<&'a InjectionRules>| rules.and_then(|it| it.rule_for(kind));
         match level {
-            Level::Step => of(from.step).or_else(|| {
+            InjectionLevel::Step => of(from.step).or_else(|| {
                 let steps = self
                     .chains
                     .map(|it| it.steps.as_slice())
                     .unwrap_or_default();
                 steps
                     .iter()
-                    .filter(|it| rule::selects(&it.step, at))
-                    .find_map(|it| it.rules.of(kind))
+                    .filter(|it| rule::selects_step(&it.step, at))
+                    .find_map(|it| it.rules.rule_for(kind))
             }),
-            Level::Chain => of(from.chain).or_else(|| of(self.chains.map(|it| &it.rules))),
-            Level::Category => of(from.category).or_else(|| {
+            InjectionLevel::Chain => of(from.chain).or_else(|| of(self.chains.map(|it| &it.rules))),
+            InjectionLevel::Category => of(from.category).or_else(|| {
                 let config = from.config?;
                 of(config.categories.get(from.category_id))
             }),
-            Level::Global => of(from.config.map(|it| &it.global)),
-            Level::Modifier | Level::Override | Level::Default => None,
+            InjectionLevel::Global => of(from.config.map(|it| &it.global)),
+            InjectionLevel::Modifier | InjectionLevel::Override | InjectionLevel::Default => None,
         }
     }
 }
 
 /// How often if nobody says.
-const fn by_default(kind: Injection) -> Frequency {
+const fn default_frequency(kind: Injection) -> InjectionFrequency {
     match kind {
-        Injection::SystemPrompt => Frequency {
-            mode: FrequencyMode::Every,
+        Injection::SystemPrompt => InjectionFrequency {
+            mode: InjectionFrequencyMode::Every,
             interval: Some(2),
         },
-        Injection::GateGuidance => Frequency {
-            mode: FrequencyMode::Every,
+        Injection::GateGuidance => InjectionFrequency {
+            mode: InjectionFrequencyMode::Every,
             interval: Some(1),
         },
-        Injection::StyleGuidance => Frequency {
-            mode: FrequencyMode::FirstOnly,
+        Injection::StyleGuidance => InjectionFrequency {
+            mode: InjectionFrequencyMode::FirstOnly,
             interval: None,
         },
     }
 }
 
 /// Whether an id fits a pattern: itself, `x*`, `*x`, `*x*`, or `*` for any.
-pub fn fits_pattern(pattern: &str, id: &str) -> bool {
+pub fn matches_pattern(pattern: &str, id: &str) -> bool {
     let pattern = pattern.trim();
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         _ if pattern == "*" => true,

@@ -6,31 +6,34 @@ mod levels;
 mod moment;
 mod rule;
 
-pub use explain::{Line, explain};
-pub use levels::{Level, LevelSources, Levels, Modifier, Override, Scope, fits_pattern};
-pub use moment::{GateStatus, Moment, Previous, StepType};
+pub use explain::{ExplanationLine, explain};
+pub use levels::{
+    InjectionLevel, InjectionLevels, InjectionModifier, InjectionOverride, InjectionSources,
+    OverrideScope, matches_pattern,
+};
+pub use moment::{GateStatus, InjectionContext, PreviousStepResult, StepType};
 
 use crate::model::Injection;
 
 /// What was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct InjectionDecision {
     /// Whether it is added.
     pub inject: bool,
     /// The level that decided.
-    pub level: Level,
+    pub level: InjectionLevel,
     /// Why.
     pub reason: String,
 }
 
 /// What a level says: yes or no, or nothing, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Say {
+pub(crate) struct LevelDecision {
     pub(crate) inject: Option<bool>,
     pub(crate) reason: String,
 }
 
-impl Say {
+impl LevelDecision {
     pub(crate) fn yes(reason: impl Into<String>) -> Self {
         Self {
             inject: Some(true),
@@ -45,7 +48,7 @@ impl Say {
         }
     }
 
-    pub(crate) fn nothing(reason: impl Into<String>) -> Self {
+    pub(crate) fn undecided(reason: impl Into<String>) -> Self {
         Self {
             inject: None,
             reason: reason.into(),
@@ -54,11 +57,15 @@ impl Say {
 }
 
 /// Whether guidance of this kind is added.
-pub fn decide(kind: Injection, levels: &Levels<'_>, at: &Moment<'_>) -> Decided {
-    for level in Level::ALL {
-        let say = levels.say(level, kind, at);
+pub fn decide(
+    kind: Injection,
+    levels: &InjectionLevels<'_>,
+    at: &InjectionContext<'_>,
+) -> InjectionDecision {
+    for level in InjectionLevel::ALL {
+        let say = levels.decide_level(level, kind, at);
         if let Some(inject) = say.inject {
-            return Decided {
+            return InjectionDecision {
                 inject,
                 level,
                 reason: say.reason,
@@ -66,9 +73,9 @@ pub fn decide(kind: Injection, levels: &Levels<'_>, at: &Moment<'_>) -> Decided 
         }
     }
     // The default always says something; should it ever not, nothing is added.
-    Decided {
+    InjectionDecision {
         inject: false,
-        level: Level::Default,
+        level: InjectionLevel::Default,
         reason: "nobody says anything".to_owned(),
     }
 }

@@ -4,11 +4,11 @@ use deliberate_core::Timestamp;
 
 /// When and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment<'a> {
+pub struct InjectionContext<'a> {
     /// The number of the step, from 1; a prompt on its own is step 1 of 1.
     pub step: u32,
     /// How many steps there are.
-    pub steps: u32,
+    pub total_steps: u32,
     /// The name of the step.
     pub step_name: &'a str,
     /// The session of the caller.
@@ -24,7 +24,7 @@ pub struct Moment<'a> {
     /// What the step does.
     pub step_type: StepType,
     /// What the step before came to.
-    pub previous: Previous,
+    pub previous_result: PreviousStepResult,
     /// Now.
     pub now: Timestamp,
 }
@@ -71,7 +71,7 @@ impl StepType {
 
 /// What a step came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Previous {
+pub enum PreviousStepResult {
     /// There was none.
     #[default]
     None,
@@ -81,7 +81,7 @@ pub enum Previous {
     Failure,
 }
 
-impl Previous {
+impl PreviousStepResult {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -91,12 +91,12 @@ impl Previous {
     }
 }
 
-impl Moment<'_> {
+impl InjectionContext<'_> {
     /// The first and only step of a prompt on its own.
-    pub const fn single(now: Timestamp) -> Self {
+    pub const fn single_step(now: Timestamp) -> Self {
         Self {
             step: 1,
-            steps: 1,
+            total_steps: 1,
             step_name: "",
             session: "",
             chain: "",
@@ -104,7 +104,7 @@ impl Moment<'_> {
             in_review: false,
             gate_status: None,
             step_type: StepType::Prompt,
-            previous: Previous::None,
+            previous_result: PreviousStepResult::None,
             now,
         }
     }

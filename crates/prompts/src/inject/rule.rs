@@ -2,36 +2,49 @@
 
 use serde_json::Value;
 
-use super::{Moment, Say};
-use crate::model::{Condition, Effect, Frequency, FrequencyMode, Rule, Target, When};
+use super::{InjectionContext, LevelDecision};
+use crate::model::{
+    InjectionCondition, InjectionConditionKind, InjectionEffect, InjectionFrequency,
+    InjectionFrequencyMode, InjectionRule, InjectionTarget,
+};
 
 /// What a rule says: whether at all, then to what, then its exceptions, then how often. One that
 /// only names a target or exceptions leaves the rest to the next level.
-pub(super) fn say(rule: &Rule, at: &Moment<'_>) -> Say {
+pub(super) fn evaluate_rule(rule: &InjectionRule, at: &InjectionContext<'_>) -> LevelDecision {
     if rule.enabled == Some(false) {
-        return Say::no("is switched off");
+        return LevelDecision::no("is switched off");
     }
     match rule.target {
-        Some(Target::Steps) if at.in_review => return Say::no("is for steps, this is a review"),
-        Some(Target::Gates) if !at.in_review => return Say::no("is for reviews, this is a step"),
+        Some(InjectionTarget::Steps) if at.in_review => {
+            return LevelDecision::no("is for steps, this is a review");
+        }
+        Some(InjectionTarget::Gates) if !at.in_review => {
+            return LevelDecision::no("is for reviews, this is a step");
+        }
         _ => {}
     }
-    if let Some(condition) = rule.conditions.iter().find(|it| applies(&it.when, at)) {
-        let name = name_of(condition);
+    if let Some(condition) = rule
+        .conditions
+        .iter()
+        .find(|it| condition_applies(&it.when, at))
+    {
+        let name = condition_name(condition);
         return match condition.then {
-            Effect::Inject => Say::yes(format!("condition {name} says inject")),
-            Effect::Skip => Say::no(format!("condition {name} says skip")),
-            Effect::Inherit => Say::nothing(format!("condition {name} says inherit")),
+            InjectionEffect::Inject => LevelDecision::yes(format!("condition {name} says inject")),
+            InjectionEffect::Skip => LevelDecision::no(format!("condition {name} says skip")),
+            InjectionEffect::Inherit => {
+                LevelDecision::undecided(format!("condition {name} says inherit"))
+            }
         };
     }
     match (rule.frequency, rule.enabled) {
-        (Some(frequency), _) => often(frequency, at),
-        (None, Some(true)) => Say::yes("is switched on"),
-        (None, _) => Say::nothing("says nothing about how often"),
+        (Some(frequency), _) => evaluate_frequency(frequency, at),
+        (None, Some(true)) => LevelDecision::yes("is switched on"),
+        (None, _) => LevelDecision::undecided("says nothing about how often"),
     }
 }
 
-fn name_of(condition: &Condition) -> String {
+fn condition_name(condition: &InjectionCondition) -> String {
     if condition.id.is_empty() {
         "without a name".to_owned()
     } else {
@@ -40,29 +53,36 @@ fn name_of(condition: &Condition) -> String {
 }
 
 /// What a frequency says.
-pub(super) fn often(frequency: Frequency, at: &Moment<'_>) -> Say {
+pub(super) fn evaluate_frequency(
+    frequency: InjectionFrequency,
+    at: &InjectionContext<'_>,
+) -> LevelDecision {
     match frequency.mode {
-        FrequencyMode::Never => Say::no("never"),
-        FrequencyMode::FirstOnly if at.step <= 1 => Say::yes("first step only, this is it"),
-        FrequencyMode::FirstOnly => Say::no(format!("first step only, this is {}", at.step)),
-        FrequencyMode::Every => {
+        InjectionFrequencyMode::Never => LevelDecision::no("never"),
+        InjectionFrequencyMode::FirstOnly if at.step <= 1 => {
+            LevelDecision::yes("first step only, this is it")
+        }
+        InjectionFrequencyMode::FirstOnly => {
+            LevelDecision::no(format!("first step only, this is {}", at.step))
+        }
+        InjectionFrequencyMode::Every => {
             let every = frequency.interval.unwrap_or(1).max(1);
             let due = at.step.saturating_sub(1).is_multiple_of(every);
             let reason = format!("every {every} step(s), this is {}", at.step);
             if due {
-                Say::yes(reason)
+                LevelDecision::yes(reason)
             } else {
-                Say::no(reason)
+                LevelDecision::no(reason)
             }
         }
     }
 }
 
-fn applies(when: &When, at: &Moment<'_>) -> bool {
+fn condition_applies(when: &InjectionConditionKind, at: &InjectionContext<'_>) -> bool {
     let is = |there: &str, wanted: &str| there.eq_ignore_ascii_case(wanted.trim());
     match when {
-        When::Always => true,
-        When::GateStatus { status } => {
+        InjectionConditionKind::Always => true,
+        InjectionConditionKind::GateStatus { status } => {
             let there = if at.in_review {
                 Some("pending")
             } else {
@@ -70,7 +90,7 @@ fn applies(when: &When, at: &Moment<'_>) -> bool {
             };
             there.is_some_and(|there| is(there, status))
         }
-        When::StepType { value } => is(
+        InjectionConditionKind::StepType { value } => is(
             if at.in_review {
                 "review"
             } else {
@@ -78,23 +98,29 @@ fn applies(when: &When, at: &Moment<'_>) -> bool {
             },
             value,
         ),
-        When::StepNumber { operator, value } => number(operator.as_deref(), value, at),
-        When::PreviousStepResult { value } => is(at.previous.as_str(), value),
-        When::ChainPosition { value } => match value.trim().to_ascii_lowercase().as_str() {
-            "first" => at.step <= 1,
-            "last" => at.step >= at.steps,
-            "middle" => at.step > 1 && at.step < at.steps,
-            _ => false,
-        },
+        InjectionConditionKind::StepNumber { operator, value } => {
+            compare_step_number(operator.as_deref(), value, at)
+        }
+        InjectionConditionKind::PreviousStepResult { value } => {
+            is(at.previous_result.as_str(), value)
+        }
+        InjectionConditionKind::ChainPosition { value } => {
+            match value.trim().to_ascii_lowercase().as_str() {
+                "first" => at.step <= 1,
+                "last" => at.step >= at.total_steps,
+                "middle" => at.step > 1 && at.step < at.total_steps,
+                _ => false,
+            }
+        }
     }
 }
 
-fn number(operator: Option<&str>, value: &Value, at: &Moment<'_>) -> bool {
+fn compare_step_number(operator: Option<&str>, value: &Value, at: &InjectionContext<'_>) -> bool {
     let Some(wanted) = value
         .as_u64()
         .or_else(|| value.as_str()?.trim().parse().ok())
     else {
-        return selects(value, at);
+        return selects_step(value, at);
     };
     let step = u64::from(at.step);
     match operator.unwrap_or("eq") {
@@ -108,7 +134,7 @@ fn number(operator: Option<&str>, value: &Value, at: &Moment<'_>) -> bool {
 }
 
 /// Whether a selector means this step: a number, `first`, `last`, `odd`, `even`.
-pub(super) fn selects(selector: &Value, at: &Moment<'_>) -> bool {
+pub(super) fn selects_step(selector: &Value, at: &InjectionContext<'_>) -> bool {
     if let Some(wanted) = selector.as_u64() {
         return u64::from(at.step) == wanted;
     }
@@ -117,7 +143,7 @@ pub(super) fn selects(selector: &Value, at: &Moment<'_>) -> bool {
     };
     match word.to_ascii_lowercase().as_str() {
         "first" => at.step <= 1,
-        "last" => at.step >= at.steps,
+        "last" => at.step >= at.total_steps,
         "odd" => at.step % 2 == 1,
         "even" => at.step.is_multiple_of(2),
         digits => digits.parse() == Ok(at.step),

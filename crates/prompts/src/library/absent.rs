@@ -7,50 +7,58 @@ use std::{
 };
 
 use super::{
-    Problem, Weight,
-    cross::{SUGGESTIONS, problem},
+    LibraryProblem, ProblemSeverity,
+    cross::{MAX_SUGGESTIONS, reference_problem},
     names,
-    sheet::shorten,
-    unit::{Mention, Mentioned},
+    sheet::truncate,
+    unit::{NameReference, NameReferenceKind},
 };
-use crate::model::{Gate, Kind, ScriptTool};
+use crate::model::{Gate, LibraryItemKind, ScriptTool};
 
 /// What there is.
-pub(crate) struct Present<'l> {
-    plain_gates: HashSet<String>,
+pub(crate) struct KnownNames<'l> {
+    normalized_gates: HashSet<String>,
     gates: &'l BTreeMap<String, Arc<Gate>>,
     scripts: &'l BTreeMap<String, Arc<ScriptTool>>,
     /// How many names were looked for among those that exist.
-    compared: usize,
+    lookups: usize,
 }
 
-impl<'l> Present<'l> {
+impl<'l> KnownNames<'l> {
     pub(crate) fn new(
         gates: &'l BTreeMap<String, Arc<Gate>>,
         scripts: &'l BTreeMap<String, Arc<ScriptTool>>,
     ) -> Self {
         Self {
-            plain_gates: gates.keys().map(|gate| names::plain(gate)).collect(),
+            normalized_gates: gates
+                .keys()
+                .map(|gate| names::normalize_name(gate))
+                .collect(),
             gates,
             scripts,
-            compared: 0,
+            lookups: 0,
         }
     }
 
     /// The problems of a thing that mentions these.
-    pub(crate) fn absent(&mut self, kind: Kind, id: &str, mentions: &[Mention]) -> Vec<Problem> {
+    pub(crate) fn missing_references(
+        &mut self,
+        kind: LibraryItemKind,
+        id: &str,
+        mentions: &[NameReference],
+    ) -> Vec<LibraryProblem> {
         mentions
             .iter()
             .filter_map(|mention| {
-                let (thing, near) = self.look_for(id, mention)?;
+                let (thing, near) = self.find_missing(id, mention)?;
                 let help = near.map_or_else(
                     || format!("Create the {thing}, or remove the name."),
                     |near| format!("Did you mean `{near}`?"),
                 );
-                let name = shorten(&mention.name);
+                let name = truncate(&mention.name);
                 let message = format!("There is no {thing} `{name}`; it is left out.");
-                Some(problem(
-                    Weight::Warning,
+                Some(reference_problem(
+                    ProblemSeverity::Warning,
                     kind,
                     id,
                     mention,
@@ -62,13 +70,19 @@ impl<'l> Present<'l> {
     }
 
     /// What kind of thing is missing, and which one is most like it.
-    fn look_for(&mut self, id: &str, mention: &Mention) -> Option<(&'static str, Option<String>)> {
+    fn find_missing(
+        &mut self,
+        id: &str,
+        mention: &NameReference,
+    ) -> Option<(&'static str, Option<String>)> {
         let name = &mention.name;
-        let (thing, known): (_, Vec<&str>) = match mention.what {
-            Mentioned::Gate if !self.plain_gates.contains(&names::plain(name)) => {
+        let (thing, known): (_, Vec<&str>) = match mention.kind {
+            NameReferenceKind::Gate
+                if !self.normalized_gates.contains(&names::normalize_name(name)) =>
+            {
                 ("gate", self.gates.keys().map(String::as_str).collect())
             }
-            Mentioned::Tool
+            NameReferenceKind::Tool
                 if !self.scripts.contains_key(name)
                     && !self.scripts.contains_key(&format!("{id}:{name}")) =>
             {
@@ -80,9 +94,9 @@ impl<'l> Present<'l> {
             }
             _ => return None,
         };
-        self.compared += 1;
-        let near = (self.compared <= SUGGESTIONS)
-            .then(|| deliberate_core::nearest(name, known))
+        self.lookups += 1;
+        let near = (self.lookups <= MAX_SUGGESTIONS)
+            .then(|| deliberate_core::did_you_mean(name, known))
             .flatten();
         Some((thing, near))
     }

@@ -7,28 +7,31 @@ use std::{
 };
 
 use super::{
-    InjectionConfig, Library, Problem, Weight,
-    absent::Present,
-    cross::{self, Fault, Prompts},
-    stock::Stock,
+    InjectionConfig, LibraryProblem, ProblemSeverity, PromptLibrary,
+    absent::KnownNames,
+    cross::{self, CrossReferenceError, PromptsByKey},
+    stock::PartCache,
     templates,
-    unit::{Item, Mention, PromptItem},
+    unit::{LibraryItem, NameReference, PromptItem},
 };
-use crate::model::{Category, Gate, Kind, Layer, Methodology, Origin, ScriptTool, Style};
+use crate::model::{
+    Gate, ItemOrigin, LibraryItemKind, LibraryLayer, Methodology, PromptCategory, ResponseStyle,
+    ScriptTool,
+};
 
 /// A library, and what is needed to make the next one from it.
 #[derive(Debug, Default)]
-pub(crate) struct Assembled {
-    pub(crate) library: Arc<Library>,
-    pub(crate) prompts: Prompts,
-    mentions: BTreeMap<String, Vec<Mention>>,
+pub(crate) struct MergedLibrary {
+    pub(crate) library: Arc<PromptLibrary>,
+    pub(crate) prompts: PromptsByKey,
+    references: BTreeMap<String, Vec<NameReference>>,
 }
 
 /// Puts the parts together. What can't be used now and could before stays as it was.
-pub(crate) fn assemble(stock: &Stock, before: Option<&Assembled>) -> Assembled {
-    let mut draft = Draft::default();
+pub(crate) fn merge_layers(stock: &PartCache, before: Option<&MergedLibrary>) -> MergedLibrary {
+    let mut draft = LibraryBuilder::default();
     draft.problems.extend(stock.problems.iter().cloned());
-    for unit in stock.units.values() {
+    for unit in stock.parts.values() {
         draft.problems.extend(unit.problems.iter().cloned());
         for item in &unit.items {
             draft.add(item);
@@ -44,58 +47,77 @@ pub(crate) fn assemble(stock: &Stock, before: Option<&Assembled>) -> Assembled {
 
 /// A library in the making. All keys are without regard to case.
 #[derive(Default)]
-struct Draft {
-    prompts: Prompts,
+struct LibraryBuilder {
+    prompts: PromptsByKey,
     gates: BTreeMap<String, Arc<Gate>>,
     methodologies: BTreeMap<String, Arc<Methodology>>,
-    mentions: BTreeMap<String, Vec<Mention>>,
-    styles: BTreeMap<String, Arc<Style>>,
+    references: BTreeMap<String, Vec<NameReference>>,
+    styles: BTreeMap<String, Arc<ResponseStyle>>,
     scripts: BTreeMap<String, Arc<ScriptTool>>,
-    categories: BTreeMap<String, Arc<Category>>,
+    categories: BTreeMap<String, Arc<PromptCategory>>,
     injection: InjectionConfig,
-    problems: Vec<Problem>,
+    problems: Vec<LibraryProblem>,
 }
 
-impl Draft {
-    fn add(&mut self, item: &Item) {
+impl LibraryBuilder {
+    fn add(&mut self, item: &LibraryItem) {
         match item {
-            Item::Prompt(item) => self.add_prompt(item),
-            Item::Gate(it) => {
-                let problem = put(&mut self.gates, &it.id, it, |it| &it.origin, Kind::Gate);
+            LibraryItem::Prompt(item) => self.add_prompt(item),
+            LibraryItem::Gate(it) => {
+                let problem = insert_or_report(
+                    &mut self.gates,
+                    &it.id,
+                    it,
+                    |it| &it.origin,
+                    LibraryItemKind::Gate,
+                );
                 self.problems.extend(problem);
             }
-            Item::Methodology(it, mentions) => {
-                let problem = put(
+            LibraryItem::Methodology(it, mentions) => {
+                let problem = insert_or_report(
                     &mut self.methodologies,
                     &it.id,
                     it,
                     |it| &it.origin,
-                    Kind::Methodology,
+                    LibraryItemKind::Methodology,
                 );
                 if problem.is_none() {
-                    self.mentions.insert(key(&it.id), mentions.clone());
+                    self.references
+                        .insert(normalized_key(&it.id), mentions.clone());
                 }
                 self.problems.extend(problem);
             }
-            Item::Style(it) => {
-                let problem = put(&mut self.styles, &it.id, it, |it| &it.origin, Kind::Style);
+            LibraryItem::Style(it) => {
+                let problem = insert_or_report(
+                    &mut self.styles,
+                    &it.id,
+                    it,
+                    |it| &it.origin,
+                    LibraryItemKind::Style,
+                );
                 self.problems.extend(problem);
             }
-            Item::Script(it) => {
+            LibraryItem::Script(it) => {
                 let id = script_key(it);
-                let problem = put(&mut self.scripts, &id, it, |it| &it.origin, Kind::Script);
+                let problem = insert_or_report(
+                    &mut self.scripts,
+                    &id,
+                    it,
+                    |it| &it.origin,
+                    LibraryItemKind::Script,
+                );
                 self.problems.extend(problem);
             }
-            Item::Category(it) => {
+            LibraryItem::Category(it) => {
                 self.categories.insert(it.id.clone(), Arc::clone(it));
             }
-            Item::Injection(it) => self.injection.add(it),
+            LibraryItem::Injection(it) => self.injection.merge(it),
         }
     }
 
     /// A folder wins over a file, the workspace over what is shipped, else the first.
     fn add_prompt(&mut self, item: &PromptItem) {
-        let id = key(&item.prompt.id);
+        let id = normalized_key(&item.prompt.id);
         let Some(other) = self.prompts.get(&id) else {
             self.prompts.insert(id, item.clone());
             return;
@@ -104,13 +126,13 @@ impl Draft {
             self.prompts.insert(id, item.clone());
             return;
         }
-        let (winner, loser) = if other.single && !item.single {
+        let (winner, loser) = if other.is_single_file && !item.is_single_file {
             (item.clone(), other.clone())
         } else {
             (other.clone(), item.clone())
         };
-        self.problems.push(twice(
-            Kind::Prompt,
+        self.problems.push(duplicate_id_problem(
+            LibraryItemKind::Prompt,
             &loser.prompt.id,
             &loser.prompt.origin,
             &winner.prompt.origin,
@@ -119,52 +141,52 @@ impl Draft {
     }
 
     /// What has an error and no good form keeps the form it had.
-    fn keep_last_good(&mut self, before: &Assembled) {
+    fn keep_last_good(&mut self, before: &MergedLibrary) {
         let old = &before.library;
         for problem in &mut self.problems {
-            if problem.weight != Weight::Error {
+            if problem.weight != ProblemSeverity::Error {
                 continue;
             }
-            let id = key(&problem.id);
+            let id = normalized_key(&problem.id);
             problem.last_good_kept |= match problem.kind {
-                Kind::Prompt => {
+                LibraryItemKind::Prompt => {
                     let kept = before
                         .prompts
                         .get(&id)
                         .map(|it| (&it.prompt.origin, it.clone()));
-                    keep(&mut self.prompts, id, kept, |it| &it.prompt.origin)
+                    keep_previous(&mut self.prompts, id, kept, |it| &it.prompt.origin)
                 }
-                Kind::Gate => {
+                LibraryItemKind::Gate => {
                     let kept = old.gate(&problem.id).map(|it| (&it.origin, Arc::clone(it)));
-                    keep(&mut self.gates, id, kept, |it| &it.origin)
+                    keep_previous(&mut self.gates, id, kept, |it| &it.origin)
                 }
-                Kind::Methodology => {
+                LibraryItemKind::Methodology => {
                     let kept = old
                         .methodologies
                         .values()
-                        .find(|it| key(&it.id) == id)
+                        .find(|it| normalized_key(&it.id) == id)
                         .map(|it| (&it.origin, Arc::clone(it)));
-                    if let Some(mentions) = before.mentions.get(&id) {
-                        self.mentions
+                    if let Some(mentions) = before.references.get(&id) {
+                        self.references
                             .entry(id.clone())
                             .or_insert_with(|| mentions.clone());
                     }
-                    keep(&mut self.methodologies, id, kept, |it| &it.origin)
+                    keep_previous(&mut self.methodologies, id, kept, |it| &it.origin)
                 }
-                Kind::Style => {
+                LibraryItemKind::Style => {
                     let kept = old
                         .styles
                         .values()
-                        .find(|it| key(&it.id) == id)
+                        .find(|it| normalized_key(&it.id) == id)
                         .map(|it| (&it.origin, Arc::clone(it)));
-                    keep(&mut self.styles, id, kept, |it| &it.origin)
+                    keep_previous(&mut self.styles, id, kept, |it| &it.origin)
                 }
-                Kind::Script => {
+                LibraryItemKind::Script => {
                     let kept = old
                         .scripts
                         .get(&problem.id)
                         .map(|it| (&it.origin, Arc::clone(it)));
-                    keep(&mut self.scripts, id, kept, |it| &it.origin)
+                    keep_previous(&mut self.scripts, id, kept, |it| &it.origin)
                 }
             };
         }
@@ -176,7 +198,7 @@ impl Draft {
         self.scripts.retain(|_, tool| {
             tool.owner.as_ref().is_none_or(|owner| {
                 prompts
-                    .get(&key(owner))
+                    .get(&normalized_key(owner))
                     .is_some_and(|item| item.prompt.origin.layer == tool.origin.layer)
             })
         });
@@ -184,22 +206,24 @@ impl Draft {
 
     /// Takes out what can't be used because of something elsewhere, until nothing is left to
     /// take out. First the form before the last change is tried.
-    fn cross_check(&mut self, before: Option<&Assembled>, stock: &Stock) {
+    fn cross_check(&mut self, before: Option<&MergedLibrary>, stock: &PartCache) {
         let mut gone: BTreeSet<String> = self
             .problems
             .iter()
-            .filter(|problem| problem.kind == Kind::Prompt && problem.weight == Weight::Error)
-            .map(|problem| key(&problem.id))
+            .filter(|problem| {
+                problem.kind == LibraryItemKind::Prompt && problem.weight == ProblemSeverity::Error
+            })
+            .map(|problem| normalized_key(&problem.id))
             .filter(|id| !self.prompts.contains_key(id))
             .collect();
         let mut tried: BTreeSet<String> = BTreeSet::new();
         loop {
-            let errors = cross::errors(&self.prompts, &gone, &stock.limits);
+            let errors = cross::cross_reference_errors(&self.prompts, &gone, &stock.limits);
             if errors.is_empty() {
                 break;
             }
             let mut replaced = BTreeSet::new();
-            for Fault {
+            for CrossReferenceError {
                 key: id, problem, ..
             } in errors.iter().filter(|it| !it.downstream)
             {
@@ -223,7 +247,7 @@ impl Draft {
             if !replaced.is_empty() {
                 continue;
             }
-            for Fault {
+            for CrossReferenceError {
                 key: id, problem, ..
             } in errors
             {
@@ -231,7 +255,7 @@ impl Draft {
                 // What is wrong with a form that is no longer on disk is of no use to anyone.
                 let mut was_earlier = tried.contains(&id);
                 for other in &mut self.problems {
-                    if other.kind == Kind::Prompt && key(&other.id) == id {
+                    if other.kind == LibraryItemKind::Prompt && normalized_key(&other.id) == id {
                         was_earlier |= other.last_good_kept;
                         other.last_good_kept = false;
                     }
@@ -244,23 +268,24 @@ impl Draft {
         }
     }
 
-    fn finish(mut self, before: Option<&Assembled>) -> Assembled {
+    fn finish(mut self, before: Option<&MergedLibrary>) -> MergedLibrary {
         self.drop_foreign_tools();
-        let gates = by(self.gates, |it| it.id.clone());
-        let scripts = by(self.scripts, script_key);
-        let mut present = Present::new(&gates, &scripts);
+        let gates = index_by(self.gates, |it| it.id.clone());
+        let scripts = index_by(self.scripts, script_key);
+        let mut present = KnownNames::new(&gates, &scripts);
         for item in self.prompts.values() {
             let id = &item.prompt.id;
-            let absent = present.absent(Kind::Prompt, id, &item.mentions);
+            let absent = present.missing_references(LibraryItemKind::Prompt, id, &item.references);
             self.problems.extend(absent);
         }
-        for (id, mentions) in &self.mentions {
+        for (id, mentions) in &self.references {
             if let Some(it) = self.methodologies.get(id) {
-                let absent = present.absent(Kind::Methodology, &it.id, mentions);
+                let absent =
+                    present.missing_references(LibraryItemKind::Methodology, &it.id, mentions);
                 self.problems.extend(absent);
             }
         }
-        let loose = templates::unknown_names(self.prompts.values());
+        let loose = templates::unknown_name_problems(self.prompts.values());
         self.problems.extend(loose);
         let prompts: BTreeMap<_, _> = self
             .prompts
@@ -270,31 +295,31 @@ impl Draft {
         for prompt in prompts.values() {
             self.categories
                 .entry(prompt.category.clone())
-                .or_insert_with(|| Arc::new(undescribed(&prompt.category)));
+                .or_insert_with(|| Arc::new(default_category(&prompt.category)));
         }
         let mut problems = self.problems;
-        problems.sort_by(|a, b| order(a).cmp(&order(b)));
+        problems.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         problems.dedup();
-        let library = Library {
+        let library = PromptLibrary {
             prompts,
             gates,
-            methodologies: by(self.methodologies, |it| it.id.clone()),
-            styles: by(self.styles, |it| it.id.clone()),
+            methodologies: index_by(self.methodologies, |it| it.id.clone()),
+            styles: index_by(self.styles, |it| it.id.clone()),
             scripts,
             categories: self.categories,
             injection: Arc::new(self.injection),
             problems,
             generation: before.map_or(1, |before| before.library.generation + 1),
         };
-        Assembled {
+        MergedLibrary {
             library: Arc::new(library),
             prompts: self.prompts,
-            mentions: self.mentions,
+            references: self.references,
         }
     }
 }
 
-fn order(problem: &Problem) -> (&str, Option<u32>, Option<u32>, &str, &str) {
+fn sort_key(problem: &LibraryProblem) -> (&str, Option<u32>, Option<u32>, &str, &str) {
     (
         &problem.file,
         problem.line,
@@ -304,7 +329,7 @@ fn order(problem: &Problem) -> (&str, Option<u32>, Option<u32>, &str, &str) {
     )
 }
 
-fn key(id: &str) -> String {
+fn normalized_key(id: &str) -> String {
     id.to_ascii_lowercase()
 }
 
@@ -314,7 +339,7 @@ fn script_key(tool: &Arc<ScriptTool>) -> String {
         .map_or_else(|| tool.id.clone(), |owner| format!("{owner}:{}", tool.id))
 }
 
-fn by<T>(
+fn index_by<T>(
     all: BTreeMap<String, Arc<T>>,
     id: impl Fn(&Arc<T>) -> String,
 ) -> BTreeMap<String, Arc<T>> {
@@ -322,35 +347,35 @@ fn by<T>(
 }
 
 /// Puts something in unless it is there already from the same layer.
-fn put<T>(
+fn insert_or_report<T>(
     all: &mut BTreeMap<String, Arc<T>>,
     id: &str,
     it: &Arc<T>,
-    origin: impl Fn(&T) -> &Origin,
-    kind: Kind,
-) -> Option<Problem> {
-    if let Some(other) = all.get(&key(id))
+    origin: impl Fn(&T) -> &ItemOrigin,
+    kind: LibraryItemKind,
+) -> Option<LibraryProblem> {
+    if let Some(other) = all.get(&normalized_key(id))
         && origin(other).layer == origin(it).layer
     {
-        return Some(twice(kind, id, origin(it), origin(other)));
+        return Some(duplicate_id_problem(kind, id, origin(it), origin(other)));
     }
-    all.insert(key(id), Arc::clone(it));
+    all.insert(normalized_key(id), Arc::clone(it));
     None
 }
 
 /// Keeps the form that a thing of the workspace had, if it has no other.
-fn keep<T>(
+fn keep_previous<T>(
     all: &mut BTreeMap<String, T>,
     id: String,
-    kept: Option<(&Origin, T)>,
-    origin: impl Fn(&T) -> &Origin,
+    kept: Option<(&ItemOrigin, T)>,
+    origin: impl Fn(&T) -> &ItemOrigin,
 ) -> bool {
     match kept {
         Some((from, it))
-            if from.layer == Layer::Workspace
+            if from.layer == LibraryLayer::Workspace
                 && all
                     .get(&id)
-                    .is_none_or(|now| origin(now).layer == Layer::Shipped) =>
+                    .is_none_or(|now| origin(now).layer == LibraryLayer::Shipped) =>
         {
             all.insert(id, it);
             true
@@ -359,9 +384,14 @@ fn keep<T>(
     }
 }
 
-fn twice(kind: Kind, id: &str, loser: &Origin, winner: &Origin) -> Problem {
-    Problem {
-        weight: Weight::Warning,
+fn duplicate_id_problem(
+    kind: LibraryItemKind,
+    id: &str,
+    loser: &ItemOrigin,
+    winner: &ItemOrigin,
+) -> LibraryProblem {
+    LibraryProblem {
+        weight: ProblemSeverity::Warning,
         file: loser.file.clone(),
         line: None,
         column: None,
@@ -376,10 +406,10 @@ fn twice(kind: Kind, id: &str, loser: &Origin, winner: &Origin) -> Problem {
     }
 }
 
-fn undescribed(id: &str) -> Category {
-    Category {
+fn default_category(id: &str) -> PromptCategory {
+    PromptCategory {
         id: id.to_owned(),
         name: id.to_owned(),
-        ..Category::default()
+        ..PromptCategory::default()
     }
 }

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::Library;
-use crate::model::{Argument, Kind, Prompt};
+use super::PromptLibrary;
+use crate::model::{ArgumentDefinition, LibraryItemKind, Prompt};
 
 /// Who noticed that something is different.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum NoticedBy {
+pub enum ChangeTrigger {
     /// Whoever watches the files.
     #[default]
     Filesystem,
@@ -20,11 +20,11 @@ pub enum NoticedBy {
 
 /// What is different now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct LibraryDiff {
     /// Prompts or categories.
     pub prompts: bool,
     /// What a client's menu shows of prompts: names, descriptions, arguments.
-    pub menu: bool,
+    pub prompt_list: bool,
     /// Gates.
     pub gates: bool,
     /// Methodologies.
@@ -38,46 +38,49 @@ pub struct Changed {
     /// The problems.
     pub problems: bool,
     /// Who noticed.
-    pub by: NoticedBy,
+    pub trigger: ChangeTrigger,
     /// The things that are new, different or gone.
-    pub ids: Vec<(Kind, String)>,
+    pub ids: Vec<(LibraryItemKind, String)>,
 }
 
-impl Changed {
+impl LibraryDiff {
     /// What is different between two libraries.
-    pub fn between(before: &Library, now: &Library) -> Self {
+    pub fn compute(before: &PromptLibrary, now: &PromptLibrary) -> Self {
         let mut changed = Self {
             injection: before.injection != now.injection,
             problems: before.problems != now.problems,
             ..Self::default()
         };
         let ids = &mut changed.ids;
-        changed.prompts = differ(&before.prompts, &now.prompts, Kind::Prompt, ids);
-        changed.gates = differ(&before.gates, &now.gates, Kind::Gate, ids);
-        changed.methodologies = differ(
+        changed.prompts =
+            collect_changed_ids(&before.prompts, &now.prompts, LibraryItemKind::Prompt, ids);
+        changed.gates = collect_changed_ids(&before.gates, &now.gates, LibraryItemKind::Gate, ids);
+        changed.methodologies = collect_changed_ids(
             &before.methodologies,
             &now.methodologies,
-            Kind::Methodology,
+            LibraryItemKind::Methodology,
             ids,
         );
-        changed.styles = differ(&before.styles, &now.styles, Kind::Style, ids);
-        changed.scripts = differ(&before.scripts, &now.scripts, Kind::Script, ids);
+        changed.styles =
+            collect_changed_ids(&before.styles, &now.styles, LibraryItemKind::Style, ids);
+        changed.scripts =
+            collect_changed_ids(&before.scripts, &now.scripts, LibraryItemKind::Script, ids);
         let categories = before.categories != now.categories;
-        changed.menu = categories
+        changed.prompt_list = categories
             || changed.prompts
                 && !before
                     .prompts
                     .values()
-                    .map(menu_entry)
-                    .eq(now.prompts.values().map(menu_entry));
+                    .map(prompt_list_entry)
+                    .eq(now.prompts.values().map(prompt_list_entry));
         changed.prompts |= categories;
         changed
     }
 
     /// Whether anything is.
-    pub const fn any(&self) -> bool {
+    pub const fn has_changes(&self) -> bool {
         self.prompts
-            || self.menu
+            || self.prompt_list
             || self.gates
             || self.methodologies
             || self.styles
@@ -87,17 +90,17 @@ impl Changed {
     }
 }
 
-type MenuEntry<'p> = (
+type PromptListEntry<'p> = (
     &'p str,
     &'p str,
     &'p str,
     &'p str,
-    &'p [Argument],
+    &'p [ArgumentDefinition],
     Option<bool>,
     bool,
 );
 
-fn menu_entry(prompt: &Arc<Prompt>) -> MenuEntry<'_> {
+fn prompt_list_entry(prompt: &Arc<Prompt>) -> PromptListEntry<'_> {
     (
         &prompt.id,
         &prompt.name,
@@ -109,11 +112,11 @@ fn menu_entry(prompt: &Arc<Prompt>) -> MenuEntry<'_> {
     )
 }
 
-fn differ<T: PartialEq>(
+fn collect_changed_ids<T: PartialEq>(
     before: &BTreeMap<String, Arc<T>>,
     now: &BTreeMap<String, Arc<T>>,
-    kind: Kind,
-    ids: &mut Vec<(Kind, String)>,
+    kind: LibraryItemKind,
+    ids: &mut Vec<(LibraryItemKind, String)>,
 ) -> bool {
     let count = ids.len();
     let is_new = |(id, it): &(&String, &Arc<T>)| {

@@ -4,30 +4,30 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    Problem, Weight, names,
-    sheet::shorten,
-    unit::{Mention, Mentioned, PromptItem},
+    LibraryProblem, ProblemSeverity, names,
+    sheet::truncate,
+    unit::{NameReference, NameReferenceKind, PromptItem},
 };
-use crate::{model::Kind, options::Limits};
+use crate::{model::LibraryItemKind, options::EngineLimits};
 
 /// Prompts by a key that does not regard case.
-pub(crate) type Prompts = BTreeMap<String, PromptItem>;
+pub(crate) type PromptsByKey = BTreeMap<String, PromptItem>;
 
 /// For how many names the nearest is looked for: comparing each with all takes time.
-pub(crate) const SUGGESTIONS: usize = 50;
+pub(crate) const MAX_SUGGESTIONS: usize = 50;
 
 /// A prompt that can't be used.
-pub(crate) struct Fault {
+pub(crate) struct CrossReferenceError {
     /// Its key.
     pub(crate) key: String,
     /// Why.
-    pub(crate) problem: Problem,
+    pub(crate) problem: LibraryProblem,
     /// Whether only because of another one that can't.
     pub(crate) downstream: bool,
 }
 
-impl Fault {
-    fn of(key: &str, problem: Problem) -> Self {
+impl CrossReferenceError {
+    fn new(key: &str, problem: LibraryProblem) -> Self {
         Self {
             key: key.to_owned(),
             problem,
@@ -37,51 +37,57 @@ impl Fault {
 }
 
 /// The prompts with errors that show only now.
-pub(crate) fn errors(prompts: &Prompts, gone: &BTreeSet<String>, limits: &Limits) -> Vec<Fault> {
+pub(crate) fn cross_reference_errors(
+    prompts: &PromptsByKey,
+    gone: &BTreeSet<String>,
+    limits: &EngineLimits,
+) -> Vec<CrossReferenceError> {
     let index: HashMap<String, &str> = prompts
         .keys()
-        .map(|key| (names::plain(key), key.as_str()))
+        .map(|key| (names::normalize_name(key), key.as_str()))
         .collect();
-    let mut found = unknown(prompts, &index, gone);
-    for what in [Mentioned::Step, Mentioned::Reference] {
-        found.extend(loops(prompts, &index, what, limits));
+    let mut found = unknown_reference_errors(prompts, &index, gone);
+    for what in [NameReferenceKind::Step, NameReferenceKind::Include] {
+        found.extend(cycle_and_depth_errors(prompts, &index, what, limits));
     }
     found
 }
 
 fn resolve<'p>(
-    prompts: &'p Prompts,
+    prompts: &'p PromptsByKey,
     index: &HashMap<String, &'p str>,
     name: &str,
 ) -> Option<&'p str> {
     prompts
         .get_key_value(&name.to_ascii_lowercase())
         .map(|(key, _)| key.as_str())
-        .or_else(|| index.get(&names::plain(name)).copied())
+        .or_else(|| index.get(&names::normalize_name(name)).copied())
 }
 
-fn unknown(
-    prompts: &Prompts,
+fn unknown_reference_errors(
+    prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
     gone: &BTreeSet<String>,
-) -> Vec<Fault> {
+) -> Vec<CrossReferenceError> {
     let mut found = Vec::new();
     for (key, item) in prompts {
-        for mention in item.mentions.iter() {
-            if !matches!(mention.what, Mentioned::Step | Mentioned::Reference)
-                || resolve(prompts, index, &mention.name).is_some()
+        for mention in item.references.iter() {
+            if !matches!(
+                mention.kind,
+                NameReferenceKind::Step | NameReferenceKind::Include
+            ) || resolve(prompts, index, &mention.name).is_some()
             {
                 continue;
             }
-            let name = shorten(&mention.name);
+            let name = truncate(&mention.name);
             let (message, help) = if gone.contains(&mention.name.to_ascii_lowercase()) {
-                let (message, help) = unusable(&mention.name);
+                let (message, help) = unusable_prompt_message(&mention.name);
                 (message, Some(help))
             } else {
-                let near = (found.len() < SUGGESTIONS)
+                let near = (found.len() < MAX_SUGGESTIONS)
                     .then(|| {
                         let known = prompts.keys().map(String::as_str);
-                        deliberate_core::nearest(&mention.name, known)
+                        deliberate_core::did_you_mean(&mention.name, known)
                     })
                     .flatten();
                 (
@@ -92,11 +98,11 @@ fn unknown(
                     )),
                 )
             };
-            found.push(Fault::of(
+            found.push(CrossReferenceError::new(
                 key,
-                problem(
-                    Weight::Error,
-                    Kind::Prompt,
+                reference_problem(
+                    ProblemSeverity::Error,
+                    LibraryItemKind::Prompt,
                     &item.prompt.id,
                     mention,
                     message,
@@ -109,96 +115,100 @@ fn unknown(
 }
 
 /// Prompts that come back to themselves by steps or by references, and those nested too deep.
-fn loops(
-    prompts: &Prompts,
+fn cycle_and_depth_errors(
+    prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
-    what: Mentioned,
-    limits: &Limits,
-) -> Vec<Fault> {
+    what: NameReferenceKind,
+    limits: &EngineLimits,
+) -> Vec<CrossReferenceError> {
     let edges = edges(prompts, index, what);
     let heights = heights(&edges);
     let mut found = Vec::new();
     for (key, height) in &heights {
         if *height > limits.depth
             && let Some(item) = prompts.get(*key)
-            && let Some(mention) = item.mentions.iter().find(|it| it.what == what)
+            && let Some(mention) = item.references.iter().find(|it| it.kind == what)
         {
             let message = format!(
                 "Prompts are nested {height} deep from here; {} are allowed.",
                 limits.depth
             );
-            let made = problem(
-                Weight::Error,
-                Kind::Prompt,
+            let made = reference_problem(
+                ProblemSeverity::Error,
+                LibraryItemKind::Prompt,
                 &item.prompt.id,
                 mention,
                 message,
                 None,
             );
-            found.push(Fault::of(key, made));
+            found.push(CrossReferenceError::new(key, made));
         }
     }
-    let circles = circles(&edges, &heights);
+    let circles = find_cycles(&edges, &heights);
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for circle in &circles {
         told.extend(circle);
-        found.extend(circle_problems(prompts, index, what, circle));
+        found.extend(cycle_errors(prompts, index, what, circle));
     }
     let stuck = |key: &str| edges.contains_key(key) && !heights.contains_key(key);
     for key in edges
         .keys()
         .filter(|key| stuck(key) && !told.contains(*key))
     {
-        found.extend(downstream(prompts, index, what, key, &stuck));
+        found.extend(downstream_error(prompts, index, what, key, &stuck));
     }
     found
 }
 
 /// A prompt that leads to a circle without being in it.
-fn downstream(
-    prompts: &Prompts,
+fn downstream_error(
+    prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
-    what: Mentioned,
+    what: NameReferenceKind,
     key: &str,
     stuck: &dyn Fn(&str) -> bool,
-) -> Option<Fault> {
+) -> Option<CrossReferenceError> {
     let item = prompts.get(key)?;
-    let mention = item.mentions.iter().find(|mention| {
-        mention.what == what && resolve(prompts, index, &mention.name).is_some_and(stuck)
+    let mention = item.references.iter().find(|mention| {
+        mention.kind == what && resolve(prompts, index, &mention.name).is_some_and(stuck)
     })?;
-    let (message, help) = unusable(&mention.name);
+    let (message, help) = unusable_prompt_message(&mention.name);
     let id = &item.prompt.id;
-    let made = problem(
-        Weight::Error,
-        Kind::Prompt,
+    let made = reference_problem(
+        ProblemSeverity::Error,
+        LibraryItemKind::Prompt,
         id,
         mention,
         message,
         Some(help),
     );
-    Some(Fault {
+    Some(CrossReferenceError {
         downstream: true,
-        ..Fault::of(key, made)
+        ..CrossReferenceError::new(key, made)
     })
 }
 
-fn unusable(name: &str) -> (String, String) {
+fn unusable_prompt_message(name: &str) -> (String, String) {
     (
-        format!("The prompt `{}` can't be used.", shorten(name)),
+        format!("The prompt `{}` can't be used.", truncate(name)),
         "Its own problem comes first.".to_owned(),
     )
 }
 
-type Edges<'p> = BTreeMap<&'p str, Vec<&'p str>>;
+type PromptEdges<'p> = BTreeMap<&'p str, Vec<&'p str>>;
 
-fn edges<'p>(prompts: &'p Prompts, index: &HashMap<String, &'p str>, what: Mentioned) -> Edges<'p> {
+fn edges<'p>(
+    prompts: &'p PromptsByKey,
+    index: &HashMap<String, &'p str>,
+    what: NameReferenceKind,
+) -> PromptEdges<'p> {
     prompts
         .iter()
         .map(|(key, item)| {
             let targets = item
-                .mentions
+                .references
                 .iter()
-                .filter(|mention| mention.what == what)
+                .filter(|mention| mention.kind == what)
                 .filter_map(|mention| resolve(prompts, index, &mention.name))
                 .collect();
             (key.as_str(), targets)
@@ -208,7 +218,7 @@ fn edges<'p>(prompts: &'p Prompts, index: &HashMap<String, &'p str>, what: Menti
 }
 
 /// How many levels stand below each prompt. One that comes to a circle has no height.
-fn heights<'p>(edges: &Edges<'p>) -> BTreeMap<&'p str, usize> {
+fn heights<'p>(edges: &PromptEdges<'p>) -> BTreeMap<&'p str, usize> {
     let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
     let mut users: BTreeMap<&str, Vec<&'p str>> = BTreeMap::new();
     let mut ready: Vec<&'p str> = Vec::new();
@@ -250,7 +260,7 @@ fn heights<'p>(edges: &Edges<'p>) -> BTreeMap<&'p str, usize> {
 }
 
 /// The circles among the prompts without a height.
-fn circles<'p>(edges: &Edges<'p>, heights: &BTreeMap<&str, usize>) -> Vec<Vec<&'p str>> {
+fn find_cycles<'p>(edges: &PromptEdges<'p>, heights: &BTreeMap<&str, usize>) -> Vec<Vec<&'p str>> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for start in edges.keys() {
@@ -275,20 +285,20 @@ fn circles<'p>(edges: &Edges<'p>, heights: &BTreeMap<&str, usize>) -> Vec<Vec<&'
     found
 }
 
-fn circle_problems(
-    prompts: &Prompts,
+fn cycle_errors(
+    prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
-    what: Mentioned,
+    what: NameReferenceKind,
     circle: &[&str],
-) -> Vec<Fault> {
+) -> Vec<CrossReferenceError> {
     let mut found = Vec::new();
     for (at, key) in circle.iter().enumerate() {
         let next = circle.get(at + 1).or(circle.first());
         let Some(item) = prompts.get(*key) else {
             continue;
         };
-        let Some(mention) = item.mentions.iter().find(|mention| {
-            mention.what == what && resolve(prompts, index, &mention.name) == next.copied()
+        let Some(mention) = item.references.iter().find(|mention| {
+            mention.kind == what && resolve(prompts, index, &mention.name) == next.copied()
         }) else {
             continue;
         };
@@ -302,32 +312,32 @@ fn circle_problems(
             .collect();
         let message = format!("The prompt contains itself: {}.", names.join(" → "));
         let help = Some("Take one of these steps out.".to_owned());
-        let made = problem(
-            Weight::Error,
-            Kind::Prompt,
+        let made = reference_problem(
+            ProblemSeverity::Error,
+            LibraryItemKind::Prompt,
             &item.prompt.id,
             mention,
             message,
             help,
         );
-        found.push(Fault::of(key, made));
+        found.push(CrossReferenceError::new(key, made));
     }
     found
 }
 
-pub(crate) fn problem(
-    weight: Weight,
-    kind: Kind,
+pub(crate) fn reference_problem(
+    weight: ProblemSeverity,
+    kind: LibraryItemKind,
     id: &str,
-    mention: &Mention,
+    mention: &NameReference,
     message: String,
     help: Option<String>,
-) -> Problem {
-    Problem {
+) -> LibraryProblem {
+    LibraryProblem {
         weight,
         file: mention.file.clone(),
-        line: mention.at.map(|at| at.line),
-        column: mention.at.map(|at| at.column),
+        line: mention.position.map(|at| at.line),
+        column: mention.position.map(|at| at.column),
         kind,
         id: id.to_owned(),
         message,

@@ -4,23 +4,23 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use super::{Problem, Weight};
+use super::{LibraryProblem, ProblemSeverity};
 
-impl Problem {
+impl LibraryProblem {
     /// Draws it, with the line it is about if the text of the file is given.
     pub fn render(&self, source: Option<&str>) -> String {
-        self.draw(source, &Renderer::plain())
+        self.render_with(source, &Renderer::plain())
     }
 
     /// Draws it with the colours of a terminal.
-    pub fn render_coloured(&self, source: Option<&str>) -> String {
-        self.draw(source, &Renderer::styled())
+    pub fn render_colored(&self, source: Option<&str>) -> String {
+        self.render_with(source, &Renderer::styled())
     }
 
-    fn draw(&self, source: Option<&str>, renderer: &Renderer) -> String {
+    fn render_with(&self, source: Option<&str>, renderer: &Renderer) -> String {
         let level = match self.weight {
-            Weight::Error => Level::ERROR,
-            Weight::Warning => Level::WARNING,
+            ProblemSeverity::Error => Level::ERROR,
+            ProblemSeverity::Warning => Level::WARNING,
         };
         let title = level.primary_title(&self.message);
         let marked = source.zip(self.line).and_then(|(source, line)| {

@@ -43,7 +43,7 @@ pub struct StepInjection {
 
 impl InjectionConfig {
     /// Adds what is said later, which decides, kind by kind.
-    pub(crate) fn add(&mut self, later: &Self) {
+    pub(crate) fn merge(&mut self, later: &Self) {
         merge_rules(&mut self.global, &later.global);
         for (category, rules) in &later.categories {
             merge_rules(self.categories.entry(category.clone()).or_default(), rules);

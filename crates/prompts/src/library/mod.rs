@@ -25,29 +25,31 @@ mod unit;
 mod watching;
 mod yaml;
 
-pub use change::{Changed, NoticedBy};
-pub use check::{Finding, Remark, check};
+pub use change::{ChangeTrigger, LibraryDiff};
+pub use check::{LibraryFinding, TemplateProblem, check_workspace};
 pub use injection::{ChainInjection, InjectionConfig, StepInjection};
 pub use names::{is_id, is_segment};
-pub use shelf::Shelf;
+pub use shelf::LiveLibrary;
 
 use std::{collections::BTreeMap, sync::Arc};
-pub(crate) use tree::SHIPPED;
-pub(crate) use yaml::options as yaml_options;
+pub(crate) use tree::SHIPPED_LIBRARY;
+pub(crate) use yaml::parser_options as yaml_options;
 
-pub(crate) use templates::{name_help, undeclared};
-pub(crate) use yaml::in_our_words;
+pub(crate) use templates::{name_help, undeclared_names};
+pub(crate) use yaml::reword_error;
 
-use names::plain;
-pub(crate) use names::same;
+pub(crate) use names::is_same_name;
+use names::normalize_name;
 use serde::Serialize;
-pub(crate) use watching::NAME as WATCHING;
+pub(crate) use watching::WATCHER_PROBLEM_FILE as WATCHING;
 
-use crate::model::{Category, Gate, Kind, Methodology, Prompt, ScriptTool, Style};
+use crate::model::{
+    Gate, LibraryItemKind, Methodology, Prompt, PromptCategory, ResponseStyle, ScriptTool,
+};
 
 /// Everything there is, at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Library {
+pub struct PromptLibrary {
     /// Prompts, by their whole id.
     pub prompts: BTreeMap<String, Arc<Prompt>>,
     /// Gates, by id.
@@ -55,24 +57,24 @@ pub struct Library {
     /// Methodologies, by id.
     pub methodologies: BTreeMap<String, Arc<Methodology>>,
     /// Styles, by id.
-    pub styles: BTreeMap<String, Arc<Style>>,
+    pub styles: BTreeMap<String, Arc<ResponseStyle>>,
     /// Script tools: shared ones by id, those of a prompt by `prompt:id`.
     pub scripts: BTreeMap<String, Arc<ScriptTool>>,
     /// Categories, by id.
-    pub categories: BTreeMap<String, Arc<Category>>,
+    pub categories: BTreeMap<String, Arc<PromptCategory>>,
     /// What the workspace says about when guidance is added.
     pub injection: Arc<InjectionConfig>,
     /// What could not be read, or is doubtful.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<LibraryProblem>,
     /// Grows by one with each snapshot.
     pub generation: u64,
 }
 
 /// Something wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct LibraryProblem {
     /// How bad it is.
-    pub weight: Weight,
+    pub weight: ProblemSeverity,
     /// The file, relative to its root.
     pub file: String,
     /// The line, from 1, if it is known.
@@ -82,7 +84,7 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
     /// What kind of thing it is about.
-    pub kind: Kind,
+    pub kind: LibraryItemKind,
     /// Its id, as far as it is known.
     pub id: String,
     /// What is wrong, in a sentence.
@@ -94,9 +96,9 @@ pub struct Problem {
     pub last_good_kept: bool,
 }
 
-impl Problem {
+impl LibraryProblem {
     /// Where it is and what it is, in a line.
-    pub fn in_short(&self) -> String {
+    pub fn summary(&self) -> String {
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}", self.file, self.message)
     }
@@ -105,61 +107,63 @@ impl Problem {
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Weight {
+pub enum ProblemSeverity {
     /// It works, but not as its author may think.
     Warning,
     /// It can't be used.
     Error,
 }
 
-impl Library {
+impl PromptLibrary {
     /// The prompt that is meant: by id, else by id without regard to case and to `-` or `_`, else
     /// by its name for people.
     pub fn prompt(&self, name: &str) -> Option<&Arc<Prompt>> {
         self.prompts.get(name).or_else(|| {
-            let wanted = plain(name);
+            let wanted = normalize_name(name);
             self.prompts
                 .values()
-                .find(|prompt| plain(&prompt.id) == wanted)
+                .find(|prompt| normalize_name(&prompt.id) == wanted)
                 .or_else(|| {
                     self.prompts
                         .values()
-                        .find(|prompt| plain(&prompt.name) == wanted)
+                        .find(|prompt| normalize_name(&prompt.name) == wanted)
                 })
         })
     }
 
     /// The gate that is meant, without regard to case and to `-` or `_`.
     pub fn gate(&self, name: &str) -> Option<&Arc<Gate>> {
-        by_name(&self.gates, name)
+        find_by_name(&self.gates, name)
     }
 
     /// The methodology that is meant, likewise; only one that is enabled.
     pub fn methodology(&self, name: &str) -> Option<&Arc<Methodology>> {
-        by_name(&self.methodologies, name).filter(|it| it.enabled)
+        find_by_name(&self.methodologies, name).filter(|it| it.enabled)
     }
 
     /// The style that is meant, likewise; only one that is enabled.
-    pub fn style(&self, name: &str) -> Option<&Arc<Style>> {
-        by_name(&self.styles, name).filter(|it| it.enabled)
+    pub fn style(&self, name: &str) -> Option<&Arc<ResponseStyle>> {
+        find_by_name(&self.styles, name).filter(|it| it.enabled)
     }
 
     /// Whether there is such a thing.
-    pub fn has(&self, kind: Kind, id: &str) -> bool {
+    pub fn has(&self, kind: LibraryItemKind, id: &str) -> bool {
         match kind {
-            Kind::Prompt => self.prompts.contains_key(id),
-            Kind::Gate => self.gates.contains_key(id),
-            Kind::Methodology => self.methodologies.contains_key(id),
-            Kind::Style => self.styles.contains_key(id),
-            Kind::Script => self.scripts.contains_key(id),
+            LibraryItemKind::Prompt => self.prompts.contains_key(id),
+            LibraryItemKind::Gate => self.gates.contains_key(id),
+            LibraryItemKind::Methodology => self.methodologies.contains_key(id),
+            LibraryItemKind::Style => self.styles.contains_key(id),
+            LibraryItemKind::Script => self.scripts.contains_key(id),
         }
     }
 
     /// What keeps something from being used.
-    pub fn problem_of(&self, kind: Kind, name: &str) -> Option<&Problem> {
-        let wanted = names::plain(name);
+    pub fn blocking_problem(&self, kind: LibraryItemKind, name: &str) -> Option<&LibraryProblem> {
+        let wanted = names::normalize_name(name);
         self.problems.iter().find(|it| {
-            it.kind == kind && it.weight == Weight::Error && names::plain(&it.id) == wanted
+            it.kind == kind
+                && it.weight == ProblemSeverity::Error
+                && names::normalize_name(&it.id) == wanted
         })
     }
 
@@ -171,11 +175,11 @@ impl Library {
     }
 }
 
-fn by_name<'a, T>(all: &'a BTreeMap<String, Arc<T>>, name: &str) -> Option<&'a Arc<T>> {
+fn find_by_name<'a, T>(all: &'a BTreeMap<String, Arc<T>>, name: &str) -> Option<&'a Arc<T>> {
     all.get(name).or_else(|| {
-        let wanted = plain(name);
+        let wanted = normalize_name(name);
         all.iter()
-            .find(|(id, _)| plain(id) == wanted)
+            .find(|(id, _)| normalize_name(id) == wanted)
             .map(|(_, it)| it)
     })
 }

@@ -1,11 +1,11 @@
 //! What an id may look like. Ids become paths, so the grammar is strict.
 
 /// The longest part of an id.
-const LONGEST: usize = 100;
+const MAX_SEGMENT_CHARS: usize = 100;
 
 /// Whether one part of an id is well formed: `[A-Za-z0-9_][A-Za-z0-9_-]*`.
 pub fn is_segment(part: &str) -> bool {
-    part.len() <= LONGEST
+    part.len() <= MAX_SEGMENT_CHARS
         && !part.starts_with('-')
         && !part.is_empty()
         && part
@@ -19,7 +19,7 @@ pub fn is_id(id: &str) -> bool {
 }
 
 /// A name as people mix it up: case, `-`, `_` and blanks do not tell names apart.
-pub(crate) fn plain(name: &str) -> String {
+pub(crate) fn normalize_name(name: &str) -> String {
     name.chars()
         .map(|character| match character {
             '-' | ' ' => '_',
@@ -29,8 +29,8 @@ pub(crate) fn plain(name: &str) -> String {
 }
 
 /// Whether two names are the same as people mix them up.
-pub(crate) fn same(one: &str, other: &str) -> bool {
-    plain(one.trim()) == plain(other.trim())
+pub(crate) fn is_same_name(one: &str, other: &str) -> bool {
+    normalize_name(one.trim()) == normalize_name(other.trim())
 }
 
 #[cfg(test)]
@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn names_are_the_same_as_people_mix_them_up() {
-        assert!(same(" Code-Quality", "code_quality"));
-        assert!(same("Code quality", "code-quality"));
-        assert!(!same("code-quality", "codequality"));
+        assert!(is_same_name(" Code-Quality", "code_quality"));
+        assert!(is_same_name("Code quality", "code-quality"));
+        assert!(!is_same_name("code-quality", "codequality"));
     }
 }

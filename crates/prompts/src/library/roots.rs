@@ -3,82 +3,85 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Problem, Weight,
-    tree::Tree,
-    unit::{Root, RootKind},
+    LibraryProblem, ProblemSeverity,
+    tree::FileTree,
+    unit::{LibraryRoot, LibraryRootKind},
 };
 use crate::{
-    model::{Kind, Layer},
-    options::Places,
+    model::{LibraryItemKind, LibraryLayer},
+    options::LibraryPaths,
 };
 
-pub(crate) const KINDS: [Kind; 5] = [
-    Kind::Prompt,
-    Kind::Gate,
-    Kind::Methodology,
-    Kind::Style,
-    Kind::Script,
+pub(crate) const ITEM_KINDS: [LibraryItemKind; 5] = [
+    LibraryItemKind::Prompt,
+    LibraryItemKind::Gate,
+    LibraryItemKind::Methodology,
+    LibraryItemKind::Style,
+    LibraryItemKind::Script,
 ];
 
 /// The folders that are there, the shipped ones first, so that later ones replace earlier ones.
-pub(crate) fn roots(places: &Places) -> (Vec<Root>, Vec<Problem>) {
+pub(crate) fn find_roots(places: &LibraryPaths) -> (Vec<LibraryRoot>, Vec<LibraryProblem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    for kind in KINDS {
-        let name = usual(kind);
-        if let Some(tree) = Tree::shipped(name) {
-            found.push(Root {
-                kind: RootKind::Things(kind),
-                layer: Layer::Shipped,
+    for kind in ITEM_KINDS {
+        let name = folder_name(kind);
+        if let Some(tree) = FileTree::open_shipped(name) {
+            found.push(LibraryRoot {
+                kind: LibraryRootKind::Items(kind),
+                layer: LibraryLayer::Shipped,
                 tree,
-                shown: format!("shipped/{name}"),
+                display_name: format!("shipped/{name}"),
             });
         }
     }
-    for kind in KINDS {
-        let Some(folder) = existing(places, kind) else {
+    for kind in ITEM_KINDS {
+        let Some(folder) = existing_folder(places, kind) else {
             continue;
         };
-        let Some(tree) = Tree::disk(&folder) else {
+        let Some(tree) = FileTree::open_disk(&folder) else {
             continue;
         };
-        if given(places, kind).is_none() && !is_below(&places.workspace, &tree) {
-            problems.push(leads_out(kind, &shown(places, &folder)));
+        if configured_folder(places, kind).is_none() && !is_below(&places.workspace, &tree) {
+            problems.push(outside_workspace_problem(
+                kind,
+                &display_path(places, &folder),
+            ));
             continue;
         }
-        found.push(Root {
-            kind: RootKind::Things(kind),
-            layer: Layer::Workspace,
+        found.push(LibraryRoot {
+            kind: LibraryRootKind::Items(kind),
+            layer: LibraryLayer::Workspace,
             tree,
-            shown: shown(places, &folder),
+            display_name: display_path(places, &folder),
         });
     }
-    if let Some(tree) = Tree::disk(&places.workspace) {
-        found.push(Root {
-            kind: RootKind::Settings,
-            layer: Layer::Workspace,
+    if let Some(tree) = FileTree::open_disk(&places.workspace) {
+        found.push(LibraryRoot {
+            kind: LibraryRootKind::Settings,
+            layer: LibraryLayer::Workspace,
             tree,
-            shown: String::new(),
+            display_name: String::new(),
         });
     }
     (found, problems)
 }
 
 /// Where new things of a kind are written: where the others are, else `resources/`.
-pub(crate) fn folder(places: &Places, kind: Kind) -> PathBuf {
-    existing(places, kind)
-        .or_else(|| given(places, kind).cloned())
-        .unwrap_or_else(|| places.workspace.join("resources").join(usual(kind)))
+pub(crate) fn target_folder(places: &LibraryPaths, kind: LibraryItemKind) -> PathBuf {
+    existing_folder(places, kind)
+        .or_else(|| configured_folder(places, kind).cloned())
+        .unwrap_or_else(|| places.workspace.join("resources").join(folder_name(kind)))
 }
 
 /// Every place at which a folder of a kind may appear.
-pub(crate) fn candidates(places: &Places, kind: Kind) -> Vec<PathBuf> {
-    if let Some(given) = given(places, kind) {
+pub(crate) fn candidate_folders(places: &LibraryPaths, kind: LibraryItemKind) -> Vec<PathBuf> {
+    if let Some(given) = configured_folder(places, kind) {
         return vec![given.clone()];
     }
     let names: &[&str] = match kind {
-        Kind::Methodology => &["methodologies", "frameworks"],
-        other => &[usual(other)],
+        LibraryItemKind::Methodology => &["methodologies", "frameworks"],
+        other => &[folder_name(other)],
     };
     let mut all = Vec::new();
     for base in ["resources", "", "server/resources"] {
@@ -88,38 +91,40 @@ pub(crate) fn candidates(places: &Places, kind: Kind) -> Vec<PathBuf> {
                 .map(|name| places.workspace.join(base).join(name)),
         );
     }
-    if kind == Kind::Prompt {
+    if kind == LibraryItemKind::Prompt {
         all.push(places.workspace.join("server").join("prompts"));
     }
     all
 }
 
-fn existing(places: &Places, kind: Kind) -> Option<PathBuf> {
-    candidates(places, kind).into_iter().find(|it| it.is_dir())
+fn existing_folder(places: &LibraryPaths, kind: LibraryItemKind) -> Option<PathBuf> {
+    candidate_folders(places, kind)
+        .into_iter()
+        .find(|it| it.is_dir())
 }
 
-fn given(places: &Places, kind: Kind) -> Option<&PathBuf> {
+fn configured_folder(places: &LibraryPaths, kind: LibraryItemKind) -> Option<&PathBuf> {
     match kind {
-        Kind::Prompt => places.prompts.as_ref(),
-        Kind::Gate => places.gates.as_ref(),
-        Kind::Methodology => places.methodologies.as_ref(),
-        Kind::Style => places.styles.as_ref(),
-        Kind::Script => places.scripts.as_ref(),
+        LibraryItemKind::Prompt => places.prompts.as_ref(),
+        LibraryItemKind::Gate => places.gates.as_ref(),
+        LibraryItemKind::Methodology => places.methodologies.as_ref(),
+        LibraryItemKind::Style => places.styles.as_ref(),
+        LibraryItemKind::Script => places.scripts.as_ref(),
     }
 }
 
 /// The name of the folder for a kind.
-pub(crate) const fn usual(kind: Kind) -> &'static str {
+pub(crate) const fn folder_name(kind: LibraryItemKind) -> &'static str {
     match kind {
-        Kind::Prompt => "prompts",
-        Kind::Gate => "gates",
-        Kind::Methodology => "methodologies",
-        Kind::Style => "styles",
-        Kind::Script => "scripts",
+        LibraryItemKind::Prompt => "prompts",
+        LibraryItemKind::Gate => "gates",
+        LibraryItemKind::Methodology => "methodologies",
+        LibraryItemKind::Style => "styles",
+        LibraryItemKind::Script => "scripts",
     }
 }
 
-fn shown(places: &Places, folder: &Path) -> String {
+fn display_path(places: &LibraryPaths, folder: &Path) -> String {
     folder
         .strip_prefix(&places.workspace)
         .unwrap_or(folder)
@@ -127,16 +132,16 @@ fn shown(places: &Places, folder: &Path) -> String {
         .replace('\\', "/")
 }
 
-fn is_below(workspace: &Path, tree: &Tree) -> bool {
+fn is_below(workspace: &Path, tree: &FileTree) -> bool {
     match (workspace.canonicalize(), tree) {
-        (Ok(workspace), Tree::Disk(folder)) => folder.starts_with(workspace),
+        (Ok(workspace), FileTree::Disk(folder)) => folder.starts_with(workspace),
         _ => false,
     }
 }
 
-fn leads_out(kind: Kind, folder: &str) -> Problem {
-    Problem {
-        weight: Weight::Error,
+fn outside_workspace_problem(kind: LibraryItemKind, folder: &str) -> LibraryProblem {
+    LibraryProblem {
+        weight: ProblemSeverity::Error,
         file: folder.to_owned(),
         line: None,
         column: None,

@@ -3,42 +3,42 @@
 use super::{
     names, read,
     sheet::join,
-    tree::{Entry, What},
-    unit::{Root, RootKind},
+    tree::{TreeEntry, TreeEntryKind},
+    unit::{LibraryRoot, LibraryRootKind},
 };
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
 /// The parts at or below a path of a root; all of them if it is empty.
-pub(crate) fn parts(root: &Root, scope: &str) -> Vec<String> {
+pub(crate) fn find_parts(root: &LibraryRoot, scope: &str) -> Vec<String> {
     match root.kind {
-        RootKind::Settings => read::SETTINGS
+        LibraryRootKind::Settings => read::SETTINGS
             .iter()
             .filter(|file| scope.is_empty() || **file == scope)
-            .filter(|file| root.tree.look(file).is_some())
+            .filter(|file| root.tree.entry_kind(file).is_some())
             .map(|file| (*file).to_owned())
             .collect(),
-        RootKind::Things(kind) => match scope.split_once('/') {
-            Some((top, entry)) => one(root, top, entry).into_iter().collect(),
+        LibraryRootKind::Items(kind) => match scope.split_once('/') {
+            Some((top, entry)) => part_path(root, top, entry).into_iter().collect(),
             None if scope.is_empty() => root
                 .tree
                 .list("")
                 .iter()
-                .flat_map(|entry| below(root, kind, entry))
+                .flat_map(|entry| parts_of_entry(root, kind, entry))
                 .collect(),
             None => root
                 .tree
                 .list("")
                 .iter()
                 .filter(|entry| entry.name == scope)
-                .flat_map(|entry| below(root, kind, entry))
+                .flat_map(|entry| parts_of_entry(root, kind, entry))
                 .collect(),
         },
     }
 }
 
 /// The part that a changed path belongs to, as a scope: everything in it is to be read again.
-pub(crate) fn scope(root: &Root, path: &str) -> Option<String> {
-    if root.kind == RootKind::Settings {
+pub(crate) fn part_scope(root: &LibraryRoot, path: &str) -> Option<String> {
+    if root.kind == LibraryRootKind::Settings {
         return read::SETTINGS.contains(&path).then(|| path.to_owned());
     }
     let mut parts = path.split('/').filter(|part| !part.is_empty());
@@ -50,8 +50,8 @@ pub(crate) fn scope(root: &Root, path: &str) -> Option<String> {
     }
     match parts.next() {
         Some(entry)
-            if root.kind == RootKind::Things(Kind::Prompt)
-                && !read::MAIN.contains(&entry)
+            if root.kind == LibraryRootKind::Items(LibraryItemKind::Prompt)
+                && !read::MAIN_FILES.contains(&entry)
                 && !is_prompt(root, top) =>
         {
             Some(join(top, entry))
@@ -60,47 +60,53 @@ pub(crate) fn scope(root: &Root, path: &str) -> Option<String> {
     }
 }
 
-fn is_prompt(root: &Root, folder: &str) -> bool {
-    read::MAIN
+fn is_prompt(root: &LibraryRoot, folder: &str) -> bool {
+    read::MAIN_FILES
         .iter()
-        .any(|file| root.tree.look(&join(folder, file)).is_some())
+        .any(|file| root.tree.entry_kind(&join(folder, file)).is_some())
 }
 
-fn below(root: &Root, kind: Kind, entry: &Entry) -> Vec<String> {
+fn parts_of_entry(root: &LibraryRoot, kind: LibraryItemKind, entry: &TreeEntry) -> Vec<String> {
     let name = &entry.name;
     let own = || vec![name.clone()];
-    match (kind, entry.what) {
-        (Kind::Prompt, What::Folder) if !names::is_segment(name) || is_prompt(root, name) => own(),
-        (Kind::Prompt, What::Folder) => root
+    match (kind, entry.kind) {
+        (LibraryItemKind::Prompt, TreeEntryKind::Folder)
+            if !names::is_segment(name) || is_prompt(root, name) =>
+        {
+            own()
+        }
+        (LibraryItemKind::Prompt, TreeEntryKind::Folder) => root
             .tree
             .list(name)
             .into_iter()
             .filter(is_part)
             .map(|inner| join(name, &inner.name))
             .collect(),
-        (Kind::Prompt, _) if is_part(entry) => own(),
-        (Kind::Prompt, _) | (_, What::File | What::Other) => Vec::new(),
-        (_, What::Folder | What::Link) => own(),
+        (LibraryItemKind::Prompt, _) if is_part(entry) => own(),
+        (LibraryItemKind::Prompt, _) | (_, TreeEntryKind::File | TreeEntryKind::Other) => {
+            Vec::new()
+        }
+        (_, TreeEntryKind::Folder | TreeEntryKind::Link) => own(),
     }
 }
 
-fn one(root: &Root, top: &str, entry: &str) -> Option<String> {
+fn part_path(root: &LibraryRoot, top: &str, entry: &str) -> Option<String> {
     if entry.starts_with(['.', '_']) || !names::is_segment(top) {
         return None;
     }
     let path = join(top, entry);
-    let what = root.tree.look(&path)?;
-    let entry = Entry {
+    let what = root.tree.entry_kind(&path)?;
+    let entry = TreeEntry {
         name: entry.to_owned(),
-        what,
+        kind: what,
     };
     is_part(&entry).then_some(path)
 }
 
 /// Whether something in a category may be a prompt, or says what the category is.
-fn is_part(entry: &Entry) -> bool {
-    entry.what == What::Folder
-        || entry.what == What::Link
+fn is_part(entry: &TreeEntry) -> bool {
+    entry.kind == TreeEntryKind::Folder
+        || entry.kind == TreeEntryKind::Link
         || [".yaml", ".yml", ".md"]
             .iter()
             .any(|ending| entry.name.ends_with(ending))

@@ -4,11 +4,11 @@
 pub(crate) fn as_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    ended(&first.chain(letters).collect::<String>())
+    with_period(&first.chain(letters).collect::<String>())
 }
 
 /// With one end: a full stop, unless it asks.
-pub(crate) fn ended(text: &str) -> String {
+pub(crate) fn with_period(text: &str) -> String {
     let text = text.trim_end().trim_end_matches('.');
     if text.ends_with(['?', '!']) {
         text.to_owned()
@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn a_sentence_has_one_end() {
         assert_eq!(as_sentence("it is too big."), "It is too big.");
-        assert_eq!(ended("did you mean `a`?"), "did you mean `a`?");
-        assert_eq!(ended("a"), "a.");
+        assert_eq!(with_period("did you mean `a`?"), "did you mean `a`?");
+        assert_eq!(with_period("a"), "a.");
     }
 }

@@ -10,61 +10,61 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Problem, Weight, names,
-    sentence::ended,
-    tree::{Fault, is_inner},
+    LibraryProblem, ProblemSeverity, names,
+    sentence::with_period,
+    tree::{LibraryReadError, is_inside_path},
     typed,
-    unit::Root,
-    yaml::{self, Node, Place, Shape},
+    unit::LibraryRoot,
+    yaml::{self, SourcePosition, YamlNode, YamlValue},
 };
 use crate::{
-    model::{Kind, Origin},
-    options::Limits,
+    model::{ItemOrigin, LibraryItemKind},
+    options::EngineLimits,
 };
 
 /// The most that a compiled pattern may take.
-const PATTERN_BYTES: usize = 2 * 1024 * 1024;
+const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
 
 /// The most patterns of one thing.
-const PATTERNS: usize = 500;
+const MAX_PATTERNS: usize = 500;
 
 /// What every reader needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Desk<'a> {
-    pub(crate) root: &'a Root,
-    pub(crate) limits: &'a Limits,
+pub(crate) struct ReadContext<'a> {
+    pub(crate) root: &'a LibraryRoot,
+    pub(crate) limits: &'a EngineLimits,
 }
 
 /// One file under the reader's eye.
-pub(crate) struct Sheet<'a> {
-    pub(crate) desk: Desk<'a>,
-    pub(crate) kind: Kind,
+pub(crate) struct LibrarySourceFile<'a> {
+    pub(crate) context: ReadContext<'a>,
+    pub(crate) kind: LibraryItemKind,
     pub(crate) id: String,
     /// The folder of the thing, in the tree; nothing outside it belongs to it.
     pub(crate) folder: String,
     /// Its main file, in that folder.
     pub(crate) file: String,
     pub(crate) source: String,
-    pub(crate) node: Node,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) node: YamlNode,
+    pub(crate) problems: Vec<LibraryProblem>,
     pub(crate) files: usize,
     patterns: usize,
     hash: Sha256,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> LibrarySourceFile<'a> {
     /// A sheet about a place that is not opened.
-    pub(crate) fn unread(desk: Desk<'a>, kind: Kind, place: &str) -> Self {
+    pub(crate) fn unopened(context: ReadContext<'a>, kind: LibraryItemKind, place: &str) -> Self {
         Self {
-            desk,
+            context,
             kind,
             id: place.to_owned(),
             folder: String::new(),
             file: place.to_owned(),
             source: String::new(),
-            node: Node {
-                at: Place::default(),
-                shape: Shape::Null,
+            node: YamlNode {
+                position: SourcePosition::default(),
+                value: YamlValue::Null,
             },
             problems: Vec::new(),
             files: 1,
@@ -74,11 +74,17 @@ impl<'a> Sheet<'a> {
     }
 
     /// Opens a file without reading it as YAML.
-    pub(crate) fn plain(desk: Desk<'a>, kind: Kind, id: &str, folder: &str, file: &str) -> Self {
+    pub(crate) fn open_plain(
+        desk: ReadContext<'a>,
+        kind: LibraryItemKind,
+        id: &str,
+        folder: &str,
+        file: &str,
+    ) -> Self {
         let mut sheet = Self {
             id: id.to_owned(),
             folder: folder.to_owned(),
-            ..Self::unread(desk, kind, file)
+            ..Self::unopened(desk, kind, file)
         };
         match desk.root.tree.read(folder, file, desk.limits.file_bytes) {
             Ok(source) => {
@@ -88,22 +94,28 @@ impl<'a> Sheet<'a> {
             Err(fault) => sheet.error(
                 None,
                 format!("`{file}` was not read: {fault}."),
-                Some(advice(&fault)),
+                Some(read_error_help(&fault)),
             ),
         }
         sheet
     }
 
     /// Opens a file of YAML. If it is none, that is a problem of the sheet.
-    pub(crate) fn open(desk: Desk<'a>, kind: Kind, id: &str, folder: &str, file: &str) -> Self {
-        let mut sheet = Self::plain(desk, kind, id, folder, file);
-        if sheet.is_good() {
+    pub(crate) fn open(
+        desk: ReadContext<'a>,
+        kind: LibraryItemKind,
+        id: &str,
+        folder: &str,
+        file: &str,
+    ) -> Self {
+        let mut sheet = Self::open_plain(desk, kind, id, folder, file);
+        if sheet.is_usable() {
             let source = std::mem::take(&mut sheet.source);
             if let Some(node) = sheet.parse(file, &source) {
                 sheet.node = node;
             }
             sheet.source = source;
-            if sheet.is_good() && !matches!(sheet.node.shape, Shape::Map(_)) {
+            if sheet.is_usable() && !matches!(sheet.node.value, YamlValue::Map(_)) {
                 sheet.error(
                     None,
                     "The file does not consist of names with values.".to_owned(),
@@ -115,16 +127,16 @@ impl<'a> Sheet<'a> {
     }
 
     /// Reads YAML of this file or of one beside it.
-    pub(crate) fn parse(&mut self, file: &str, source: &str) -> Option<Node> {
+    pub(crate) fn parse(&mut self, file: &str, source: &str) -> Option<YamlNode> {
         match yaml::parse(source) {
             Ok(node) => Some(node),
             Err(broken) => {
-                let shown = self.shown(file);
-                self.put(
-                    Weight::Error,
+                let shown = self.display_path(file);
+                self.add_problem(
+                    ProblemSeverity::Error,
                     shown,
-                    broken.at,
-                    format!("The YAML can't be read: {}", ended(&broken.message)),
+                    broken.position,
+                    format!("The YAML can't be read: {}", with_period(&broken.message)),
                     Some("Check indentation, quotes and colons at this place.".to_owned()),
                 );
                 None
@@ -133,35 +145,39 @@ impl<'a> Sheet<'a> {
     }
 
     /// The whole tree as a type. Names that mean nothing are noted.
-    pub(crate) fn typed<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub(crate) fn deserialize<T: DeserializeOwned>(&mut self) -> Option<T> {
         let node = std::mem::replace(
             &mut self.node,
-            Node {
-                at: Place::default(),
-                shape: Shape::Null,
+            YamlNode {
+                position: SourcePosition::default(),
+                value: YamlValue::Null,
             },
         );
         let file = self.file.clone();
-        let value = self.typed_part(&file, &node);
+        let value = self.deserialize_node(&file, &node);
         self.node = node;
         value
     }
 
     /// Likewise for a part of this file or of one beside it.
-    pub(crate) fn typed_part<T: DeserializeOwned>(&mut self, file: &str, node: &Node) -> Option<T> {
-        let (value, unknown) = typed::read(node);
-        let shown = self.shown(file);
+    pub(crate) fn deserialize_node<T: DeserializeOwned>(
+        &mut self,
+        file: &str,
+        node: &YamlNode,
+    ) -> Option<T> {
+        let (value, unknown) = typed::deserialize(node);
+        let shown = self.display_path(file);
         for name in unknown {
-            self.unknown_key(&shown, &name.name, name.at, name.known);
+            self.warn_unknown_key(&shown, &name.name, name.position, name.known_keys);
         }
         match value {
             Ok(value) => Some(value),
             Err(misfit) => {
-                self.put(
-                    Weight::Error,
+                self.add_problem(
+                    ProblemSeverity::Error,
                     shown,
-                    misfit.at,
-                    format!("This does not fit: {}", ended(&misfit.message)),
+                    misfit.position,
+                    format!("This does not fit: {}", with_period(&misfit.message)),
                     None,
                 );
                 None
@@ -170,13 +186,19 @@ impl<'a> Sheet<'a> {
     }
 
     /// Notes a name that means nothing.
-    pub(crate) fn unknown_key(&mut self, file: &str, name: &str, at: Place, known: &[&str]) {
-        let help = deliberate_core::nearest(name, known.iter().copied()).map_or_else(
+    pub(crate) fn warn_unknown_key(
+        &mut self,
+        file: &str,
+        name: &str,
+        at: SourcePosition,
+        known: &[&str],
+    ) {
+        let help = deliberate_core::did_you_mean(name, known.iter().copied()).map_or_else(
             || "Remove it, or put it into a comment.".to_owned(),
             |near| format!("Did you mean `{near}`?"),
         );
-        self.put(
-            Weight::Warning,
+        self.add_problem(
+            ProblemSeverity::Warning,
             file.to_owned(),
             Some(at),
             format!("`{name}` means nothing here and is not used."),
@@ -185,12 +207,12 @@ impl<'a> Sheet<'a> {
     }
 
     /// The text of a file that belongs to the thing, named by a field.
-    pub(crate) fn beside(&mut self, name: &str) -> Result<String, Fault> {
-        let text = self
-            .desk
-            .root
-            .tree
-            .read(&self.folder, name, self.desk.limits.file_bytes)?;
+    pub(crate) fn read_sibling(&mut self, name: &str) -> Result<String, LibraryReadError> {
+        let text =
+            self.context
+                .root
+                .tree
+                .read(&self.folder, name, self.context.limits.file_bytes)?;
         self.files += 1;
         self.add_to_hash(name, &text);
         Ok(text)
@@ -198,26 +220,26 @@ impl<'a> Sheet<'a> {
 
     /// Likewise; what goes wrong is a problem at the field's place. A missing file has the given
     /// weight; one that must not be read is always an error.
-    pub(crate) fn beside_or_problem(
+    pub(crate) fn read_sibling_or_report(
         &mut self,
         name: &str,
         field: &str,
-        missing: Weight,
+        missing: ProblemSeverity,
     ) -> Option<String> {
-        self.beside(name)
+        self.read_sibling(name)
             .map_err(|fault| {
-                let at = self.node.get(field).map(|node| node.at);
+                let at = self.node.get(field).map(|node| node.position);
                 let weight = match fault {
-                    Fault::Missing => missing,
-                    _ => Weight::Error,
+                    LibraryReadError::Missing => missing,
+                    _ => ProblemSeverity::Error,
                 };
-                let shown = self.shown(&self.file);
-                self.put(
+                let shown = self.display_path(&self.file);
+                self.add_problem(
                     weight,
                     shown,
                     at,
                     format!("`{field}` names `{name}`, which was not read: {fault}."),
-                    Some(advice(&fault)),
+                    Some(read_error_help(&fault)),
                 );
             })
             .ok()
@@ -225,12 +247,12 @@ impl<'a> Sheet<'a> {
 
     /// Checks that the thing says what its folder or file says about its id, and returns the id
     /// as it is written.
-    pub(crate) fn same_id(&mut self, said: &str, expected: &str) -> Option<String> {
-        let at = self.node.get("id").map(|node| node.at);
+    pub(crate) fn check_id(&mut self, said: &str, expected: &str) -> Option<String> {
+        let at = self.node.get("id").map(|node| node.position);
         let last = said.rsplit('/').next().unwrap_or(said);
         if !names::is_id(said) {
-            let message = format!("The id `{}` can't be used.", shorten(said));
-            self.error(at, message, Some(GRAMMAR.to_owned()));
+            let message = format!("The id `{}` can't be used.", truncate(said));
+            self.error(at, message, Some(ID_GRAMMAR.to_owned()));
             return None;
         }
         if !last.eq_ignore_ascii_case(expected) {
@@ -243,9 +265,9 @@ impl<'a> Sheet<'a> {
     }
 
     /// Checks that a field that can't be empty is not.
-    pub(crate) fn needs(&mut self, field: &str, value: &str) {
+    pub(crate) fn require_non_empty(&mut self, field: &str, value: &str) {
         if value.trim().is_empty() {
-            let at = self.node.get(field).map(|node| node.at);
+            let at = self.node.get(field).map(|node| node.position);
             self.error(
                 at,
                 format!("`{field}` is missing or empty."),
@@ -255,55 +277,71 @@ impl<'a> Sheet<'a> {
     }
 
     /// Checks a regular expression.
-    pub(crate) fn pattern(&mut self, weight: Weight, file: &str, pattern: &str, at: Place) {
+    pub(crate) fn check_pattern(
+        &mut self,
+        weight: ProblemSeverity,
+        file: &str,
+        pattern: &str,
+        at: SourcePosition,
+    ) {
         self.patterns += 1;
-        if self.patterns > PATTERNS {
-            if self.patterns == PATTERNS + 1 {
-                let message = format!("There are more than {PATTERNS} patterns.");
+        if self.patterns > MAX_PATTERNS {
+            if self.patterns == MAX_PATTERNS + 1 {
+                let message = format!("There are more than {MAX_PATTERNS} patterns.");
                 self.error(Some(at), message, Some("Use fewer.".to_owned()));
             }
             return;
         }
         let built = RegexBuilder::new(pattern)
-            .size_limit(PATTERN_BYTES)
-            .dfa_size_limit(PATTERN_BYTES)
+            .size_limit(MAX_PATTERN_BYTES)
+            .dfa_size_limit(MAX_PATTERN_BYTES)
             .build();
         if let Err(error) = built {
             let whole = error.to_string();
             let last = whole.lines().last().unwrap_or_default();
-            let why = ended(last.strip_prefix("error: ").unwrap_or(last));
-            let shown = self.shown(file);
-            self.put(
+            let why = with_period(last.strip_prefix("error: ").unwrap_or(last));
+            let shown = self.display_path(file);
+            self.add_problem(
                 weight,
                 shown,
                 Some(at),
-                format!("The pattern `{}` can't be used: {why}", shorten(pattern)),
+                format!("The pattern `{}` can't be used: {why}", truncate(pattern)),
                 Some("Patterns run in linear time: no look-around, no back-references.".to_owned()),
             );
         }
     }
 
     /// An error in the main file.
-    pub(crate) fn error(&mut self, at: Option<Place>, message: String, help: Option<String>) {
-        let shown = self.shown(&self.file);
-        self.put(Weight::Error, shown, at, message, help);
-    }
-
-    /// A warning about the main file.
-    pub(crate) fn warn(&mut self, at: Option<Place>, message: String, help: Option<String>) {
-        let shown = self.shown(&self.file);
-        self.put(Weight::Warning, shown, at, message, help);
-    }
-
-    pub(crate) fn put(
+    pub(crate) fn error(
         &mut self,
-        weight: Weight,
-        file: String,
-        at: Option<Place>,
+        at: Option<SourcePosition>,
         message: String,
         help: Option<String>,
     ) {
-        self.problems.push(Problem {
+        let shown = self.display_path(&self.file);
+        self.add_problem(ProblemSeverity::Error, shown, at, message, help);
+    }
+
+    /// A warning about the main file.
+    pub(crate) fn warn(
+        &mut self,
+        at: Option<SourcePosition>,
+        message: String,
+        help: Option<String>,
+    ) {
+        let shown = self.display_path(&self.file);
+        self.add_problem(ProblemSeverity::Warning, shown, at, message, help);
+    }
+
+    pub(crate) fn add_problem(
+        &mut self,
+        weight: ProblemSeverity,
+        file: String,
+        at: Option<SourcePosition>,
+        message: String,
+        help: Option<String>,
+    ) {
+        self.problems.push(LibraryProblem {
             weight,
             file,
             line: at.map(|at| at.line),
@@ -317,27 +355,27 @@ impl<'a> Sheet<'a> {
     }
 
     /// Whether nothing is wrong that keeps the thing from being used.
-    pub(crate) fn is_good(&self) -> bool {
+    pub(crate) fn is_usable(&self) -> bool {
         self.problems
             .iter()
-            .all(|problem| problem.weight != Weight::Error)
+            .all(|problem| problem.weight != ProblemSeverity::Error)
     }
 
     /// How people name a file of the thing.
-    pub(crate) fn shown(&self, file: &str) -> String {
-        self.desk.root.named(&join(&self.folder, file))
+    pub(crate) fn display_path(&self, file: &str) -> String {
+        self.context.root.display_path(&join(&self.folder, file))
     }
 
     /// Where the thing came from.
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> ItemOrigin {
         let mut hash = String::with_capacity(64);
         for byte in self.hash.clone().finalize() {
             // Writing to a string can't fail.
             let _ = write!(hash, "{byte:02x}");
         }
-        Origin {
-            layer: self.desk.root.layer,
-            file: self.shown(&self.file),
+        ItemOrigin {
+            layer: self.context.root.layer,
+            file: self.display_path(&self.file),
             hash,
         }
     }
@@ -351,13 +389,14 @@ impl<'a> Sheet<'a> {
 
     /// Whether a name leads to an ordinary file in the thing's folder.
     pub(crate) fn has_file(&self, name: &str) -> bool {
-        is_inner(name)
-            && self.desk.root.tree.look(&join(&self.folder, name)) == Some(super::tree::What::File)
+        is_inside_path(name)
+            && self.context.root.tree.entry_kind(&join(&self.folder, name))
+                == Some(super::tree::TreeEntryKind::File)
     }
 }
 
 /// What an id looks like.
-pub(crate) const GRAMMAR: &str =
+pub(crate) const ID_GRAMMAR: &str =
     "Use letters, digits, `_` and `-`, at most 100, not beginning with `-`.";
 
 /// Two paths of a tree as one.
@@ -370,7 +409,7 @@ pub(crate) fn join(folder: &str, name: &str) -> String {
 }
 
 /// The beginning of a text that someone else wrote.
-pub(crate) fn shorten(text: &str) -> String {
+pub(crate) fn truncate(text: &str) -> String {
     let mut short: String = text
         .chars()
         .take(80)
@@ -382,16 +421,16 @@ pub(crate) fn shorten(text: &str) -> String {
     short
 }
 
-pub(crate) fn advice(fault: &Fault) -> String {
+pub(crate) fn read_error_help(fault: &LibraryReadError) -> String {
     match fault {
-        Fault::Missing => "Create the file, or correct its name.",
-        Fault::NotAFile => "Put an ordinary file there.",
-        Fault::Outside => {
+        LibraryReadError::Missing => "Create the file, or correct its name.",
+        LibraryReadError::NotAFile => "Put an ordinary file there.",
+        LibraryReadError::Outside => {
             "Files must lie in the thing's own folder: a relative name without `..`, no link that leads out."
         }
-        Fault::TooLong(_) => "Shorten it, or raise the limit.",
-        Fault::NotText => "Save it as UTF-8.",
-        Fault::Io(_) => "Check its permissions.",
+        LibraryReadError::TooLarge(_) => "Shorten it, or raise the limit.",
+        LibraryReadError::NotUtf8 => "Save it as UTF-8.",
+        LibraryReadError::Io(_) => "Check its permissions.",
     }
     .to_owned()
 }

@@ -11,50 +11,50 @@ use std::{
 };
 
 use super::{
-    Problem, Weight, read, roots, scan,
-    sheet::Desk,
+    LibraryProblem, ProblemSeverity, read, roots, scan,
+    sheet::ReadContext,
     templates,
-    tree::Tree,
-    unit::{Item, Root, RootKind, Unit},
+    tree::FileTree,
+    unit::{LibraryItem, LibraryPart, LibraryRoot, LibraryRootKind},
 };
 use crate::{
-    model::{Kind, Layer},
-    options::{Limits, Options, Places},
-    template::Renderer,
+    model::{LibraryItemKind, LibraryLayer},
+    options::{EngineLimits, EngineOptions, LibraryPaths},
+    template::TemplateRenderer,
 };
 
 /// Fewer parts than this are read by one thread.
-const WORTH_SHARING: usize = 64;
+const PARALLEL_THRESHOLD: usize = 64;
 
 /// The most threads that read at once.
-const READERS: usize = 4;
+const MAX_READER_THREADS: usize = 4;
 
 /// A part, by its root and its path in it.
-type Key = (usize, String);
+type PartKey = (usize, String);
 
 /// The shipped parts, which are the same for as long as the program runs. Their roots are always
 /// there and come first, so that their keys are the same, too.
-static SHIPPED: OnceLock<BTreeMap<Key, Arc<Unit>>> = OnceLock::new();
+static SHIPPED_PARTS: OnceLock<BTreeMap<PartKey, Arc<LibraryPart>>> = OnceLock::new();
 
 /// All parts as they were last read.
 #[derive(Debug, Default)]
-pub(crate) struct Stock {
-    places: Places,
-    pub(crate) limits: Limits,
-    pub(crate) roots: Vec<Root>,
-    pub(crate) units: BTreeMap<Key, Arc<Unit>>,
+pub(crate) struct PartCache {
+    paths: LibraryPaths,
+    pub(crate) limits: EngineLimits,
+    pub(crate) roots: Vec<LibraryRoot>,
+    pub(crate) parts: BTreeMap<PartKey, Arc<LibraryPart>>,
     /// What is wrong with the folders themselves.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<LibraryProblem>,
     /// What templates are checked with; nothing until the first reading is over, which nobody
     /// waits for longer than needed.
-    renderer: Option<Renderer>,
+    renderer: Option<TemplateRenderer>,
 }
 
-impl Stock {
+impl PartCache {
     /// Reads everything.
-    pub(crate) fn load(options: &Options) -> Self {
+    pub(crate) fn load(options: &EngineOptions) -> Self {
         let mut stock = Self {
-            places: options.places.clone(),
+            paths: options.paths.clone(),
             limits: options.limits.clone(),
             ..Self::default()
         };
@@ -65,24 +65,24 @@ impl Stock {
     /// Reads everything again. What became unreadable keeps its last form where that is decided
     /// part by part.
     pub(crate) fn reload(&mut self) {
-        let old = std::mem::take(&mut self.units);
-        (self.roots, self.problems) = roots::roots(&self.places);
-        let mut keys = self.keys(Layer::Workspace);
+        let old = std::mem::take(&mut self.parts);
+        (self.roots, self.problems) = roots::find_roots(&self.paths);
+        let mut keys = self.keys(LibraryLayer::Workspace);
         if keys.len() > self.limits.files {
-            self.problems.push(too_many(self.limits.files));
+            self.problems.push(too_many_files(self.limits.files));
             keys.truncate(self.limits.files);
         }
         let units = self.read_all(&keys);
-        self.units = keys
+        self.parts = keys
             .into_iter()
             .zip(units)
             .map(|(key, unit)| {
-                let unit = settled(unit, old.get(&key).map(Arc::as_ref));
+                let unit = merge_with_previous(unit, old.get(&key).map(Arc::as_ref));
                 (key, Arc::new(unit))
             })
             .collect();
-        let shipped = SHIPPED.get_or_init(|| self.read_shipped());
-        self.units.extend(
+        let shipped = SHIPPED_PARTS.get_or_init(|| self.read_shipped());
+        self.parts.extend(
             shipped
                 .iter()
                 .map(|(key, unit)| (key.clone(), unit.clone())),
@@ -94,12 +94,13 @@ impl Stock {
         if self.renderer.is_some() {
             return;
         }
-        let renderer = Renderer::new(&self.limits);
-        for ((index, _), unit) in &mut self.units {
+        let renderer = TemplateRenderer::new(&self.limits);
+        for ((index, _), unit) in &mut self.parts {
             let own = self.roots.get(*index);
-            if own.is_some_and(|root| root.layer == Layer::Workspace)
-                && let Ok(Some(checked)) =
-                    catch_unwind(AssertUnwindSafe(|| templates::checked(&renderer, unit)))
+            if own.is_some_and(|root| root.layer == LibraryLayer::Workspace)
+                && let Ok(Some(checked)) = catch_unwind(AssertUnwindSafe(|| {
+                    templates::recheck_part(&renderer, unit)
+                }))
             {
                 *unit = checked;
             }
@@ -107,32 +108,35 @@ impl Stock {
         self.renderer = Some(renderer);
     }
 
-    fn read_shipped(&self) -> BTreeMap<Key, Arc<Unit>> {
-        let keys = self.keys(Layer::Shipped);
+    fn read_shipped(&self) -> BTreeMap<PartKey, Arc<LibraryPart>> {
+        let keys = self.keys(LibraryLayer::Shipped);
         let units = self.read_all(&keys).into_iter().map(Arc::new);
         keys.into_iter().zip(units).collect()
     }
 
     /// The parts of a layer.
-    fn keys(&self, layer: Layer) -> Vec<Key> {
+    fn keys(&self, layer: LibraryLayer) -> Vec<PartKey> {
         let roots = self.roots.iter().enumerate();
         roots
             .filter(|(_, root)| root.layer == layer)
             .flat_map(|(index, root)| {
-                let parts = scan::parts(root, "").into_iter();
+                let parts = scan::find_parts(root, "").into_iter();
                 parts.map(move |path| (index, path))
             })
             .collect()
     }
 
     /// Reads what these files belong to again.
-    pub(crate) fn touch(&mut self, paths: &[PathBuf]) {
-        let (roots, _) = roots::roots(&self.places);
+    pub(crate) fn reload_paths(&mut self, paths: &[PathBuf]) {
+        let (roots, _) = roots::find_roots(&self.paths);
         if !same_roots(&roots, &self.roots) {
             self.reload();
             return;
         }
-        let scopes: BTreeSet<Key> = paths.iter().flat_map(|path| self.scopes(path)).collect();
+        let scopes: BTreeSet<PartKey> = paths
+            .iter()
+            .flat_map(|path| self.scopes_for(path))
+            .collect();
         if scopes.iter().any(|(_, scope)| scope.is_empty()) {
             self.reload();
             return;
@@ -146,13 +150,13 @@ impl Stock {
         let Some(root) = self.roots.get(index) else {
             return;
         };
-        let desk = Desk {
+        let desk = ReadContext {
             root,
             limits: &self.limits,
         };
         let inner = format!("{scope}/");
-        let stale: Vec<Key> = self
-            .units
+        let stale: Vec<PartKey> = self
+            .parts
             .range((index, scope.to_owned())..)
             .take_while(|((at, path), _)| *at == index && path.starts_with(scope))
             .filter(|((_, path), _)| path == scope || path.starts_with(&inner))
@@ -160,60 +164,62 @@ impl Stock {
             .collect();
         let mut old = BTreeMap::new();
         for key in stale {
-            if let Some(unit) = self.units.remove(&key) {
+            if let Some(unit) = self.parts.remove(&key) {
                 old.insert(key, unit);
             }
         }
-        for path in scan::parts(root, scope) {
+        for path in scan::find_parts(root, scope) {
             let key = (index, path);
-            if self.units.len() >= self.limits.files {
-                let problem = too_many(self.limits.files);
+            if self.parts.len() >= self.limits.files {
+                let problem = too_many_files(self.limits.files);
                 if !self.problems.contains(&problem) {
                     self.problems.push(problem);
                 }
                 return;
             }
-            let unit = read_unit(desk, self.renderer.as_ref(), &key.1);
-            let unit = settled(unit, old.get(&key).map(Arc::as_ref));
-            self.units.insert(key, Arc::new(unit));
+            let unit = read_part(desk, self.renderer.as_ref(), &key.1);
+            let unit = merge_with_previous(unit, old.get(&key).map(Arc::as_ref));
+            self.parts.insert(key, Arc::new(unit));
         }
     }
 
     /// The parts that a file belongs to, by root.
-    fn scopes(&self, path: &Path) -> Vec<Key> {
-        let real = nearest_real(path);
+    fn scopes_for(&self, path: &Path) -> Vec<PartKey> {
+        let real = resolve_existing(path);
         self.roots
             .iter()
             .enumerate()
             .filter_map(|(index, root)| {
-                let Tree::Disk(folder) = &root.tree else {
+                let FileTree::Disk(folder) = &root.tree else {
                     return None;
                 };
                 let inner = real.strip_prefix(folder).ok()?;
                 let inner = inner.to_str()?.replace('\\', "/");
-                Some((index, scan::scope(root, &inner)?))
+                Some((index, scan::part_scope(root, &inner)?))
             })
             .collect()
     }
 
-    fn read_all(&self, keys: &[Key]) -> Vec<Unit> {
-        let one = |key: &Key| {
-            self.roots.get(key.0).map_or_else(Unit::default, |root| {
-                let desk = Desk {
-                    root,
-                    limits: &self.limits,
-                };
-                read_unit(desk, self.renderer.as_ref(), &key.1)
-            })
+    fn read_all(&self, keys: &[PartKey]) -> Vec<LibraryPart> {
+        let one = |key: &PartKey| {
+            self.roots
+                .get(key.0)
+                .map_or_else(LibraryPart::default, |root| {
+                    let desk = ReadContext {
+                        root,
+                        limits: &self.limits,
+                    };
+                    read_part(desk, self.renderer.as_ref(), &key.1)
+                })
         };
         let readers = std::thread::available_parallelism()
             .map_or(1, std::num::NonZero::get)
-            .min(READERS);
-        if keys.len() < WORTH_SHARING || readers < 2 {
+            .min(MAX_READER_THREADS);
+        if keys.len() < PARALLEL_THRESHOLD || readers < 2 {
             return keys.iter().map(one).collect();
         }
         let next = AtomicUsize::new(0);
-        let mut read: Vec<(usize, Unit)> = std::thread::scope(|scope| {
+        let mut read: Vec<(usize, LibraryPart)> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..readers)
                 .map(|_| {
                     scope.spawn(|| {
@@ -239,43 +245,48 @@ impl Stock {
 }
 
 /// Reads a part. Whatever a file does to a parser, the other parts are read.
-fn read_unit(desk: Desk<'_>, renderer: Option<&Renderer>, path: &str) -> Unit {
+fn read_part(
+    desk: ReadContext<'_>,
+    renderer: Option<&TemplateRenderer>,
+    path: &str,
+) -> LibraryPart {
     let read = || {
-        let mut unit = read::unit(desk, path);
-        if let Some(renderer) = renderer.filter(|_| desk.root.layer == Layer::Workspace) {
-            templates::check(renderer, &mut unit);
+        let mut unit = read::read_part(desk, path);
+        if let Some(renderer) = renderer.filter(|_| desk.root.layer == LibraryLayer::Workspace) {
+            templates::check_part(renderer, &mut unit);
         }
         unit
     };
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Unit {
-        problems: vec![Problem {
-            weight: Weight::Error,
-            file: desk.root.named(path),
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| LibraryPart {
+        problems: vec![LibraryProblem {
+            weight: ProblemSeverity::Error,
+            file: desk.root.display_path(path),
             line: None,
             column: None,
             kind: match desk.root.kind {
-                RootKind::Things(kind) => kind,
-                RootKind::Settings => Kind::Prompt,
+                LibraryRootKind::Items(kind) => kind,
+                LibraryRootKind::Settings => LibraryItemKind::Prompt,
             },
             id: path.rsplit('/').next().unwrap_or(path).to_owned(),
             message: "This could not be read: a parser failed on it.".to_owned(),
             help: Some("Simplify the files, and please report this.".to_owned()),
             last_good_kept: false,
         }],
-        ..Unit::default()
+        ..LibraryPart::default()
     })
 }
 
 /// What was read, in the light of what was there before.
-fn settled(mut unit: Unit, old: Option<&Unit>) -> Unit {
+fn merge_with_previous(mut unit: LibraryPart, old: Option<&LibraryPart>) -> LibraryPart {
     templates::drop_broken(&mut unit, old);
-    keep_settings(unit, old)
+    keep_previous_settings(unit, old)
 }
 
 /// Categories and settings that became unreadable stay as they were; everything else is decided
 /// where the library is put together.
-fn keep_settings(mut unit: Unit, old: Option<&Unit>) -> Unit {
-    let is_setting = |item: &Item| matches!(item, Item::Category(_) | Item::Injection(_));
+fn keep_previous_settings(mut unit: LibraryPart, old: Option<&LibraryPart>) -> LibraryPart {
+    let is_setting =
+        |item: &LibraryItem| matches!(item, LibraryItem::Category(_) | LibraryItem::Injection(_));
     let Some(old) = old.filter(|old| !old.items.is_empty() && old.items.iter().all(is_setting))
     else {
         return unit;
@@ -283,25 +294,25 @@ fn keep_settings(mut unit: Unit, old: Option<&Unit>) -> Unit {
     let broken = unit
         .problems
         .iter()
-        .any(|problem| problem.weight == Weight::Error);
+        .any(|problem| problem.weight == ProblemSeverity::Error);
     if broken && unit.items.is_empty() {
         unit.items.clone_from(&old.items);
         for problem in &mut unit.problems {
-            problem.last_good_kept |= problem.weight == Weight::Error;
+            problem.last_good_kept |= problem.weight == ProblemSeverity::Error;
         }
     }
     unit
 }
 
-fn same_roots(a: &[Root], b: &[Root]) -> bool {
+fn same_roots(a: &[LibraryRoot], b: &[LibraryRoot]) -> bool {
     a.len() == b.len()
         && a.iter().zip(b).all(|(a, b)| {
-            a.kind == b.kind && a.layer == b.layer && a.tree.real("") == b.tree.real("")
+            a.kind == b.kind && a.layer == b.layer && a.tree.real_path("") == b.tree.real_path("")
         })
 }
 
 /// The path with its links resolved as far as it exists.
-fn nearest_real(path: &Path) -> PathBuf {
+fn resolve_existing(path: &Path) -> PathBuf {
     // The last part is taken as it is: a link is a thing of the folder it stands in.
     let Some((parent, name)) = path.parent().zip(path.file_name()) else {
         return path.to_path_buf();
@@ -322,13 +333,13 @@ fn nearest_real(path: &Path) -> PathBuf {
     }
 }
 
-fn too_many(most: usize) -> Problem {
-    Problem {
-        weight: Weight::Error,
+fn too_many_files(most: usize) -> LibraryProblem {
+    LibraryProblem {
+        weight: ProblemSeverity::Error,
         file: String::new(),
         line: None,
         column: None,
-        kind: Kind::Prompt,
+        kind: LibraryItemKind::Prompt,
         id: String::new(),
         message: format!("There are more than {most} things; the rest is not read."),
         help: Some("Remove some, or raise the limit on files.".to_owned()),

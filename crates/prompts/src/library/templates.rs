@@ -6,34 +6,34 @@ use std::{collections::BTreeSet, sync::Arc};
 use regex::Regex;
 
 use super::{
-    Problem, Weight,
+    LibraryProblem, ProblemSeverity,
     sentence::as_sentence,
-    unit::{Item, Mention, Mentioned, PromptItem, Unit},
-    yaml::Place,
+    unit::{LibraryItem, LibraryPart, NameReference, NameReferenceKind, PromptItem},
+    yaml::SourcePosition,
 };
 use crate::{
-    chain::OF_RUNS,
-    model::{ChainStep, Kind, Prompt, StepKind, Text},
-    template::Renderer,
+    chain::RUN_VALUE_NAMES,
+    model::{ChainStep, LibraryItemKind, Prompt, StepKind, TemplateSource},
+    template::TemplateRenderer,
 };
 
 /// The names that the engine gives values to, beside those of runs.
-const OF_THE_ENGINE: [&str; 4] = ["steps", "input", "missing", "given"];
+const ENGINE_NAMES: [&str; 4] = ["steps", "input", "missing", "given"];
 
 /// The most names of one prompt that are told of.
-const MOST: usize = 20;
+const MAX_WARNINGS: usize = 20;
 
 /// Checks the templates of a part. What can't be read is an error of its prompt.
-pub(crate) fn check(renderer: &Renderer, unit: &mut Unit) {
+pub(crate) fn check_part(renderer: &TemplateRenderer, unit: &mut LibraryPart) {
     for item in &mut unit.items {
-        let Item::Prompt(item) = item else {
+        let LibraryItem::Prompt(item) = item else {
             continue;
         };
-        let errors = errors(renderer, item);
+        let errors = template_errors(renderer, item);
         if errors.is_empty() {
-            note_names(renderer, item);
+            collect_undeclared(renderer, item);
         } else {
-            unit.broken.insert(item.prompt.id.clone());
+            unit.broken_templates.insert(item.prompt.id.clone());
             unit.problems.extend(errors);
         }
     }
@@ -41,41 +41,49 @@ pub(crate) fn check(renderer: &Renderer, unit: &mut Unit) {
 
 /// Takes out what a broken template makes useless, so that its last good form stays in use. One
 /// that never had a good form since the start stays: using it tells what is wrong.
-pub(crate) fn drop_broken(unit: &mut Unit, old: Option<&Unit>) {
-    let was = |id: &String| old.is_some_and(|old| old.broken.contains(id) && has(old, id));
-    let dropped: Vec<String> = unit.broken.iter().filter(|id| !was(id)).cloned().collect();
+pub(crate) fn drop_broken(unit: &mut LibraryPart, old: Option<&LibraryPart>) {
+    let was = |id: &String| {
+        old.is_some_and(|old| old.broken_templates.contains(id) && has_prompt(old, id))
+    };
+    let dropped: Vec<String> = unit
+        .broken_templates
+        .iter()
+        .filter(|id| !was(id))
+        .cloned()
+        .collect();
     unit.items.retain(|item| match item {
-        Item::Prompt(item) => !dropped.contains(&item.prompt.id),
+        LibraryItem::Prompt(item) => !dropped.contains(&item.prompt.id),
         _ => true,
     });
 }
 
-fn has(unit: &Unit, id: &str) -> bool {
+fn has_prompt(unit: &LibraryPart, id: &str) -> bool {
     unit.items
         .iter()
-        .any(|item| matches!(item, Item::Prompt(item) if item.prompt.id == id))
+        .any(|item| matches!(item, LibraryItem::Prompt(item) if item.prompt.id == id))
 }
 
-fn errors(renderer: &Renderer, item: &PromptItem) -> Vec<Problem> {
+fn template_errors(renderer: &TemplateRenderer, item: &PromptItem) -> Vec<LibraryProblem> {
     let prompt = &item.prompt;
-    let given = item.mentions.iter().filter_map(|mention| {
-        let is_template = mention.what == Mentioned::GivenText && !is_one_value(&mention.name);
-        is_template.then(|| Text {
+    let given = item.references.iter().filter_map(|mention| {
+        let is_template =
+            mention.kind == NameReferenceKind::ArgumentText && !is_single_value(&mention.name);
+        is_template.then(|| TemplateSource {
             body: mention.name.clone(),
             file: mention.file.clone(),
-            line: mention.at.map_or(1, |at| at.line),
+            line: mention.position.map_or(1, |at| at.line),
         })
     });
-    texts(prompt)
+    template_texts(prompt)
         .cloned()
         .chain(given)
         .filter_map(|text| renderer.compile_check(&text, &prompt.id))
-        .map(|error| Problem {
-            weight: Weight::Error,
+        .map(|error| LibraryProblem {
+            weight: ProblemSeverity::Error,
             file: error.file,
             line: Some(error.line),
             column: error.column,
-            kind: Kind::Prompt,
+            kind: LibraryItemKind::Prompt,
             id: prompt.id.clone(),
             message: as_sentence(&format!("The template can't be read: {}", error.message)),
             help: error.help.as_deref().map(as_sentence),
@@ -85,77 +93,80 @@ fn errors(renderer: &Renderer, item: &PromptItem) -> Vec<Problem> {
 }
 
 /// Whether a text given to a tool is `{{ path }}` and nothing else: it is looked up, not rendered.
-fn is_one_value(text: &str) -> bool {
+fn is_single_value(text: &str) -> bool {
     let inner = text.trim().strip_prefix("{{");
     let inner = inner.and_then(|it| it.strip_suffix("}}")).map(str::trim);
     let plain = |it: char| it.is_alphanumeric() || matches!(it, '_' | '.');
     inner.is_some_and(|inner| !inner.is_empty() && inner.chars().all(plain))
 }
 
-fn texts(prompt: &Prompt) -> impl Iterator<Item = &Text> {
+fn template_texts(prompt: &Prompt) -> impl Iterator<Item = &TemplateSource> {
     prompt.template.iter().chain(&prompt.system)
 }
 
 /// Notes the names that a prompt uses and that nothing of its own gives it.
-fn note_names(renderer: &Renderer, item: &mut PromptItem) {
-    let noted: Vec<Mention> = undeclared(renderer, &item.prompt)
+fn collect_undeclared(renderer: &TemplateRenderer, item: &mut PromptItem) {
+    let noted: Vec<NameReference> = undeclared_names(renderer, &item.prompt)
         .into_iter()
-        .map(|(name, file, line)| Mention {
-            what: Mentioned::Value,
+        .map(|(name, file, line)| NameReference {
+            kind: NameReferenceKind::TemplateName,
             name,
             file,
-            at: Some(Place { line, column: 1 }),
+            position: Some(SourcePosition { line, column: 1 }),
         })
         .collect();
     if !noted.is_empty() {
-        item.mentions = item.mentions.iter().cloned().chain(noted).collect();
+        item.references = item.references.iter().cloned().chain(noted).collect();
     }
 }
 
 /// The names that a prompt uses, that it does not declare and does not look for before, each with
 /// its file and line.
-pub(crate) fn undeclared(renderer: &Renderer, prompt: &Prompt) -> Vec<(String, String, u32)> {
+pub(crate) fn undeclared_names(
+    renderer: &TemplateRenderer,
+    prompt: &Prompt,
+) -> Vec<(String, String, u32)> {
     let mut known: BTreeSet<&str> = prompt.arguments.iter().map(|it| it.name.as_str()).collect();
     for step in &prompt.steps {
-        outputs(step, &mut known);
+        collect_outputs(step, &mut known);
     }
     let mut found: Vec<(String, String, u32)> = Vec::new();
-    for text in texts(prompt) {
+    for text in template_texts(prompt) {
         for name in renderer.names_used(text) {
             if known.contains(name.as_str())
-                || is_of_the_engine(&name)
+                || is_engine_name(&name)
                 || found.iter().any(|(other, ..)| *other == name)
-                || texts(prompt).any(|text| is_guarded(&text.body, &name))
+                || template_texts(prompt).any(|text| is_guarded(&text.body, &name))
             {
                 continue;
             }
-            let line = line_of(&text.body, &name).saturating_add(text.line.saturating_sub(1));
+            let line = line_of_name(&text.body, &name).saturating_add(text.line.saturating_sub(1));
             found.push((name, text.file.clone(), line));
         }
     }
-    found.truncate(MOST);
+    found.truncate(MAX_WARNINGS);
     found
 }
 
-fn outputs<'p>(step: &'p ChainStep, known: &mut BTreeSet<&'p str>) {
+fn collect_outputs<'p>(step: &'p ChainStep, known: &mut BTreeSet<&'p str>) {
     known.extend(step.output.keys().map(String::as_str));
     if let Some(other) = &step.otherwise {
-        outputs(other, known);
+        collect_outputs(other, known);
     }
     if let StepKind::Parallel(inner) = &step.kind {
         for step in inner {
-            outputs(step, known);
+            collect_outputs(step, known);
         }
     }
 }
 
-fn is_of_the_engine(name: &str) -> bool {
+fn is_engine_name(name: &str) -> bool {
     let is_result = name
         .strip_prefix("step")
         .and_then(|rest| rest.strip_suffix("_result"))
         .is_some_and(|number| number.bytes().all(|it| it.is_ascii_digit()));
-    OF_RUNS.contains(&name)
-        || OF_THE_ENGINE.contains(&name)
+    RUN_VALUE_NAMES.contains(&name)
+        || ENGINE_NAMES.contains(&name)
         || name.starts_with("tool_")
         || is_result
 }
@@ -169,7 +180,7 @@ fn is_guarded(body: &str, name: &str) -> bool {
 }
 
 /// The line on which a name is used first, from 1.
-fn line_of(body: &str, name: &str) -> u32 {
+fn line_of_name(body: &str, name: &str) -> u32 {
     let used = Regex::new(&format!(r"\{{[{{%][^\n]*\b{}\b", regex::escape(name)));
     let line = body
         .lines()
@@ -180,27 +191,33 @@ fn line_of(body: &str, name: &str) -> u32 {
 
 /// The warnings about names that nobody gives. A prompt that is a step of another, or is taken in
 /// by one, may get them from there.
-pub(crate) fn unknown_names<'p>(
+pub(crate) fn unknown_name_problems<'p>(
     prompts: impl Iterator<Item = &'p PromptItem> + Clone,
-) -> Vec<Problem> {
+) -> Vec<LibraryProblem> {
     let used: BTreeSet<String> = prompts
         .clone()
-        .flat_map(|item| item.mentions.iter())
-        .filter(|it| matches!(it.what, Mentioned::Step | Mentioned::Reference))
-        .map(|it| super::names::plain(&it.name))
+        .flat_map(|item| item.references.iter())
+        .filter(|it| {
+            matches!(
+                it.kind,
+                NameReferenceKind::Step | NameReferenceKind::Include
+            )
+        })
+        .map(|it| super::names::normalize_name(&it.name))
         .collect();
-    let loose = prompts.filter(|item| !used.contains(&super::names::plain(&item.prompt.id)));
+    let loose =
+        prompts.filter(|item| !used.contains(&super::names::normalize_name(&item.prompt.id)));
     let mut found = Vec::new();
     for item in loose {
         let values = item
-            .mentions
+            .references
             .iter()
-            .filter(|it| it.what == Mentioned::Value);
+            .filter(|it| it.kind == NameReferenceKind::TemplateName);
         for mention in values {
             let help = name_help(&item.prompt, &mention.name);
-            found.push(super::cross::problem(
-                Weight::Warning,
-                Kind::Prompt,
+            found.push(super::cross::reference_problem(
+                ProblemSeverity::Warning,
+                LibraryItemKind::Prompt,
                 &item.prompt.id,
                 mention,
                 format!(
@@ -217,23 +234,26 @@ pub(crate) fn unknown_names<'p>(
 /// What to do about a name that is not declared.
 pub(crate) fn name_help(prompt: &Prompt, name: &str) -> String {
     let known = prompt.arguments.iter().map(|it| it.name.as_str());
-    deliberate_core::nearest(name, known).map_or_else(
+    deliberate_core::did_you_mean(name, known).map_or_else(
         || format!("Declare `{name}` among the arguments, or test it with `is defined`."),
         |near| format!("Did you mean `{near}`?"),
     )
 }
 
 /// A part of the library for which the templates were looked at later.
-pub(crate) fn checked(renderer: &Renderer, unit: &Arc<Unit>) -> Option<Arc<Unit>> {
+pub(crate) fn recheck_part(
+    renderer: &TemplateRenderer,
+    unit: &Arc<LibraryPart>,
+) -> Option<Arc<LibraryPart>> {
     if !unit
         .items
         .iter()
-        .any(|item| matches!(item, Item::Prompt(_)))
+        .any(|item| matches!(item, LibraryItem::Prompt(_)))
     {
         return None;
     }
-    let mut unit = Unit::clone(unit);
-    check(renderer, &mut unit);
+    let mut unit = LibraryPart::clone(unit);
+    check_part(renderer, &mut unit);
     Some(Arc::new(unit))
 }
 
@@ -248,7 +268,7 @@ mod tests {
         assert!(is_guarded("{{ x | default('a') }}", "x"));
         assert!(is_guarded("{{ x.y|d(1) }}", "x"));
         assert!(!is_guarded("{{ x }}{{ yx | default('a') }}", "x"));
-        assert_eq!(line_of("the x\n\n{{ a }} {{ x }}", "x"), 3);
+        assert_eq!(line_of_name("the x\n\n{{ a }} {{ x }}", "x"), 3);
     }
 
     #[test]
@@ -259,8 +279,8 @@ mod tests {
             "tool_lint",
             "previous_step_output",
         ] {
-            assert!(is_of_the_engine(name), "{name}");
+            assert!(is_engine_name(name), "{name}");
         }
-        assert!(!is_of_the_engine("step_result_x") && !is_of_the_engine("stepx_result"));
+        assert!(!is_engine_name("step_result_x") && !is_engine_name("stepx_result"));
     }
 }

@@ -14,85 +14,90 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use super::yaml::{Key, Node, Place, Shape};
+use super::yaml::{SourcePosition, YamlKey, YamlNode, YamlValue};
 
 /// A name that means nothing where it stands.
 #[derive(Debug)]
-pub(crate) struct Unknown {
-    pub(crate) at: Place,
+pub(crate) struct UnknownYamlKey {
+    pub(crate) position: SourcePosition,
     pub(crate) name: String,
-    pub(crate) known: &'static [&'static str],
+    pub(crate) known_keys: &'static [&'static str],
 }
 
 /// What does not fit, and where.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Misfit {
-    pub(crate) at: Option<Place>,
+pub(crate) struct YamlDeserializeError {
+    pub(crate) position: Option<SourcePosition>,
     pub(crate) message: String,
 }
 
-impl serde::de::Error for Misfit {
+impl serde::de::Error for YamlDeserializeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self {
-            at: None,
+            position: None,
             message: message.to_string(),
         }
     }
 }
 
-impl Misfit {
-    fn or_at(mut self, at: Place) -> Self {
-        self.at.get_or_insert(at);
+impl YamlDeserializeError {
+    fn or_position(mut self, at: SourcePosition) -> Self {
+        self.position.get_or_insert(at);
         self
     }
 }
 
 /// Reads a tree as a type.
-pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> (Result<T, Misfit>, Vec<Unknown>) {
+pub(crate) fn deserialize<T: DeserializeOwned>(
+    node: &YamlNode,
+) -> (Result<T, YamlDeserializeError>, Vec<UnknownYamlKey>) {
     let unknown = RefCell::new(Vec::new());
-    let value = T::deserialize(Part {
+    let value = T::deserialize(NodeDeserializer {
         node,
         key: None,
-        known: &[],
-        unknown: &unknown,
+        known_keys: &[],
+        unknown_keys: &unknown,
     });
     (value, unknown.into_inner())
 }
 
 #[derive(Clone, Copy)]
-struct Part<'a> {
-    node: &'a Node,
-    key: Option<&'a Key>,
-    known: &'static [&'static str],
-    unknown: &'a RefCell<Vec<Unknown>>,
+struct NodeDeserializer<'a> {
+    node: &'a YamlNode,
+    key: Option<&'a YamlKey>,
+    known_keys: &'static [&'static str],
+    unknown_keys: &'a RefCell<Vec<UnknownYamlKey>>,
 }
 
-impl<'a> Part<'a> {
-    fn of(&self, node: &'a Node) -> Self {
+impl<'a> NodeDeserializer<'a> {
+    fn for_node(&self, node: &'a YamlNode) -> Self {
         Self {
             node,
             key: None,
-            known: &[],
-            unknown: self.unknown,
+            known_keys: &[],
+            unknown_keys: self.unknown_keys,
         }
     }
 
-    fn map<V: Visitor<'a>>(
+    fn visit_map<V: Visitor<'a>>(
         self,
-        entries: &'a [(Key, Node)],
+        entries: &'a [(YamlKey, YamlNode)],
         known: Option<&'static [&'static str]>,
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        visitor.visit_map(Entries {
-            part: self,
+    ) -> Result<V::Value, YamlDeserializeError> {
+        visitor.visit_map(NodeMapAccess {
+            parent: self,
             rest: entries.iter(),
             value: None,
-            known,
+            known_keys: known,
         })
     }
 
-    fn number<V: Visitor<'a>>(number: &serde_json::Number, visitor: V) -> Result<V::Value, Misfit> {
+    fn visit_number<V: Visitor<'a>>(
+        number: &serde_json::Number,
+        visitor: V,
+    ) -> Result<V::Value, YamlDeserializeError> {
         if let Some(it) = number.as_u64() {
             visitor.visit_u64(it)
         } else if let Some(it) = number.as_i64() {
@@ -103,22 +108,25 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'de> Deserializer<'de> for Part<'de> {
-    type Error = Misfit;
+impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
+    type Error = YamlDeserializeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        match &self.node.shape {
-            Shape::Null => visitor.visit_unit(),
-            Shape::Bool(it) => visitor.visit_bool(*it),
-            Shape::Number(it) => Self::number(it, visitor),
-            Shape::Text(it) => visitor.visit_borrowed_str(it),
-            Shape::List(items) => visitor.visit_seq(Items {
-                part: self,
+    fn deserialize_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, YamlDeserializeError> {
+        match &self.node.value {
+            YamlValue::Null => visitor.visit_unit(),
+            YamlValue::Bool(it) => visitor.visit_bool(*it),
+            YamlValue::Number(it) => Self::visit_number(it, visitor),
+            YamlValue::Text(it) => visitor.visit_borrowed_str(it),
+            YamlValue::List(items) => visitor.visit_seq(NodeSeqAccess {
+                parent: self,
                 rest: items.iter(),
             }),
-            Shape::Map(entries) => self.map(entries, None, visitor),
+            YamlValue::Map(entries) => self.visit_map(entries, None, visitor),
         }
-        .map_err(|misfit| misfit.or_at(self.node.at))
+        .map_err(|misfit| misfit.or_position(self.node.position))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -126,35 +134,45 @@ impl<'de> Deserializer<'de> for Part<'de> {
         _name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        match &self.node.shape {
-            Shape::Map(entries) => self
-                .map(entries, Some(fields), visitor)
-                .map_err(|misfit| misfit.or_at(self.node.at)),
-            Shape::List(_) => {
-                Err(Misfit::custom("a list where names with values are needed").or_at(self.node.at))
-            }
+    ) -> Result<V::Value, YamlDeserializeError> {
+        match &self.node.value {
+            YamlValue::Map(entries) => self
+                .visit_map(entries, Some(fields), visitor)
+                .map_err(|misfit| misfit.or_position(self.node.position)),
+            YamlValue::List(_) => Err(YamlDeserializeError::custom(
+                "a list where names with values are needed",
+            )
+            .or_position(self.node.position)),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        match &self.node.shape {
-            Shape::Null => visitor.visit_none(),
+    fn deserialize_option<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, YamlDeserializeError> {
+        match &self.node.value {
+            YamlValue::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
     /// Numbers and switches are text where text is wanted: `version: 1.0`.
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        match &self.node.shape {
-            Shape::Number(it) => visitor.visit_string(it.to_string()),
-            Shape::Bool(it) => visitor.visit_string(it.to_string()),
+    fn deserialize_str<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, YamlDeserializeError> {
+        match &self.node.value {
+            YamlValue::Number(it) => visitor.visit_string(it.to_string()),
+            YamlValue::Bool(it) => visitor.visit_string(it.to_string()),
             _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_string<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, YamlDeserializeError> {
         self.deserialize_str(visitor)
     }
 
@@ -162,7 +180,7 @@ impl<'de> Deserializer<'de> for Part<'de> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
+    ) -> Result<V::Value, YamlDeserializeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -171,20 +189,27 @@ impl<'de> Deserializer<'de> for Part<'de> {
         _name: &'static str,
         _variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misfit> {
-        match &self.node.shape {
-            Shape::Text(it) => visitor.visit_enum(StrDeserializer::<Misfit>::new(it)),
-            _ => Err(Misfit::custom("one of a few words is needed here")),
+    ) -> Result<V::Value, YamlDeserializeError> {
+        match &self.node.value {
+            YamlValue::Text(it) => {
+                visitor.visit_enum(StrDeserializer::<YamlDeserializeError>::new(it))
+            }
+            _ => Err(YamlDeserializeError::custom(
+                "one of a few words is needed here",
+            )),
         }
-        .map_err(|misfit| misfit.or_at(self.node.at))
+        .map_err(|misfit| misfit.or_position(self.node.position))
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, YamlDeserializeError> {
         if let Some(key) = self.key {
-            self.unknown.borrow_mut().push(Unknown {
-                at: key.at,
+            self.unknown_keys.borrow_mut().push(UnknownYamlKey {
+                position: key.position,
                 name: key.name.clone(),
-                known: self.known,
+                known_keys: self.known_keys,
             });
         }
         visitor.visit_unit()
@@ -196,68 +221,72 @@ impl<'de> Deserializer<'de> for Part<'de> {
     }
 }
 
-struct Items<'a> {
-    part: Part<'a>,
-    rest: std::slice::Iter<'a, Node>,
+struct NodeSeqAccess<'a> {
+    parent: NodeDeserializer<'a>,
+    rest: std::slice::Iter<'a, YamlNode>,
 }
 
-impl<'a> SeqAccess<'a> for Items<'a> {
-    type Error = Misfit;
+impl<'a> SeqAccess<'a> for NodeSeqAccess<'a> {
+    type Error = YamlDeserializeError;
 
     fn next_element_seed<T: DeserializeSeed<'a>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Misfit> {
+    ) -> Result<Option<T::Value>, YamlDeserializeError> {
         self.rest
             .next()
             .map(|node| {
-                seed.deserialize(self.part.of(node))
-                    .map_err(|misfit| misfit.or_at(node.at))
+                seed.deserialize(self.parent.for_node(node))
+                    .map_err(|misfit| misfit.or_position(node.position))
             })
             .transpose()
     }
 }
 
-struct Entries<'a> {
-    part: Part<'a>,
-    rest: std::slice::Iter<'a, (Key, Node)>,
-    value: Option<(&'a Key, &'a Node)>,
+struct NodeMapAccess<'a> {
+    parent: NodeDeserializer<'a>,
+    rest: std::slice::Iter<'a, (YamlKey, YamlNode)>,
+    value: Option<(&'a YamlKey, &'a YamlNode)>,
     /// The names that are possible, if the map is a record. An empty value of a record is as if
     /// it were not there.
-    known: Option<&'static [&'static str]>,
+    known_keys: Option<&'static [&'static str]>,
 }
 
-impl<'a> MapAccess<'a> for Entries<'a> {
-    type Error = Misfit;
+impl<'a> MapAccess<'a> for NodeMapAccess<'a> {
+    type Error = YamlDeserializeError;
 
     fn next_key_seed<K: DeserializeSeed<'a>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Misfit> {
+    ) -> Result<Option<K::Value>, YamlDeserializeError> {
         for (key, node) in self.rest.by_ref() {
-            if self.known.is_some() && matches!(node.shape, Shape::Null) {
+            if self.known_keys.is_some() && matches!(node.value, YamlValue::Null) {
                 continue;
             }
             self.value = Some((key, node));
-            let name: StrDeserializer<'_, Misfit> = key.name.as_str().into_deserializer();
+            let name: StrDeserializer<'_, YamlDeserializeError> =
+                key.name.as_str().into_deserializer();
             return seed.deserialize(name).map(Some);
         }
         Ok(None)
     }
 
-    fn next_value_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<T::Value, Misfit> {
+    fn next_value_seed<T: DeserializeSeed<'a>>(
+        &mut self,
+        seed: T,
+    ) -> Result<T::Value, YamlDeserializeError> {
         let (key, node) = self
             .value
             .take()
-            .ok_or_else(|| Misfit::custom("a name without a value"))?;
-        let part = Part {
+            .ok_or_else(|| YamlDeserializeError::custom("a name without a value"))?;
+        let part = NodeDeserializer {
             node,
-            key: self.known.map(|_| key),
-            known: self.known.unwrap_or_default(),
-            unknown: self.part.unknown,
+            key: self.known_keys.map(|_| key),
+            known_keys: self.known_keys.unwrap_or_default(),
+            unknown_keys: self.parent.unknown_keys,
         };
         seed.deserialize(part).map_err(|misfit| {
-            let mut misfit = misfit.or_at(node.at);
+            let mut misfit = misfit.or_position(node.position);
             if !misfit.message.starts_with('`') {
                 misfit.message = format!("`{}`: {}", key.name, misfit.message);
             }

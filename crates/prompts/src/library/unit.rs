@@ -5,32 +5,35 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{InjectionConfig, Problem, tree::Tree, yaml::Place};
-use crate::model::{Category, Gate, Kind, Layer, Methodology, Prompt, ScriptTool, Style};
+use super::{InjectionConfig, LibraryProblem, tree::FileTree, yaml::SourcePosition};
+use crate::model::{
+    Gate, LibraryItemKind, LibraryLayer, Methodology, Prompt, PromptCategory, ResponseStyle,
+    ScriptTool,
+};
 
 /// A folder of things of one kind.
 #[derive(Debug, Clone)]
-pub(crate) struct Root {
-    pub(crate) kind: RootKind,
-    pub(crate) layer: Layer,
-    pub(crate) tree: Tree,
+pub(crate) struct LibraryRoot {
+    pub(crate) kind: LibraryRootKind,
+    pub(crate) layer: LibraryLayer,
+    pub(crate) tree: FileTree,
     /// Its name for people; what stands in it is named below it.
-    pub(crate) shown: String,
+    pub(crate) display_name: String,
 }
 
 /// What stands in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum RootKind {
+pub(crate) enum LibraryRootKind {
     /// Things of a kind.
-    Things(Kind),
+    Items(LibraryItemKind),
     /// The workspace itself: its settings.
     Settings,
 }
 
-impl Root {
+impl LibraryRoot {
     /// How people name a path of it.
-    pub(crate) fn named(&self, path: &str) -> String {
-        match (self.shown.as_str(), path) {
+    pub(crate) fn display_path(&self, path: &str) -> String {
+        match (self.display_name.as_str(), path) {
             ("", path) => path.to_owned(),
             (shown, "") => shown.to_owned(),
             (shown, path) => format!("{shown}/{path}"),
@@ -40,23 +43,23 @@ impl Root {
 
 /// What was read from one part.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unit {
-    pub(crate) items: Vec<Item>,
-    pub(crate) problems: Vec<Problem>,
+pub(crate) struct LibraryPart {
+    pub(crate) items: Vec<LibraryItem>,
+    pub(crate) problems: Vec<LibraryProblem>,
     pub(crate) files: usize,
     /// The prompts whose templates can't be read.
-    pub(crate) broken: BTreeSet<String>,
+    pub(crate) broken_templates: BTreeSet<String>,
 }
 
 /// One thing.
 #[derive(Debug, Clone)]
-pub(crate) enum Item {
+pub(crate) enum LibraryItem {
     Prompt(PromptItem),
     Gate(Arc<Gate>),
-    Methodology(Arc<Methodology>, Vec<Mention>),
-    Style(Arc<Style>),
+    Methodology(Arc<Methodology>, Vec<NameReference>),
+    Style(Arc<ResponseStyle>),
     Script(Arc<ScriptTool>),
-    Category(Arc<Category>),
+    Category(Arc<PromptCategory>),
     Injection(Arc<InjectionConfig>),
 }
 
@@ -65,32 +68,32 @@ pub(crate) enum Item {
 pub(crate) struct PromptItem {
     pub(crate) prompt: Arc<Prompt>,
     /// Whether it is a file of its own rather than a folder.
-    pub(crate) single: bool,
-    pub(crate) mentions: Arc<[Mention]>,
+    pub(crate) is_single_file: bool,
+    pub(crate) references: Arc<[NameReference]>,
 }
 
 /// Something that is named and must exist elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mention {
-    pub(crate) what: Mentioned,
+pub(crate) struct NameReference {
+    pub(crate) kind: NameReferenceKind,
     pub(crate) name: String,
     pub(crate) file: String,
-    pub(crate) at: Option<Place>,
+    pub(crate) position: Option<SourcePosition>,
 }
 
 /// As what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mentioned {
+pub(crate) enum NameReferenceKind {
     /// A prompt that is a step.
     Step,
     /// A prompt whose template is taken in.
-    Reference,
+    Include,
     /// A gate by its id.
     Gate,
     /// A script tool.
     Tool,
     /// A text given to a tool, which is a template.
-    GivenText,
+    ArgumentText,
     /// A name in a template that has to have a value.
-    Value,
+    TemplateName,
 }

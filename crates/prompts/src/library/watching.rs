@@ -12,44 +12,44 @@ use std::{
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Problem, Weight, roots, shelf::Shelf};
-use crate::{model::Kind, options::Places};
+use super::{LibraryProblem, ProblemSeverity, roots, shelf::LiveLibrary};
+use crate::{model::LibraryItemKind, options::LibraryPaths};
 
 /// How long files must be at rest.
-const REST: Duration = Duration::from_millis(100);
+const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
 /// How long is waited for that at the most: files that never rest are read all the same.
-const RESTLESS: Duration = Duration::from_millis(500);
+const MAX_QUIET_WAIT: Duration = Duration::from_millis(500);
 
 /// How often everything is read again if nothing can be watched.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How long after a folder came it is read once more: it may be filled before it is watched itself.
-const ONCE_MORE: Duration = Duration::from_secs(1);
+const NEW_FOLDER_DELAY: Duration = Duration::from_secs(1);
 
 /// The most folders above one that does not exist.
-const UP: usize = 64;
+const MAX_ANCESTORS: usize = 64;
 
 /// What a problem with watching is filed under.
-pub(crate) const NAME: &str = "(watching)";
+pub(crate) const WATCHER_PROBLEM_FILE: &str = "(watching)";
 
 /// What the watching thread is told.
-pub(crate) enum Ask {
+pub(crate) enum WatcherMessage {
     /// A file changed.
     Event(notify::Result<Event>),
     /// Folders may have come or gone.
-    Look,
+    Rescan,
     /// Enough.
     Stop,
 }
 
 /// Watches until it is told to stop or the shelf is gone.
 pub(crate) fn watch(
-    shelf: &Weak<Shelf>,
-    places: &Places,
+    shelf: &Weak<LiveLibrary>,
+    places: &LibraryPaths,
     since: SystemTime,
-    ask: &mpsc::Sender<Ask>,
-    asked: &mpsc::Receiver<Ask>,
+    ask: &mpsc::Sender<WatcherMessage>,
+    asked: &mpsc::Receiver<WatcherMessage>,
 ) {
     let sender = ask.clone();
     let made = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -58,72 +58,72 @@ pub(crate) fn watch(
             return;
         }
         // Without anyone to hear it, nothing is lost.
-        let _ = sender.send(Ask::Event(event));
+        let _ = sender.send(WatcherMessage::Event(event));
     });
     let mut eyes = match made {
-        Ok(watcher) => Some(Eyes {
+        Ok(watcher) => Some(LibraryWatcher {
             watcher,
-            on: BTreeMap::new(),
+            watched: BTreeMap::new(),
         }),
         Err(error) => {
-            blind(shelf, &error.to_string());
+            report_watch_failure(shelf, &error.to_string());
             None
         }
     };
     if let Some(seeing) = &mut eyes {
-        seeing.look(shelf, places);
+        seeing.sync_watches(shelf, places);
         // Something may have changed between the first reading and now.
         let mut paths = Vec::new();
-        for (folder, deep) in &seeing.on {
-            newer(folder, since, *deep, UP, &mut paths);
+        for (folder, deep) in &seeing.watched {
+            collect_changed_since(folder, since, *deep, MAX_ANCESTORS, &mut paths);
         }
         if let Some(shelf) = shelf.upgrade().filter(|_| !paths.is_empty()) {
-            shelf.touch(&paths);
+            shelf.reload_paths(&paths);
         }
     }
-    let mut young = Young::default();
+    let mut young = NewFolders::default();
     loop {
-        let sees = eyes.as_ref().is_some_and(|eyes| !eyes.on.is_empty());
-        let told = match young.rest() {
+        let sees = eyes.as_ref().is_some_and(|eyes| !eyes.watched.is_empty());
+        let told = match young.time_until_due() {
             Some(rest) => asked.recv_timeout(rest),
             None if sees => asked
                 .recv()
                 .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
-            None => asked.recv_timeout(LOOK_AGAIN),
+            None => asked.recv_timeout(POLL_INTERVAL),
         };
         let Some(shelf_now) = shelf.upgrade() else {
             return;
         };
         match told {
-            Ok(Ask::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
-            Ok(Ask::Look) => {}
-            Ok(Ask::Event(first)) => {
-                let mut seen = Seen::default();
+            Ok(WatcherMessage::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            Ok(WatcherMessage::Rescan) => {}
+            Ok(WatcherMessage::Event(first)) => {
+                let mut seen = ChangedPaths::default();
                 seen.add(first);
-                let go_on = seen.gather(asked);
-                if seen.lost {
+                let go_on = seen.collect_until_quiet(asked);
+                if seen.overflowed {
                     shelf_now.reload();
                 } else if !seen.paths.is_empty() {
                     let paths: Vec<PathBuf> = seen.paths.into_iter().collect();
-                    shelf_now.touch(&paths);
+                    shelf_now.reload_paths(&paths);
                 }
-                young.add(seen.folders);
+                young.add(seen.new_folders);
                 if !go_on {
                     return;
                 }
             }
-            Err(mpsc::RecvTimeoutError::Timeout) => match young.grown() {
+            Err(mpsc::RecvTimeoutError::Timeout) => match young.take_folders() {
                 folders if folders.is_empty() => {
                     shelf_now.reload();
                 }
                 folders => {
-                    shelf_now.touch(&folders);
+                    shelf_now.reload_paths(&folders);
                 }
             },
         }
         drop(shelf_now);
         if let Some(seeing) = &mut eyes
-            && seeing.look(shelf, places)
+            && seeing.sync_watches(shelf, places)
             && let Some(shelf) = shelf.upgrade()
         {
             // What was made before the folder was watched was not seen.
@@ -133,7 +133,13 @@ pub(crate) fn watch(
 }
 
 /// What changed since then, in a folder and those below it.
-fn newer(folder: &Path, since: SystemTime, deep: bool, depth: usize, paths: &mut Vec<PathBuf>) {
+fn collect_changed_since(
+    folder: &Path,
+    since: SystemTime,
+    deep: bool,
+    depth: usize,
+    paths: &mut Vec<PathBuf>,
+) {
     let is_newer = |path: &Path| {
         path.symlink_metadata()
             .and_then(|about| about.modified())
@@ -148,7 +154,7 @@ fn newer(folder: &Path, since: SystemTime, deep: bool, depth: usize, paths: &mut
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
         if is_folder && deep {
-            newer(&entry.path(), since, deep, depth, paths);
+            collect_changed_since(&entry.path(), since, deep, depth, paths);
         } else if !is_folder && is_newer(&entry.path()) {
             paths.push(entry.path());
         }
@@ -158,36 +164,38 @@ fn newer(folder: &Path, since: SystemTime, deep: bool, depth: usize, paths: &mut
 /// What was seen since files were last at rest. Every path counts, also one that came and went:
 /// what was read in between must be read again.
 #[derive(Default)]
-struct Seen {
+struct ChangedPaths {
     paths: BTreeSet<PathBuf>,
     /// Those of them that are folders and have just come.
-    folders: BTreeSet<PathBuf>,
+    new_folders: BTreeSet<PathBuf>,
     /// Whether something may have been missed.
-    lost: bool,
+    overflowed: bool,
 }
 
-impl Seen {
+impl ChangedPaths {
     fn add(&mut self, event: notify::Result<Event>) {
         match event {
-            Ok(event) if event.need_rescan() => self.lost = true,
+            Ok(event) if event.need_rescan() => self.overflowed = true,
             Ok(event) => {
                 let came = event.kind.is_create() || event.kind.is_modify();
                 let folders = event.paths.iter().filter(|it| came && it.is_dir());
-                self.folders.extend(folders.cloned());
+                self.new_folders.extend(folders.cloned());
                 self.paths.extend(event.paths);
             }
-            Err(_) => self.lost = true,
+            Err(_) => self.overflowed = true,
         }
     }
 
     /// Adds what follows until files are at rest. False if it is enough for good.
-    fn gather(&mut self, asked: &mpsc::Receiver<Ask>) -> bool {
-        let end = Instant::now() + RESTLESS;
+    fn collect_until_quiet(&mut self, asked: &mpsc::Receiver<WatcherMessage>) -> bool {
+        let end = Instant::now() + MAX_QUIET_WAIT;
         while Instant::now() < end {
-            match asked.recv_timeout(REST) {
-                Ok(Ask::Event(event)) => self.add(event),
-                Ok(Ask::Look) => {}
-                Ok(Ask::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return false,
+            match asked.recv_timeout(QUIET_PERIOD) {
+                Ok(WatcherMessage::Event(event)) => self.add(event),
+                Ok(WatcherMessage::Rescan) => {}
+                Ok(WatcherMessage::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return false;
+                }
                 Err(mpsc::RecvTimeoutError::Timeout) => break,
             }
         }
@@ -197,63 +205,64 @@ impl Seen {
 
 /// Folders that have just come.
 #[derive(Default)]
-struct Young {
+struct NewFolders {
     folders: BTreeSet<PathBuf>,
-    until: Option<Instant>,
+    due_at: Option<Instant>,
 }
 
-impl Young {
+impl NewFolders {
     fn add(&mut self, folders: BTreeSet<PathBuf>) {
         if !folders.is_empty() {
             self.folders.extend(folders);
-            self.until = Some(Instant::now() + ONCE_MORE);
+            self.due_at = Some(Instant::now() + NEW_FOLDER_DELAY);
         }
     }
 
     /// How long it is until they are read once more, if there are any.
-    fn rest(&self) -> Option<Duration> {
+    fn time_until_due(&self) -> Option<Duration> {
         let now = Instant::now();
-        self.until.map(|until| until.saturating_duration_since(now))
+        self.due_at
+            .map(|until| until.saturating_duration_since(now))
     }
 
     /// Those whose time has come; from now on they are like others.
-    fn grown(&mut self) -> Vec<PathBuf> {
-        self.until = None;
+    fn take_folders(&mut self) -> Vec<PathBuf> {
+        self.due_at = None;
         std::mem::take(&mut self.folders).into_iter().collect()
     }
 }
 
-struct Eyes {
+struct LibraryWatcher {
     watcher: RecommendedWatcher,
-    on: BTreeMap<PathBuf, bool>,
+    watched: BTreeMap<PathBuf, bool>,
 }
 
-impl Eyes {
+impl LibraryWatcher {
     /// Watches what is there now and no more what is gone. Returns whether there is something new.
     /// A folder may come after it was looked for and before the one above it is watched, so it
     /// looks again until there is nothing new.
-    fn look(&mut self, shelf: &Weak<Shelf>, places: &Places) -> bool {
-        let rounds = std::iter::repeat_with(|| self.look_once(shelf, places));
-        rounds.take(UP).take_while(|new| *new).count() > 0
+    fn sync_watches(&mut self, shelf: &Weak<LiveLibrary>, places: &LibraryPaths) -> bool {
+        let rounds = std::iter::repeat_with(|| self.sync_watches_once(shelf, places));
+        rounds.take(MAX_ANCESTORS).take_while(|new| *new).count() > 0
     }
 
-    fn look_once(&mut self, shelf: &Weak<Shelf>, places: &Places) -> bool {
-        let wanted = wanted(places);
+    fn sync_watches_once(&mut self, shelf: &Weak<LiveLibrary>, places: &LibraryPaths) -> bool {
+        let wanted = folders_to_watch(places);
         let stale: Vec<PathBuf> = self
-            .on
+            .watched
             .iter()
             .filter(|(path, deep)| wanted.get(*path) != Some(deep))
             .map(|(path, _)| path.clone())
             .collect();
         for path in stale {
-            self.on.remove(&path);
+            self.watched.remove(&path);
             // A folder that is gone is no longer watched anyway.
             let _ = self.watcher.unwatch(&path);
         }
         let mut new = false;
         let mut failure = None;
         for (path, deep) in wanted {
-            if self.on.contains_key(&path) {
+            if self.watched.contains_key(&path) {
                 continue;
             }
             let mode = if deep {
@@ -263,26 +272,26 @@ impl Eyes {
             };
             match self.watcher.watch(&path, mode) {
                 Ok(()) => {
-                    self.on.insert(path, deep);
+                    self.watched.insert(path, deep);
                     new = true;
                 }
                 Err(error) => failure = Some(error.to_string()),
             }
         }
         if let Some(why) = failure {
-            blind(shelf, &why);
+            report_watch_failure(shelf, &why);
         }
         new
     }
 }
 
 /// The folders to watch, and whether with all below them.
-fn wanted(places: &Places) -> BTreeMap<PathBuf, bool> {
+fn folders_to_watch(places: &LibraryPaths) -> BTreeMap<PathBuf, bool> {
     let mut all = BTreeMap::new();
-    for kind in roots::KINDS {
-        let candidates = roots::candidates(places, kind);
+    for kind in roots::ITEM_KINDS {
+        let candidates = roots::candidate_folders(places, kind);
         for candidate in &candidates {
-            if let Some(above) = candidate.parent().and_then(nearest) {
+            if let Some(above) = candidate.parent().and_then(nearest_existing) {
                 all.entry(above).or_insert(false);
             }
         }
@@ -295,17 +304,20 @@ fn wanted(places: &Places) -> BTreeMap<PathBuf, bool> {
         }
     }
     let settings = [places.workspace.clone(), places.workspace.join("resources")];
-    for folder in settings.iter().filter_map(|folder| nearest(folder)) {
+    for folder in settings
+        .iter()
+        .filter_map(|folder| nearest_existing(folder))
+    {
         all.entry(folder).or_insert(false);
     }
     all
 }
 
 /// The folder, or the nearest one above it that is there.
-fn nearest(folder: &Path) -> Option<PathBuf> {
+fn nearest_existing(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
-        .take(UP)
+        .take(MAX_ANCESTORS)
         .map(|it| {
             if it.as_os_str().is_empty() {
                 Path::new(".")
@@ -317,15 +329,15 @@ fn nearest(folder: &Path) -> Option<PathBuf> {
         .and_then(|it| it.canonicalize().ok())
 }
 
-fn blind(shelf: &Weak<Shelf>, why: &str) {
+fn report_watch_failure(shelf: &Weak<LiveLibrary>, why: &str) {
     tracing::warn!(why, "files of the library can't be watched");
     if let Some(shelf) = shelf.upgrade() {
-        shelf.set_blind(Some(Problem {
-            weight: Weight::Warning,
-            file: NAME.to_owned(),
+        shelf.set_watch_problem(Some(LibraryProblem {
+            weight: ProblemSeverity::Warning,
+            file: WATCHER_PROBLEM_FILE.to_owned(),
             line: None,
             column: None,
-            kind: Kind::Prompt,
+            kind: LibraryItemKind::Prompt,
             id: String::new(),
             message: format!("Changed files are not noticed by themselves: {why}."),
             help: Some("Raise the system's limit on watches, or reload by hand.".to_owned()),

@@ -12,12 +12,12 @@ use serde_saphyr::{Location, Spanned};
 
 /// Where something stands in its file; both count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourcePosition {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-impl From<Location> for Place {
+impl From<Location> for SourcePosition {
     fn from(location: Location) -> Self {
         Self {
             line: u32::try_from(location.line()).unwrap_or(u32::MAX),
@@ -28,49 +28,51 @@ impl From<Location> for Place {
 
 /// One part of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
-    pub(crate) at: Place,
-    pub(crate) shape: Shape,
+pub(crate) struct YamlNode {
+    pub(crate) position: SourcePosition,
+    pub(crate) value: YamlValue,
 }
 
 /// What it is.
 #[derive(Debug, Clone)]
-pub(crate) enum Shape {
+pub(crate) enum YamlValue {
     Null,
     Bool(bool),
     Number(Number),
     Text(String),
-    List(Vec<Node>),
-    Map(Vec<(Key, Node)>),
+    List(Vec<YamlNode>),
+    Map(Vec<(YamlKey, YamlNode)>),
 }
 
 /// The name of a part.
 #[derive(Debug, Clone)]
-pub(crate) struct Key {
-    pub(crate) at: Place,
+pub(crate) struct YamlKey {
+    pub(crate) position: SourcePosition,
     pub(crate) name: String,
 }
 
 /// Why a file is not YAML.
 #[derive(Debug)]
-pub(crate) struct Broken {
-    pub(crate) at: Option<Place>,
+pub(crate) struct YamlError {
+    pub(crate) position: Option<SourcePosition>,
     pub(crate) message: String,
 }
 
 /// Reads a file. An empty one is null.
-pub(crate) fn parse(source: &str) -> Result<Node, Broken> {
-    serde_saphyr::from_str_with_options(source, options(source.len())).map_err(|error| Broken {
-        at: error
-            .location()
-            .filter(|location| *location != Location::UNKNOWN)
-            .map(Place::from),
-        message: sentence(&error),
+pub(crate) fn parse(source: &str) -> Result<YamlNode, YamlError> {
+    serde_saphyr::from_str_with_options(source, parser_options(source.len())).map_err(|error| {
+        YamlError {
+            position: error
+                .location()
+                .filter(|location| *location != Location::UNKNOWN)
+                .map(SourcePosition::from),
+            message: error_message(&error),
+        }
     })
 }
 
 /// Enough for any file that a person writes, and for none that was made to unfold.
-pub(crate) fn options(bytes: usize) -> serde_saphyr::Options {
+pub(crate) fn parser_options(bytes: usize) -> serde_saphyr::Options {
     let budget = serde_saphyr::budget! {
         max_events: 100_000,
         max_nodes: 50_000,
@@ -94,22 +96,22 @@ pub(crate) fn options(bytes: usize) -> serde_saphyr::Options {
 }
 
 /// What the reader says, without the place, which is told beside it.
-fn sentence(error: &serde_saphyr::Error) -> String {
+fn error_message(error: &serde_saphyr::Error) -> String {
     let whole = error.without_snippet().to_string();
     let first = whole.lines().next().unwrap_or_default();
     let plain = first
         .rsplit_once(" at line ")
         .map_or(first, |(before, _)| before);
-    in_our_words(plain.trim().trim_end_matches([',', ':', '.', ' ']))
+    reword_error(plain.trim().trim_end_matches([',', ':', '.', ' ']))
 }
 
 /// What the reader says about its own settings means nothing to who wrote the file.
-pub(crate) fn in_our_words(said: &str) -> String {
-    const TWICE: &str = "duplicate mapping key";
+pub(crate) fn reword_error(said: &str) -> String {
+    const DUPLICATE_KEY: &str = "duplicate mapping key";
     if said.contains("budget breached") || said.contains("alias replay") {
         return "it is too long, too deep, or refers to its own parts too often".to_owned();
     }
-    if let Some((_, rest)) = said.split_once(TWICE) {
+    if let Some((_, rest)) = said.split_once(DUPLICATE_KEY) {
         let rest = rest.split(", set ").next().unwrap_or_default();
         let name = rest.trim_start_matches([':', ' ']);
         return if name.is_empty() {
@@ -121,16 +123,16 @@ pub(crate) fn in_our_words(said: &str) -> String {
     said.to_owned()
 }
 
-impl Node {
+impl YamlNode {
     /// The part with this name, if this is a map that has it.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)
     }
 
     /// Likewise, with its name.
-    pub(crate) fn entry(&self, name: &str) -> Option<(&Key, &Self)> {
-        match &self.shape {
-            Shape::Map(entries) => entries
+    pub(crate) fn entry(&self, name: &str) -> Option<(&YamlKey, &Self)> {
+        match &self.value {
+            YamlValue::Map(entries) => entries
                 .iter()
                 .find(|(key, _)| key.name == name)
                 .map(|(key, node)| (key, node)),
@@ -140,40 +142,40 @@ impl Node {
 
     /// The parts of a list; none if it is not one.
     pub(crate) fn items(&self) -> &[Self] {
-        match &self.shape {
-            Shape::List(items) => items,
+        match &self.value {
+            YamlValue::List(items) => items,
             _ => &[],
         }
     }
 
     /// The named parts of a map; none if it is not one.
-    pub(crate) fn entries(&self) -> &[(Key, Self)] {
-        match &self.shape {
-            Shape::Map(entries) => entries,
+    pub(crate) fn entries(&self) -> &[(YamlKey, Self)] {
+        match &self.value {
+            YamlValue::Map(entries) => entries,
             _ => &[],
         }
     }
 
     /// The text, if it is text.
     pub(crate) fn text(&self) -> Option<&str> {
-        match &self.shape {
-            Shape::Text(text) => Some(text),
+        match &self.value {
+            YamlValue::Text(text) => Some(text),
             _ => None,
         }
     }
 
     /// The same as JSON, without places.
-    pub(crate) fn json(&self) -> Value {
-        match &self.shape {
-            Shape::Null => Value::Null,
-            Shape::Bool(it) => Value::Bool(*it),
-            Shape::Number(it) => Value::Number(it.clone()),
-            Shape::Text(it) => Value::String(it.clone()),
-            Shape::List(items) => items.iter().map(Self::json).collect(),
-            Shape::Map(entries) => Value::Object(
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.value {
+            YamlValue::Null => Value::Null,
+            YamlValue::Bool(it) => Value::Bool(*it),
+            YamlValue::Number(it) => Value::Number(it.clone()),
+            YamlValue::Text(it) => Value::String(it.clone()),
+            YamlValue::List(items) => items.iter().map(Self::to_json).collect(),
+            YamlValue::Map(entries) => Value::Object(
                 entries
                     .iter()
-                    .map(|(key, node)| (key.name.clone(), node.json()))
+                    .map(|(key, node)| (key.name.clone(), node.to_json()))
                     .collect(),
             ),
         }
@@ -183,102 +185,102 @@ impl Node {
     pub(crate) fn text_line(&self, source: &str) -> u32 {
         let line = source
             .lines()
-            .nth(usize::try_from(self.at.line.saturating_sub(1)).unwrap_or(0))
+            .nth(usize::try_from(self.position.line.saturating_sub(1)).unwrap_or(0))
             .unwrap_or_default();
-        let before = usize::try_from(self.at.column.saturating_sub(1)).unwrap_or(0);
+        let before = usize::try_from(self.position.column.saturating_sub(1)).unwrap_or(0);
         match line.chars().nth(before) {
-            Some('|' | '>') => self.at.line.saturating_add(1),
-            _ => self.at.line.max(1),
+            Some('|' | '>') => self.position.line.saturating_add(1),
+            _ => self.position.line.max(1),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let found = Spanned::<Shape>::deserialize(deserializer)?;
+        let found = Spanned::<YamlValue>::deserialize(deserializer)?;
         Ok(Self {
-            at: found.referenced.into(),
-            shape: found.value,
+            position: found.referenced.into(),
+            value: found.value,
         })
     }
 }
 
-impl<'de> Deserialize<'de> for Shape {
+impl<'de> Deserialize<'de> for YamlValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ShapeVisitor)
+        deserializer.deserialize_any(YamlValueVisitor)
     }
 }
 
-struct ShapeVisitor;
+struct YamlValueVisitor;
 
-impl<'de> Visitor<'de> for ShapeVisitor {
-    type Value = Shape;
+impl<'de> Visitor<'de> for YamlValueVisitor {
+    type Value = YamlValue;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("a value")
     }
 
-    fn visit_bool<E>(self, it: bool) -> Result<Shape, E> {
-        Ok(Shape::Bool(it))
+    fn visit_bool<E>(self, it: bool) -> Result<YamlValue, E> {
+        Ok(YamlValue::Bool(it))
     }
 
-    fn visit_i64<E>(self, it: i64) -> Result<Shape, E> {
-        Ok(Shape::Number(it.into()))
+    fn visit_i64<E>(self, it: i64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Number(it.into()))
     }
 
-    fn visit_u64<E>(self, it: u64) -> Result<Shape, E> {
-        Ok(Shape::Number(it.into()))
+    fn visit_u64<E>(self, it: u64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Number(it.into()))
     }
 
-    fn visit_f64<E>(self, it: f64) -> Result<Shape, E> {
-        Ok(Number::from_f64(it).map_or_else(|| Shape::Text(it.to_string()), Shape::Number))
+    fn visit_f64<E>(self, it: f64) -> Result<YamlValue, E> {
+        Ok(Number::from_f64(it).map_or_else(|| YamlValue::Text(it.to_string()), YamlValue::Number))
     }
 
-    fn visit_i128<E>(self, it: i128) -> Result<Shape, E> {
-        Ok(Shape::Text(it.to_string()))
+    fn visit_i128<E>(self, it: i128) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(it.to_string()))
     }
 
-    fn visit_u128<E>(self, it: u128) -> Result<Shape, E> {
-        Ok(Shape::Text(it.to_string()))
+    fn visit_u128<E>(self, it: u128) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(it.to_string()))
     }
 
-    fn visit_str<E>(self, it: &str) -> Result<Shape, E> {
-        Ok(Shape::Text(it.to_owned()))
+    fn visit_str<E>(self, it: &str) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(it.to_owned()))
     }
 
-    fn visit_string<E>(self, it: String) -> Result<Shape, E> {
-        Ok(Shape::Text(it))
+    fn visit_string<E>(self, it: String) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(it))
     }
 
-    fn visit_unit<E>(self) -> Result<Shape, E> {
-        Ok(Shape::Null)
+    fn visit_unit<E>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Shape, E> {
-        Ok(Shape::Null)
+    fn visit_none<E>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<Shape, D::Error> {
-        Shape::deserialize(inner)
+    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<YamlValue, D::Error> {
+        YamlValue::deserialize(inner)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<YamlValue, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
         }
-        Ok(Shape::List(items))
+        Ok(YamlValue::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlValue, A::Error> {
         let mut entries = Vec::new();
         while let Some(key) = map.next_key::<Spanned<String>>()? {
-            let name = Key {
-                at: key.referenced.into(),
+            let name = YamlKey {
+                position: key.referenced.into(),
                 name: key.value,
             };
             entries.push((name, map.next_value()?));
         }
-        Ok(Shape::Map(entries))
+        Ok(YamlValue::Map(entries))
     }
 }

@@ -4,68 +4,84 @@
 use deliberate_toolkit::ToolError;
 
 use super::{
-    Desk, Done,
-    change::wanted_id,
-    failure::unknown,
-    inspect::what,
+    ManageContext, ManageResult,
+    change::requested_id,
+    failure::unknown_name,
+    inspect::prompt_kind,
     place,
-    request::{Input, Told},
+    request::{Input, ManageReply},
     users,
 };
 use crate::{
-    library::same,
-    model::{Gate, Kind, Prompt},
+    library::is_same_name,
+    model::{Gate, LibraryItemKind, Prompt},
 };
 
 /// How to use the tool.
-const GUIDE: &str = include_str!("guide.md");
+const GUIDE_TEXT: &str = include_str!("guide.md");
 
-impl Desk {
+impl ManageContext {
     /// Says what kind of prompt it is, and why.
-    pub(super) fn analyze_type(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let library = self.engine.shelf.now().unwrap_or_default();
-        let prompt = wanted(&library, kind, input)?;
+    pub(super) fn analyze_type(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let library = self.engine.live_library.current().unwrap_or_default();
+        let prompt = requested_prompt(&library, kind, input)?;
         let mut why = Vec::new();
         if prompt.is_chain() {
             let steps: Vec<String> = prompt
                 .steps
                 .iter()
-                .map(super::inspect::step_words)
+                .map(super::inspect::describe_step)
                 .collect();
             why.push(format!("steps: {}", steps.join(" → ")));
         } else {
             why.push("it has no steps: it is rendered once".to_owned());
         }
-        let taken_in = users::references_of(prompt);
+        let taken_in = users::included_prompts(prompt);
         if !taken_in.is_empty() {
             why.push(format!("takes in: {}", taken_in.join(", ")));
         }
         if !prompt.tools.is_empty() {
             why.push(format!("owns tools: {}", prompt.tools.join(", ")));
         }
-        let said = format!("`{}` is a {}.\n{}", prompt.id, what(prompt), why.join("\n"));
-        let told = Told::new(said)
-            .with("id", prompt.id.clone())
-            .with("type", if prompt.is_chain() { "chain" } else { "prompt" })
-            .with("total_steps", prompt.steps.len());
-        Ok(Done::said(told, Vec::new()))
+        let said = format!(
+            "`{}` is a {}.\n{}",
+            prompt.id,
+            prompt_kind(prompt),
+            why.join("\n")
+        );
+        let told = ManageReply::new(said)
+            .with_fact("id", prompt.id.clone())
+            .with_fact("type", if prompt.is_chain() { "chain" } else { "prompt" })
+            .with_fact("total_steps", prompt.steps.len());
+        Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
     /// Says which gates a prompt has and where each comes from.
-    pub(super) fn analyze_gates(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let library = self.engine.shelf.now().unwrap_or_default();
-        let prompt = wanted(&library, kind, input)?;
-        let own: Vec<&str> = users::gates_of(prompt);
+    pub(super) fn analyze_gates(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let library = self.engine.live_library.current().unwrap_or_default();
+        let prompt = requested_prompt(&library, kind, input)?;
+        let own: Vec<&str> = users::prompt_gates(prompt);
         let excluded = |gate: &Gate| {
             let without = &prompt.gates.exclude;
-            without.iter().any(|name| same(name, &gate.id))
+            without.iter().any(|name| is_same_name(name, &gate.id))
         };
         let by_themselves: Vec<&str> = library
             .gates
             .values()
-            .filter(|gate| comes_along(gate, prompt, self.in_use.as_deref()) && !excluded(gate))
+            .filter(|gate| {
+                is_active_by_default(gate, prompt, self.active_methodology.as_deref())
+                    && !excluded(gate)
+            })
             .map(|gate| gate.id.as_str())
-            .filter(|id| !own.iter().any(|name| same(name, id)))
+            .filter(|id| !own.iter().any(|name| is_same_name(name, id)))
             .collect();
         let inline: Vec<&str> = prompt
             .gates
@@ -105,18 +121,18 @@ impl Desk {
             },
             listed(&missing)
         );
-        let told = Told::new(said)
-            .with("id", prompt.id.clone())
-            .with("own", own)
-            .with("inline", inline)
-            .with("by_themselves", by_themselves)
-            .with("missing", missing);
-        Ok(Done::said(told, Vec::new()))
+        let told = ManageReply::new(said)
+            .with_fact("id", prompt.id.clone())
+            .with_fact("own", own)
+            .with_fact("inline", inline)
+            .with_fact("by_themselves", by_themselves)
+            .with_fact("missing", missing);
+        Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
     /// Says how to use the tool.
-    pub(super) fn guide() -> Done {
-        Done::said(Told::new(GUIDE.trim_end()), Vec::new())
+    pub(super) fn guide() -> ManageResult {
+        ManageResult::without_changes(ManageReply::new(GUIDE_TEXT.trim_end()), Vec::new())
     }
 }
 
@@ -126,7 +142,7 @@ fn is_inline(prompt: &Prompt, name: &str) -> bool {
 }
 
 /// Whether a gate is active without being asked for.
-fn comes_along(gate: &Gate, prompt: &Prompt, methodology: Option<&str>) -> bool {
+fn is_active_by_default(gate: &Gate, prompt: &Prompt, methodology: Option<&str>) -> bool {
     let Some(when) = &gate.activation else {
         return true;
     };
@@ -134,21 +150,30 @@ fn comes_along(gate: &Gate, prompt: &Prompt, methodology: Option<&str>) -> bool 
         || when
             .prompt_categories
             .iter()
-            .any(|it| same(it, &prompt.category));
+            .any(|it| is_same_name(it, &prompt.category));
     let framework = when.framework_context.is_empty()
-        || methodology
-            .is_some_and(|active| when.framework_context.iter().any(|it| same(it, active)));
+        || methodology.is_some_and(|active| {
+            when.framework_context
+                .iter()
+                .any(|it| is_same_name(it, active))
+        });
     !when.explicit_request && category && framework
 }
 
-fn wanted<'l>(
-    library: &'l crate::library::Library,
-    kind: Kind,
+fn requested_prompt<'l>(
+    library: &'l crate::library::PromptLibrary,
+    kind: LibraryItemKind,
     input: &Input,
 ) -> Result<&'l Prompt, ToolError> {
-    let id = wanted_id(input)?;
-    let found = library.prompt(id).filter(|_| kind == Kind::Prompt);
-    found
-        .map(AsRef::as_ref)
-        .ok_or_else(|| unknown("prompt", id, place::ids(library, Kind::Prompt)))
+    let id = requested_id(input)?;
+    let found = library
+        .prompt(id)
+        .filter(|_| kind == LibraryItemKind::Prompt);
+    found.map(AsRef::as_ref).ok_or_else(|| {
+        unknown_name(
+            "prompt",
+            id,
+            place::resource_ids(library, LibraryItemKind::Prompt),
+        )
+    })
 }

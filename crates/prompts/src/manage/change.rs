@@ -7,184 +7,204 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Desk, Done, difference,
-    draft::{Draft, bad_category},
-    failure::{failed, refused, taken_already, unknown},
+    ManageContext, ManageResult, difference,
+    draft::{FileDraft, invalid_category},
+    failure::{already_exists, invalid_input, manage_error, unknown_name},
     fields,
-    files::{self, Files},
-    history::History,
+    files::{self, FileTexts},
+    history::VersionHistory,
     lock,
-    place::{self, Form, Thing, checked_id, is_name, mains},
-    request::{Input, Told},
+    place::{self, FileLayout, ResourceFiles, check_id, is_folder_name, main_file_names},
+    request::{Input, ManageReply},
     steps,
 };
-use crate::model::{Kind, Layer};
+use crate::model::{LibraryItemKind, LibraryLayer};
 
-impl Desk {
+impl ManageContext {
     /// Makes a new thing.
-    pub(super) fn create(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let id = wanted_id(input)?;
-        checked_id(kind, id)?;
-        required(kind, &input.rest)?;
-        let _held = lock::hold(&self.places().workspace)?;
-        let library = self.current(kind, id)?;
-        if let Some((taken, origin)) = place::spelled(&library, kind, id) {
-            return Err(taken_already(kind, &taken, &origin.file));
+    pub(super) fn create(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let id = requested_id(input)?;
+        check_id(kind, id)?;
+        check_required_fields(kind, &input.rest)?;
+        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let library = self.refresh_library(kind, id)?;
+        if let Some((taken, origin)) = place::find_origin(&library, kind, id) {
+            return Err(already_exists(kind, &taken, &origin.file));
         }
-        if let Some(thing) = self.in_workspace(kind, id)? {
-            let file = format!("{}/{}", thing.way.join("/"), thing.main);
-            return Err(taken_already(kind, &thing.id, &file));
+        if let Some(thing) = self.find_in_workspace(kind, id)? {
+            let file = format!("{}/{}", thing.folder_path.join("/"), thing.main_file);
+            return Err(already_exists(kind, &thing.id, &file));
         }
-        let mut thing = Thing {
+        let mut thing = ResourceFiles {
             kind,
             id: id.to_owned(),
-            layer: Layer::Workspace,
-            form: Form::Folder,
-            way: self.way_of_new(kind, id, &input.rest, &library)?,
-            main: mains(kind).first().copied().unwrap_or_default().to_owned(),
-            files: Files::new(),
+            layer: LibraryLayer::Workspace,
+            layout: FileLayout::Folder,
+            folder_path: self.new_folder_path(kind, id, &input.rest, &library)?,
+            main_file: main_file_names(kind)
+                .first()
+                .copied()
+                .unwrap_or_default()
+                .to_owned(),
+            files: FileTexts::new(),
         };
-        let mut notes = written(&mut thing, id, &input.rest)?;
-        self.leaves_listed(&thing, &Files::new())?;
-        let tried = self.try_out(&library, &thing)?;
-        tried.names_are_known(&library, &thing)?;
+        let mut notes = write_draft(&mut thing, id, &input.rest)?;
+        self.check_allowed_scripts_unchanged(&thing, &FileTexts::new())?;
+        let tried = self.dry_run(&library, &thing)?;
+        tried.check_undeclared_names(&library, &thing)?;
         notes.extend(tried.notes);
-        let folder = self.made_folder(&thing)?;
-        files::replace(&folder, &Files::new(), &thing.files, &thing.main)?;
-        let version = if fields::is_on(&input.rest, "skip_version")? {
+        let folder = self.ensure_folder(&thing)?;
+        files::replace_files(&folder, &FileTexts::new(), &thing.files, &thing.main_file)?;
+        let version = if fields::bool_field(&input.rest, "skip_version")? {
             None
         } else {
-            let mut history = History::to_add_to(&folder, &thing, &mut notes)?;
-            let reason = fields::text(&input.rest, "reason")?;
+            let mut history = VersionHistory::read_for_append(&folder, &thing, &mut notes)?;
+            let reason = fields::text_field(&input.rest, "reason")?;
             let number = history.add(&thing.files, reason.unwrap_or("Created"), self.now);
-            history.write(&folder, &thing, self.versions_kept())?;
+            history.write(&folder, &thing, self.max_versions())?;
             Some(number)
         };
         let names: Vec<&str> = thing.files.keys().map(String::as_str).collect();
-        let told = Told::new(format!(
+        let told = ManageReply::new(format!(
             "Created {} `{id}` in {}: {}.",
             kind.as_str(),
-            thing.way.join("/"),
+            thing.folder_path.join("/"),
             names.join(", ")
         ))
-        .with("id", id)
-        .with("hash", tried.hash)
-        .with("version", version);
-        Ok(Done::wrote(told, notes, paths(&folder, &thing)))
+        .with_fact("id", id)
+        .with_fact("hash", tried.hash)
+        .with_fact("version", version);
+        Ok(ManageResult::with_changed_paths(
+            told,
+            notes,
+            changed_paths(&folder, &thing),
+        ))
     }
 
     /// Changes what is given of a thing and nothing else.
-    pub(super) fn update(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let id = wanted_id(input)?;
-        checked_id(kind, id)?;
-        let _held = lock::hold(&self.places().workspace)?;
-        let library = self.current(kind, id)?;
-        let before = self.existing(kind, id, &library)?;
-        Self::unchanged(&library, &before, input)?;
-        if before.form == Form::Markdown {
-            return Err(failed(
+    pub(super) fn update(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let id = requested_id(input)?;
+        check_id(kind, id)?;
+        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let library = self.refresh_library(kind, id)?;
+        let before = self.find_existing(kind, id, &library)?;
+        Self::check_expected_hash(&library, &before, input)?;
+        if before.layout == FileLayout::Markdown {
+            return Err(manage_error(
                 "OldForm",
                 format!("`{id}` is in the older Markdown form, which is read but not written."),
                 Some("Delete it and create it anew, or change the file by hand.".to_owned()),
             ));
         }
         let mut thing = before.clone();
-        thing.layer = Layer::Workspace;
-        let given = sections(&input.rest)?;
-        let mut draft = Draft::open(&mut thing)?;
+        thing.layer = LibraryLayer::Workspace;
+        let given = expand_section_fields(&input.rest)?;
+        let mut draft = FileDraft::open(&mut thing)?;
         draft.apply(&given)?;
-        steps::apply(&mut draft, &given)?;
-        let mut notes = draft.close();
+        steps::apply_step_operation(&mut draft, &given)?;
+        let mut notes = draft.finish();
         if thing.files == before.files {
-            let told = Told::new(format!("Nothing to change: `{id}` is like that already."));
-            return Ok(Done::said(told, notes));
+            let told = ManageReply::new(format!("Nothing to change: `{id}` is like that already."));
+            return Ok(ManageResult::without_changes(told, notes));
         }
-        self.leaves_listed(&thing, &before.files)?;
-        let tried = self.try_out(&library, &thing)?;
-        tried.names_are_known(&library, &thing)?;
+        self.check_allowed_scripts_unchanged(&thing, &before.files)?;
+        let tried = self.dry_run(&library, &thing)?;
+        tried.check_undeclared_names(&library, &thing)?;
         notes.extend(tried.notes);
-        let reason = fields::text(&input.rest, "reason")?.unwrap_or("Updated");
-        let keeps = !fields::is_on(&input.rest, "skip_version")?;
-        let (folder, version) = self.replace(&before, &thing, keeps, reason, &mut notes)?;
-        if before.layer == Layer::Shipped {
+        let reason = fields::text_field(&input.rest, "reason")?.unwrap_or("Updated");
+        let keeps = !fields::bool_field(&input.rest, "skip_version")?;
+        let (folder, version) = self.replace_files(&before, &thing, keeps, reason, &mut notes)?;
+        if before.layer == LibraryLayer::Shipped {
             notes.push(
                 "It is a copy in the workspace now, used in place of the shipped one; delete it \
                  to have that back."
                     .to_owned(),
             );
         }
-        let told = Told::new(format!(
+        let told = ManageReply::new(format!(
             "Updated {} `{}`{}.\n{}",
             kind.as_str(),
             thing.id,
             version.map_or_else(String::new, |number| format!(", version {number}")),
-            difference::unified(&before.files, &thing.files).trim_end()
+            difference::unified_diff(&before.files, &thing.files).trim_end()
         ))
-        .with("id", thing.id.clone())
-        .with("hash", tried.hash)
-        .with("version", version);
-        Ok(Done::wrote(told, notes, paths(&folder, &thing)))
+        .with_fact("id", thing.id.clone())
+        .with_fact("hash", tried.hash)
+        .with_fact("version", version);
+        Ok(ManageResult::with_changed_paths(
+            told,
+            notes,
+            changed_paths(&folder, &thing),
+        ))
     }
 
     /// Writes the new files of a thing and its versions: first what was there, if that is not kept
     /// yet, so that nothing is lost whatever happens next.
-    pub(super) fn replace(
+    pub(super) fn replace_files(
         &self,
-        before: &Thing,
-        after: &Thing,
+        before: &ResourceFiles,
+        after: &ResourceFiles,
         keeps: bool,
         reason: &str,
         notes: &mut Vec<String>,
     ) -> Result<(PathBuf, Option<u64>), ToolError> {
-        let folder = self.made_folder(after)?;
+        let folder = self.ensure_folder(after)?;
         let on_disk = match before.layer {
-            Layer::Workspace => before.files.clone(),
-            Layer::Shipped => Files::new(),
+            LibraryLayer::Workspace => before.files.clone(),
+            LibraryLayer::Shipped => FileTexts::new(),
         };
         if !keeps {
-            files::replace(&folder, &on_disk, &after.files, &after.main)?;
+            files::replace_files(&folder, &on_disk, &after.files, &after.main_file)?;
             return Ok((folder, None));
         }
-        let mut history = History::to_add_to(&folder, after, notes)?;
-        if !history.has_newest(&before.files) {
+        let mut history = VersionHistory::read_for_append(&folder, after, notes)?;
+        if !history.newest_matches(&before.files) {
             let what = match (before.layer, history.versions.is_empty()) {
-                (Layer::Shipped, _) => "As shipped",
-                (Layer::Workspace, true) => "Before the first update",
-                (Layer::Workspace, false) => "Changed outside",
+                (LibraryLayer::Shipped, _) => "As shipped",
+                (LibraryLayer::Workspace, true) => "Before the first update",
+                (LibraryLayer::Workspace, false) => "Changed outside",
             };
             history.add(&before.files, what, self.now);
-            history.write(&folder, after, self.versions_kept())?;
+            history.write(&folder, after, self.max_versions())?;
         }
-        files::replace(&folder, &on_disk, &after.files, &after.main)?;
+        files::replace_files(&folder, &on_disk, &after.files, &after.main_file)?;
         let number = history.add(&after.files, reason, self.now);
-        history.write(&folder, after, self.versions_kept())?;
+        history.write(&folder, after, self.max_versions())?;
         Ok((folder, Some(number)))
     }
 
     /// The thing as it is now: that of the workspace, else the shipped one.
-    pub(super) fn existing(
+    pub(super) fn find_existing(
         &self,
-        kind: Kind,
+        kind: LibraryItemKind,
         id: &str,
-        library: &crate::library::Library,
-    ) -> Result<Thing, ToolError> {
-        if let Some(thing) = self.in_workspace(kind, id)? {
+        library: &crate::library::PromptLibrary,
+    ) -> Result<ResourceFiles, ToolError> {
+        if let Some(thing) = self.find_in_workspace(kind, id)? {
             return Ok(thing);
         }
-        Self::as_shipped(kind, id)
-            .ok_or_else(|| unknown(kind.as_str(), id, place::ids(library, kind)))
+        Self::find_shipped(kind, id)
+            .ok_or_else(|| unknown_name(kind.as_str(), id, place::resource_ids(library, kind)))
     }
 
     /// Refuses if the thing is not what the caller saw.
-    pub(super) fn unchanged(
-        library: &crate::library::Library,
-        thing: &Thing,
+    pub(super) fn check_expected_hash(
+        library: &crate::library::PromptLibrary,
+        thing: &ResourceFiles,
         input: &Input,
     ) -> Result<(), ToolError> {
         let Some(expected) = &input.expected_hash else {
             return Ok(());
         };
-        let now = place::spelled(library, thing.kind, &thing.id)
+        let now = place::find_origin(library, thing.kind, &thing.id)
             .map(|(_, origin)| origin.hash)
             .unwrap_or_default();
         // What is remembered of a file that can't be read any more is not what is there.
@@ -196,7 +216,7 @@ impl Desk {
         if *expected == now && !is_remembered {
             return Ok(());
         }
-        Err(failed(
+        Err(manage_error(
             "Conflict",
             format!(
                 "`{}` was changed since: its hash is {now} now. Nothing was written.",
@@ -207,27 +227,27 @@ impl Desk {
     }
 
     /// Where a new thing will stand.
-    fn way_of_new(
+    fn new_folder_path(
         &self,
-        kind: Kind,
+        kind: LibraryItemKind,
         id: &str,
         given: &Map<String, Value>,
-        library: &crate::library::Library,
+        library: &crate::library::PromptLibrary,
     ) -> Result<Vec<String>, ToolError> {
-        if kind != Kind::Prompt {
+        if kind != LibraryItemKind::Prompt {
             return Ok(vec![id.to_owned()]);
         }
-        let category = fields::text(given, "category")?.filter(|it| !it.is_empty());
-        if let Some(category) = category.filter(|it| !is_name(it)) {
-            return Err(bad_category(category));
+        let category = fields::text_field(given, "category")?.filter(|it| !it.is_empty());
+        if let Some(category) = category.filter(|it| !is_folder_name(it)) {
+            return Err(invalid_category(category));
         }
         let mut way: Vec<String> = Vec::new();
         let mut inner = id;
         if let Some((parent, child)) = id.rsplit_once('/') {
-            if let Some(outer) = self.in_workspace(kind, parent)?
-                && outer.form == Form::Folder
+            if let Some(outer) = self.find_in_workspace(kind, parent)?
+                && outer.layout == FileLayout::Folder
             {
-                way = outer.way;
+                way = outer.folder_path;
                 inner = child;
             } else if let Some(outer) = library.prompt(parent) {
                 way.push(category.unwrap_or(&outer.category).to_owned());
@@ -236,10 +256,10 @@ impl Desk {
         if way.is_empty() {
             let category = category.unwrap_or("general");
             if self
-                .in_workspace(kind, category)?
-                .is_some_and(|it| it.way.len() == 1)
+                .find_in_workspace(kind, category)?
+                .is_some_and(|it| it.folder_path.len() == 1)
             {
-                return Err(refused(
+                return Err(invalid_input(
                     format!("`{category}` is a prompt, so it can't be a category."),
                     "Choose another category.",
                 ));
@@ -252,37 +272,37 @@ impl Desk {
 }
 
 /// The files of a new thing.
-fn written(
-    thing: &mut Thing,
+fn write_draft(
+    thing: &mut ResourceFiles,
     id: &str,
     given: &Map<String, Value>,
 ) -> Result<Vec<String>, ToolError> {
     let kind = thing.kind;
-    let category = thing.way.first().cloned();
+    let category = thing.folder_path.first().cloned();
     let name = given.get("name").and_then(Value::as_str).unwrap_or(id);
     let last = id.rsplit('/').next().unwrap_or(id);
-    let mut draft = Draft::open(thing)?;
+    let mut draft = FileDraft::open(thing)?;
     draft.set("id", last.into())?;
     let mut given = given.clone();
     match kind {
-        Kind::Prompt => {
+        LibraryItemKind::Prompt => {
             given.insert("category".to_owned(), category.into());
         }
-        Kind::Gate if !given.contains_key("type") => {
+        LibraryItemKind::Gate if !given.contains_key("type") => {
             let decides = given.contains_key("pass_criteria");
             draft.set(
                 "type",
                 if decides { "validation" } else { "guidance" }.into(),
             )?;
         }
-        Kind::Methodology => {
+        LibraryItemKind::Methodology => {
             draft.set("type", name.into())?;
             draft.set("version", "1.0.0".into())?;
             draft.set("enabled", true.into())?;
         }
         _ => {}
     }
-    if kind == Kind::Gate && !given.contains_key("activation") {
+    if kind == LibraryItemKind::Gate && !given.contains_key("activation") {
         // Without a word about it, a gate is active everywhere.
         draft.set("activation", json!({ "explicit_request": true }))?;
         draft.notes.push(
@@ -291,37 +311,40 @@ fn written(
         );
     }
     draft.apply(&given)?;
-    Ok(draft.close())
+    Ok(draft.finish())
 }
 
 /// The id that a call names.
-pub(super) fn wanted_id(input: &Input) -> Result<&str, ToolError> {
+pub(super) fn requested_id(input: &Input) -> Result<&str, ToolError> {
     input
         .id
         .as_deref()
         .filter(|id| !id.is_empty())
         .ok_or_else(|| {
-            refused(
+            invalid_input(
                 format!("`id` is needed to {}.", input.action.as_str()),
                 "Name the thing; action list shows what there is.",
             )
         })
 }
 
-fn required(kind: Kind, given: &Map<String, Value>) -> Result<(), ToolError> {
+fn check_required_fields(
+    kind: LibraryItemKind,
+    given: &Map<String, Value>,
+) -> Result<(), ToolError> {
     let needed: &[&str] = match kind {
-        Kind::Prompt | Kind::Gate => &["name", "description"],
-        Kind::Methodology => &[
+        LibraryItemKind::Prompt | LibraryItemKind::Gate => &["name", "description"],
+        LibraryItemKind::Methodology => &[
             "name",
             "system_prompt_guidance",
             "phases",
             "methodology_gates",
         ],
-        Kind::Style | Kind::Script => &["name", "guidance"],
+        LibraryItemKind::Style | LibraryItemKind::Script => &["name", "guidance"],
     };
     let one_of: &[&str] = match kind {
-        Kind::Prompt => &["user_message_template", "chain_steps", "system_message"],
-        Kind::Gate => &["guidance", "pass_criteria"],
+        LibraryItemKind::Prompt => &["user_message_template", "chain_steps", "system_message"],
+        LibraryItemKind::Gate => &["guidance", "pass_criteria"],
         _ => &[],
     };
     let is_given = |name: &&str| {
@@ -342,16 +365,16 @@ fn required(kind: Kind, given: &Map<String, Value>) -> Result<(), ToolError> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(refused(
+    Err(invalid_input(
         format!("A {} needs {}.", kind.as_str(), missing.join(", ")),
         "Nothing was written; call again with them.",
     ))
 }
 
 /// The older way to say which part is meant.
-fn sections(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
+fn expand_section_fields(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
     let mut given = given.clone();
-    let section = fields::text(&given, "section")?.map(str::to_owned);
+    let section = fields::text_field(&given, "section")?.map(str::to_owned);
     let content = given.shift_remove("section_content");
     given.shift_remove("section");
     match (section, content) {
@@ -368,8 +391,8 @@ fn sections(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError>
                 "gate_configuration" | "gates" => "gate_configuration",
                 "guidance" => "guidance",
                 _ => {
-                    return Err(refused(
-                        format!("There is no section `{}`.", place::shown(&section)),
+                    return Err(invalid_input(
+                        format!("There is no section `{}`.", place::display_input(&section)),
                         "Give the field itself, such as `user_message_template`.",
                     ));
                 }
@@ -377,7 +400,7 @@ fn sections(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError>
             given.insert(name.to_owned(), content);
             Ok(given)
         }
-        _ => Err(refused(
+        _ => Err(invalid_input(
             "`section` and `section_content` belong together.",
             "Give both, or the field itself.",
         )),
@@ -385,6 +408,6 @@ fn sections(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError>
 }
 
 /// What the library must look at again.
-pub(super) fn paths(folder: &std::path::Path, thing: &Thing) -> Vec<PathBuf> {
-    vec![folder.join(&thing.main)]
+pub(super) fn changed_paths(folder: &std::path::Path, thing: &ResourceFiles) -> Vec<PathBuf> {
+    vec![folder.join(&thing.main_file)]
 }

@@ -11,41 +11,41 @@ use deliberate_toolkit::ToolError;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Desk, Done,
-    failure::{failed, on_disk, refused, unconfirmed, unknown},
+    ManageContext, ManageResult,
+    failure::{confirmation_needed, invalid_input, io_error, manage_error, unknown_name},
     fields,
-    files::{make_folders, read_text, remove_empty, write_one},
+    files::{create_folders, read_text, remove_empty_folders, write_file},
     lock,
-    place::{is_name, shown},
-    request::{Action, Format, Input, Told},
+    place::{display_input, is_folder_name},
+    request::{Input, ManageReply, ReplyFormat, ResourceAction},
 };
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
 /// Where they are kept.
-const FOLDER: &str = ".checkpoints";
+const CHECKPOINT_FOLDER: &str = ".checkpoints";
 
 /// What a checkpoint says about itself.
-const ABOUT: &str = "checkpoint.json";
+const INFO_FILE: &str = "checkpoint.json";
 
 /// How many there may be.
-const MOST: usize = 50;
+const MAX_CHECKPOINTS: usize = 50;
 
 /// The most bytes of one.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The kinds that are copied.
-const KINDS: [Kind; 5] = [
-    Kind::Prompt,
-    Kind::Gate,
-    Kind::Methodology,
-    Kind::Style,
-    Kind::Script,
+const KINDS: [LibraryItemKind; 5] = [
+    LibraryItemKind::Prompt,
+    LibraryItemKind::Gate,
+    LibraryItemKind::Methodology,
+    LibraryItemKind::Style,
+    LibraryItemKind::Script,
 ];
 
 /// What a checkpoint says about itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct About {
+struct CheckpointInfo {
     name: String,
     date: String,
     description: String,
@@ -54,74 +54,79 @@ struct About {
 }
 
 /// Files by their names below a folder.
-type Tree = BTreeMap<String, Vec<u8>>;
+type CheckpointFiles = BTreeMap<String, Vec<u8>>;
 
-impl Desk {
+impl ManageContext {
     /// Does something with checkpoints.
-    pub(super) fn checkpoint(&self, input: &Input) -> Result<Done, ToolError> {
+    pub(super) fn handle_checkpoint(&self, input: &Input) -> Result<ManageResult, ToolError> {
         match input.action {
-            Action::List | Action::Inspect => self.list_checkpoints(input),
-            Action::Create => {
-                let name = name(input)?;
-                let _held = lock::hold(&self.places().workspace)?;
-                let text = fields::text(&input.rest, "description")?.unwrap_or_default();
-                let about = self.make_checkpoint(&name, text)?;
-                let told = Told::new(format!(
+            ResourceAction::List | ResourceAction::Inspect => self.list_checkpoints(input),
+            ResourceAction::Create => {
+                let name = checkpoint_name(input)?;
+                let _held = lock::acquire(&self.library_paths().workspace)?;
+                let text = fields::text_field(&input.rest, "description")?.unwrap_or_default();
+                let about = self.create_checkpoint(&name, text)?;
+                let told = ManageReply::new(format!(
                     "Checkpoint `{name}` holds {} files, {} bytes.",
                     about.files, about.bytes
                 ))
-                .with("name", name)
-                .with("files", about.files);
-                Ok(Done::said(told, Vec::new()))
+                .with_fact("name", name)
+                .with_fact("files", about.files);
+                Ok(ManageResult::without_changes(told, Vec::new()))
             }
-            Action::Rollback => self.restore_checkpoint(&name(input)?, input.confirm),
-            Action::Delete => {
-                let name = name(input)?;
-                let _held = lock::hold(&self.places().workspace)?;
+            ResourceAction::Rollback => {
+                self.restore_checkpoint(&checkpoint_name(input)?, input.confirm)
+            }
+            ResourceAction::Delete => {
+                let name = checkpoint_name(input)?;
+                let _held = lock::acquire(&self.library_paths().workspace)?;
                 let folder = self.checkpoint_folder(&name)?;
                 if input.confirm != Some(true) {
-                    return Err(unconfirmed(&format!(
+                    return Err(confirmation_needed(&format!(
                         "Checkpoint `{name}` would be deleted."
                     )));
                 }
-                remove(&folder)?;
-                let told = Told::new(format!("Deleted checkpoint `{name}`."));
-                Ok(Done::said(told, Vec::new()))
+                remove_folder(&folder)?;
+                let told = ManageReply::new(format!("Deleted checkpoint `{name}`."));
+                Ok(ManageResult::without_changes(told, Vec::new()))
             }
-            Action::Clear => {
-                let _held = lock::hold(&self.places().workspace)?;
-                let all = self.checkpoints();
+            ResourceAction::Clear => {
+                let _held = lock::acquire(&self.library_paths().workspace)?;
+                let all = self.load_checkpoints();
                 if input.confirm != Some(true) {
                     let count = all.len();
-                    return Err(unconfirmed(&format!(
+                    return Err(confirmation_needed(&format!(
                         "{count} checkpoints would be deleted."
                     )));
                 }
                 for about in &all {
-                    remove(&self.checkpoint_folder(&about.name)?)?;
+                    remove_folder(&self.checkpoint_folder(&about.name)?)?;
                 }
-                let told = Told::new(format!("Deleted {} checkpoints.", all.len()));
-                Ok(Done::said(told.with("deleted", all.len()), Vec::new()))
+                let told = ManageReply::new(format!("Deleted {} checkpoints.", all.len()));
+                Ok(ManageResult::without_changes(
+                    told.with_fact("deleted", all.len()),
+                    Vec::new(),
+                ))
             }
-            other => Err(refused(
+            other => Err(invalid_input(
                 format!("{} can't be done to a checkpoint.", other.as_str()),
                 "Checkpoints have create, list, rollback, delete and clear.",
             )),
         }
     }
 
-    fn list_checkpoints(&self, input: &Input) -> Result<Done, ToolError> {
-        let mut all = self.checkpoints();
+    fn list_checkpoints(&self, input: &Input) -> Result<ManageResult, ToolError> {
+        let mut all = self.load_checkpoints();
         if let Some(id) = &input.id {
             all.retain(|about| about.name == *id);
             if all.is_empty() {
-                return Err(self.no_checkpoint(id));
+                return Err(self.unknown_checkpoint(id));
             }
         }
         let items = serde_json::json!(all);
         let said = match input.format.unwrap_or_default() {
-            Format::Json => items.to_string(),
-            Format::Text => {
+            ReplyFormat::Json => items.to_string(),
+            ReplyFormat::Text => {
                 let lines: Vec<String> = all
                     .iter()
                     .map(|about| {
@@ -134,46 +139,50 @@ impl Desk {
                 format!("{} checkpoints\n{}", all.len(), lines.join("\n"))
             }
         };
-        let told = Told::new(said.trim_end())
-            .with("total", all.len())
-            .with("items", items);
-        Ok(Done::said(told, Vec::new()))
+        let told = ManageReply::new(said.trim_end())
+            .with_fact("total", all.len())
+            .with_fact("items", items);
+        Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
     /// Copies everything. The copy is complete before it has its name.
-    fn make_checkpoint(&self, name: &str, description: &str) -> Result<About, ToolError> {
-        let kept = self.checkpoints();
+    fn create_checkpoint(
+        &self,
+        name: &str,
+        description: &str,
+    ) -> Result<CheckpointInfo, ToolError> {
+        let kept = self.load_checkpoints();
         if kept
             .iter()
             .any(|about| about.name.eq_ignore_ascii_case(name))
         {
-            return Err(failed(
+            return Err(manage_error(
                 "AlreadyExists",
                 format!("There is a checkpoint `{name}` already."),
                 Some("Choose another name, or delete that one.".to_owned()),
             ));
         }
-        if kept.len() >= MOST {
-            return Err(failed(
+        if kept.len() >= MAX_CHECKPOINTS {
+            return Err(manage_error(
                 "LimitReached",
-                format!("There are {MOST} checkpoints; that is all there may be."),
+                format!("There are {MAX_CHECKPOINTS} checkpoints; that is all there may be."),
                 Some("Delete some.".to_owned()),
             ));
         }
-        let mut about = About {
+        let mut about = CheckpointInfo {
             name: name.to_owned(),
             date: self.now.to_string(),
             description: description.to_owned(),
-            ..About::default()
+            ..CheckpointInfo::default()
         };
-        let workspace = &self.places().workspace;
-        let outer = make_folders(workspace, [FOLDER])?;
+        let workspace = &self.library_paths().workspace;
+        let outer = create_folders(workspace, [CHECKPOINT_FOLDER])?;
         let draft = outer.join(format!(".making-{}", std::process::id()));
         let _ = fs::remove_dir_all(&draft);
-        let made = self.copy_to(&draft, &mut about);
+        let made = self.copy_workspace(&draft, &mut about);
         let made = made.and_then(|()| {
             let place = outer.join(name);
-            fs::rename(&draft, &place).map_err(|error| on_disk("make", &place, &error))
+            fs::rename(&draft, &place).map_err(|error| io_error("make", &place, &error))
         });
         if let Err(error) = made {
             let _ = fs::remove_dir_all(&draft);
@@ -182,63 +191,71 @@ impl Desk {
         Ok(about)
     }
 
-    fn copy_to(&self, draft: &Path, about: &mut About) -> Result<(), ToolError> {
-        fs::create_dir(draft).map_err(|error| on_disk("make", draft, &error))?;
+    fn copy_workspace(&self, draft: &Path, about: &mut CheckpointInfo) -> Result<(), ToolError> {
+        fs::create_dir(draft).map_err(|error| io_error("make", draft, &error))?;
         for kind in KINDS {
-            let tree = self.tree(kind, about)?;
-            let folder = make_folders(draft, [kind.as_str()])?;
+            let tree = self.read_kind_files(kind, about)?;
+            let folder = create_folders(draft, [kind.as_str()])?;
             for (name, bytes) in &tree {
                 write_bytes(&folder, name, bytes)?;
             }
         }
         // Texts and numbers can always be written.
         let text = serde_json::to_string_pretty(about).unwrap_or_default();
-        write_one(draft, ABOUT, &text)
+        write_file(draft, INFO_FILE, &text)
     }
 
     /// Everything that stands in the folder of a kind now.
-    fn tree(&self, kind: Kind, about: &mut About) -> Result<Tree, ToolError> {
-        let mut tree = Tree::new();
-        if let Some(root) = self.root(kind)? {
+    fn read_kind_files(
+        &self,
+        kind: LibraryItemKind,
+        about: &mut CheckpointInfo,
+    ) -> Result<CheckpointFiles, ToolError> {
+        let mut tree = CheckpointFiles::new();
+        if let Some(root) = self.kind_root(kind)? {
             let most = self.engine.options.limits.files;
-            collect(&root, "", 0, &mut tree, about, most)?;
+            collect_files(&root, "", 0, &mut tree, about, most)?;
         }
         Ok(tree)
     }
 
-    fn restore_checkpoint(&self, name: &str, confirm: Option<bool>) -> Result<Done, ToolError> {
-        let _held = lock::hold(&self.places().workspace)?;
+    fn restore_checkpoint(
+        &self,
+        name: &str,
+        confirm: Option<bool>,
+    ) -> Result<ManageResult, ToolError> {
+        let _held = lock::acquire(&self.library_paths().workspace)?;
         let folder = self.checkpoint_folder(name)?;
         if confirm != Some(true) {
-            return Err(unconfirmed(&format!(
+            return Err(confirmation_needed(&format!(
                 "Everything in the workspace would become what it was at checkpoint `{name}`."
             )));
         }
-        let mut count = About::default();
+        let mut count = CheckpointInfo::default();
         let mut wanted = Vec::new();
         let most = self.engine.options.limits.files;
         for kind in KINDS {
-            let mut tree = Tree::new();
+            let mut tree = CheckpointFiles::new();
             let from = folder.join(kind.as_str());
             if fs::symlink_metadata(&from).is_ok_and(|it| it.is_dir()) {
-                collect(&from, "", 0, &mut tree, &mut count, most)?;
+                collect_files(&from, "", 0, &mut tree, &mut count, most)?;
             }
-            let now = self.tree(kind, &mut About::default())?;
+            let now = self.read_kind_files(kind, &mut CheckpointInfo::default())?;
             let names: BTreeSet<&String> = now.keys().chain(tree.keys()).collect();
             for name in names.into_iter().filter(|it| now.get(*it) != tree.get(*it)) {
-                self.not_listed(kind, &name.split('/').collect::<Vec<_>>())?;
+                self.check_not_allowed_script(kind, &name.split('/').collect::<Vec<_>>())?;
             }
             wanted.push((kind, tree));
         }
-        let safety = self.free_name(name);
-        self.make_checkpoint(&safety, &format!("Before going back to {name}"))?;
+        let safety = self.unused_name(name);
+        self.create_checkpoint(&safety, &format!("Before going back to {name}"))?;
         let (mut written, mut removed) = (0_usize, 0_usize);
         for (kind, tree) in wanted {
-            let now = self.tree(kind, &mut About::default())?;
+            let now = self.read_kind_files(kind, &mut CheckpointInfo::default())?;
             if now == tree {
                 continue;
             }
-            let root = self.made_root(kind)?;
+            let root = self.ensure_kind_root(kind)?;
             for (name, bytes) in tree
                 .iter()
                 .filter(|(name, bytes)| now.get(*name) != Some(*bytes))
@@ -248,26 +265,26 @@ impl Desk {
             }
             for name in now.keys().filter(|name| !tree.contains_key(*name)) {
                 let path = root.join(name);
-                fs::remove_file(&path).map_err(|error| on_disk("remove", &path, &error))?;
-                remove_empty(&root, path.parent());
+                fs::remove_file(&path).map_err(|error| io_error("remove", &path, &error))?;
+                remove_empty_folders(&root, path.parent());
                 removed += 1;
             }
         }
-        let told = Told::new(format!(
+        let told = ManageReply::new(format!(
             "Back at checkpoint `{name}`: {written} files written, {removed} removed. What was \
              there is checkpoint `{safety}`."
         ))
-        .with("name", name)
-        .with("safety", safety)
-        .with("written", written)
-        .with("removed", removed);
-        Ok(Done::whole(told))
+        .with_fact("name", name)
+        .with_fact("safety", safety)
+        .with_fact("written", written)
+        .with_fact("removed", removed);
+        Ok(ManageResult::with_full_reload(told))
     }
 
-    fn free_name(&self, name: &str) -> String {
-        let kept = self.checkpoints();
+    fn unused_name(&self, name: &str) -> String {
+        let kept = self.load_checkpoints();
         let short: String = name.chars().take(80).collect();
-        (1..=MOST + 1)
+        (1..=MAX_CHECKPOINTS + 1)
             .map(|number| format!("before-{short}-{number}"))
             .find(|name| {
                 !kept
@@ -278,22 +295,22 @@ impl Desk {
     }
 
     /// All of them, by name.
-    fn checkpoints(&self) -> Vec<About> {
-        let outer = self.places().workspace.join(FOLDER);
+    fn load_checkpoints(&self) -> Vec<CheckpointInfo> {
+        let outer = self.library_paths().workspace.join(CHECKPOINT_FOLDER);
         if !fs::symlink_metadata(&outer).is_ok_and(|it| it.is_dir()) {
             return Vec::new();
         }
-        let mut all: Vec<About> = fs::read_dir(&outer)
+        let mut all: Vec<CheckpointInfo> = fs::read_dir(&outer)
             .into_iter()
             .flatten()
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
-                let text = read_text(&entry.path().join(ABOUT), 1 << 20).ok()??;
-                let mut about: About = serde_json::from_str(&text).ok()?;
+                let text = read_text(&entry.path().join(INFO_FILE), 1 << 20).ok()??;
+                let mut about: CheckpointInfo = serde_json::from_str(&text).ok()?;
                 about.name = name;
-                is_name(&about.name).then_some(about)
+                is_folder_name(&about.name).then_some(about)
             })
             .collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -301,16 +318,24 @@ impl Desk {
     }
 
     fn checkpoint_folder(&self, name: &str) -> Result<PathBuf, ToolError> {
-        if self.checkpoints().iter().any(|about| about.name == name) {
-            Ok(self.places().workspace.join(FOLDER).join(name))
+        if self
+            .load_checkpoints()
+            .iter()
+            .any(|about| about.name == name)
+        {
+            Ok(self
+                .library_paths()
+                .workspace
+                .join(CHECKPOINT_FOLDER)
+                .join(name))
         } else {
-            Err(self.no_checkpoint(name))
+            Err(self.unknown_checkpoint(name))
         }
     }
 
-    fn no_checkpoint(&self, name: &str) -> ToolError {
-        let all = self.checkpoints();
-        unknown(
+    fn unknown_checkpoint(&self, name: &str) -> ToolError {
+        let all = self.load_checkpoints();
+        unknown_name(
             "checkpoint",
             name,
             all.iter().map(|about| about.name.as_str()),
@@ -318,36 +343,36 @@ impl Desk {
     }
 }
 
-fn name(input: &Input) -> Result<String, ToolError> {
-    let named = fields::text(&input.rest, "name")?;
+fn checkpoint_name(input: &Input) -> Result<String, ToolError> {
+    let named = fields::text_field(&input.rest, "name")?;
     let name = input.id.as_deref().or(named).unwrap_or_default();
-    if is_name(name) {
+    if is_folder_name(name) {
         return Ok(name.to_owned());
     }
-    Err(refused(
-        format!("A checkpoint can't be called `{}`.", shown(name)),
+    Err(invalid_input(
+        format!("A checkpoint can't be called `{}`.", display_input(name)),
         "Give a name of letters, digits, `_` and `-`, beginning with a letter or digit.",
     ))
 }
 
 /// Reads all files below a folder. Links are left alone; a history that is hidden belongs to its
 /// thing, other hidden things do not.
-fn collect(
+fn collect_files(
     folder: &Path,
     prefix: &str,
     depth: usize,
-    tree: &mut Tree,
-    about: &mut About,
+    tree: &mut CheckpointFiles,
+    about: &mut CheckpointInfo,
     most: usize,
 ) -> Result<(), ToolError> {
-    let entries = fs::read_dir(folder).map_err(|error| on_disk("read", folder, &error))?;
+    let entries = fs::read_dir(folder).map_err(|error| io_error("read", folder, &error))?;
     for entry in entries.filter_map(Result::ok) {
         let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
             continue;
         };
         let path = format!("{prefix}{name}");
         if kind.is_dir() && !name.starts_with('.') && depth < 32 {
-            collect(
+            collect_files(
                 &entry.path(),
                 &format!("{path}/"),
                 depth + 1,
@@ -359,15 +384,15 @@ fn collect(
             let size = entry.metadata().map_or(0, |it| it.len());
             about.files += 1;
             about.bytes = about.bytes.saturating_add(size);
-            if about.bytes > MOST_BYTES || about.files > most {
-                return Err(failed(
+            if about.bytes > MAX_BYTES || about.files > most {
+                return Err(manage_error(
                     "LimitReached",
-                    format!("A checkpoint may hold {most} files and {MOST_BYTES} bytes."),
+                    format!("A checkpoint may hold {most} files and {MAX_BYTES} bytes."),
                     Some("Take out what does not belong to the library.".to_owned()),
                 ));
             }
             let bytes =
-                fs::read(entry.path()).map_err(|error| on_disk("read", &entry.path(), &error))?;
+                fs::read(entry.path()).map_err(|error| io_error("read", &entry.path(), &error))?;
             tree.insert(path, bytes);
         }
     }
@@ -376,16 +401,16 @@ fn collect(
 
 fn write_bytes(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), ToolError> {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return write_one(folder, name, text);
+        return write_file(folder, name, text);
     }
     let home = match name.rsplit_once('/') {
-        Some((inner, _)) => make_folders(folder, inner.split('/'))?,
+        Some((inner, _)) => create_folders(folder, inner.split('/'))?,
         None => folder.to_path_buf(),
     };
     let path = home.join(name.rsplit('/').next().unwrap_or(name));
-    fs::write(&path, bytes).map_err(|error| on_disk("write", &path, &error))
+    fs::write(&path, bytes).map_err(|error| io_error("write", &path, &error))
 }
 
-fn remove(folder: &Path) -> Result<(), ToolError> {
-    fs::remove_dir_all(folder).map_err(|error| on_disk("remove", folder, &error))
+fn remove_folder(folder: &Path) -> Result<(), ToolError> {
+    fs::remove_dir_all(folder).map_err(|error| io_error("remove", folder, &error))
 }

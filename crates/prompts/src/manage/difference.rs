@@ -2,27 +2,27 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use similar::{ChangeTag, TextDiff};
 
-use super::files::Files;
+use super::files::FileTexts;
 
 /// Finding a small difference may take this long; after that a coarser one is good enough.
-const PATIENCE: Duration = Duration::from_millis(300);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// The longest difference that is shown.
-const LONGEST: usize = 20_000;
+const MAX_DIFF_CHARS: usize = 20_000;
 
 /// The difference between two states, file by file; empty if there is none.
-pub(super) fn unified(old: &Files, new: &Files) -> String {
+pub(super) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
     let mut shown = String::new();
-    for name in names(old, new) {
-        let (before, after) = (text(old, name), text(new, name));
+    for name in file_names(old, new) {
+        let (before, after) = (file_text(old, name), file_text(new, name));
         if before == after {
             continue;
         }
         let diff = TextDiff::configure()
-            .timeout(PATIENCE)
+            .timeout(DIFF_TIMEOUT)
             .diff_lines(before, after);
         let from = if old.contains_key(name) {
             name
@@ -41,19 +41,19 @@ pub(super) fn unified(old: &Files, new: &Files) -> String {
             .to_string();
         shown.push_str(&part);
     }
-    cut_to_chars(&shown, LONGEST)
+    truncate_chars(&shown, MAX_DIFF_CHARS)
 }
 
 /// How many lines came and went.
-pub(super) fn summary(old: &Files, new: &Files) -> String {
+pub(super) fn diff_summary(old: &FileTexts, new: &FileTexts) -> String {
     let (mut added, mut removed) = (0_usize, 0_usize);
-    for name in names(old, new) {
-        let (before, after) = (text(old, name), text(new, name));
+    for name in file_names(old, new) {
+        let (before, after) = (file_text(old, name), file_text(new, name));
         if before == after {
             continue;
         }
         let diff = TextDiff::configure()
-            .timeout(PATIENCE)
+            .timeout(DIFF_TIMEOUT)
             .diff_lines(before, after);
         for change in diff.iter_all_changes() {
             match change.tag() {
@@ -66,10 +66,10 @@ pub(super) fn summary(old: &Files, new: &Files) -> String {
     format!("+{added} -{removed}")
 }
 
-fn names<'f>(old: &'f Files, new: &'f Files) -> BTreeSet<&'f str> {
+fn file_names<'f>(old: &'f FileTexts, new: &'f FileTexts) -> BTreeSet<&'f str> {
     old.keys().chain(new.keys()).map(String::as_str).collect()
 }
 
-fn text<'f>(files: &'f Files, name: &str) -> &'f str {
+fn file_text<'f>(files: &'f FileTexts, name: &str) -> &'f str {
     files.get(name).map_or("", String::as_str)
 }

@@ -3,34 +3,34 @@
 //!
 //! Whatever is written is read back and compared, so that a file always says what was meant.
 
-use crate::library::{in_our_words, yaml_options};
+use crate::library::{reword_error, yaml_options};
 use serde_json::{Map, Value};
 
 /// Why a file can't be changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum YamlEditError {
     #[error("the YAML can't be read: {0}")]
-    Broken(String),
+    Invalid(String),
     #[error("the file does not consist of names with values")]
-    NoNames,
+    NotAMapping,
     #[error("the value of `{0}` can't be written as YAML")]
     Unwritable(String),
 }
 
 /// A YAML file under change.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Document {
+pub(super) struct YamlDocument {
     text: String,
     values: Map<String, Value>,
 }
 
-impl Document {
+impl YamlDocument {
     /// Reads a file; an empty one has no names.
-    pub(super) fn read(text: &str) -> Result<Self, Unusable> {
-        let values = match parse(text).map_err(Unusable::Broken)? {
+    pub(super) fn parse(text: &str) -> Result<Self, YamlEditError> {
+        let values = match parse_yaml(text).map_err(YamlEditError::Invalid)? {
             Value::Object(values) => values,
             Value::Null => Map::new(),
-            _ => return Err(Unusable::NoNames),
+            _ => return Err(YamlEditError::NotAMapping),
         };
         Ok(Self {
             text: text.to_owned(),
@@ -44,7 +44,7 @@ impl Document {
     }
 
     /// The text that a name has.
-    pub(super) fn text_of(&self, name: &str) -> Option<&str> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Value::as_str)
     }
 
@@ -54,28 +54,28 @@ impl Document {
     }
 
     /// Gives a name a value.
-    pub(super) fn set(&mut self, name: &str, value: Value) -> Result<(), Unusable> {
+    pub(super) fn set(&mut self, name: &str, value: Value) -> Result<(), YamlEditError> {
         if self.values.get(name) == Some(&value) {
             return Ok(());
         }
-        let block = block(name, &value)?;
+        let block = render_entry(name, &value)?;
         self.values.insert(name.to_owned(), value);
-        let changed = replaced(&self.text, name, Some(&block));
-        self.settle(changed)
+        let changed = replace_entry(&self.text, name, Some(&block));
+        self.set_text(changed)
     }
 
     /// Takes a name away.
-    pub(super) fn remove(&mut self, name: &str) -> Result<(), Unusable> {
+    pub(super) fn remove(&mut self, name: &str) -> Result<(), YamlEditError> {
         if self.values.shift_remove(name).is_none() {
             return Ok(());
         }
-        let changed = replaced(&self.text, name, None);
-        self.settle(changed)
+        let changed = replace_entry(&self.text, name, None);
+        self.set_text(changed)
     }
 
     /// Takes the changed text if it says what it should, else writes everything anew.
-    fn settle(&mut self, changed: String) -> Result<(), Unusable> {
-        let says = parse(&changed).unwrap_or(Value::Bool(false));
+    fn set_text(&mut self, changed: String) -> Result<(), YamlEditError> {
+        let says = parse_yaml(&changed).unwrap_or(Value::Bool(false));
         let meant = if self.values.is_empty() && says.is_null() {
             Value::Null
         } else {
@@ -86,7 +86,7 @@ impl Document {
         } else {
             self.values
                 .iter()
-                .map(|(name, value)| block(name, value))
+                .map(|(name, value)| render_entry(name, value))
                 .collect::<Result<String, _>>()?
         };
         Ok(())
@@ -94,15 +94,15 @@ impl Document {
 }
 
 /// Reads YAML from anyone: an alias bomb is refused before it unfolds.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+pub(super) fn parse_yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str_with_options(text, yaml_options(text.len())).map_err(|error| {
         let whole = error.without_snippet().to_string();
-        in_our_words(whole.lines().next().unwrap_or_default())
+        reword_error(whole.lines().next().unwrap_or_default())
     })
 }
 
 /// The lines that give a name a value.
-fn block(name: &str, value: &Value) -> Result<String, Unusable> {
+fn render_entry(name: &str, value: &Value) -> Result<String, YamlEditError> {
     let meant = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
     let options = serde_saphyr::ser_options! {
         folded_wrap_chars: 1_000_000_000,
@@ -112,14 +112,14 @@ fn block(name: &str, value: &Value) -> Result<String, Unusable> {
     let plain = || format!("{}: {value}\n", Value::from(name));
     let mut candidates = pretty
         .into_iter()
-        .map(with_end)
+        .map(ensure_trailing_newline)
         .chain(std::iter::once_with(plain));
     candidates
-        .find(|text| parse(text).is_ok_and(|says| says == meant))
-        .ok_or_else(|| Unusable::Unwritable(name.to_owned()))
+        .find(|text| parse_yaml(text).is_ok_and(|says| says == meant))
+        .ok_or_else(|| YamlEditError::Unwritable(name.to_owned()))
 }
 
-fn with_end(mut text: String) -> String {
+fn ensure_trailing_newline(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -127,9 +127,9 @@ fn with_end(mut text: String) -> String {
 }
 
 /// The text with the lines of a name replaced, or taken out, or added at the end.
-fn replaced(text: &str, name: &str, block: Option<&str>) -> String {
+fn replace_entry(text: &str, name: &str, block: Option<&str>) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let Some(begin) = lines.iter().position(|line| names(line, name)) else {
+    let Some(begin) = lines.iter().position(|line| starts_entry(line, name)) else {
         let mut whole = text.to_owned();
         if !whole.is_empty() && !whole.ends_with('\n') {
             whole.push('\n');
@@ -138,7 +138,7 @@ fn replaced(text: &str, name: &str, block: Option<&str>) -> String {
         return whole;
     };
     let rest = lines.iter().skip(begin + 1);
-    let own = rest.clone().take_while(|line| !is_outer(line)).count();
+    let own = rest.clone().take_while(|line| !is_top_level(line)).count();
     // Comments and blank lines before the next name belong to that one.
     let given_back = rest
         .take(own)
@@ -153,7 +153,7 @@ fn replaced(text: &str, name: &str, block: Option<&str>) -> String {
     format!("{before}{}{after}", block.unwrap_or_default())
 }
 
-fn names(line: &str, name: &str) -> bool {
+fn starts_entry(line: &str, name: &str) -> bool {
     let rest = line.strip_prefix(name).or_else(|| {
         let quote = line.chars().next().filter(|it| matches!(it, '"' | '\''))?;
         line.strip_prefix(quote)?
@@ -164,7 +164,7 @@ fn names(line: &str, name: &str) -> bool {
 }
 
 /// Whether a line begins something at the outermost level.
-fn is_outer(line: &str) -> bool {
+fn is_top_level(line: &str) -> bool {
     line.chars()
         .next()
         .is_some_and(|first| !first.is_whitespace() && !matches!(first, '#' | '-' | ']' | '}'))
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    const FILE: &str = "\
+    const SAMPLE_FILE: &str = "\
 # about
 id: x
 name: Old # here
@@ -195,17 +195,17 @@ category: c
 
     #[test]
     fn only_the_lines_of_the_changed_name_change() {
-        let mut document = Document::read(FILE).unwrap();
+        let mut document = YamlDocument::parse(SAMPLE_FILE).unwrap();
         document.set("description", json!("one")).unwrap();
         let text = document.into_text();
-        assert_eq!(text, FILE.replace("|\n  two\n  lines\n", "one\n"));
-        let mut document = Document::read(FILE).unwrap();
+        assert_eq!(text, SAMPLE_FILE.replace("|\n  two\n  lines\n", "one\n"));
+        let mut document = YamlDocument::parse(SAMPLE_FILE).unwrap();
         document.remove("arguments").unwrap();
         document.set("extra", json!([1, { "a": "b: c" }])).unwrap();
         let text = document.into_text();
         assert!(text.contains("# of the list\ndescription: |"), "{text}");
         assert_eq!(
-            parse(&text).unwrap(),
+            parse_yaml(&text).unwrap(),
             json!({ "id": "x", "name": "Old", "description": "two\nlines\n", "category": "c",
                     "extra": [1, { "a": "b: c" }] })
         );
@@ -213,16 +213,16 @@ category: c
 
     #[test]
     fn a_file_of_another_shape_is_written_anew() {
-        let mut document = Document::read("{id: x, name: Old,\n description: d}").unwrap();
+        let mut document = YamlDocument::parse("{id: x, name: Old,\n description: d}").unwrap();
         document.set("name", json!("New")).unwrap();
         assert_eq!(
-            parse(&document.into_text()).unwrap(),
+            parse_yaml(&document.into_text()).unwrap(),
             json!({ "id": "x", "name": "New", "description": "d" })
         );
-        let mut document = Document::read("a: &it [1]\nb: *it\n").unwrap();
+        let mut document = YamlDocument::parse("a: &it [1]\nb: *it\n").unwrap();
         document.set("a", json!(2)).unwrap();
         assert_eq!(
-            parse(&document.into_text()).unwrap(),
+            parse_yaml(&document.into_text()).unwrap(),
             json!({ "a": 2, "b": [1] })
         );
     }
@@ -230,15 +230,15 @@ category: c
     proptest! {
         #[test]
         fn what_is_set_is_read(text in any::<String>(), other in "[ -~\n\t]{0,80}", key in "[a-zA-Z ]{1,8}") {
-            let mut document = Document::read(FILE).unwrap();
+            let mut document = YamlDocument::parse(SAMPLE_FILE).unwrap();
             let value = json!([{ key: text, "b": other }, text, other]);
             match document.set("arguments", value.clone()) {
                 Ok(()) => {
-                    let read = parse(&document.into_text()).unwrap();
+                    let read = parse_yaml(&document.into_text()).unwrap();
                     prop_assert_eq!(&read["arguments"], &value);
                     prop_assert_eq!(&read["name"], &json!("Old"));
                 }
-                Err(error) => prop_assert!(matches!(error, Unusable::Unwritable(_))),
+                Err(error) => prop_assert!(matches!(error, YamlEditError::Unwritable(_))),
             }
         }
     }

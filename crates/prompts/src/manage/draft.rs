@@ -5,16 +5,16 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    document::{Document, Unusable},
-    failure::{failed, refused},
+    document::{YamlDocument, YamlEditError},
+    failure::{invalid_input, manage_error},
     fields,
-    place::{Form, Thing, shown},
+    place::{FileLayout, ResourceFiles, display_input},
     shape,
 };
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
 /// Fields that are text and nothing else.
-const TEXTS: [&str; 13] = [
+const TEXT_FIELDS: [&str; 13] = [
     "name",
     "description",
     "category",
@@ -31,32 +31,37 @@ const TEXTS: [&str; 13] = [
 ];
 
 /// Files in the making.
-pub(super) struct Draft<'t> {
-    pub(super) thing: &'t mut Thing,
-    main: Document,
+pub(super) struct FileDraft<'t> {
+    pub(super) resource: &'t mut ResourceFiles,
+    main_document: YamlDocument,
     /// What the caller should know.
     pub(super) notes: Vec<String>,
 }
 
-impl<'t> Draft<'t> {
+impl<'t> FileDraft<'t> {
     /// Opens the files of a thing; one without files is new.
-    pub(super) fn open(thing: &'t mut Thing) -> Result<Self, ToolError> {
-        let text = thing.files.get(&thing.main).map_or("", String::as_str);
-        let main = Document::read(text).map_err(|error| unusable(&thing.main, &error))?;
+    pub(super) fn open(thing: &'t mut ResourceFiles) -> Result<Self, ToolError> {
+        let text = thing.files.get(&thing.main_file).map_or("", String::as_str);
+        let main = YamlDocument::parse(text)
+            .map_err(|error| yaml_edit_failed(&thing.main_file, &error))?;
         let notes = Vec::new();
-        Ok(Self { thing, main, notes })
+        Ok(Self {
+            resource: thing,
+            main_document: main,
+            notes,
+        })
     }
 
     /// What a name of the main file has.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        self.main.get(name)
+        self.main_document.get(name)
     }
 
     /// Puts the given fields in.
     pub(super) fn apply(&mut self, given: &Map<String, Value>) -> Result<(), ToolError> {
-        for name in fields::of(self.thing.kind) {
+        for name in fields::resource_fields(self.resource.kind) {
             if let Some(value) = given.get(*name) {
-                self.field(name, value)?;
+                self.apply_field(name, value)?;
             }
         }
         Ok(())
@@ -64,110 +69,140 @@ impl<'t> Draft<'t> {
 
     /// Gives a name of the main file a value.
     pub(super) fn set(&mut self, name: &str, value: Value) -> Result<(), ToolError> {
-        let file = self.thing.main.clone();
-        self.main
+        let file = self.resource.main_file.clone();
+        self.main_document
             .set(name, value)
-            .map_err(|error| unusable(&file, &error))
+            .map_err(|error| yaml_edit_failed(&file, &error))
     }
 
     /// Writes the main file's text among the files.
-    pub(super) fn close(self) -> Vec<String> {
-        let main = self.thing.main.clone();
-        self.thing.files.insert(main, self.main.into_text());
+    pub(super) fn finish(self) -> Vec<String> {
+        let main = self.resource.main_file.clone();
+        self.resource
+            .files
+            .insert(main, self.main_document.into_text());
         self.notes
     }
 
-    fn field(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
-        if TEXTS.contains(&name) && !value.is_string() {
-            return Err(refused(
-                format!("`{name}` must be text, got {}.", shown(&value.to_string())),
+    fn apply_field(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
+        if TEXT_FIELDS.contains(&name) && !value.is_string() {
+            return Err(invalid_input(
+                format!(
+                    "`{name}` must be text, got {}.",
+                    display_input(&value.to_string())
+                ),
                 "Write it in quotes.",
             ));
         }
-        match (self.thing.kind, name) {
-            (Kind::Prompt, "user_message_template") => self.text_field(
+        match (self.resource.kind, name) {
+            (LibraryItemKind::Prompt, "user_message_template") => self.set_text(
                 value,
                 "userMessageTemplate",
                 "userMessageTemplateFile",
                 Some("user-message.md"),
             ),
-            (Kind::Prompt, "system_message") => self.text_field(
+            (LibraryItemKind::Prompt, "system_message") => self.set_text(
                 value,
                 "systemMessage",
                 "systemMessageFile",
                 Some("system-message.md"),
             ),
-            (Kind::Prompt, "arguments") => {
-                is_list(name, value)?;
-                self.listed("arguments", value, shape::arguments)
+            (LibraryItemKind::Prompt, "arguments") => {
+                check_list(name, value)?;
+                self.set_normalized("arguments", value, shape::normalize_arguments)
             }
-            (Kind::Prompt, "chain_steps") => {
-                is_list(name, value)?;
-                self.listed("chainSteps", value, shape::steps)
+            (LibraryItemKind::Prompt, "chain_steps") => {
+                check_list(name, value)?;
+                self.set_normalized("chainSteps", value, shape::normalize_steps)
             }
-            (Kind::Prompt, "gate_configuration") => {
-                self.listed("gateConfiguration", value, shape::gate_configuration)
-            }
-            (Kind::Prompt, "tools") => self.tools(value),
-            (Kind::Prompt, "execution_hint") => {
+            (LibraryItemKind::Prompt, "gate_configuration") => self.set_normalized(
+                "gateConfiguration",
+                value,
+                shape::normalize_gate_configuration,
+            ),
+            (LibraryItemKind::Prompt, "tools") => self.set_tools(value),
+            (LibraryItemKind::Prompt, "execution_hint") => {
                 self.notes.push(
                     "execution_hint is not needed: a prompt with steps is a chain.".to_owned(),
                 );
                 Ok(())
             }
-            (Kind::Prompt, "category") => self.category(value),
-            (Kind::Gate | Kind::Style, "guidance") => {
-                let usual = (self.thing.kind == Kind::Gate).then_some("guidance.md");
-                self.text_field(value, "guidance", "guidanceFile", usual)
+            (LibraryItemKind::Prompt, "category") => self.set_category(value),
+            (LibraryItemKind::Gate | LibraryItemKind::Style, "guidance") => {
+                let usual = (self.resource.kind == LibraryItemKind::Gate).then_some("guidance.md");
+                self.set_text(value, "guidance", "guidanceFile", usual)
             }
-            (Kind::Gate, "pass_criteria") => self.listed("pass_criteria", value, shape::criteria),
-            (Kind::Gate, "gate_type") => self.gate_type(value),
-            (Kind::Gate, "enforcement_mode") => self.plain("enforcementMode", value),
-            (Kind::Gate, other) => self.plain(other, value),
-            (Kind::Methodology, "system_prompt_guidance") => self.guidance(value),
-            (Kind::Methodology, "judge_prompt") => self.judge_prompt(value),
-            (Kind::Methodology, "version_label") => self.plain("version", value),
-            (Kind::Methodology, "methodology_gates") => {
-                self.listed("methodologyGates", value, shape::methodology_gates)
+            (LibraryItemKind::Gate, "pass_criteria") => {
+                self.set_normalized("pass_criteria", value, shape::normalize_criteria)
             }
-            (Kind::Methodology, "phases") => {
-                self.in_phases(&["processingSteps", "phases"], value, shape::phases)
-            }
-            (Kind::Methodology, "execution_steps") => {
-                self.in_phases(&["executionSteps"], value, shape::execution_steps)
+            (LibraryItemKind::Gate, "gate_type") => self.set_gate_type(value),
+            (LibraryItemKind::Gate, "enforcement_mode") => self.set_value("enforcementMode", value),
+            (LibraryItemKind::Gate, other) => self.set_value(other, value),
+            (LibraryItemKind::Methodology, "system_prompt_guidance") => self.set_guidance(value),
+            (LibraryItemKind::Methodology, "judge_prompt") => self.set_judge_prompt(value),
+            (LibraryItemKind::Methodology, "version_label") => self.set_value("version", value),
+            (LibraryItemKind::Methodology, "methodology_gates") => self.set_normalized(
+                "methodologyGates",
+                value,
+                shape::normalize_methodology_gates,
+            ),
+            (LibraryItemKind::Methodology, "phases") => self.set_in_phases(
+                &["processingSteps", "phases"],
+                value,
+                shape::normalize_phases,
+            ),
+            (LibraryItemKind::Methodology, "execution_steps") => {
+                self.set_in_phases(&["executionSteps"], value, shape::normalize_execution_steps)
             }
             (
-                Kind::Methodology,
+                LibraryItemKind::Methodology,
                 "quality_indicators"
                 | "execution_type_enhancements"
                 | "template_enhancements"
                 | "execution_flow",
-            ) => self.in_phases(&[&fields::camel(name)], value, |it| it),
-            _ => self.plain(&fields::camel(name), value),
+            ) => self.set_in_phases(&[&fields::to_camel_case(name)], value, |it| it),
+            _ => self.set_value(&fields::to_camel_case(name), value),
         }
     }
 
     /// A value as it is; an empty text clears the name.
-    pub(super) fn plain(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
-        let is_text = TEXTS.iter().any(|text| fields::camel(text) == name) || name == "type";
-        put(&mut self.main, &self.thing.main, name, value, |it| {
-            if is_text { it } else { fields::unfolded(&it) }
-        })
+    pub(super) fn set_value(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
+        let is_text = TEXT_FIELDS
+            .iter()
+            .any(|text| fields::to_camel_case(text) == name)
+            || name == "type";
+        set_or_remove(
+            &mut self.main_document,
+            &self.resource.main_file,
+            name,
+            value,
+            |it| {
+                if is_text {
+                    it
+                } else {
+                    fields::parse_json_text(&it)
+                }
+            },
+        )
     }
 
-    fn listed(
+    fn set_normalized(
         &mut self,
         name: &str,
         value: &Value,
         shape: impl Fn(Value) -> Value,
     ) -> Result<(), ToolError> {
-        put(&mut self.main, &self.thing.main, name, value, |it| {
-            shape(fields::unfolded(&it))
-        })
+        set_or_remove(
+            &mut self.main_document,
+            &self.resource.main_file,
+            name,
+            value,
+            |it| shape(fields::parse_json_text(&it)),
+        )
     }
 
     /// A text that stands in the main file or in one that it names.
-    fn text_field(
+    fn set_text(
         &mut self,
         value: &Value,
         inline: &str,
@@ -175,85 +210,87 @@ impl<'t> Draft<'t> {
         usual: Option<&str>,
     ) -> Result<(), ToolError> {
         let text = value.as_str().unwrap_or_default().to_owned();
-        let file = self.main.text_of(named).map(str::to_owned);
-        let main = self.thing.main.clone();
-        let failed = |error: Unusable| unusable(&main, &error);
+        let file = self.main_document.text(named).map(str::to_owned);
+        let main = self.resource.main_file.clone();
+        let failed = |error: YamlEditError| yaml_edit_failed(&main, &error);
         if text.is_empty() {
             // A file beside a single one may be another's too.
-            if let Some(file) = file.filter(|_| self.thing.form == Form::Folder) {
-                self.thing.files.remove(&file);
+            if let Some(file) = file.filter(|_| self.resource.layout == FileLayout::Folder) {
+                self.resource.files.remove(&file);
             }
-            self.main.remove(named).map_err(failed)?;
-            return self.main.remove(inline).map_err(failed);
+            self.main_document.remove(named).map_err(failed)?;
+            return self.main_document.remove(inline).map_err(failed);
         }
-        let inner = file.filter(|file| self.thing.files.contains_key(file) || is_plain(file));
-        let new =
-            usual.filter(|_| self.thing.form == Form::Folder && self.main.get(inline).is_none());
+        let inner = file
+            .filter(|file| self.resource.files.contains_key(file) || is_sibling_file_name(file));
+        let new = usual.filter(|_| {
+            self.resource.layout == FileLayout::Folder && self.main_document.get(inline).is_none()
+        });
         if let Some(file) = inner.as_deref().or(new) {
-            self.thing.files.insert(file.to_owned(), text);
-            self.main.remove(inline).map_err(failed)?;
-            self.main.set(named, file.into()).map_err(failed)
+            self.resource.files.insert(file.to_owned(), text);
+            self.main_document.remove(inline).map_err(failed)?;
+            self.main_document.set(named, file.into()).map_err(failed)
         } else {
-            self.main.remove(named).map_err(failed)?;
-            self.main.set(inline, text.into()).map_err(failed)
+            self.main_document.remove(named).map_err(failed)?;
+            self.main_document.set(inline, text.into()).map_err(failed)
         }
     }
 
-    fn category(&mut self, value: &Value) -> Result<(), ToolError> {
+    fn set_category(&mut self, value: &Value) -> Result<(), ToolError> {
         match value.as_str() {
-            Some(name) if name.is_empty() || super::place::is_name(name) => {
-                self.plain("category", value)
+            Some(name) if name.is_empty() || super::place::is_folder_name(name) => {
+                self.set_value("category", value)
             }
-            _ => Err(bad_category(&value.to_string())),
+            _ => Err(invalid_category(&value.to_string())),
         }
     }
 
     /// The word says which of two things is meant.
-    fn gate_type(&mut self, value: &Value) -> Result<(), ToolError> {
+    fn set_gate_type(&mut self, value: &Value) -> Result<(), ToolError> {
         match value.as_str() {
-            Some("validation" | "guidance") => self.plain("type", value),
-            _ => self.plain("gate_type", value),
+            Some("validation" | "guidance") => self.set_value("type", value),
+            _ => self.set_value("gate_type", value),
         }
     }
 
     /// What the model is told stands in a file of its own if there is one.
-    fn guidance(&mut self, value: &Value) -> Result<(), ToolError> {
+    fn set_guidance(&mut self, value: &Value) -> Result<(), ToolError> {
         const FILE: &str = "system-prompt.md";
         let named = ["systemPromptFile", "systemPromptGuidanceFile"]
             .iter()
-            .find_map(|name| self.main.text_of(name));
+            .find_map(|name| self.main_document.text(name));
         let file = named
-            .or_else(|| self.thing.files.contains_key(FILE).then_some(FILE))
+            .or_else(|| self.resource.files.contains_key(FILE).then_some(FILE))
             .map(str::to_owned);
         match (file, value.as_str()) {
-            (Some(file), Some(text)) if is_plain(&file) && !text.is_empty() => {
-                self.thing.files.insert(file, text.to_owned());
+            (Some(file), Some(text)) if is_sibling_file_name(&file) && !text.is_empty() => {
+                self.resource.files.insert(file, text.to_owned());
                 Ok(())
             }
-            _ => self.plain("systemPromptGuidance", value),
+            _ => self.set_value("systemPromptGuidance", value),
         }
     }
 
-    fn judge_prompt(&mut self, value: &Value) -> Result<(), ToolError> {
+    fn set_judge_prompt(&mut self, value: &Value) -> Result<(), ToolError> {
         const FILE: &str = "judge-prompt.md";
         let file = self
-            .main
-            .text_of("judgePromptFile")
-            .filter(|it| is_plain(it));
+            .main_document
+            .text("judgePromptFile")
+            .filter(|it| is_sibling_file_name(it));
         let file = file.unwrap_or(FILE).to_owned();
         match value.as_str() {
             Some("") => {
-                self.thing.files.remove(&file);
-                let main = self.thing.main.clone();
-                self.main
+                self.resource.files.remove(&file);
+                let main = self.resource.main_file.clone();
+                self.main_document
                     .remove("judgePromptFile")
-                    .map_err(|error| unusable(&main, &error))
+                    .map_err(|error| yaml_edit_failed(&main, &error))
             }
             Some(text) => {
-                self.thing.files.insert(file, text.to_owned());
+                self.resource.files.insert(file, text.to_owned());
                 Ok(())
             }
-            None => Err(refused(
+            None => Err(invalid_input(
                 "`judge_prompt` must be text.",
                 "Write it in quotes.",
             )),
@@ -261,32 +298,39 @@ impl<'t> Draft<'t> {
     }
 
     /// What belongs to the phases stands in the main file if it did, else in `phases.yaml`.
-    fn in_phases(
+    fn set_in_phases(
         &mut self,
         names: &[&str],
         value: &Value,
         shape: impl Fn(Value) -> Value,
     ) -> Result<(), ToolError> {
         let first = names.first().copied().unwrap_or_default();
-        if let Some(name) = names.iter().find(|name| self.main.get(name).is_some()) {
-            return self.listed(name, value, shape);
+        if let Some(name) = names
+            .iter()
+            .find(|name| self.main_document.get(name).is_some())
+        {
+            return self.set_normalized(name, value, shape);
         }
-        let file = self.main.text_of("phasesFile").filter(|it| is_plain(it));
+        let file = self
+            .main_document
+            .text("phasesFile")
+            .filter(|it| is_sibling_file_name(it));
         let file = file.unwrap_or("phases.yaml").to_owned();
-        let text = self.thing.files.get(&file).map_or("", String::as_str);
-        let mut phases = Document::read(text).map_err(|error| unusable(&file, &error))?;
+        let text = self.resource.files.get(&file).map_or("", String::as_str);
+        let mut phases =
+            YamlDocument::parse(text).map_err(|error| yaml_edit_failed(&file, &error))?;
         let name = names.iter().find(|name| phases.get(name).is_some());
-        put(&mut phases, &file, name.unwrap_or(&first), value, |it| {
-            shape(fields::unfolded(&it))
+        set_or_remove(&mut phases, &file, name.unwrap_or(&first), value, |it| {
+            shape(fields::parse_json_text(&it))
         })?;
-        self.thing.files.insert(file, phases.into_text());
+        self.resource.files.insert(file, phases.into_text());
         Ok(())
     }
 }
 
 /// Gives a name a value, or takes it away if the value is an empty text.
-fn put(
-    document: &mut Document,
+fn set_or_remove(
+    document: &mut YamlDocument,
     file: &str,
     name: &str,
     value: &Value,
@@ -297,18 +341,18 @@ fn put(
     } else {
         document.set(name, shape(value.clone()))
     };
-    changed.map_err(|error| unusable(file, &error))
+    changed.map_err(|error| yaml_edit_failed(file, &error))
 }
 
 /// Refuses what is no list; an empty text clears one.
-fn is_list(name: &str, value: &Value) -> Result<(), ToolError> {
-    match fields::unfolded(value) {
+fn check_list(name: &str, value: &Value) -> Result<(), ToolError> {
+    match fields::parse_json_text(value) {
         Value::Array(_) => Ok(()),
         Value::String(text) if text.is_empty() => Ok(()),
-        other => Err(refused(
+        other => Err(invalid_input(
             format!(
                 "`{name}` must be a list, got {}.",
-                shown(&other.to_string())
+                display_input(&other.to_string())
             ),
             "Write it in square brackets.",
         )),
@@ -316,27 +360,27 @@ fn is_list(name: &str, value: &Value) -> Result<(), ToolError> {
 }
 
 /// Whether a name that a file gives is that of a file beside it.
-fn is_plain(name: &str) -> bool {
+fn is_sibling_file_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-pub(super) fn unusable(file: &str, error: &Unusable) -> ToolError {
+pub(super) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
     let hint = match error {
-        Unusable::Unwritable(_) => "Take control characters out.",
+        YamlEditError::Unwritable(_) => "Take control characters out.",
         _ => "Mend the file by hand, or roll back to a version that worked.",
     };
-    failed(
+    manage_error(
         "InvalidResource",
         format!("`{file}` can't be changed: {error}."),
         Some(hint.to_owned()),
     )
 }
 
-pub(super) fn bad_category(given: &str) -> ToolError {
-    refused(
+pub(super) fn invalid_category(given: &str) -> ToolError {
+    invalid_input(
         format!(
             "The category {} can't be used; nothing was written.",
-            shown(given)
+            display_input(given)
         ),
         "Use letters, digits, `_` and `-`, at most 100, beginning with a letter or digit.",
     )

@@ -4,15 +4,15 @@ use std::{io, path::Path};
 
 use deliberate_toolkit::ToolError;
 
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
 /// An error with what to do.
-pub(super) fn failed(
+pub(super) fn manage_error(
     code: &str,
     message: impl Into<String>,
     hint: impl Into<Option<String>>,
 ) -> ToolError {
-    ToolError::Told {
+    ToolError::Custom {
         code: code.to_owned(),
         message: message.into(),
         hint: hint.into(),
@@ -20,13 +20,13 @@ pub(super) fn failed(
 }
 
 /// Arguments that can't be used.
-pub(super) fn refused(message: impl Into<String>, hint: impl Into<String>) -> ToolError {
-    failed("InvalidInput", message, Some(hint.into()))
+pub(super) fn invalid_input(message: impl Into<String>, hint: impl Into<String>) -> ToolError {
+    manage_error("InvalidInput", message, Some(hint.into()))
 }
 
 /// Something that must be confirmed.
-pub(super) fn unconfirmed(what: &str) -> ToolError {
-    failed(
+pub(super) fn confirmation_needed(what: &str) -> ToolError {
+    manage_error(
         "ConfirmationNeeded",
         format!("{what} Nothing was changed."),
         Some("Call again with confirm: true.".to_owned()),
@@ -35,7 +35,7 @@ pub(super) fn unconfirmed(what: &str) -> ToolError {
 
 /// A file that can't be read or written. Names the file by its last part: where the workspace
 /// lies is for who runs the server.
-pub(super) fn on_disk(doing: &str, path: &Path, error: &io::Error) -> ToolError {
+pub(super) fn io_error(doing: &str, path: &Path, error: &io::Error) -> ToolError {
     let name = path.file_name().map_or_else(
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
@@ -48,7 +48,7 @@ pub(super) fn on_disk(doing: &str, path: &Path, error: &io::Error) -> ToolError 
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Make room on the disk.",
         _ => "Look at the workspace's folder and at the server's log.",
     };
-    failed(
+    manage_error(
         "StorageError",
         format!("Can't {doing} `{name}`: {}.", error.kind()),
         Some(hint.to_owned()),
@@ -56,28 +56,28 @@ pub(super) fn on_disk(doing: &str, path: &Path, error: &io::Error) -> ToolError 
 }
 
 /// A name that nothing has, with the nearest one.
-pub(super) fn unknown<'n>(
+pub(super) fn unknown_name<'n>(
     what: &str,
     name: &str,
     known: impl IntoIterator<Item = &'n str>,
 ) -> ToolError {
-    let hint = deliberate_core::nearest(name, known).map_or_else(
+    let hint = deliberate_core::did_you_mean(name, known).map_or_else(
         || format!("resource_manager with action list shows every {what}."),
         |near| format!("Did you mean `{near}`?"),
     );
-    failed(
+    manage_error(
         "NotFound",
         format!(
             "There is no {what} `{}`.",
-            deliberate_core::cut_to_chars(name, 80)
+            deliberate_core::truncate_chars(name, 80)
         ),
         Some(hint),
     )
 }
 
 /// An id that something has already.
-pub(super) fn taken_already(kind: Kind, id: &str, file: &str) -> ToolError {
-    failed(
+pub(super) fn already_exists(kind: LibraryItemKind, id: &str, file: &str) -> ToolError {
+    manage_error(
         "AlreadyExists",
         format!(
             "There is a {} `{id}` already ({file}); nothing was written.",

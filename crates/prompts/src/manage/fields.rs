@@ -1,18 +1,18 @@
 //! The names that a call may give beside the declared ones: what a thing consists of, and what an
 //! action takes. A name that means nothing is an error that says which was meant.
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
 use super::{
-    failure::refused,
-    place::shown,
-    request::{Action, ResourceType},
+    failure::invalid_input,
+    place::display_input,
+    request::{ResourceAction, ResourceType},
 };
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
-const PROMPT: &[&str] = &[
+const PROMPT_FIELDS: &[&str] = &[
     "name",
     "description",
     "category",
@@ -29,7 +29,7 @@ const PROMPT: &[&str] = &[
     "execution_hint",
 ];
 
-const GATE: &[&str] = &[
+const GATE_FIELDS: &[&str] = &[
     "name",
     "description",
     "guidance",
@@ -43,7 +43,7 @@ const GATE: &[&str] = &[
     "evaluation",
 ];
 
-const METHODOLOGY: &[&str] = &[
+const METHODOLOGY_FIELDS: &[&str] = &[
     "name",
     "description",
     "type",
@@ -65,7 +65,7 @@ const METHODOLOGY: &[&str] = &[
     "execution_flow",
 ];
 
-const STYLE: &[&str] = &[
+const STYLE_FIELDS: &[&str] = &[
     "name",
     "description",
     "guidance",
@@ -77,18 +77,18 @@ const STYLE: &[&str] = &[
 ];
 
 /// What an action takes beside what a thing consists of.
-const fn switches(action: Action) -> &'static [&'static str] {
+const fn action_options(action: ResourceAction) -> &'static [&'static str] {
     match action {
-        Action::List => &[
+        ResourceAction::List => &[
             "search_query",
             "detail",
             "enabled_only",
             "offset",
             "category",
         ],
-        Action::Inspect => &["detail"],
-        Action::Create => &["skip_version", "reason"],
-        Action::Update => &[
+        ResourceAction::Inspect => &["detail"],
+        ResourceAction::Create => &["skip_version", "reason"],
+        ResourceAction::Update => &[
             "skip_version",
             "reason",
             "section",
@@ -101,46 +101,52 @@ const fn switches(action: Action) -> &'static [&'static str] {
             "data",
             "order",
         ],
-        Action::Delete | Action::Rollback | Action::Compare | Action::History | Action::Clear => {
-            &["reason", "detail"]
-        }
-        Action::Switch => &["persist", "reason"],
-        Action::Guide => &["topic", "goal"],
-        Action::Reload => &["reason"],
-        Action::AnalyzeType | Action::AnalyzeGates => &[],
+        ResourceAction::Delete
+        | ResourceAction::Rollback
+        | ResourceAction::Compare
+        | ResourceAction::History
+        | ResourceAction::Clear => &["reason", "detail"],
+        ResourceAction::Switch => &["persist", "reason"],
+        ResourceAction::Guide => &["topic", "goal"],
+        ResourceAction::Reload => &["reason"],
+        ResourceAction::AnalyzeType | ResourceAction::AnalyzeGates => &[],
     }
 }
 
 /// What a thing of a kind consists of.
-pub(super) const fn of(kind: Kind) -> &'static [&'static str] {
+pub(super) const fn resource_fields(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
-        Kind::Prompt => PROMPT,
-        Kind::Gate => GATE,
-        Kind::Methodology => METHODOLOGY,
-        Kind::Style => STYLE,
-        Kind::Script => &[],
+        LibraryItemKind::Prompt => PROMPT_FIELDS,
+        LibraryItemKind::Gate => GATE_FIELDS,
+        LibraryItemKind::Methodology => METHODOLOGY_FIELDS,
+        LibraryItemKind::Style => STYLE_FIELDS,
+        LibraryItemKind::Script => &[],
     }
 }
 
 /// Checks every name, and spells it the usual way.
-pub(super) fn checked(
+pub(super) fn check_fields(
     given: Map<String, Value>,
     about: ResourceType,
-    action: Action,
+    action: ResourceAction,
 ) -> Result<Map<String, Value>, ToolError> {
     let content = match (about.kind(), action) {
-        (Some(kind), Action::Create | Action::Update) => of(kind),
-        (None, Action::Create) => &["name", "description"],
+        (Some(kind), ResourceAction::Create | ResourceAction::Update) => resource_fields(kind),
+        (None, ResourceAction::Create) => &["name", "description"],
         (None, _) => &["name"],
         _ => &[],
     };
-    let known: Vec<&str> = content.iter().chain(switches(action)).copied().collect();
+    let known: Vec<&str> = content
+        .iter()
+        .chain(action_options(action))
+        .copied()
+        .collect();
     let mut checked = Map::new();
     for (name, value) in given {
-        let usual = snake(&name);
-        let usual = other_name(about, &usual).unwrap_or(&usual);
+        let usual = to_snake_case(&name);
+        let usual = canonical_name(about, &usual).unwrap_or(&usual);
         if !known.contains(&usual) {
-            return Err(unknown(&name, usual, about, action, &known));
+            return Err(unknown_field(&name, usual, about, action, &known));
         }
         if !value.is_null() {
             checked.insert(usual.to_owned(), value);
@@ -150,29 +156,37 @@ pub(super) fn checked(
 }
 
 /// Names that mean the same as another.
-fn other_name(about: ResourceType, name: &str) -> Option<&'static str> {
+fn canonical_name(about: ResourceType, name: &str) -> Option<&'static str> {
     match (about.kind(), name) {
-        (Some(Kind::Methodology), "processing_steps") => Some("phases"),
-        (Some(Kind::Methodology), "framework_gates") => Some("methodology_gates"),
-        (Some(Kind::Methodology), "framework_elements") => Some("methodology_elements"),
-        (Some(Kind::Prompt), "gates") => Some("gate_configuration"),
-        (Some(Kind::Prompt), "content" | "template") => Some("user_message_template"),
+        (Some(LibraryItemKind::Methodology), "processing_steps") => Some("phases"),
+        (Some(LibraryItemKind::Methodology), "framework_gates") => Some("methodology_gates"),
+        (Some(LibraryItemKind::Methodology), "framework_elements") => Some("methodology_elements"),
+        (Some(LibraryItemKind::Prompt), "gates") => Some("gate_configuration"),
+        (Some(LibraryItemKind::Prompt), "content" | "template") => Some("user_message_template"),
         _ => None,
     }
 }
 
-fn unknown(
+fn unknown_field(
     given: &str,
     usual: &str,
     about: ResourceType,
-    action: Action,
+    action: ResourceAction,
     known: &[&str],
 ) -> ToolError {
-    let own = about.kind().map_or(&[][..], of);
-    let elsewhere = [Kind::Prompt, Kind::Gate, Kind::Methodology, Kind::Style]
-        .into_iter()
-        .find(|kind| of(*kind).contains(&usual));
-    let hint = match (own.contains(&usual), nearest(usual, known.iter().copied())) {
+    let own = about.kind().map_or(&[][..], resource_fields);
+    let elsewhere = [
+        LibraryItemKind::Prompt,
+        LibraryItemKind::Gate,
+        LibraryItemKind::Methodology,
+        LibraryItemKind::Style,
+    ]
+    .into_iter()
+    .find(|kind| resource_fields(*kind).contains(&usual));
+    let hint = match (
+        own.contains(&usual),
+        did_you_mean(usual, known.iter().copied()),
+    ) {
         (true, _) => "It is for create and update.".to_owned(),
         (false, Some(near)) => format!("Did you mean `{near}`?"),
         (false, None) => elsewhere.map_or_else(
@@ -186,10 +200,10 @@ fn unknown(
             |kind| format!("It belongs to a {}.", kind.as_str()),
         ),
     };
-    refused(
+    invalid_input(
         format!(
             "`{}` means nothing to {}; nothing was changed.",
-            shown(given),
+            display_input(given),
             action.as_str()
         ),
         hint,
@@ -197,7 +211,7 @@ fn unknown(
 }
 
 /// `userMessageTemplate` as `user_message_template`.
-pub(super) fn snake(name: &str) -> String {
+pub(super) fn to_snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len());
     for letter in name.chars().take(200) {
         if letter.is_ascii_uppercase() {
@@ -209,7 +223,7 @@ pub(super) fn snake(name: &str) -> String {
 }
 
 /// `prompt_id` as `promptId`.
-pub(super) fn camel(name: &str) -> String {
+pub(super) fn to_camel_case(name: &str) -> String {
     let mut camel = String::with_capacity(name.len());
     let mut upper = false;
     for letter in name.chars() {
@@ -225,31 +239,34 @@ pub(super) fn camel(name: &str) -> String {
 }
 
 /// The text of a field; `None` if it was not given.
-pub(super) fn text<'f>(
+pub(super) fn text_field<'f>(
     fields: &'f Map<String, Value>,
     name: &str,
 ) -> Result<Option<&'f str>, ToolError> {
     match fields.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(refused(
-            format!("`{name}` must be text, got {}.", shown(&other.to_string())),
+        Some(other) => Err(invalid_input(
+            format!(
+                "`{name}` must be text, got {}.",
+                display_input(&other.to_string())
+            ),
             "Write it in quotes.",
         )),
     }
 }
 
 /// Whether a switch is on.
-pub(super) fn is_on(fields: &Map<String, Value>, name: &str) -> Result<bool, ToolError> {
+pub(super) fn bool_field(fields: &Map<String, Value>, name: &str) -> Result<bool, ToolError> {
     match fields.get(name) {
         None => Ok(false),
         Some(Value::Bool(on)) => Ok(*on),
         Some(Value::String(word)) if word == "true" => Ok(true),
         Some(Value::String(word)) if word == "false" => Ok(false),
-        Some(other) => Err(refused(
+        Some(other) => Err(invalid_input(
             format!(
                 "`{name}` must be true or false, got {}.",
-                shown(&other.to_string())
+                display_input(&other.to_string())
             ),
             "Write true or false.",
         )),
@@ -257,7 +274,7 @@ pub(super) fn is_on(fields: &Map<String, Value>, name: &str) -> Result<bool, Too
 }
 
 /// A list or an object, also one that came as JSON in a text.
-pub(super) fn unfolded(value: &Value) -> Value {
+pub(super) fn parse_json_text(value: &Value) -> Value {
     if let Value::String(text) = value
         && text.trim_start().starts_with(['[', '{'])
         && let Ok(inner) = serde_json::from_str(text)

@@ -11,28 +11,28 @@ use std::{
 
 use deliberate_toolkit::ToolError;
 
-use super::failure::{failed, on_disk};
+use super::failure::{io_error, manage_error};
 
 /// Texts by their names in the thing's folder, with `/`.
-pub(super) type Files = BTreeMap<String, String>;
+pub(super) type FileTexts = BTreeMap<String, String>;
 
 /// The most files that one thing may have.
-const MOST_FILES: usize = 200;
+const MAX_FILES: usize = 200;
 
 /// The most bytes of one thing.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// What the name of a file that is being written begins with.
-const UNFINISHED: &str = ".deliberate-tmp-";
+const TEMP_PREFIX: &str = ".deliberate-tmp-";
 
 /// The files of a folder that hold text: its own ones, and those below the given subfolders, or
 /// below all of them if none are given. Hidden ones, links and what is not text is left alone.
-pub(super) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<Files, ToolError> {
-    let mut files = Files::new();
+pub(super) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTexts, ToolError> {
+    let mut files = FileTexts::new();
     let mut bytes = 0_usize;
     let mut waiting = vec![(folder.to_path_buf(), String::new(), 0_usize)];
     while let Some((here, prefix, depth)) = waiting.pop() {
-        let entries = fs::read_dir(&here).map_err(|error| on_disk("read", &here, &error))?;
+        let entries = fs::read_dir(&here).map_err(|error| io_error("read", &here, &error))?;
         for entry in entries.filter_map(Result::ok) {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
@@ -48,15 +48,15 @@ pub(super) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<Files,
             if kind.is_dir() && wanted && depth < 8 {
                 waiting.push((entry.path(), format!("{path}/"), depth + 1));
             } else if kind.is_file()
-                && let Some(text) = read_text(&entry.path(), MOST_BYTES as u64)?
+                && let Some(text) = read_text(&entry.path(), MAX_BYTES as u64)?
             {
                 bytes = bytes.saturating_add(text.len());
                 files.insert(path, text);
             }
-            if files.len() > MOST_FILES || bytes > MOST_BYTES {
-                return Err(failed(
+            if files.len() > MAX_FILES || bytes > MAX_BYTES {
+                return Err(manage_error(
                     "LimitReached",
-                    format!("The folder holds more than {MOST_FILES} files or {MOST_BYTES} bytes."),
+                    format!("The folder holds more than {MAX_FILES} files or {MAX_BYTES} bytes."),
                     Some("Change it by hand, or take out what does not belong to it.".to_owned()),
                 ));
             }
@@ -74,13 +74,13 @@ pub(super) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolEr
         Ok(_) if bytes.len() as u64 > most => Ok(None),
         Ok(_) => Ok(String::from_utf8(bytes).ok()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(on_disk("read", path, &error)),
+        Err(error) => Err(io_error("read", path, &error)),
     }
 }
 
 /// Makes folders one by one below one that is there. None of them may be a link: a link could lead
 /// anywhere.
-pub(super) fn make_folders<'p>(
+pub(super) fn create_folders<'p>(
     below: &Path,
     parts: impl IntoIterator<Item = &'p str>,
 ) -> Result<PathBuf, ToolError> {
@@ -89,18 +89,18 @@ pub(super) fn make_folders<'p>(
         here.push(part);
         match fs::symlink_metadata(&here) {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(in_the_way(part)),
+            Ok(_) => return Err(path_blocked(part)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir(&here).map_err(|error| on_disk("make", &here, &error))?;
+                fs::create_dir(&here).map_err(|error| io_error("make", &here, &error))?;
             }
-            Err(error) => return Err(on_disk("look at", &here, &error)),
+            Err(error) => return Err(io_error("look at", &here, &error)),
         }
     }
     Ok(here)
 }
 
-pub(super) fn in_the_way(part: &str) -> ToolError {
-    failed(
+pub(super) fn path_blocked(part: &str) -> ToolError {
+    manage_error(
         "Outside",
         format!("`{part}` is a link or a file where a folder is needed; nothing was written."),
         Some("Put an ordinary folder there; links are not followed.".to_owned()),
@@ -109,13 +109,13 @@ pub(super) fn in_the_way(part: &str) -> ToolError {
 
 /// Brings a folder from the old files to the new ones. Every new text is on the disk before the
 /// first old one is replaced; the main file comes last, because it names the others.
-pub(super) fn replace(
+pub(super) fn replace_files(
     folder: &Path,
-    old: &Files,
-    new: &Files,
+    old: &FileTexts,
+    new: &FileTexts,
     main: &str,
 ) -> Result<(), ToolError> {
-    sweep(folder);
+    remove_temp_files(folder);
     let mut changed: Vec<(&str, &str)> = new
         .iter()
         .filter(|(name, text)| old.get(*name) != Some(*text))
@@ -124,7 +124,7 @@ pub(super) fn replace(
     changed.sort_by_key(|(name, _)| *name == main);
     let mut ready = Vec::new();
     for (name, text) in changed {
-        match prepare(folder, name, text) {
+        match write_temp_file(folder, name, text) {
             Ok(temporary) => ready.push((name, temporary)),
             Err(error) => {
                 for (_, temporary) in &ready {
@@ -141,8 +141,8 @@ pub(super) fn replace(
             for (_, temporary) in &ready {
                 let _ = fs::remove_file(temporary);
             }
-            restore(folder, old, &done);
-            return Err(on_disk("write", &path, &error));
+            restore_files(folder, old, &done);
+            return Err(io_error("write", &path, &error));
         }
         done.push(name);
     }
@@ -151,33 +151,33 @@ pub(super) fn replace(
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            return Err(on_disk("remove", &path, &error));
+            return Err(io_error("remove", &path, &error));
         }
-        remove_empty(folder, path.parent());
+        remove_empty_folders(folder, path.parent());
     }
-    settle(folder);
+    sync_folder(folder);
     Ok(())
 }
 
 /// Writes one file whole.
-pub(super) fn write_one(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
-    let temporary = prepare(folder, name, text)?;
+pub(super) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
+    let temporary = write_temp_file(folder, name, text)?;
     let path = folder.join(name);
     if let Err(error) = fs::rename(&temporary, &path) {
         let _ = fs::remove_file(&temporary);
-        return Err(on_disk("write", &path, &error));
+        return Err(io_error("write", &path, &error));
     }
-    settle(folder);
+    sync_folder(folder);
     Ok(())
 }
 
 /// Removes what a crash left unfinished. Nobody else writes meanwhile: the lock is held.
-pub(super) fn sweep(folder: &Path) {
+pub(super) fn remove_temp_files(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.filter_map(Result::ok) {
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED)
+        if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX)
             && entry.file_type().is_ok_and(|kind| kind.is_file())
         {
             let _ = fs::remove_file(entry.path());
@@ -186,7 +186,7 @@ pub(super) fn sweep(folder: &Path) {
 }
 
 /// Removes folders that have nothing in them, from one upwards, short of the outer one.
-pub(super) fn remove_empty(outer: &Path, from: Option<&Path>) {
+pub(super) fn remove_empty_folders(outer: &Path, from: Option<&Path>) {
     let mut here = from;
     while let Some(folder) = here {
         if folder == outer || !folder.starts_with(outer) || fs::remove_dir(folder).is_err() {
@@ -197,14 +197,14 @@ pub(super) fn remove_empty(outer: &Path, from: Option<&Path>) {
 }
 
 /// Writes a text beside its place and waits until it is on the disk.
-fn prepare(folder: &Path, name: &str, text: &str) -> Result<PathBuf, ToolError> {
+fn write_temp_file(folder: &Path, name: &str, text: &str) -> Result<PathBuf, ToolError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let home = match name.rsplit_once('/') {
-        Some((inner, _)) => make_folders(folder, inner.split('/'))?,
+        Some((inner, _)) => create_folders(folder, inner.split('/'))?,
         None => folder.to_path_buf(),
     };
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let temporary = home.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
+    let temporary = home.join(format!("{TEMP_PREFIX}{}-{number}", std::process::id()));
     let place = folder.join(name);
     let written = File::create_new(&temporary).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
@@ -219,18 +219,18 @@ fn prepare(folder: &Path, name: &str, text: &str) -> Result<PathBuf, ToolError> 
         Ok(()) => Ok(temporary),
         Err(error) => {
             let _ = fs::remove_file(&temporary);
-            Err(on_disk("write", &place, &error))
+            Err(io_error("write", &place, &error))
         }
     }
 }
 
 /// Puts back what was there before a write that failed half-way.
-fn restore(folder: &Path, old: &Files, names: &[&str]) {
+fn restore_files(folder: &Path, old: &FileTexts, names: &[&str]) {
     for name in names {
         let put_back = match old.get(*name) {
-            Some(text) => write_one(folder, name, text),
+            Some(text) => write_file(folder, name, text),
             None => fs::remove_file(folder.join(name))
-                .map_err(|error| on_disk("remove", &folder.join(name), &error)),
+                .map_err(|error| io_error("remove", &folder.join(name), &error)),
         };
         if put_back.is_err() {
             tracing::error!("a file of the library could not be put back after a failed write");
@@ -239,7 +239,7 @@ fn restore(folder: &Path, old: &Files, names: &[&str]) {
 }
 
 /// Waits until the names in a folder are on the disk too, where the system can do that.
-fn settle(folder: &Path) {
+fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
         tracing::debug!(%error, "a folder could not be synced");

@@ -14,31 +14,31 @@ use serde_json::{Map, Value, json};
 
 use super::{
     difference,
-    failure::{failed, on_disk},
-    files::{self, Files},
-    place::Thing,
+    failure::{io_error, manage_error},
+    files::{self, FileTexts},
+    place::ResourceFiles,
 };
 
 /// The most bytes that the versions of one thing may take.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// The longest file that is read.
-const LONGEST: u64 = 64 << 20;
+const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// The versions of a thing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct History {
+pub(super) struct VersionHistory {
     resource_type: String,
     resource_id: String,
     current_version: u64,
     /// The newest first.
-    pub(super) versions: Vec<Version>,
+    pub(super) versions: Vec<ResourceVersion>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Version {
+pub(super) struct ResourceVersion {
     #[serde(rename = "version")]
     pub(super) number: u64,
     #[serde(default)]
@@ -51,41 +51,44 @@ pub(super) struct Version {
     pub(super) description: Value,
 }
 
-impl Version {
+impl ResourceVersion {
     /// The files it had, or the record that an earlier program kept.
-    pub(super) fn state(&self) -> State<'_> {
+    pub(super) fn content(&self) -> VersionContent<'_> {
         let files = self.snapshot.get("files").and_then(Value::as_object);
         match files {
-            Some(files) => State::Files(
+            Some(files) => VersionContent::Files(
                 files
                     .iter()
                     .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
                     .collect(),
             ),
-            None => State::Record(self.snapshot.as_object()),
+            None => VersionContent::Record(self.snapshot.as_object()),
         }
     }
 }
 
 /// What a version holds.
-pub(super) enum State<'v> {
+pub(super) enum VersionContent<'v> {
     /// Files.
-    Files(Files),
+    Files(FileTexts),
     /// The record of an earlier program.
     Record(Option<&'v Map<String, Value>>),
 }
 
 /// Why there is no history to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Damaged;
+pub(super) struct DamagedHistory;
 
-impl History {
+impl VersionHistory {
     /// Reads the versions of a thing that stands in a folder; none if there are none.
-    pub(super) fn read(folder: &Path, thing: &Thing) -> Result<Result<Self, Damaged>, ToolError> {
-        let path = folder.join(thing.history());
+    pub(super) fn read(
+        folder: &Path,
+        thing: &ResourceFiles,
+    ) -> Result<Result<Self, DamagedHistory>, ToolError> {
+        let path = folder.join(thing.history_file());
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => {}
-            Ok(_) => return Ok(Err(Damaged)),
+            Ok(_) => return Ok(Err(DamagedHistory)),
             Err(_) => {
                 return Ok(Ok(Self {
                     resource_type: thing.kind.as_str().to_owned(),
@@ -94,11 +97,11 @@ impl History {
                 }));
             }
         }
-        let Some(text) = files::read_text(&path, LONGEST)? else {
-            return Ok(Err(Damaged));
+        let Some(text) = files::read_text(&path, MAX_READ_BYTES)? else {
+            return Ok(Err(DamagedHistory));
         };
         let Ok(mut read) = serde_json::from_str::<Self>(&text) else {
-            return Ok(Err(Damaged));
+            return Ok(Err(DamagedHistory));
         };
         read.versions
             .sort_by_key(|version| std::cmp::Reverse(version.number));
@@ -106,14 +109,14 @@ impl History {
     }
 
     /// Reads them for someone who wants to see them.
-    pub(super) fn shown(folder: &Path, thing: &Thing) -> Result<Self, ToolError> {
-        Self::read(folder, thing)?.map_err(|Damaged| {
-            failed(
+    pub(super) fn read_or_fail(folder: &Path, thing: &ResourceFiles) -> Result<Self, ToolError> {
+        Self::read(folder, thing)?.map_err(|DamagedHistory| {
+            manage_error(
                 "DamagedHistory",
                 format!(
                     "The versions of `{}` can't be read: `{}` is damaged.",
                     thing.id,
-                    thing.history()
+                    thing.history_file()
                 ),
                 Some(
                     "Mend or remove the file; the next update sets it aside and begins anew."
@@ -124,22 +127,22 @@ impl History {
     }
 
     /// Reads them for someone who will add to them. Damaged ones are set aside, and a note says so.
-    pub(super) fn to_add_to(
+    pub(super) fn read_for_append(
         folder: &Path,
-        thing: &Thing,
+        thing: &ResourceFiles,
         notes: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
         if let Ok(history) = Self::read(folder, thing)? {
             return Ok(history);
         }
-        let name = thing.history();
+        let name = thing.history_file();
         let aside = (1..1_000)
             .map(|number| format!("{name}.damaged-{number}"))
             .find(|aside| fs::symlink_metadata(folder.join(aside)).is_err())
             .unwrap_or_else(|| format!("{name}.damaged"));
         let path = folder.join(&name);
         fs::rename(&path, folder.join(&aside))
-            .map_err(|error| on_disk("set aside", &path, &error))?;
+            .map_err(|error| io_error("set aside", &path, &error))?;
         notes.push(format!(
             "The earlier versions could not be read; their file was set aside as `{aside}`."
         ));
@@ -151,7 +154,7 @@ impl History {
     }
 
     /// The number of the newest version; 0 if there is none.
-    pub(super) fn newest(&self) -> u64 {
+    pub(super) fn newest_number(&self) -> u64 {
         self.versions
             .iter()
             .map(|version| version.number)
@@ -161,7 +164,7 @@ impl History {
     }
 
     /// A version by its number.
-    pub(super) fn find(&self, number: u64) -> Result<&Version, ToolError> {
+    pub(super) fn find(&self, number: u64) -> Result<&ResourceVersion, ToolError> {
         self.versions
             .iter()
             .find(|version| version.number == number)
@@ -177,7 +180,7 @@ impl History {
                 } else {
                     format!("The newest are {}.", known.join(", "))
                 };
-                failed(
+                manage_error(
                     "NotFound",
                     format!("There is no version {number}."),
                     Some(hint),
@@ -186,26 +189,26 @@ impl History {
     }
 
     /// Whether the newest version is this state.
-    pub(super) fn has_newest(&self, files: &Files) -> bool {
+    pub(super) fn newest_matches(&self, files: &FileTexts) -> bool {
         self.versions.first().is_some_and(
-            |version| matches!(version.state(), State::Files(newest) if newest == *files),
+            |version| matches!(version.content(), VersionContent::Files(newest) if newest == *files),
         )
     }
 
     /// Adds a version and returns its number.
-    pub(super) fn add(&mut self, files: &Files, description: &str, now: Timestamp) -> u64 {
-        let before = match self.versions.first().map(Version::state) {
-            Some(State::Files(before)) => before,
-            _ => Files::new(),
+    pub(super) fn add(&mut self, files: &FileTexts, description: &str, now: Timestamp) -> u64 {
+        let before = match self.versions.first().map(ResourceVersion::content) {
+            Some(VersionContent::Files(before)) => before,
+            _ => FileTexts::new(),
         };
-        let number = self.newest().saturating_add(1);
+        let number = self.newest_number().saturating_add(1);
         self.versions.insert(
             0,
-            Version {
+            ResourceVersion {
                 number,
                 date: now.to_string(),
                 snapshot: json!({ "files": files }),
-                diff_summary: difference::summary(&before, files).into(),
+                diff_summary: difference::diff_summary(&before, files).into(),
                 description: description.into(),
             },
         );
@@ -217,19 +220,19 @@ impl History {
     pub(super) fn write(
         &mut self,
         folder: &Path,
-        thing: &Thing,
+        thing: &ResourceFiles,
         most: usize,
     ) -> Result<(), ToolError> {
         self.versions.truncate(most.max(2));
-        let mut text = self.text();
-        while text.len() > MOST_BYTES && self.versions.len() > 2 {
+        let mut text = self.to_json();
+        while text.len() > MAX_BYTES && self.versions.len() > 2 {
             self.versions.pop();
-            text = self.text();
+            text = self.to_json();
         }
-        files::write_one(folder, &thing.history(), &text)
+        files::write_file(folder, &thing.history_file(), &text)
     }
 
-    fn text(&self) -> String {
+    fn to_json(&self) -> String {
         // Only texts and numbers: it can always be written.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }

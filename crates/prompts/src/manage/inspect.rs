@@ -2,30 +2,30 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Desk, Done,
-    change::wanted_id,
-    failure::unknown,
-    history::History,
-    list::detail,
-    place::{self, checked_id},
-    request::{Format, Input, Told},
+    ManageContext, ManageResult,
+    change::requested_id,
+    failure::unknown_name,
+    history::VersionHistory,
+    list::wants_full_detail,
+    place::{self, check_id},
+    request::{Input, ManageReply, ReplyFormat},
     users,
 };
 use crate::{
-    library::Library,
-    model::{ChainStep, Kind, Layer, Prompt, StepKind},
+    library::PromptLibrary,
+    model::{ChainStep, LibraryItemKind, LibraryLayer, Prompt, StepKind},
 };
 
 /// Characters of a text that are shown unless all of it is asked for.
-const USUAL: usize = 600;
+const DEFAULT_TEXT_CHARS: usize = 600;
 
 /// What a prompt is.
-pub(super) fn what(prompt: &Prompt) -> String {
+pub(super) fn prompt_kind(prompt: &Prompt) -> String {
     match prompt.steps.len() {
         0 => "prompt".to_owned(),
         1 => "chain with 1 step".to_owned(),
@@ -33,72 +33,81 @@ pub(super) fn what(prompt: &Prompt) -> String {
     }
 }
 
-impl Desk {
+impl ManageContext {
     /// Shows one thing.
-    pub(super) fn inspect(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let given = wanted_id(input)?;
+    pub(super) fn inspect(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let given = requested_id(input)?;
         // What others wrote a moment ago counts, above all its hash.
-        let library = match checked_id(kind, given) {
-            Ok(()) => self.current(kind, given)?,
-            Err(_) => self.engine.shelf.now().unwrap_or_default(),
+        let library = match check_id(kind, given) {
+            Ok(()) => self.refresh_library(kind, given)?,
+            Err(_) => self.engine.live_library.current().unwrap_or_default(),
         };
-        let missing = || unknown(kind.as_str(), given, place::ids(&library, kind));
+        let missing = || unknown_name(kind.as_str(), given, place::resource_ids(&library, kind));
         // By id, or as people mix it up; one that is broken and never worked has only problems.
-        let id = place::spelled(&library, kind, given)
+        let id = place::find_origin(&library, kind, given)
             .map(|(id, _)| id)
             .or_else(|| match kind {
-                Kind::Prompt => library.prompt(given).map(|it| it.id.clone()),
-                Kind::Gate => library.gate(given).map(|it| it.id.clone()),
-                Kind::Methodology => library.methodology(given).map(|it| it.id.clone()),
-                Kind::Style => library.style(given).map(|it| it.id.clone()),
-                Kind::Script => None,
+                LibraryItemKind::Prompt => library.prompt(given).map(|it| it.id.clone()),
+                LibraryItemKind::Gate => library.gate(given).map(|it| it.id.clone()),
+                LibraryItemKind::Methodology => library.methodology(given).map(|it| it.id.clone()),
+                LibraryItemKind::Style => library.style(given).map(|it| it.id.clone()),
+                LibraryItemKind::Script => None,
             });
         let Some(id) = id else {
-            let problems = problems(&library, kind, given);
+            let problems = resource_problems(&library, kind, given);
             if problems.is_empty() {
-                checked_id(kind, given)?;
+                check_id(kind, given)?;
                 return Err(missing());
             }
-            let told = Told::new(format!("`{given}` can't be used:\n{}", problems.join("\n")))
-                .with("problems", problems);
-            return Ok(Done::said(told, Vec::new()));
+            let told =
+                ManageReply::new(format!("`{given}` can't be used:\n{}", problems.join("\n")))
+                    .with_fact("problems", problems);
+            return Ok(ManageResult::without_changes(told, Vec::new()));
         };
-        let full = detail(&input.rest)?;
-        let (mut said, mut facts) = shown(&library, kind, &id, full).ok_or_else(missing)?;
-        self.add_common(&library, kind, &id, &mut said, &mut facts)?;
-        if input.format == Some(Format::Json) {
+        let full = wants_full_detail(&input.rest)?;
+        let (mut said, mut facts) =
+            render_resource(&library, kind, &id, full).ok_or_else(missing)?;
+        self.add_common_facts(&library, kind, &id, &mut said, &mut facts)?;
+        if input.format == Some(ReplyFormat::Json) {
             said = Value::Object(facts.clone()).to_string();
         }
-        Ok(Done::said(Told { said, facts }, Vec::new()))
+        Ok(ManageResult::without_changes(
+            ManageReply { said, facts },
+            Vec::new(),
+        ))
     }
 
-    fn add_common(
+    fn add_common_facts(
         &self,
-        library: &Library,
-        kind: Kind,
+        library: &PromptLibrary,
+        kind: LibraryItemKind,
         id: &str,
         said: &mut String,
         facts: &mut Map<String, Value>,
     ) -> Result<(), ToolError> {
-        let Some((_, origin)) = place::spelled(library, kind, id) else {
+        let Some((_, origin)) = place::find_origin(library, kind, id) else {
             return Ok(());
         };
-        let versions = match self.in_workspace(kind, id) {
-            Ok(Some(thing)) => History::read(&self.folder_of(&thing)?, &thing)?
+        let versions = match self.find_in_workspace(kind, id) {
+            Ok(Some(thing)) => VersionHistory::read(&self.resource_folder(&thing)?, &thing)?
                 .map_or(0, |history| history.versions.len()),
             _ => 0,
         };
-        let users = users::users(library, kind, id);
-        let problems = problems(library, kind, id);
-        let shipped = if origin.layer == Layer::Shipped {
+        let users = users::find_dependents(library, kind, id);
+        let problems = resource_problems(library, kind, id);
+        let shipped = if origin.layer == LibraryLayer::Shipped {
             " (shipped)"
         } else {
             ""
         };
-        line(said, "file", &format!("{}{shipped}", origin.file));
-        line(said, "hash", &origin.hash);
-        line(said, "versions", &versions.to_string());
-        line(said, "used by", &users.join(", "));
+        add_line(said, "file", &format!("{}{shipped}", origin.file));
+        add_line(said, "hash", &origin.hash);
+        add_line(said, "versions", &versions.to_string());
+        add_line(said, "used by", &users.join(", "));
         if !problems.is_empty() {
             let _ = write!(said, "\nproblems:\n{}", problems.join("\n"));
             facts.insert("problems".to_owned(), problems.into());
@@ -112,9 +121,9 @@ impl Desk {
     }
 }
 
-fn shown(
-    library: &Library,
-    kind: Kind,
+fn render_resource(
+    library: &PromptLibrary,
+    kind: LibraryItemKind,
     id: &str,
     full: bool,
 ) -> Option<(String, Map<String, Value>)> {
@@ -122,22 +131,22 @@ fn shown(
         if full {
             text.to_owned()
         } else {
-            cut_to_chars(text, USUAL)
+            truncate_chars(text, DEFAULT_TEXT_CHARS)
         }
     };
     match kind {
-        Kind::Prompt => library
+        LibraryItemKind::Prompt => library
             .prompts
             .get(id)
-            .map(|prompt| of_prompt(prompt, &cut)),
-        Kind::Gate => library.gates.get(id).map(|gate| {
-            let facts = facts_of(gate);
-            let mut said = head(&gate.id, &gate.name, "gate", &gate.description);
-            line(&mut said, "severity", &word(&facts, "severity"));
-            line(&mut said, "type", &word(&facts, "type"));
-            line(&mut said, "guidance", &cut(&gate.guidance));
+            .map(|prompt| render_prompt(prompt, &cut)),
+        LibraryItemKind::Gate => library.gates.get(id).map(|gate| {
+            let facts = to_facts(gate);
+            let mut said = render_heading(&gate.id, &gate.name, "gate", &gate.description);
+            add_line(&mut said, "severity", &text_fact(&facts, "severity"));
+            add_line(&mut said, "type", &text_fact(&facts, "type"));
+            add_line(&mut said, "guidance", &cut(&gate.guidance));
             for (index, criterion) in gate.criteria.iter().enumerate() {
-                line(
+                add_line(
                     &mut said,
                     &format!("criterion {}", index + 1),
                     &cut(&json!(criterion).to_string()),
@@ -145,29 +154,34 @@ fn shown(
             }
             (said, facts)
         }),
-        Kind::Methodology => library.methodologies.get(id).map(|it| {
-            let facts = facts_of(it);
-            let mut said = head(&it.id, &it.name, "methodology", &it.description);
-            line(&mut said, "enabled", if it.enabled { "yes" } else { "no" });
+        LibraryItemKind::Methodology => library.methodologies.get(id).map(|it| {
+            let facts = to_facts(it);
+            let mut said = render_heading(&it.id, &it.name, "methodology", &it.description);
+            add_line(&mut said, "enabled", if it.enabled { "yes" } else { "no" });
             let phases: Vec<&str> = it.phases.iter().map(|phase| phase.name.as_str()).collect();
-            line(&mut said, "phases", &phases.join(" → "));
-            line(&mut said, "gates", &it.gates.include.join(", "));
-            line(&mut said, "guidance", &cut(&it.system_prompt_guidance));
+            add_line(&mut said, "phases", &phases.join(" → "));
+            add_line(&mut said, "gates", &it.gates.include.join(", "));
+            add_line(&mut said, "guidance", &cut(&it.system_prompt_guidance));
             (said, facts)
         }),
-        Kind::Style => library.styles.get(id).map(|it| {
-            let facts = facts_of(it);
-            let mut said = head(&it.id, &it.name, "style", &it.description);
-            line(&mut said, "guidance", &cut(&it.guidance));
+        LibraryItemKind::Style => library.styles.get(id).map(|it| {
+            let facts = to_facts(it);
+            let mut said = render_heading(&it.id, &it.name, "style", &it.description);
+            add_line(&mut said, "guidance", &cut(&it.guidance));
             (said, facts)
         }),
-        Kind::Script => None,
+        LibraryItemKind::Script => None,
     }
 }
 
-fn of_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<String, Value>) {
-    let mut said = head(&prompt.id, &prompt.name, &what(prompt), &prompt.description);
-    line(&mut said, "category", &prompt.category);
+fn render_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<String, Value>) {
+    let mut said = render_heading(
+        &prompt.id,
+        &prompt.name,
+        &prompt_kind(prompt),
+        &prompt.description,
+    );
+    add_line(&mut said, "category", &prompt.category);
     for argument in &prompt.arguments {
         let kind = json!(argument.kind);
         let kind = kind.as_str().unwrap_or_default();
@@ -180,19 +194,19 @@ fn of_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<Stri
         );
     }
     for (index, step) in prompt.steps.iter().enumerate() {
-        let _ = write!(said, "\nstep {}: {}", index + 1, step_words(step));
+        let _ = write!(said, "\nstep {}: {}", index + 1, describe_step(step));
     }
-    let gates = users::gates_of(prompt);
-    line(&mut said, "gates", &gates.join(", "));
-    line(&mut said, "without", &prompt.gates.exclude.join(", "));
-    line(&mut said, "tools", &prompt.tools.join(", "));
-    let body = |text: &Option<crate::model::Text>| {
+    let gates = users::prompt_gates(prompt);
+    add_line(&mut said, "gates", &gates.join(", "));
+    add_line(&mut said, "without", &prompt.gates.exclude.join(", "));
+    add_line(&mut said, "tools", &prompt.tools.join(", "));
+    let body = |text: &Option<crate::model::TemplateSource>| {
         text.as_ref()
             .map_or_else(String::new, |text| cut(&text.body))
     };
-    line(&mut said, "system message", &body(&prompt.system));
-    line(&mut said, "template", &body(&prompt.template));
-    let steps: Vec<String> = prompt.steps.iter().map(step_words).collect();
+    add_line(&mut said, "system message", &body(&prompt.system));
+    add_line(&mut said, "template", &body(&prompt.template));
+    let steps: Vec<String> = prompt.steps.iter().map(describe_step).collect();
     let facts = json!({
         "id": prompt.id,
         "name": prompt.name,
@@ -213,26 +227,26 @@ fn of_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<Stri
 }
 
 /// A step in a line.
-pub(super) fn step_words(step: &ChainStep) -> String {
+pub(super) fn describe_step(step: &ChainStep) -> String {
     let mut words = match &step.kind {
         StepKind::Prompt { id } if *id == step.name => id.clone(),
         StepKind::Prompt { id } => format!("{} ({id})", step.name),
         StepKind::Tool { name, .. } => format!("{} (tool {name})", step.name),
         StepKind::Parallel(inner) => {
-            let inner: Vec<String> = inner.iter().map(step_words).collect();
+            let inner: Vec<String> = inner.iter().map(describe_step).collect();
             inner.join(" + ")
         }
     };
     if let Some(when) = &step.when {
-        let _ = write!(words, ", if {}", cut_to_chars(when, 80));
+        let _ = write!(words, ", if {}", truncate_chars(when, 80));
     }
     if let Some(otherwise) = &step.otherwise {
-        let _ = write!(words, ", else {}", step_words(otherwise));
+        let _ = write!(words, ", else {}", describe_step(otherwise));
     }
     words
 }
 
-fn facts_of(it: &impl serde::Serialize) -> Map<String, Value> {
+fn to_facts(it: &impl serde::Serialize) -> Map<String, Value> {
     match serde_json::to_value(it) {
         Ok(Value::Object(mut facts)) => {
             facts.shift_remove("origin");
@@ -242,33 +256,37 @@ fn facts_of(it: &impl serde::Serialize) -> Map<String, Value> {
     }
 }
 
-fn word(facts: &Map<String, Value>, name: &str) -> String {
+fn text_fact(facts: &Map<String, Value>, name: &str) -> String {
     let word = facts.get(name).and_then(Value::as_str);
     word.unwrap_or_default().to_owned()
 }
 
-fn head(id: &str, name: &str, what: &str, description: &str) -> String {
+fn render_heading(id: &str, name: &str, what: &str, description: &str) -> String {
     format!("{id}: {name} ({what})\n{description}")
 }
 
-fn line(said: &mut String, name: &str, value: &str) {
+fn add_line(said: &mut String, name: &str, value: &str) {
     if !value.is_empty() {
         let _ = write!(said, "\n{name}: {value}");
     }
 }
 
 /// What is wrong with a thing, a line each.
-pub(super) fn problems(library: &Library, kind: Kind, id: &str) -> Vec<String> {
+pub(super) fn resource_problems(
+    library: &PromptLibrary,
+    kind: LibraryItemKind,
+    id: &str,
+) -> Vec<String> {
     library
         .problems
         .iter()
         .filter(|problem| problem.kind == kind && problem.id.eq_ignore_ascii_case(id))
-        .map(in_a_line)
+        .map(problem_line)
         .collect()
 }
 
 /// A problem in a line.
-pub(super) fn in_a_line(problem: &crate::library::Problem) -> String {
+pub(super) fn problem_line(problem: &crate::library::LibraryProblem) -> String {
     let place = problem
         .line
         .map_or_else(String::new, |line| format!(":{line}"));

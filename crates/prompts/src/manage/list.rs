@@ -2,46 +2,46 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Desk, Done,
-    failure::refused,
+    ManageContext, ManageResult,
+    failure::invalid_input,
     fields,
-    request::{Format, Input, Told},
+    request::{Input, ManageReply, ReplyFormat},
 };
 use crate::{
-    library::Library,
-    model::{Kind, Layer, Origin},
+    library::PromptLibrary,
+    model::{ItemOrigin, LibraryItemKind, LibraryLayer},
 };
 
 /// How many are shown unless asked otherwise, and at most.
-const USUAL: usize = 100;
-const MOST: usize = 1_000;
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
 
 /// One thing, as a list shows it.
-struct Line<'l> {
+struct ResourceListEntry<'l> {
     id: &'l str,
     name: &'l str,
     description: &'l str,
     group: &'l str,
-    what: String,
+    kind: String,
     severity: Option<String>,
     enabled: bool,
-    origin: &'l Origin,
+    origin: &'l ItemOrigin,
 }
 
-impl<'l> Line<'l> {
+impl<'l> ResourceListEntry<'l> {
     /// A line of something that has no more to it.
-    const fn of(id: &'l str, name: &'l str, description: &'l str, origin: &'l Origin) -> Self {
+    const fn new(id: &'l str, name: &'l str, description: &'l str, origin: &'l ItemOrigin) -> Self {
         Self {
             id,
             name,
             description,
             group: "",
-            what: String::new(),
+            kind: String::new(),
             severity: None,
             enabled: true,
             origin,
@@ -49,42 +49,46 @@ impl<'l> Line<'l> {
     }
 }
 
-impl Desk {
+impl ManageContext {
     /// Lists the things of a kind.
-    pub(super) fn list(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let library = self.engine.shelf.now().unwrap_or_default();
-        let filters = filters(input)?;
-        let enabled_only = fields::is_on(&input.rest, "enabled_only")?;
-        let lines: Vec<Line<'_>> = lines(&library, kind)
+    pub(super) fn list(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let library = self.engine.live_library.current().unwrap_or_default();
+        let filters = parse_filters(input)?;
+        let enabled_only = fields::bool_field(&input.rest, "enabled_only")?;
+        let lines: Vec<ResourceListEntry<'_>> = list_entries(&library, kind)
             .into_iter()
             .filter(|line| line.enabled || !enabled_only)
-            .filter(|line| filters.iter().all(|filter| filter.fits(line)))
+            .filter(|line| filters.iter().all(|filter| filter.matches(line)))
             .collect();
         let total = lines.len();
-        let offset = offset(&input.rest)?;
-        let limit = input.limit.unwrap_or(USUAL).min(MOST);
-        let page: Vec<Line<'_>> = lines.into_iter().skip(offset).take(limit).collect();
-        let full = detail(&input.rest)?;
+        let offset = parse_offset(&input.rest)?;
+        let limit = input.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+        let page: Vec<ResourceListEntry<'_>> = lines.into_iter().skip(offset).take(limit).collect();
+        let full = wants_full_detail(&input.rest)?;
         let next = (offset + page.len() < total).then_some(offset + page.len());
         let mut told = match input.format.unwrap_or_default() {
-            Format::Text => Told::new(self.text(kind, &page, full, total, next)),
-            Format::Json => {
-                let items: Vec<Value> = page.iter().map(Line::json).collect();
+            ReplyFormat::Text => ManageReply::new(self.render_list(kind, &page, full, total, next)),
+            ReplyFormat::Json => {
+                let items: Vec<Value> = page.iter().map(ResourceListEntry::to_json).collect();
                 let whole = json!({ "total": total, "next_offset": next, "items": items });
-                Told::new(whole.to_string()).with("items", items)
+                ManageReply::new(whole.to_string()).with_fact("items", items)
             }
         };
-        told = told.with("total", total);
+        told = told.with_fact("total", total);
         if let Some(next) = next {
-            told = told.with("next_offset", next);
+            told = told.with_fact("next_offset", next);
         }
-        Ok(Done::said(told, Vec::new()))
+        Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
-    fn text(
+    fn render_list(
         &self,
-        kind: Kind,
-        page: &[Line<'_>],
+        kind: LibraryItemKind,
+        page: &[ResourceListEntry<'_>],
         full: bool,
         total: usize,
         next: Option<usize>,
@@ -96,24 +100,26 @@ impl Desk {
         );
         let mut group = "";
         for line in page {
-            if kind == Kind::Prompt && line.group != group {
+            if kind == LibraryItemKind::Prompt && line.group != group {
                 group = line.group;
                 let _ = write!(said, "\n[{group}]");
             }
             let _ = write!(said, "\n{}: {}", line.id, line.name);
-            if kind == Kind::Methodology && self.in_use.as_deref() == Some(line.id) {
+            if kind == LibraryItemKind::Methodology
+                && self.active_methodology.as_deref() == Some(line.id)
+            {
                 said.push_str(" (in use)");
             }
             if !line.enabled {
                 said.push_str(" (off)");
             }
-            if line.what != "prompt" && !line.what.is_empty() {
+            if line.kind != "prompt" && !line.kind.is_empty() {
                 let more = line.severity.as_ref();
                 let more = more.map_or_else(String::new, |it| format!(", {it}"));
-                let _ = write!(said, " ({}{more})", line.what);
+                let _ = write!(said, " ({}{more})", line.kind);
             }
             if full && !line.description.is_empty() {
-                let _ = write!(said, " - {}", cut_to_chars(line.description, 200));
+                let _ = write!(said, " - {}", truncate_chars(line.description, 200));
             }
         }
         if let Some(next) = next {
@@ -123,8 +129,8 @@ impl Desk {
     }
 }
 
-impl Line<'_> {
-    fn json(&self) -> Value {
+impl ResourceListEntry<'_> {
+    fn to_json(&self) -> Value {
         let mut fields = Map::new();
         fields.insert("id".to_owned(), self.id.into());
         fields.insert("name".to_owned(), self.name.into());
@@ -132,8 +138,8 @@ impl Line<'_> {
         if !self.group.is_empty() {
             fields.insert("category".to_owned(), self.group.into());
         }
-        if !self.what.is_empty() {
-            fields.insert("type".to_owned(), self.what.clone().into());
+        if !self.kind.is_empty() {
+            fields.insert("type".to_owned(), self.kind.clone().into());
         }
         if let Some(severity) = &self.severity {
             fields.insert("severity".to_owned(), severity.clone().into());
@@ -141,85 +147,85 @@ impl Line<'_> {
         if !self.enabled {
             fields.insert("enabled".to_owned(), false.into());
         }
-        fields.insert("layer".to_owned(), layer(self.origin).into());
+        fields.insert("layer".to_owned(), layer_name(self.origin).into());
         Value::Object(fields)
     }
 }
 
-fn layer(origin: &Origin) -> &'static str {
+fn layer_name(origin: &ItemOrigin) -> &'static str {
     match origin.layer {
-        Layer::Shipped => "shipped",
-        Layer::Workspace => "workspace",
+        LibraryLayer::Shipped => "shipped",
+        LibraryLayer::Workspace => "workspace",
     }
 }
 
 /// A choice as the files spell it.
-fn word(value: &Value) -> String {
+fn choice_name(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn lines(library: &Library, kind: Kind) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = match kind {
-        Kind::Prompt => library
+fn list_entries(library: &PromptLibrary, kind: LibraryItemKind) -> Vec<ResourceListEntry<'_>> {
+    let mut lines: Vec<ResourceListEntry<'_>> = match kind {
+        LibraryItemKind::Prompt => library
             .prompts
             .values()
-            .map(|it| Line {
+            .map(|it| ResourceListEntry {
                 id: &it.id,
                 name: &it.name,
                 description: &it.description,
                 group: &it.category,
-                what: super::inspect::what(it),
+                kind: super::inspect::prompt_kind(it),
                 severity: None,
                 enabled: true,
                 origin: &it.origin,
             })
             .collect(),
-        Kind::Gate => library
+        LibraryItemKind::Gate => library
             .gates
             .values()
-            .map(|it| Line {
+            .map(|it| ResourceListEntry {
                 id: &it.id,
                 name: &it.name,
                 description: &it.description,
                 group: "",
-                what: word(&json!(it.kind)),
-                severity: Some(word(&json!(it.severity))),
+                kind: choice_name(&json!(it.kind)),
+                severity: Some(choice_name(&json!(it.severity))),
                 enabled: true,
                 origin: &it.origin,
             })
             .collect(),
-        Kind::Methodology => library
+        LibraryItemKind::Methodology => library
             .methodologies
             .values()
-            .map(|it| Line {
+            .map(|it| ResourceListEntry {
                 enabled: it.enabled,
-                ..Line::of(&it.id, &it.name, &it.description, &it.origin)
+                ..ResourceListEntry::new(&it.id, &it.name, &it.description, &it.origin)
             })
             .collect(),
-        Kind::Style => library
+        LibraryItemKind::Style => library
             .styles
             .values()
-            .map(|it| Line {
+            .map(|it| ResourceListEntry {
                 enabled: it.enabled,
-                ..Line::of(&it.id, &it.name, &it.description, &it.origin)
+                ..ResourceListEntry::new(&it.id, &it.name, &it.description, &it.origin)
             })
             .collect(),
-        Kind::Script => Vec::new(),
+        LibraryItemKind::Script => Vec::new(),
     };
     lines.sort_by(|a, b| (a.group, a.id).cmp(&(b.group, b.id)));
     lines
 }
 
 /// What a line must have.
-enum Filter {
+enum ResourceListFilter {
     Word(String),
     Category(String),
     Type(String),
     Layer(String),
 }
 
-impl Filter {
-    fn fits(&self, line: &Line<'_>) -> bool {
+impl ResourceListFilter {
+    fn matches(&self, line: &ResourceListEntry<'_>) -> bool {
         let has = |text: &str, word: &str| text.to_lowercase().contains(word);
         match self {
             Self::Word(word) => {
@@ -230,17 +236,17 @@ impl Filter {
             }
             Self::Category(name) => line.group.eq_ignore_ascii_case(name),
             Self::Type(name) => {
-                line.what.split_whitespace().next() == Some(name.as_str())
+                line.kind.split_whitespace().next() == Some(name.as_str())
                     || line.severity.as_ref() == Some(name)
             }
-            Self::Layer(name) => layer(line.origin) == name,
+            Self::Layer(name) => layer_name(line.origin) == name,
         }
     }
 }
 
-fn filters(input: &Input) -> Result<Vec<Filter>, ToolError> {
+fn parse_filters(input: &Input) -> Result<Vec<ResourceListFilter>, ToolError> {
     let mut filters = Vec::new();
-    let search = fields::text(&input.rest, "search_query")?;
+    let search = fields::text_field(&input.rest, "search_query")?;
     for word in [input.filter.as_deref(), search]
         .into_iter()
         .flatten()
@@ -249,35 +255,37 @@ fn filters(input: &Input) -> Result<Vec<Filter>, ToolError> {
     {
         let word = word.to_lowercase();
         filters.push(match word.split_once(':') {
-            Some(("category", name)) => Filter::Category(name.to_owned()),
-            Some(("type", name)) => Filter::Type(name.to_owned()),
-            Some(("layer", name)) => Filter::Layer(name.to_owned()),
-            _ => Filter::Word(word),
+            Some(("category", name)) => ResourceListFilter::Category(name.to_owned()),
+            Some(("type", name)) => ResourceListFilter::Type(name.to_owned()),
+            Some(("layer", name)) => ResourceListFilter::Layer(name.to_owned()),
+            _ => ResourceListFilter::Word(word),
         });
     }
-    if let Some(name) = fields::text(&input.rest, "category")? {
-        filters.push(Filter::Category(name.to_owned()));
+    if let Some(name) = fields::text_field(&input.rest, "category")? {
+        filters.push(ResourceListFilter::Category(name.to_owned()));
     }
     Ok(filters)
 }
 
-fn offset(given: &Map<String, Value>) -> Result<usize, ToolError> {
+fn parse_offset(given: &Map<String, Value>) -> Result<usize, ToolError> {
     match given.get("offset") {
         None => Ok(0),
         Some(value) => value
             .as_u64()
             .and_then(|number| usize::try_from(number).ok())
-            .ok_or_else(|| refused("`offset` must be a whole number.", "Leave it out to begin.")),
+            .ok_or_else(|| {
+                invalid_input("`offset` must be a whole number.", "Leave it out to begin.")
+            }),
     }
 }
 
 /// Whether everything is wanted.
-pub(super) fn detail(given: &Map<String, Value>) -> Result<bool, ToolError> {
+pub(super) fn wants_full_detail(given: &Map<String, Value>) -> Result<bool, ToolError> {
     match given.get("detail") {
         None => Ok(false),
         Some(Value::Bool(full)) => Ok(*full),
         Some(Value::String(word)) => Ok(matches!(word.as_str(), "full" | "detailed" | "true")),
-        Some(_) => Err(refused(
+        Some(_) => Err(invalid_input(
             "`detail` must be `full` or `summary`.",
             "Leave it out.",
         )),

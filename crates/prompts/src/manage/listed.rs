@@ -5,35 +5,46 @@ use std::collections::BTreeSet;
 
 use deliberate_toolkit::ToolError;
 
-use super::{Desk, failure::failed, files::Files, place::Thing};
-use crate::model::Kind;
+use super::{ManageContext, failure::manage_error, files::FileTexts, place::ResourceFiles};
+use crate::model::LibraryItemKind;
 
 /// The folder of a prompt that holds its tools.
-const TOOLS: &str = "tools";
+const TOOLS_FOLDER: &str = "tools";
 
-impl Desk {
+impl ManageContext {
     /// Refuses if a file that differs belongs to a script that the operator allowed.
-    pub(super) fn leaves_listed(&self, thing: &Thing, before: &Files) -> Result<(), ToolError> {
+    pub(super) fn check_allowed_scripts_unchanged(
+        &self,
+        thing: &ResourceFiles,
+        before: &FileTexts,
+    ) -> Result<(), ToolError> {
         let after = &thing.files;
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
             if before.get(name) != after.get(name) {
-                let way = thing.way.iter().map(String::as_str);
-                self.not_listed(thing.kind, &way.chain(name.split('/')).collect::<Vec<_>>())?;
+                let way = thing.folder_path.iter().map(String::as_str);
+                self.check_not_allowed_script(
+                    thing.kind,
+                    &way.chain(name.split('/')).collect::<Vec<_>>(),
+                )?;
             }
         }
         Ok(())
     }
 
     /// Refuses a path below the root of a kind if it belongs to such a script.
-    pub(super) fn not_listed(&self, kind: Kind, path: &[&str]) -> Result<(), ToolError> {
+    pub(super) fn check_not_allowed_script(
+        &self,
+        kind: LibraryItemKind,
+        path: &[&str],
+    ) -> Result<(), ToolError> {
         let runner = &self.engine.runner;
-        match names(kind, path)
+        match possible_script_names(kind, path)
             .into_iter()
-            .find(|name| runner.script_listed(name))
+            .find(|name| runner.is_script_listed(name))
         {
             None => Ok(()),
-            Some(name) => Err(failed(
+            Some(name) => Err(manage_error(
                 "OperatorsOwn",
                 format!(
                     "The operator allowed the script `{name}` by name, so it can't be changed \
@@ -47,8 +58,8 @@ impl Desk {
 
 /// The names that a script could have to which a path belongs. A prompt may stand in a category or
 /// beside them, so there may be two.
-fn names(kind: Kind, path: &[&str]) -> Vec<String> {
-    if kind == Kind::Script {
+fn possible_script_names(kind: LibraryItemKind, path: &[&str]) -> Vec<String> {
+    if kind == LibraryItemKind::Script {
         return path
             .first()
             .map(|id| (*id).to_owned())
@@ -58,7 +69,7 @@ fn names(kind: Kind, path: &[&str]) -> Vec<String> {
     let mut names = Vec::new();
     for (at, pair) in path.windows(2).enumerate() {
         if let [folder, id] = pair
-            && folder.eq_ignore_ascii_case(TOOLS)
+            && folder.eq_ignore_ascii_case(TOOLS_FOLDER)
         {
             let outer: Vec<&str> = path.iter().take(at).copied().collect();
             for skipped in 0..outer.len().min(2) {
@@ -76,11 +87,19 @@ mod tests {
 
     #[test]
     fn a_path_names_the_scripts_it_may_belong_to() {
-        let prompt = |path: &str| names(Kind::Prompt, &path.split('/').collect::<Vec<_>>());
+        let prompt = |path: &str| {
+            possible_script_names(
+                LibraryItemKind::Prompt,
+                &path.split('/').collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(prompt("cat/a/tools/b/tool.yaml"), ["cat/a:b", "a:b"]);
         assert_eq!(prompt("a/tools/b/x/y.py"), ["a:b"]);
         assert_eq!(prompt("cat/a/c/tools/b/x"), ["cat/a/c:b", "a/c:b"]);
         assert!(prompt("cat/a/prompt.yaml").is_empty());
-        assert_eq!(names(Kind::Script, &["b", "tool.yaml"]), ["b"]);
+        assert_eq!(
+            possible_script_names(LibraryItemKind::Script, &["b", "tool.yaml"]),
+            ["b"]
+        );
     }
 }

@@ -35,95 +35,101 @@ use deliberate_core::Timestamp;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
-pub use request::{Action, Format, Input, ResourceType, Told};
+pub use request::{Input, ManageReply, ReplyFormat, ResourceAction, ResourceType};
 
 use crate::{
     engine::Engine,
-    library::{Library, Weight},
-    model::{Kind, Layer},
-    options::Places,
+    library::{ProblemSeverity, PromptLibrary},
+    model::{LibraryItemKind, LibraryLayer},
+    options::LibraryPaths,
 };
-use place::Thing;
+use place::ResourceFiles;
 
 /// Where one call is worked on.
-pub(crate) struct Desk {
+pub(crate) struct ManageContext {
     engine: Arc<Engine>,
     now: Timestamp,
     /// The methodology in use.
-    in_use: Option<String>,
+    active_methodology: Option<String>,
 }
 
 /// What a piece of work came to.
-struct Done {
-    told: Told,
+struct ManageResult {
+    reply: ManageReply,
     notes: Vec<String>,
     /// The files that are to be read again.
-    touched: Vec<PathBuf>,
+    changed_paths: Vec<PathBuf>,
     /// Whether everything is.
-    whole: bool,
+    full_reload: bool,
 }
 
-impl Done {
+impl ManageResult {
     /// Nothing was written.
-    fn said(told: Told, notes: Vec<String>) -> Self {
+    fn without_changes(reply: ManageReply, notes: Vec<String>) -> Self {
         Self {
-            told,
+            reply,
             notes,
-            touched: Vec::new(),
-            whole: false,
+            changed_paths: Vec::new(),
+            full_reload: false,
         }
     }
 
     /// These files were written or removed.
-    fn wrote(told: Told, notes: Vec<String>, touched: Vec<PathBuf>) -> Self {
+    fn with_changed_paths(
+        reply: ManageReply,
+        notes: Vec<String>,
+        changed_paths: Vec<PathBuf>,
+    ) -> Self {
         Self {
-            told,
+            reply,
             notes,
-            touched,
-            whole: false,
+            changed_paths,
+            full_reload: false,
         }
     }
 
     /// Anything may be different.
-    fn whole(told: Told) -> Self {
+    fn with_full_reload(reply: ManageReply) -> Self {
         Self {
-            told,
+            reply,
             notes: Vec::new(),
-            touched: Vec::new(),
-            whole: true,
+            changed_paths: Vec::new(),
+            full_reload: true,
         }
     }
 }
 
 /// Does what a call asks. Once begun it comes to its end, whoever stops waiting for it.
-pub(crate) async fn answer(
+pub(crate) async fn handle_request(
     engine: Arc<Engine>,
     now: Timestamp,
     in_use: Option<String>,
     input: Input,
-) -> Result<Told, ToolError> {
+) -> Result<ManageReply, ToolError> {
     let work = tokio::spawn(async move {
-        let shelf = Arc::clone(&engine.shelf);
+        let shelf = Arc::clone(&engine.live_library);
         shelf.library().await;
-        let desk = Desk {
+        let desk = ManageContext {
             engine,
             now,
-            in_use,
+            active_methodology: in_use,
         };
-        let done = tokio::task::spawn_blocking(move || desk.work(input))
+        let done = tokio::task::spawn_blocking(move || desk.dispatch(input))
             .await
             .map_err(|error| {
                 tracing::error!(%error, "managing the library panicked");
                 ToolError::Internal
             })??;
-        if done.whole {
+        if done.full_reload {
             shelf.reload_all().await;
-        } else if !done.touched.is_empty() {
-            shelf.refresh(done.touched).await;
+        } else if !done.changed_paths.is_empty() {
+            shelf.refresh(done.changed_paths).await;
         }
-        let mut told = done.told;
+        let mut told = done.reply;
         if !done.notes.is_empty() {
-            told = told.and(&done.notes.join("\n")).with("notes", done.notes);
+            told = told
+                .with_text(&done.notes.join("\n"))
+                .with_fact("notes", done.notes);
         }
         Ok(told)
     });
@@ -134,42 +140,42 @@ pub(crate) async fn answer(
 }
 
 /// The fields of a call that are not declared, each known.
-pub(crate) fn checked_fields(input: &Input) -> Result<Map<String, Value>, ToolError> {
-    fields::checked(input.rest.clone(), input.resource_type, input.action)
+pub(crate) fn check_fields(input: &Input) -> Result<Map<String, Value>, ToolError> {
+    fields::check_fields(input.rest.clone(), input.resource_type, input.action)
 }
 
 /// What is said when there is no such methodology, or when it is off.
-pub(crate) fn no_such_methodology(library: &Library, id: &str) -> ToolError {
+pub(crate) fn unknown_methodology(library: &PromptLibrary, id: &str) -> ToolError {
     let known = library.methodologies.values().filter(|it| it.enabled);
-    failure::unknown("methodology", id, known.map(|it| it.id.as_str()))
+    failure::unknown_name("methodology", id, known.map(|it| it.id.as_str()))
 }
 
 /// What is said after a switch.
-pub(crate) fn switched(id: &str, name: &str) -> Told {
-    Told::new(format!("{name} is in use now.")).with("active", id)
+pub(crate) fn switch_reply(id: &str, name: &str) -> ManageReply {
+    ManageReply::new(format!("{name} is in use now.")).with_fact("active", id)
 }
 
-impl Desk {
-    fn work(&self, mut input: Input) -> Result<Done, ToolError> {
+impl ManageContext {
+    fn dispatch(&self, mut input: Input) -> Result<ManageResult, ToolError> {
         let rest = std::mem::take(&mut input.rest);
-        input.rest = fields::checked(rest, input.resource_type, input.action)?;
+        input.rest = fields::check_fields(rest, input.resource_type, input.action)?;
         let Some(kind) = input.resource_type.kind() else {
-            return self.checkpoint(&input);
+            return self.handle_checkpoint(&input);
         };
         match input.action {
-            Action::List => self.list(kind, &input),
-            Action::Inspect => self.inspect(kind, &input),
-            Action::Create => self.create(kind, &input),
-            Action::Update => self.update(kind, &input),
-            Action::Delete => self.delete(kind, &input),
-            Action::Reload => Ok(self.reload(kind)),
-            Action::History => self.versions(kind, &input),
-            Action::Rollback => self.roll_back(kind, &input),
-            Action::Compare => self.compare(kind, &input),
-            Action::AnalyzeType => self.analyze_type(kind, &input),
-            Action::AnalyzeGates => self.analyze_gates(kind, &input),
-            Action::Guide => Ok(Self::guide()),
-            Action::Switch | Action::Clear => Err(failure::refused(
+            ResourceAction::List => self.list(kind, &input),
+            ResourceAction::Inspect => self.inspect(kind, &input),
+            ResourceAction::Create => self.create(kind, &input),
+            ResourceAction::Update => self.update(kind, &input),
+            ResourceAction::Delete => self.delete(kind, &input),
+            ResourceAction::Reload => Ok(self.reload(kind)),
+            ResourceAction::History => self.list_versions(kind, &input),
+            ResourceAction::Rollback => self.roll_back(kind, &input),
+            ResourceAction::Compare => self.compare(kind, &input),
+            ResourceAction::AnalyzeType => self.analyze_type(kind, &input),
+            ResourceAction::AnalyzeGates => self.analyze_gates(kind, &input),
+            ResourceAction::Guide => Ok(Self::guide()),
+            ResourceAction::Switch | ResourceAction::Clear => Err(failure::invalid_input(
                 format!(
                     "{} can't be done to a {}.",
                     input.action.as_str(),
@@ -181,65 +187,76 @@ impl Desk {
     }
 
     /// Reads everything again and says what is wrong.
-    fn reload(&self, kind: Kind) -> Done {
-        let library = self.engine.shelf.reload();
+    fn reload(&self, kind: LibraryItemKind) -> ManageResult {
+        let library = self.engine.live_library.reload();
         let problems: Vec<String> = library
             .problems
             .iter()
             .filter(|problem| problem.kind == kind)
-            .map(inspect::in_a_line)
+            .map(inspect::problem_line)
             .collect();
         let errors = library
             .problems
             .iter()
-            .filter(|problem| problem.kind == kind && problem.weight == Weight::Error)
+            .filter(|problem| problem.kind == kind && problem.weight == ProblemSeverity::Error)
             .count();
         let said = format!(
             "Read again: {} of kind {}, {errors} errors, {} warnings.",
-            place::ids(&library, kind).len(),
+            place::resource_ids(&library, kind).len(),
             kind.as_str(),
             problems.len() - errors
         );
         let shown: Vec<String> = problems.into_iter().take(20).collect();
-        let told = Told::new(said)
-            .and(&shown.join("\n"))
-            .with("errors", errors)
-            .with("problems", shown);
+        let told = ManageReply::new(said)
+            .with_text(&shown.join("\n"))
+            .with_fact("errors", errors)
+            .with_fact("problems", shown);
         // Folders may have come that nobody watches yet.
-        Done::wrote(told, Vec::new(), vec![self.places().workspace.clone()])
+        ManageResult::with_changed_paths(
+            told,
+            Vec::new(),
+            vec![self.library_paths().workspace.clone()],
+        )
     }
 
-    fn places(&self) -> &Places {
-        &self.engine.options.places
+    fn library_paths(&self) -> &LibraryPaths {
+        &self.engine.options.paths
     }
 
-    fn versions_kept(&self) -> usize {
-        self.engine.options.limits.versions_kept
+    fn max_versions(&self) -> usize {
+        self.engine.options.limits.max_versions
     }
 
     /// The library after another look at one thing, because others may have changed it.
-    fn current(&self, kind: Kind, id: &str) -> Result<Arc<Library>, ToolError> {
-        let shelf = &self.engine.shelf;
+    fn refresh_library(
+        &self,
+        kind: LibraryItemKind,
+        id: &str,
+    ) -> Result<Arc<PromptLibrary>, ToolError> {
+        let shelf = &self.engine.live_library;
         let mut paths = Vec::new();
-        if let Some(thing) = self.in_workspace(kind, id)? {
-            paths.push(self.folder_of(&thing)?.join(&thing.main));
+        if let Some(thing) = self.find_in_workspace(kind, id)? {
+            paths.push(self.resource_folder(&thing)?.join(&thing.main_file));
         }
         if let Some((_, origin)) = shelf
-            .now()
-            .and_then(|library| place::spelled(&library, kind, id))
-            && origin.layer == Layer::Workspace
+            .current()
+            .and_then(|library| place::find_origin(&library, kind, id))
+            && origin.layer == LibraryLayer::Workspace
         {
-            paths.push(self.places().workspace.join(origin.file));
+            paths.push(self.library_paths().workspace.join(origin.file));
         }
         if paths.is_empty() {
-            return Ok(shelf.now().unwrap_or_default());
+            return Ok(shelf.current().unwrap_or_default());
         }
-        Ok(shelf.touch(&paths))
+        Ok(shelf.reload_paths(&paths))
     }
 
     /// The folder in which a thing of the workspace stands.
-    fn folder_of(&self, thing: &Thing) -> Result<PathBuf, ToolError> {
-        let root = self.made_root(thing.kind)?;
-        Ok(thing.way.iter().fold(root, |here, part| here.join(part)))
+    fn resource_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
+        let root = self.ensure_kind_root(thing.kind)?;
+        Ok(thing
+            .folder_path
+            .iter()
+            .fold(root, |here, part| here.join(part)))
     }
 }

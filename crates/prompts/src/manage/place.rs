@@ -9,49 +9,49 @@ use std::{
 use deliberate_toolkit::ToolError;
 
 use super::{
-    Desk,
-    failure::{failed, refused},
-    files::{self, Files, make_folders},
+    ManageContext,
+    failure::{invalid_input, manage_error},
+    files::{self, FileTexts, create_folders},
     shipped,
 };
 use crate::{
-    library::{Library, is_segment},
-    model::{Kind, Layer, Origin},
+    library::{PromptLibrary, is_segment},
+    model::{ItemOrigin, LibraryItemKind, LibraryLayer},
 };
 
 /// How a thing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum FileLayout {
     /// A folder of its own.
     Folder,
     /// One file with everything in it.
-    Single,
+    SingleFile,
     /// One file in the older Markdown form.
     Markdown,
 }
 
 /// A thing and its files.
 #[derive(Debug, Clone)]
-pub(super) struct Thing {
-    pub(super) kind: Kind,
+pub(super) struct ResourceFiles {
+    pub(super) kind: LibraryItemKind,
     /// Its whole id.
     pub(super) id: String,
-    pub(super) layer: Layer,
-    pub(super) form: Form,
+    pub(super) layer: LibraryLayer,
+    pub(super) layout: FileLayout,
     /// The parts of the way from the root of its kind to its folder.
-    pub(super) way: Vec<String>,
+    pub(super) folder_path: Vec<String>,
     /// Its main file, in that folder.
-    pub(super) main: String,
-    pub(super) files: Files,
+    pub(super) main_file: String,
+    pub(super) files: FileTexts,
 }
 
-impl Thing {
+impl ResourceFiles {
     /// Where its versions are kept, in its folder.
-    pub(super) fn history(&self) -> String {
-        match self.form {
-            Form::Folder => ".history.json".to_owned(),
-            Form::Single | Form::Markdown => {
-                let stem = self.main.rsplit_once('.').map_or("", |(stem, _)| stem);
+    pub(super) fn history_file(&self) -> String {
+        match self.layout {
+            FileLayout::Folder => ".history.json".to_owned(),
+            FileLayout::SingleFile | FileLayout::Markdown => {
+                let stem = self.main_file.rsplit_once('.').map_or("", |(stem, _)| stem);
                 format!(".{stem}.history.json")
             }
         }
@@ -59,30 +59,36 @@ impl Thing {
 }
 
 /// The main files of a kind, the usual one first.
-pub(super) const fn mains(kind: Kind) -> &'static [&'static str] {
+pub(super) const fn main_file_names(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
-        Kind::Prompt => &["prompt.yaml", "prompt.yml"],
-        Kind::Gate => &["gate.yaml", "gate.yml"],
-        Kind::Methodology => &[
+        LibraryItemKind::Prompt => &["prompt.yaml", "prompt.yml"],
+        LibraryItemKind::Gate => &["gate.yaml", "gate.yml"],
+        LibraryItemKind::Methodology => &[
             "methodology.yaml",
             "methodology.yml",
             "framework.yaml",
             "framework.yml",
         ],
-        Kind::Style => &["style.yaml", "style.yml"],
-        Kind::Script => &["tool.yaml", "tool.yml"],
+        LibraryItemKind::Style => &["style.yaml", "style.yml"],
+        LibraryItemKind::Script => &["tool.yaml", "tool.yml"],
     }
 }
 
 /// Checks an id: nothing that could become another path than the one that is meant.
-pub(super) fn checked_id(kind: Kind, id: &str) -> Result<(), ToolError> {
+pub(super) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError> {
     let parts: Vec<&str> = id.split('/').collect();
-    let nested = kind == Kind::Prompt;
-    if (nested || parts.len() == 1) && parts.len() <= 8 && parts.iter().all(|part| is_name(part)) {
+    let nested = kind == LibraryItemKind::Prompt;
+    if (nested || parts.len() == 1)
+        && parts.len() <= 8
+        && parts.iter().all(|part| is_folder_name(part))
+    {
         return Ok(());
     }
-    Err(refused(
-        format!("The id `{}` can't be used; nothing was written.", shown(id)),
+    Err(invalid_input(
+        format!(
+            "The id `{}` can't be used; nothing was written.",
+            display_input(id)
+        ),
         if nested {
             "Use letters, digits, `_` and `-`, at most 100, beginning with a letter or digit; \
              `parent/child` for a nested prompt."
@@ -94,66 +100,72 @@ pub(super) fn checked_id(kind: Kind, id: &str) -> Result<(), ToolError> {
 
 /// Whether a part may become the name of a folder that is read. Names with a `_` in front are
 /// skipped by the library.
-pub(super) fn is_name(part: &str) -> bool {
+pub(super) fn is_folder_name(part: &str) -> bool {
     is_segment(part) && !part.starts_with('_')
 }
 
 /// The beginning of what someone gave, fit to be shown.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn display_input(text: &str) -> String {
     let plain: String = text
         .chars()
         .take(81)
         .filter(|it| !it.is_control())
         .collect();
-    deliberate_core::cut_to_chars(&plain, 80)
+    deliberate_core::truncate_chars(&plain, 80)
 }
 
 /// The id as the library spells it, if it has it in any case.
-pub(super) fn spelled(library: &Library, kind: Kind, id: &str) -> Option<(String, Origin)> {
-    fn find<'l, T: 'l>(
+pub(super) fn find_origin(
+    library: &PromptLibrary,
+    kind: LibraryItemKind,
+    id: &str,
+) -> Option<(String, ItemOrigin)> {
+    fn find_ignoring_case<'l, T: 'l>(
         mut all: impl Iterator<Item = (&'l String, T)>,
         id: &str,
-        origin: impl Fn(T) -> &'l Origin,
-    ) -> Option<(String, Origin)> {
+        origin: impl Fn(T) -> &'l ItemOrigin,
+    ) -> Option<(String, ItemOrigin)> {
         all.find(|(key, _)| key.eq_ignore_ascii_case(id))
             .map(|(key, it)| (key.clone(), origin(it).clone()))
     }
     match kind {
-        Kind::Prompt => find(library.prompts.iter(), id, |it| &it.origin),
-        Kind::Gate => find(library.gates.iter(), id, |it| &it.origin),
-        Kind::Methodology => find(library.methodologies.iter(), id, |it| &it.origin),
-        Kind::Style => find(library.styles.iter(), id, |it| &it.origin),
-        Kind::Script => None,
+        LibraryItemKind::Prompt => find_ignoring_case(library.prompts.iter(), id, |it| &it.origin),
+        LibraryItemKind::Gate => find_ignoring_case(library.gates.iter(), id, |it| &it.origin),
+        LibraryItemKind::Methodology => {
+            find_ignoring_case(library.methodologies.iter(), id, |it| &it.origin)
+        }
+        LibraryItemKind::Style => find_ignoring_case(library.styles.iter(), id, |it| &it.origin),
+        LibraryItemKind::Script => None,
     }
 }
 
 /// All ids of a kind.
-pub(super) fn ids(library: &Library, kind: Kind) -> Vec<&str> {
+pub(super) fn resource_ids(library: &PromptLibrary, kind: LibraryItemKind) -> Vec<&str> {
     match kind {
-        Kind::Prompt => library.prompts.keys().map(String::as_str).collect(),
-        Kind::Gate => library.gates.keys().map(String::as_str).collect(),
-        Kind::Methodology => library.methodologies.keys().map(String::as_str).collect(),
-        Kind::Style => library.styles.keys().map(String::as_str).collect(),
-        Kind::Script => Vec::new(),
+        LibraryItemKind::Prompt => library.prompts.keys().map(String::as_str).collect(),
+        LibraryItemKind::Gate => library.gates.keys().map(String::as_str).collect(),
+        LibraryItemKind::Methodology => library.methodologies.keys().map(String::as_str).collect(),
+        LibraryItemKind::Style => library.styles.keys().map(String::as_str).collect(),
+        LibraryItemKind::Script => Vec::new(),
     }
 }
 
-impl Desk {
+impl ManageContext {
     /// The folder of a kind, if it is there. One that is a link out of the workspace is refused.
-    pub(super) fn root(&self, kind: Kind) -> Result<Option<PathBuf>, ToolError> {
-        let folder = self.engine.shelf.folder(kind);
+    pub(super) fn kind_root(&self, kind: LibraryItemKind) -> Result<Option<PathBuf>, ToolError> {
+        let folder = self.engine.live_library.folder(kind);
         let Ok(real) = folder.canonicalize() else {
             return Ok(None);
         };
         let inside = self
-            .places()
+            .library_paths()
             .workspace
             .canonicalize()
             .is_ok_and(|workspace| real.starts_with(workspace));
-        if inside || self.is_given(kind) {
+        if inside || self.is_configured(kind) {
             return Ok(Some(real));
         }
-        Err(failed(
+        Err(manage_error(
             "Outside",
             format!(
                 "The folder for every {} is a link that leads out of the workspace; nothing was \
@@ -165,68 +177,72 @@ impl Desk {
     }
 
     /// Likewise; it is made if it is not there.
-    pub(super) fn made_root(&self, kind: Kind) -> Result<PathBuf, ToolError> {
-        if let Some(root) = self.root(kind)? {
+    pub(super) fn ensure_kind_root(&self, kind: LibraryItemKind) -> Result<PathBuf, ToolError> {
+        if let Some(root) = self.kind_root(kind)? {
             return Ok(root);
         }
-        let folder = self.engine.shelf.folder(kind);
-        let workspace = &self.places().workspace;
+        let folder = self.engine.live_library.folder(kind);
+        let workspace = &self.library_paths().workspace;
         let parts = folder.strip_prefix(workspace).ok().and_then(|inner| {
             inner
                 .iter()
                 .map(std::ffi::OsStr::to_str)
                 .collect::<Option<Vec<_>>>()
         });
-        match parts.filter(|_| !self.is_given(kind)) {
+        match parts.filter(|_| !self.is_configured(kind)) {
             Some(parts) => {
-                make_folders(workspace, parts)?;
+                create_folders(workspace, parts)?;
             }
             None => fs::create_dir_all(&folder)
-                .map_err(|error| super::failure::on_disk("make", &folder, &error))?,
+                .map_err(|error| super::failure::io_error("make", &folder, &error))?,
         }
-        self.root(kind)?.ok_or_else(|| {
+        self.kind_root(kind)?.ok_or_else(|| {
             let error = std::io::Error::from(std::io::ErrorKind::NotFound);
-            super::failure::on_disk("make", &folder, &error)
+            super::failure::io_error("make", &folder, &error)
         })
     }
 
-    fn is_given(&self, kind: Kind) -> bool {
-        let places = self.places();
+    fn is_configured(&self, kind: LibraryItemKind) -> bool {
+        let places = self.library_paths();
         match kind {
-            Kind::Prompt => places.prompts.is_some(),
-            Kind::Gate => places.gates.is_some(),
-            Kind::Methodology => places.methodologies.is_some(),
-            Kind::Style => places.styles.is_some(),
-            Kind::Script => places.scripts.is_some(),
+            LibraryItemKind::Prompt => places.prompts.is_some(),
+            LibraryItemKind::Gate => places.gates.is_some(),
+            LibraryItemKind::Methodology => places.methodologies.is_some(),
+            LibraryItemKind::Style => places.styles.is_some(),
+            LibraryItemKind::Script => places.scripts.is_some(),
         }
     }
 
     /// The thing as it stands in the workspace now, whatever the library remembers.
-    pub(super) fn in_workspace(&self, kind: Kind, id: &str) -> Result<Option<Thing>, ToolError> {
-        let Some(root) = self.root(kind)? else {
+    pub(super) fn find_in_workspace(
+        &self,
+        kind: LibraryItemKind,
+        id: &str,
+    ) -> Result<Option<ResourceFiles>, ToolError> {
+        let Some(root) = self.kind_root(kind)? else {
             return Ok(None);
         };
         let parts: Vec<&str> = id.split('/').collect();
-        if kind != Kind::Prompt {
-            return found(&root, &[], &parts, kind, false);
+        if kind != LibraryItemKind::Prompt {
+            return find_below(&root, &[], &parts, kind, false);
         }
         // A prompt may stand in any category, or beside them.
-        let mut categories: Vec<String> = folders(&root)
+        let mut categories: Vec<String> = list_folders(&root)
             .into_iter()
-            .filter(|name| is_segment(name) && !has_main(&root.join(name), kind))
+            .filter(|name| is_segment(name) && !has_main_file(&root.join(name), kind))
             .collect();
         categories.sort_unstable();
         for single in [false, true] {
             let outer = parts.len() == 1
                 || parts
                     .first()
-                    .is_some_and(|first| has_main(&root.join(first), kind));
-            if outer && let Some(thing) = found(&root, &[], &parts, kind, single)? {
+                    .is_some_and(|first| has_main_file(&root.join(first), kind));
+            if outer && let Some(thing) = find_below(&root, &[], &parts, kind, single)? {
                 return Ok(Some(thing));
             }
             for category in &categories {
                 let way = [category.as_str()];
-                if let Some(thing) = found(&root, &way, &parts, kind, single)? {
+                if let Some(thing) = find_below(&root, &way, &parts, kind, single)? {
                     return Ok(Some(thing));
                 }
             }
@@ -235,33 +251,33 @@ impl Desk {
     }
 
     /// The thing as it is shipped.
-    pub(super) fn as_shipped(kind: Kind, id: &str) -> Option<Thing> {
-        shipped::find(kind, id)
+    pub(super) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
+        shipped::find_shipped(kind, id)
     }
 
     /// The folder of a thing, made if it is not there, and surely below its root.
-    pub(super) fn made_folder(&self, thing: &Thing) -> Result<PathBuf, ToolError> {
-        let root = self.made_root(thing.kind)?;
-        let folder = make_folders(&root, thing.way.iter().map(String::as_str))?;
+    pub(super) fn ensure_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
+        let root = self.ensure_kind_root(thing.kind)?;
+        let folder = create_folders(&root, thing.folder_path.iter().map(String::as_str))?;
         let real = folder
             .canonicalize()
-            .map_err(|error| super::failure::on_disk("look at", &folder, &error))?;
+            .map_err(|error| super::failure::io_error("look at", &folder, &error))?;
         if real.starts_with(&root) {
             Ok(real)
         } else {
-            Err(files::in_the_way(&thing.id))
+            Err(files::path_blocked(&thing.id))
         }
     }
 }
 
 /// Looks for a thing below a folder of a root.
-fn found(
+fn find_below(
     root: &Path,
     way: &[&str],
     id: &[&str],
-    kind: Kind,
+    kind: LibraryItemKind,
     single: bool,
-) -> Result<Option<Thing>, ToolError> {
+) -> Result<Option<ResourceFiles>, ToolError> {
     let mut way: Vec<String> = way.iter().map(|part| (*part).to_owned()).collect();
     let mut here = way
         .iter()
@@ -270,20 +286,20 @@ fn found(
         return Ok(None);
     };
     for part in outer {
-        let Some(name) = child(&here, part)? else {
+        let Some(name) = find_child_folder(&here, part)? else {
             return Ok(None);
         };
         here.push(&name);
         way.push(name);
     }
-    let mut thing = Thing {
+    let mut thing = ResourceFiles {
         kind,
         id: String::new(),
-        layer: Layer::Workspace,
-        form: Form::Folder,
-        way,
-        main: String::new(),
-        files: Files::new(),
+        layer: LibraryLayer::Workspace,
+        layout: FileLayout::Folder,
+        folder_path: way,
+        main_file: String::new(),
+        files: FileTexts::new(),
     };
     if single {
         for ending in ["yaml", "yml", "md"] {
@@ -291,59 +307,62 @@ fn found(
             if here.join(&main).is_file()
                 && fs::symlink_metadata(here.join(&main)).is_ok_and(|it| it.is_file())
             {
-                thing.files = single_files(&here, &main)?;
-                thing.form = if ending == "md" {
-                    Form::Markdown
+                thing.files = read_single_file(&here, &main)?;
+                thing.layout = if ending == "md" {
+                    FileLayout::Markdown
                 } else {
-                    Form::Single
+                    FileLayout::SingleFile
                 };
-                thing.main = main;
+                thing.main_file = main;
                 thing.id = id.join("/");
                 return Ok(Some(thing));
             }
         }
         return Ok(None);
     }
-    let Some(name) = child(&here, last)? else {
+    let Some(name) = find_child_folder(&here, last)? else {
         return Ok(None);
     };
     here.push(&name);
-    thing.way.push(name);
-    let Some(main) = mains(kind).iter().find(|main| is_file(&here.join(main))) else {
+    thing.folder_path.push(name);
+    let Some(main) = main_file_names(kind)
+        .iter()
+        .find(|main| is_file(&here.join(main)))
+    else {
         return Ok(None);
     };
-    let only: Option<&[&str]> = (kind == Kind::Prompt).then_some(&["tools"]);
+    let only: Option<&[&str]> = (kind == LibraryItemKind::Prompt).then_some(&["tools"]);
     thing.files = files::read_folder(&here, only)?;
     if !thing.files.contains_key(*main) {
-        return Err(failed(
+        return Err(manage_error(
             "NotText",
             format!("`{main}` is not a text file that can be changed."),
             Some("Replace it by hand.".to_owned()),
         ));
     }
-    (*main).clone_into(&mut thing.main);
-    let own = thing.way.len().saturating_sub(id.len());
-    thing.id = thing.way.get(own..).unwrap_or_default().join("/");
+    (*main).clone_into(&mut thing.main_file);
+    let own = thing.folder_path.len().saturating_sub(id.len());
+    thing.id = thing.folder_path.get(own..).unwrap_or_default().join("/");
     Ok(Some(thing))
 }
 
 /// The folder with that name, in any case. A link in its place is refused.
-fn child(folder: &Path, name: &str) -> Result<Option<String>, ToolError> {
+fn find_child_folder(folder: &Path, name: &str) -> Result<Option<String>, ToolError> {
     if let Ok(found) = fs::symlink_metadata(folder.join(name)) {
         return if found.is_dir() {
             Ok(Some(name.to_owned()))
         } else if found.is_symlink() {
-            Err(files::in_the_way(name))
+            Err(files::path_blocked(name))
         } else {
             Ok(None)
         };
     }
-    Ok(folders(folder)
+    Ok(list_folders(folder)
         .into_iter()
         .find(|other| other.eq_ignore_ascii_case(name)))
 }
 
-fn folders(folder: &Path) -> Vec<String> {
+fn list_folders(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -355,8 +374,10 @@ fn folders(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-fn has_main(folder: &Path, kind: Kind) -> bool {
-    mains(kind).iter().any(|main| is_file(&folder.join(main)))
+fn has_main_file(folder: &Path, kind: LibraryItemKind) -> bool {
+    main_file_names(kind)
+        .iter()
+        .any(|main| is_file(&folder.join(main)))
 }
 
 fn is_file(path: &Path) -> bool {
@@ -364,14 +385,14 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// A single file, with the texts beside it that it names.
-fn single_files(folder: &Path, main: &str) -> Result<Files, ToolError> {
-    let mut files = Files::new();
+fn read_single_file(folder: &Path, main: &str) -> Result<FileTexts, ToolError> {
+    let mut files = FileTexts::new();
     let Some(text) = files::read_text(&folder.join(main), 16 << 20)? else {
         return Ok(files);
     };
-    if let Ok(document) = super::document::Document::read(&text) {
+    if let Ok(document) = super::document::YamlDocument::parse(&text) {
         for field in ["userMessageTemplateFile", "systemMessageFile"] {
-            if let Some(name) = document.text_of(field)
+            if let Some(name) = document.text(field)
                 && !name.contains(['/', '\\', '\0'])
                 && !name.starts_with('.')
                 && is_file(&folder.join(name))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
 /// What `resource_manager` is called with.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -14,7 +14,7 @@ pub struct Input {
     pub resource_type: ResourceType,
     /// What is done.
     #[schemars(description = "")]
-    pub action: Action,
+    pub action: ResourceAction,
     /// Or a checkpoint's name
     pub id: Option<String>,
     /// For delete, rollback, clear
@@ -36,7 +36,7 @@ pub struct Input {
     pub filter: Option<String>,
     /// How the answer is written.
     #[schemars(description = "")]
-    pub format: Option<Format>,
+    pub format: Option<ReplyFormat>,
     /// How many, at most.
     #[schemars(description = "")]
     #[schemars(range(min = 1))]
@@ -67,12 +67,12 @@ pub enum ResourceType {
 
 impl ResourceType {
     /// The kind of thing, unless it is a checkpoint.
-    pub(crate) const fn kind(self) -> Option<Kind> {
+    pub(crate) const fn kind(self) -> Option<LibraryItemKind> {
         match self {
-            Self::Prompt => Some(Kind::Prompt),
-            Self::Gate => Some(Kind::Gate),
-            Self::Methodology | Self::Framework => Some(Kind::Methodology),
-            Self::Style => Some(Kind::Style),
+            Self::Prompt => Some(LibraryItemKind::Prompt),
+            Self::Gate => Some(LibraryItemKind::Gate),
+            Self::Methodology | Self::Framework => Some(LibraryItemKind::Methodology),
+            Self::Style => Some(LibraryItemKind::Style),
             Self::Checkpoint => None,
         }
     }
@@ -82,7 +82,7 @@ impl ResourceType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "")]
-pub enum Action {
+pub enum ResourceAction {
     /// Says what there is.
     List,
     /// Shows one.
@@ -113,7 +113,7 @@ pub enum Action {
     Clear,
 }
 
-impl Action {
+impl ResourceAction {
     /// Its name.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl Action {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(description = "")]
-pub enum Format {
+pub enum ReplyFormat {
     /// For reading.
     #[default]
     Text,
@@ -149,7 +149,7 @@ pub enum Format {
 
 /// What `resource_manager` answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Told {
+pub struct ManageReply {
     /// What to read.
     #[schemars(description = "")]
     pub said: String,
@@ -158,7 +158,7 @@ pub struct Told {
     pub facts: Map<String, Value>,
 }
 
-impl Told {
+impl ManageReply {
     /// An answer that is only text.
     pub(crate) fn new(said: impl Into<String>) -> Self {
         Self {
@@ -168,13 +168,13 @@ impl Told {
     }
 
     /// The same with a fact.
-    pub(crate) fn with(mut self, name: &str, fact: impl Into<Value>) -> Self {
+    pub(crate) fn with_fact(mut self, name: &str, fact: impl Into<Value>) -> Self {
         self.facts.insert(name.to_owned(), fact.into());
         self
     }
 
     /// The same with more text below.
-    pub(crate) fn and(mut self, more: &str) -> Self {
+    pub(crate) fn with_text(mut self, more: &str) -> Self {
         if !more.is_empty() {
             self.said.push('\n');
             self.said.push_str(more);

@@ -4,18 +4,18 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
 use super::{
-    document::Document,
-    draft::{Draft, unusable},
-    failure::refused,
+    document::YamlDocument,
+    draft::{FileDraft, yaml_edit_failed},
+    failure::invalid_input,
     fields,
-    place::{Form, is_name, shown},
+    place::{FileLayout, display_input, is_folder_name},
 };
 
-impl Draft<'_> {
+impl FileDraft<'_> {
     /// Script tools: a word names one, an object makes one.
-    pub(super) fn tools(&mut self, value: &Value) -> Result<(), ToolError> {
-        let Value::Array(given) = fields::unfolded(value) else {
-            return Err(refused(
+    pub(super) fn set_tools(&mut self, value: &Value) -> Result<(), ToolError> {
+        let Value::Array(given) = fields::parse_json_text(value) else {
+            return Err(invalid_input(
                 "`tools` must be a list.",
                 "Give ids, or {id, name, script}.",
             ));
@@ -24,27 +24,27 @@ impl Draft<'_> {
         for tool in given {
             match tool {
                 Value::String(id) => ids.push(Value::String(id)),
-                Value::Object(fields) => ids.push(self.tool(fields)?.into()),
+                Value::Object(fields) => ids.push(self.write_script_tool(fields)?.into()),
                 other => {
-                    return Err(refused(
-                        format!("`{}` is no tool.", shown(&other.to_string())),
+                    return Err(invalid_input(
+                        format!("`{}` is no tool.", display_input(&other.to_string())),
                         "Give an id, or {id, name, script}.",
                     ));
                 }
             }
         }
-        self.plain("tools", &Value::Array(ids))
+        self.set_value("tools", &Value::Array(ids))
     }
 
     /// Writes the files of a script tool that the prompt owns.
-    fn tool(&mut self, mut given: Map<String, Value>) -> Result<String, ToolError> {
+    fn write_script_tool(&mut self, mut given: Map<String, Value>) -> Result<String, ToolError> {
         let mut take = |name: &str| given.shift_remove(name).filter(|it| !it.is_null());
         let text = |value: Option<Value>| value.and_then(|it| it.as_str().map(str::to_owned));
         let id = text(take("id")).unwrap_or_default();
         let script = text(take("script")).unwrap_or_default();
-        if !is_name(&id) || script.is_empty() || self.thing.form != Form::Folder {
-            return Err(refused(
-                format!("The tool `{}` can't be made.", shown(&id)),
+        if !is_folder_name(&id) || script.is_empty() || self.resource.layout != FileLayout::Folder {
+            return Err(invalid_input(
+                format!("The tool `{}` can't be made.", display_input(&id)),
                 "It needs an id of letters, digits, `_` and `-`, the text of its script, and a \
                  prompt that is a folder.",
             ));
@@ -78,27 +78,27 @@ impl Draft<'_> {
         }
         let schema = take("schema");
         if let Some(name) = given.keys().next() {
-            return Err(refused(
-                format!("`{}` means nothing to a tool.", shown(name)),
+            return Err(invalid_input(
+                format!("`{}` means nothing to a tool.", display_input(name)),
                 "A tool has id, name, description, script, runtime, schema, trigger, confirm, \
                  strict and timeout.",
             ));
         }
         let folder = format!("tools/{id}");
-        let mut document = Document::default();
+        let mut document = YamlDocument::default();
         let path = format!("{folder}/tool.yaml");
         for (name, value) in file {
             document
                 .set(&name, value)
-                .map_err(|error| unusable(&path, &error))?;
+                .map_err(|error| yaml_edit_failed(&path, &error))?;
         }
-        self.thing.files.insert(path, document.into_text());
-        self.thing
+        self.resource.files.insert(path, document.into_text());
+        self.resource
             .files
             .insert(format!("{folder}/script.{ending}"), script);
         if let Some(schema) = schema {
-            let schema = fields::unfolded(&schema);
-            self.thing
+            let schema = fields::parse_json_text(&schema);
+            self.resource
                 .files
                 .insert(format!("{folder}/schema.json"), format!("{schema:#}\n"));
         }

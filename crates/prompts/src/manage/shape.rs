@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::camel;
+use super::fields::to_camel_case;
 
 /// Names that the files spell with `_`.
-const AS_THEY_ARE: [&str; 2] = ["expected_output", "section_header"];
+const SNAKE_CASE_FIELDS: [&str; 2] = ["expected_output", "section_header"];
 
 /// A list, also of one.
-fn items(value: Value) -> Vec<Value> {
+fn to_list(value: Value) -> Vec<Value> {
     match value {
         Value::Array(items) => items,
         Value::Null => Vec::new(),
@@ -17,29 +17,29 @@ fn items(value: Value) -> Vec<Value> {
     }
 }
 
-fn respelled(fields: Map<String, Value>) -> Map<String, Value> {
+fn to_file_spelling(fields: Map<String, Value>) -> Map<String, Value> {
     fields
         .into_iter()
         .map(|(name, value)| {
-            if AS_THEY_ARE.contains(&name.as_str()) {
+            if SNAKE_CASE_FIELDS.contains(&name.as_str()) {
                 (name, value)
             } else {
-                (camel(&name), value)
+                (to_camel_case(&name), value)
             }
         })
         .collect()
 }
 
 /// Arguments: a plain word is an argument of that name.
-pub(super) fn arguments(value: Value) -> Value {
-    items(value)
+pub(super) fn normalize_arguments(value: Value) -> Value {
+    to_list(value)
         .into_iter()
         .map(|item| match item {
             Value::String(name) => json!({ "name": name }),
             Value::Object(fields) => {
-                let mut fields = respelled(fields);
+                let mut fields = to_file_spelling(fields);
                 if let Some(Value::Object(rules)) = fields.get_mut("validation") {
-                    *rules = respelled(std::mem::take(rules));
+                    *rules = to_file_spelling(std::mem::take(rules));
                 }
                 // The older name of the same thing.
                 if let Some(value) = fields.shift_remove("default") {
@@ -53,21 +53,21 @@ pub(super) fn arguments(value: Value) -> Value {
 }
 
 /// Steps: a plain word is a step of that prompt.
-pub(super) fn steps(value: Value) -> Value {
-    items(value).into_iter().map(step).collect()
+pub(super) fn normalize_steps(value: Value) -> Value {
+    to_list(value).into_iter().map(normalize_step).collect()
 }
 
 /// One step.
-pub(super) fn step(value: Value) -> Value {
+pub(super) fn normalize_step(value: Value) -> Value {
     match value {
         Value::String(id) => json!({ "promptId": id, "stepName": id }),
         Value::Object(fields) => {
-            let mut fields = respelled(fields);
+            let mut fields = to_file_spelling(fields);
             if let Some(inner) = fields.get_mut("parallel") {
-                *inner = steps(inner.take());
+                *inner = normalize_steps(inner.take());
             }
             if let Some(inner) = fields.get_mut("otherwise") {
-                *inner = step(inner.take());
+                *inner = normalize_step(inner.take());
             }
             if let Some(id) = fields.get("promptId").cloned() {
                 fields.entry("stepName").or_insert(id);
@@ -79,25 +79,25 @@ pub(super) fn step(value: Value) -> Value {
 }
 
 /// Gates of a prompt: a plain list is those it has.
-pub(super) fn gate_configuration(value: Value) -> Value {
+pub(super) fn normalize_gate_configuration(value: Value) -> Value {
     match value {
         Value::Object(mut fields) => {
             let defined = fields.get_mut("inline_gate_definitions");
             for gate in defined.and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(list) = gate.get_mut("pass_criteria") {
-                    *list = criteria(list.take());
+                    *list = normalize_criteria(list.take());
                 }
             }
             Value::Object(fields)
         }
-        list @ (Value::Array(_) | Value::String(_)) => json!({ "include": items(list) }),
+        list @ (Value::Array(_) | Value::String(_)) => json!({ "include": to_list(list) }),
         other => other,
     }
 }
 
 /// Criteria: a sentence is something to be judged.
-pub(super) fn criteria(value: Value) -> Value {
-    items(value)
+pub(super) fn normalize_criteria(value: Value) -> Value {
+    to_list(value)
         .into_iter()
         .map(|item| match item {
             Value::String(words) => json!({ "type": "llm_self_check", "prompt_template": words }),
@@ -119,12 +119,12 @@ pub(super) fn criteria(value: Value) -> Value {
 }
 
 /// Phases: a plain word is a phase of that name; places and ids that are left out are filled in.
-pub(super) fn phases(value: Value) -> Value {
-    items(value)
+pub(super) fn normalize_phases(value: Value) -> Value {
+    to_list(value)
         .into_iter()
         .enumerate()
         .map(|(index, item)| {
-            let mut fields = named(item);
+            let mut fields = fill_id_and_name(item);
             fields.entry("order").or_insert(json!(index + 1));
             fields.entry("required").or_insert(json!(true));
             Value::Object(fields)
@@ -133,20 +133,20 @@ pub(super) fn phases(value: Value) -> Value {
 }
 
 /// Steps of carrying a methodology out, likewise.
-pub(super) fn execution_steps(value: Value) -> Value {
-    items(value)
+pub(super) fn normalize_execution_steps(value: Value) -> Value {
+    to_list(value)
         .into_iter()
-        .map(|item| Value::Object(named(item)))
+        .map(|item| Value::Object(fill_id_and_name(item)))
         .collect()
 }
 
 /// What a methodology asks for: a sentence is something to be judged.
-pub(super) fn methodology_gates(value: Value) -> Value {
-    items(value)
+pub(super) fn normalize_methodology_gates(value: Value) -> Value {
+    to_list(value)
         .into_iter()
         .map(|item| {
             let sentence = item.as_str().map(str::to_owned);
-            let mut fields = named(item);
+            let mut fields = fill_id_and_name(item);
             if let Some(sentence) = sentence {
                 fields.insert("description".to_owned(), sentence.clone().into());
                 fields.insert("validationCriteria".to_owned(), json!([sentence]));
@@ -156,23 +156,23 @@ pub(super) fn methodology_gates(value: Value) -> Value {
         .collect()
 }
 
-fn named(item: Value) -> Map<String, Value> {
+fn fill_id_and_name(item: Value) -> Map<String, Value> {
     let mut fields = match item {
         Value::String(name) => Map::from_iter([("name".to_owned(), name.into())]),
-        Value::Object(fields) => respelled(fields),
+        Value::Object(fields) => to_file_spelling(fields),
         other => Map::from_iter([("name".to_owned(), other)]),
     };
     if !fields.contains_key("id")
         && let Some(name) = fields.get("name").and_then(Value::as_str)
     {
-        let id = slug(name);
+        let id = slugify(name);
         fields.insert("id".to_owned(), id.into());
     }
     fields
 }
 
 /// A name as an id.
-fn slug(name: &str) -> String {
+fn slugify(name: &str) -> String {
     let mut slug = String::new();
     for letter in name.chars().take(60) {
         if letter.is_ascii_alphanumeric() {

@@ -3,25 +3,25 @@
 use include_dir::{Dir, DirEntry};
 
 use super::{
-    files::Files,
-    place::{Form, Thing, mains},
+    files::FileTexts,
+    place::{FileLayout, ResourceFiles, main_file_names},
 };
 use crate::{
-    library::SHIPPED,
-    model::{Kind, Layer},
+    library::SHIPPED_LIBRARY,
+    model::{LibraryItemKind, LibraryLayer},
 };
 
 /// A shipped thing with its files.
-pub(super) fn find(kind: Kind, id: &str) -> Option<Thing> {
+pub(super) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
     let root = match kind {
-        Kind::Prompt => "prompts",
-        Kind::Gate => "gates",
-        Kind::Methodology => "methodologies",
-        Kind::Style => "styles",
-        Kind::Script => return None,
+        LibraryItemKind::Prompt => "prompts",
+        LibraryItemKind::Gate => "gates",
+        LibraryItemKind::Methodology => "methodologies",
+        LibraryItemKind::Style => "styles",
+        LibraryItemKind::Script => return None,
     };
-    let outer = SHIPPED.get_dir(root)?;
-    let bases: Vec<&Dir<'_>> = if kind == Kind::Prompt {
+    let outer = SHIPPED_LIBRARY.get_dir(root)?;
+    let bases: Vec<&Dir<'_>> = if kind == LibraryItemKind::Prompt {
         outer.dirs().collect()
     } else {
         vec![outer]
@@ -29,13 +29,13 @@ pub(super) fn find(kind: Kind, id: &str) -> Option<Thing> {
     bases.into_iter().find_map(|base| {
         let folder = id.split('/').try_fold(base, |here, part| {
             here.dirs()
-                .find(|inner| name(inner).eq_ignore_ascii_case(part))
+                .find(|inner| folder_name(inner).eq_ignore_ascii_case(part))
         })?;
-        let main = mains(kind)
+        let main = main_file_names(kind)
             .iter()
             .find(|main| folder.get_file(folder.path().join(main)).is_some())?;
-        let mut files = Files::new();
-        collect(folder, "", kind == Kind::Prompt, &mut files);
+        let mut files = FileTexts::new();
+        collect_files(folder, "", kind == LibraryItemKind::Prompt, &mut files);
         let way: Vec<String> = folder
             .path()
             .strip_prefix(root)
@@ -44,19 +44,19 @@ pub(super) fn find(kind: Kind, id: &str) -> Option<Thing> {
             .filter_map(|part| part.to_str().map(str::to_owned))
             .collect();
         let own = way.len().checked_sub(id.split('/').count())?;
-        Some(Thing {
+        Some(ResourceFiles {
             kind,
             id: way.get(own..)?.join("/"),
-            layer: Layer::Shipped,
-            form: Form::Folder,
-            way,
-            main: (*main).to_owned(),
+            layer: LibraryLayer::Shipped,
+            layout: FileLayout::Folder,
+            folder_path: way,
+            main_file: (*main).to_owned(),
             files,
         })
     })
 }
 
-fn name<'d>(folder: &'d Dir<'_>) -> &'d str {
+fn folder_name<'d>(folder: &'d Dir<'_>) -> &'d str {
     folder
         .path()
         .file_name()
@@ -64,7 +64,7 @@ fn name<'d>(folder: &'d Dir<'_>) -> &'d str {
         .unwrap_or_default()
 }
 
-fn collect(folder: &Dir<'_>, prefix: &str, only_tools: bool, files: &mut Files) {
+fn collect_files(folder: &Dir<'_>, prefix: &str, only_tools: bool, files: &mut FileTexts) {
     for entry in folder.entries() {
         let Some(name) = entry.path().file_name().and_then(std::ffi::OsStr::to_str) else {
             continue;
@@ -76,7 +76,7 @@ fn collect(folder: &Dir<'_>, prefix: &str, only_tools: bool, files: &mut Files) 
                 }
             }
             DirEntry::Dir(inner) if !only_tools || name == "tools" => {
-                collect(inner, &format!("{prefix}{name}/"), false, files);
+                collect_files(inner, &format!("{prefix}{name}/"), false, files);
             }
             DirEntry::Dir(_) => {}
         }

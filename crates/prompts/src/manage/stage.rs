@@ -12,28 +12,28 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 use super::{
-    Desk,
-    document::parse,
-    failure::{failed, on_disk, unknown},
-    files::make_folders,
-    place::{Form, Thing, ids, spelled},
+    ManageContext,
+    document::parse_yaml,
+    failure::{io_error, manage_error, unknown_name},
+    files::create_folders,
+    place::{FileLayout, ResourceFiles, find_origin, resource_ids},
     users,
 };
 use crate::{
-    Options, Places,
-    library::{self, Finding, Library, Weight},
-    model::{CriterionKind, Kind, Layer, Text},
+    EngineOptions, LibraryPaths,
+    library::{self, LibraryFinding, ProblemSeverity, PromptLibrary},
+    model::{CriterionKind, LibraryItemKind, LibraryLayer, TemplateSource},
 };
 
 /// What the name of a folder for trying out begins with.
-const PREFIX: &str = ".deliberate-try-";
+const STAGING_PREFIX: &str = ".deliberate-try-";
 
 /// The most problems that are told.
-const MOST: usize = 8;
+const MAX_PROBLEMS: usize = 8;
 
 /// What trying out came to.
 #[derive(Debug)]
-pub(super) struct Tried {
+pub(super) struct DryRunResult {
     /// What the thing is known by from now on.
     pub(super) hash: String,
     /// What is doubtful.
@@ -42,18 +42,20 @@ pub(super) struct Tried {
     undeclared: Vec<(String, String)>,
 }
 
-impl Tried {
+impl DryRunResult {
     /// Refuses names that nothing gives a prompt. One that others use may get them from there.
-    pub(super) fn names_are_known(
+    pub(super) fn check_undeclared_names(
         &self,
-        library: &Library,
-        thing: &Thing,
+        library: &PromptLibrary,
+        thing: &ResourceFiles,
     ) -> Result<(), ToolError> {
-        if self.undeclared.is_empty() || !users::users(library, thing.kind, &thing.id).is_empty() {
+        if self.undeclared.is_empty()
+            || !users::find_dependents(library, thing.kind, &thing.id).is_empty()
+        {
             return Ok(());
         }
         let told = self.undeclared.iter();
-        Err(unusable(
+        Err(invalid_resource(
             told.map(|(name, help)| {
                 format!("The template uses `{name}`, which nothing gives it. {help}")
             })
@@ -63,9 +65,9 @@ impl Tried {
 }
 
 /// A folder that is gone when this is dropped.
-struct Stage(PathBuf);
+struct StagingFolder(PathBuf);
 
-impl Drop for Stage {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
             tracing::warn!(%error, "a folder for trying out could not be removed");
@@ -73,48 +75,57 @@ impl Drop for Stage {
     }
 }
 
-impl Desk {
+impl ManageContext {
     /// Reads the files as the library would. Whatever keeps them from being used is an error.
-    pub(super) fn try_out(&self, library: &Library, thing: &Thing) -> Result<Tried, ToolError> {
-        self.within_limits(thing)?;
-        let stage = self.stage()?;
+    pub(super) fn dry_run(
+        &self,
+        library: &PromptLibrary,
+        thing: &ResourceFiles,
+    ) -> Result<DryRunResult, ToolError> {
+        self.check_file_sizes(thing)?;
+        let stage = self.create_staging_folder()?;
         let root = stage.0.join("own");
-        put(&root, &thing.way, thing)?;
-        if thing.kind == Kind::Prompt {
-            stand_ins(library, thing, &root)?;
+        write_resource(&root, &thing.folder_path, thing)?;
+        if thing.kind == LibraryItemKind::Prompt {
+            write_placeholders(library, thing, &root)?;
         }
-        let options = self.options_for(&stage.0, &root, thing.kind);
-        let (seen, findings) = library::check(&options, &|_| None);
-        let own = |finding: &&Finding| finding.problem.id.eq_ignore_ascii_case(&thing.id);
+        let options = self.staging_options(&stage.0, &root, thing.kind);
+        let (seen, findings) = library::check_workspace(&options, &|_| None);
+        let own = |finding: &&LibraryFinding| finding.problem.id.eq_ignore_ascii_case(&thing.id);
         let errors: Vec<String> = findings
             .iter()
             .filter(own)
-            .filter(|finding| finding.problem.weight == Weight::Error)
-            .map(told)
+            .filter(|finding| finding.problem.weight == ProblemSeverity::Error)
+            .map(finding_line)
             .collect();
-        let loaded = spelled(&seen, thing.kind, &thing.id)
-            .filter(|(_, origin)| origin.layer == Layer::Workspace);
+        let loaded = find_origin(&seen, thing.kind, &thing.id)
+            .filter(|(_, origin)| origin.layer == LibraryLayer::Workspace);
         let Some((_, origin)) = loaded.filter(|_| errors.is_empty()) else {
-            return Err(unusable(errors));
+            return Err(invalid_resource(errors));
         };
-        self.compile(&seen, thing)?;
-        named_things_exist(&seen, library, thing)?;
-        let notes = findings.iter().filter(own).map(told).take(MOST).collect();
-        Ok(Tried {
+        self.check_templates(&seen, thing)?;
+        check_references_exist(&seen, library, thing)?;
+        let notes = findings
+            .iter()
+            .filter(own)
+            .map(finding_line)
+            .take(MAX_PROBLEMS)
+            .collect();
+        Ok(DryRunResult {
             hash: origin.hash,
             notes,
-            undeclared: self.undeclared(&seen, thing),
+            undeclared: self.undeclared_names(&seen, thing),
         })
     }
 
-    fn within_limits(&self, thing: &Thing) -> Result<(), ToolError> {
+    fn check_file_sizes(&self, thing: &ResourceFiles) -> Result<(), ToolError> {
         let most = self.engine.options.limits.file_bytes;
         match thing
             .files
             .iter()
             .find(|(_, text)| text.len() as u64 > most)
         {
-            Some((name, text)) => Err(failed(
+            Some((name, text)) => Err(manage_error(
                 "LimitReached",
                 format!(
                     "`{name}` would have {} bytes; {most} are allowed. Nothing was written.",
@@ -127,76 +138,87 @@ impl Desk {
     }
 
     /// A fresh folder. Those that a crash left are removed: whoever tries out holds the lock.
-    fn stage(&self) -> Result<Stage, ToolError> {
+    fn create_staging_folder(&self) -> Result<StagingFolder, ToolError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let workspace = &self.places().workspace;
+        let workspace = &self.library_paths().workspace;
         for entry in fs::read_dir(workspace).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(PREFIX)
+            if entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(STAGING_PREFIX)
                 && entry.file_type().is_ok_and(|kind| kind.is_dir())
             {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = workspace.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| on_disk("write in", workspace, &error))?;
-        Ok(Stage(folder))
+        let folder = workspace.join(format!("{STAGING_PREFIX}{}-{number}", std::process::id()));
+        fs::create_dir(&folder).map_err(|error| io_error("write in", workspace, &error))?;
+        Ok(StagingFolder(folder))
     }
 
     /// The thing's own kind is read from the stage, what it may name from where it is.
-    fn options_for(&self, stage: &Path, own: &Path, kind: Kind) -> Options {
-        let real = |other: Kind| Some(self.engine.shelf.folder(other));
-        let own = |wanted: Kind, otherwise: Option<PathBuf>| {
+    fn staging_options(&self, stage: &Path, own: &Path, kind: LibraryItemKind) -> EngineOptions {
+        let real = |other: LibraryItemKind| Some(self.engine.live_library.folder(other));
+        let own = |wanted: LibraryItemKind, otherwise: Option<PathBuf>| {
             if wanted == kind {
                 Some(own.to_path_buf())
             } else {
                 otherwise.or_else(|| Some(stage.join("none")))
             }
         };
-        Options {
-            places: Places {
+        EngineOptions {
+            paths: LibraryPaths {
                 workspace: stage.to_path_buf(),
-                prompts: own(Kind::Prompt, None),
-                gates: own(Kind::Gate, real(Kind::Gate)),
-                methodologies: own(Kind::Methodology, None),
-                styles: own(Kind::Style, None),
-                scripts: real(Kind::Script),
+                prompts: own(LibraryItemKind::Prompt, None),
+                gates: own(LibraryItemKind::Gate, real(LibraryItemKind::Gate)),
+                methodologies: own(LibraryItemKind::Methodology, None),
+                styles: own(LibraryItemKind::Style, None),
+                scripts: real(LibraryItemKind::Script),
             },
             limits: self.engine.options.limits.clone(),
-            ..Options::default()
+            ..EngineOptions::default()
         }
     }
 
     /// Templates that can't be read are errors here, not only when they are used.
-    fn compile(&self, seen: &Library, thing: &Thing) -> Result<(), ToolError> {
+    fn check_templates(
+        &self,
+        seen: &PromptLibrary,
+        thing: &ResourceFiles,
+    ) -> Result<(), ToolError> {
         let Some(prompt) = seen
             .prompts
             .get(&thing.id)
-            .filter(|_| thing.kind == Kind::Prompt)
+            .filter(|_| thing.kind == LibraryItemKind::Prompt)
         else {
             return Ok(());
         };
         for text in [&prompt.template, &prompt.system].into_iter().flatten() {
             let file = text.file.rsplit('/').next().unwrap_or_default();
-            let text = Text {
+            let text = TemplateSource {
                 file: file.to_owned(),
                 ..text.clone()
             };
             if let Some(error) = self.engine.renderer.compile_check(&text, &thing.id) {
-                return Err(unusable(vec![error.to_string()]));
+                return Err(invalid_resource(vec![error.to_string()]));
             }
         }
         Ok(())
     }
 }
 
-impl Desk {
-    fn undeclared(&self, seen: &Library, thing: &Thing) -> Vec<(String, String)> {
+impl ManageContext {
+    fn undeclared_names(
+        &self,
+        seen: &PromptLibrary,
+        thing: &ResourceFiles,
+    ) -> Vec<(String, String)> {
         let prompt = seen.prompts.get(&thing.id);
-        let Some(prompt) = prompt.filter(|_| thing.kind == Kind::Prompt) else {
+        let Some(prompt) = prompt.filter(|_| thing.kind == LibraryItemKind::Prompt) else {
             return Vec::new();
         };
-        library::undeclared(&self.engine.renderer, prompt)
+        library::undeclared_names(&self.engine.renderer, prompt)
             .into_iter()
             .map(|(name, ..)| {
                 let help = library::name_help(prompt, &name);
@@ -206,23 +228,27 @@ impl Desk {
     }
 }
 
-fn put(root: &Path, way: &[String], thing: &Thing) -> Result<(), ToolError> {
-    fs::create_dir_all(root).map_err(|error| on_disk("make", root, &error))?;
-    let folder = make_folders(root, way.iter().map(String::as_str))?;
+fn write_resource(root: &Path, way: &[String], thing: &ResourceFiles) -> Result<(), ToolError> {
+    fs::create_dir_all(root).map_err(|error| io_error("make", root, &error))?;
+    let folder = create_folders(root, way.iter().map(String::as_str))?;
     for (name, text) in &thing.files {
         if let Some((inner, _)) = name.rsplit_once('/') {
-            make_folders(&folder, inner.split('/'))?;
+            create_folders(&folder, inner.split('/'))?;
         }
         let path = folder.join(name);
-        fs::write(&path, text).map_err(|error| on_disk("write", &path, &error))?;
+        fs::write(&path, text).map_err(|error| io_error("write", &path, &error))?;
     }
     Ok(())
 }
 
 /// Prompts that the new one leads to, with nothing but what they lead to: enough to see that they
 /// are there and that nothing goes in a circle.
-fn stand_ins(library: &Library, thing: &Thing, root: &Path) -> Result<(), ToolError> {
-    let mut waiting = mentioned(thing);
+fn write_placeholders(
+    library: &PromptLibrary,
+    thing: &ResourceFiles,
+    root: &Path,
+) -> Result<(), ToolError> {
+    let mut waiting = referenced_prompts(thing);
     let mut seen: BTreeSet<String> = BTreeSet::from([thing.id.to_ascii_lowercase()]);
     while let Some(name) = waiting.pop() {
         let Some(prompt) = library.prompt(&name) else {
@@ -231,9 +257,9 @@ fn stand_ins(library: &Library, thing: &Thing, root: &Path) -> Result<(), ToolEr
         if !seen.insert(prompt.id.to_ascii_lowercase()) {
             continue;
         }
-        let (steps, taken_in) = (users::steps_of(prompt), users::references_of(prompt));
+        let (steps, taken_in) = (users::step_prompts(prompt), users::included_prompts(prompt));
         waiting.extend(steps.iter().chain(&taken_in).cloned());
-        if prompt.origin.layer != Layer::Workspace {
+        if prompt.origin.layer != LibraryLayer::Workspace {
             continue;
         }
         let steps: Vec<Value> = steps.iter().map(|id| json!({ "promptId": id })).collect();
@@ -249,38 +275,42 @@ fn stand_ins(library: &Library, thing: &Thing, root: &Path) -> Result<(), ToolEr
             "chainSteps": steps,
         });
         let way = std::iter::once("others").chain(prompt.id.split('/'));
-        let path = make_folders(root, way)?.join("prompt.yaml");
-        fs::write(&path, file.to_string()).map_err(|error| on_disk("write", &path, &error))?;
+        let path = create_folders(root, way)?.join("prompt.yaml");
+        fs::write(&path, file.to_string()).map_err(|error| io_error("write", &path, &error))?;
     }
     Ok(())
 }
 
 /// The prompts that the files name, before anyone read them.
-fn mentioned(thing: &Thing) -> Vec<String> {
-    fn steps(value: &Value, names: &mut Vec<String>) {
+fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
+    fn collect_prompt_ids(value: &Value, names: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
                 if let Some(id) = fields.get("promptId").and_then(Value::as_str) {
                     names.push(id.to_owned());
                 }
-                fields.values().for_each(|inner| steps(inner, names));
+                fields
+                    .values()
+                    .for_each(|inner| collect_prompt_ids(inner, names));
             }
-            Value::Array(items) => items.iter().for_each(|inner| steps(inner, names)),
+            Value::Array(items) => items
+                .iter()
+                .for_each(|inner| collect_prompt_ids(inner, names)),
             _ => {}
         }
     }
     let mut names = Vec::new();
     for text in thing.files.values() {
-        names.extend(users::taken_in(text));
+        names.extend(users::template_includes(text));
     }
-    if thing.form != Form::Markdown
-        && let Some(text) = thing.files.get(&thing.main)
-        && let Ok(value) = parse(text)
+    if thing.layout != FileLayout::Markdown
+        && let Some(text) = thing.files.get(&thing.main_file)
+        && let Ok(value) = parse_yaml(text)
     {
-        steps(&value, &mut names);
+        collect_prompt_ids(&value, &mut names);
         for field in ["userMessageTemplate", "systemMessage"] {
             if let Some(text) = value.get(field).and_then(Value::as_str) {
-                names.extend(users::taken_in(text));
+                names.extend(users::template_includes(text));
             }
         }
     }
@@ -289,16 +319,24 @@ fn mentioned(thing: &Thing) -> Vec<String> {
 
 /// The library only warns of gates and tools that are not there, because a prompt works without;
 /// whoever writes one now means one that is there.
-fn named_things_exist(seen: &Library, now: &Library, thing: &Thing) -> Result<(), ToolError> {
+fn check_references_exist(
+    seen: &PromptLibrary,
+    now: &PromptLibrary,
+    thing: &ResourceFiles,
+) -> Result<(), ToolError> {
     let gate = |name: &String| {
         if seen.gate(name).is_some() {
             Ok(())
         } else {
-            Err(unknown("gate", name, ids(seen, Kind::Gate)))
+            Err(unknown_name(
+                "gate",
+                name,
+                resource_ids(seen, LibraryItemKind::Gate),
+            ))
         }
     };
     match thing.kind {
-        Kind::Prompt => {
+        LibraryItemKind::Prompt => {
             let Some(prompt) = seen.prompts.get(&thing.id) else {
                 return Ok(());
             };
@@ -317,7 +355,7 @@ fn named_things_exist(seen: &Library, now: &Library, thing: &Thing) -> Result<()
                     Ok(())
                 } else {
                     let shared = seen.scripts.keys().map(String::as_str);
-                    Err(unknown(
+                    Err(unknown_name(
                         "script tool",
                         name,
                         shared.filter(|it| !it.contains(':')),
@@ -325,36 +363,38 @@ fn named_things_exist(seen: &Library, now: &Library, thing: &Thing) -> Result<()
                 }
             })
         }
-        Kind::Methodology => seen
+        LibraryItemKind::Methodology => seen
             .methodologies
             .values()
             .filter(|it| it.id.eq_ignore_ascii_case(&thing.id))
             .flat_map(|it| &it.gates.include)
             .try_for_each(gate),
-        Kind::Gate => {
+        LibraryItemKind::Gate => {
             let criteria = seen.gate(&thing.id).map(|it| it.criteria.as_slice());
             criteria
                 .unwrap_or_default()
                 .iter()
                 .try_for_each(|criterion| match &criterion.kind {
                     CriterionKind::ScriptTool { tool } if !now.scripts.contains_key(tool) => Err(
-                        unknown("script tool", tool, now.scripts.keys().map(String::as_str)),
+                        unknown_name("script tool", tool, now.scripts.keys().map(String::as_str)),
                     ),
                     CriterionKind::MethodologyCompliance {
                         methodology: Some(name),
                         ..
-                    } if now.methodology(name).is_none() => {
-                        Err(unknown("methodology", name, ids(now, Kind::Methodology)))
-                    }
+                    } if now.methodology(name).is_none() => Err(unknown_name(
+                        "methodology",
+                        name,
+                        resource_ids(now, LibraryItemKind::Methodology),
+                    )),
                     _ => Ok(()),
                 })
         }
-        Kind::Style | Kind::Script => Ok(()),
+        LibraryItemKind::Style | LibraryItemKind::Script => Ok(()),
     }
 }
 
 /// A problem in a line.
-fn told(finding: &Finding) -> String {
+fn finding_line(finding: &LibraryFinding) -> String {
     let problem = &finding.problem;
     let file = problem.file.rsplit('/').next().unwrap_or_default();
     let place = problem
@@ -366,12 +406,12 @@ fn told(finding: &Finding) -> String {
         .to_owned()
 }
 
-fn unusable(mut errors: Vec<String>) -> ToolError {
-    errors.truncate(MOST);
+fn invalid_resource(mut errors: Vec<String>) -> ToolError {
+    errors.truncate(MAX_PROBLEMS);
     if errors.is_empty() {
         errors.push("The library does not take it in.".to_owned());
     }
-    failed(
+    manage_error(
         "InvalidResource",
         format!(
             "It could not be used, so nothing was written:\n{}",

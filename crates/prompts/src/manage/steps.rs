@@ -3,16 +3,22 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
-use super::{draft::Draft, failure::refused, fields, shape};
+use super::{draft::FileDraft, failure::invalid_input, fields, shape};
 
 /// Does what the call asks of the steps, if it asks anything.
-pub(super) fn apply(draft: &mut Draft<'_>, given: &Map<String, Value>) -> Result<(), ToolError> {
-    let Some(operation) = given.get("chain_step_operation").map(fields::unfolded) else {
+pub(super) fn apply_step_operation(
+    draft: &mut FileDraft<'_>,
+    given: &Map<String, Value>,
+) -> Result<(), ToolError> {
+    let Some(operation) = given
+        .get("chain_step_operation")
+        .map(fields::parse_json_text)
+    else {
         let stray = ["index", "data", "order"].iter().find(|name| {
             given.contains_key(**name) || given.contains_key(&format!("chain_step_{name}"))
         });
         return match stray {
-            Some(name) => Err(refused(
+            Some(name) => Err(invalid_input(
                 format!("`{name}` needs a `chain_step_operation`."),
                 "It is one of add, remove, reorder, replace.",
             )),
@@ -25,7 +31,7 @@ pub(super) fn apply(draft: &mut Draft<'_>, given: &Map<String, Value>) -> Result
             .and_then(|inner| inner.get(name))
             .or_else(|| given.get(&format!("chain_step_{name}")))
             .or_else(|| given.get(name))
-            .map(fields::unfolded)
+            .map(fields::parse_json_text)
     };
     let word = operation
         .as_str()
@@ -41,28 +47,28 @@ pub(super) fn apply(draft: &mut Draft<'_>, given: &Map<String, Value>) -> Result
         _ => Vec::new(),
     };
     let count = steps.len();
-    let index = part("index").map(|it| index(&it)).transpose()?;
+    let index = part("index").map(|it| parse_index(&it)).transpose()?;
     match word.as_str() {
         "add" => {
             let at = index.unwrap_or(count);
-            within(at, count + 1)?;
-            steps.insert(at, shape::step(data(part("data"))?));
+            check_index(at, count + 1)?;
+            steps.insert(at, shape::normalize_step(required_step_data(part("data"))?));
         }
         "remove" => {
-            let at = index.ok_or_else(needs_index)?;
-            within(at, count)?;
+            let at = index.ok_or_else(index_required)?;
+            check_index(at, count)?;
             steps.remove(at);
         }
         "replace" | "update" => {
-            let at = index.ok_or_else(needs_index)?;
-            within(at, count)?;
+            let at = index.ok_or_else(index_required)?;
+            check_index(at, count)?;
             if let Some(place) = steps.get_mut(at) {
-                *place = shape::step(data(part("data"))?);
+                *place = shape::normalize_step(required_step_data(part("data"))?);
             }
         }
-        "reorder" => steps = reordered(&steps, part("order"))?,
+        "reorder" => steps = reorder_steps(&steps, part("order"))?,
         other => {
-            return Err(refused(
+            return Err(invalid_input(
                 format!("`{other}` can't be done to a step."),
                 "chain_step_operation is one of add, remove, reorder, replace.",
             ));
@@ -71,15 +77,15 @@ pub(super) fn apply(draft: &mut Draft<'_>, given: &Map<String, Value>) -> Result
     draft.set("chainSteps", Value::Array(steps))
 }
 
-fn reordered(steps: &[Value], order: Option<Value>) -> Result<Vec<Value>, ToolError> {
+fn reorder_steps(steps: &[Value], order: Option<Value>) -> Result<Vec<Value>, ToolError> {
     let order: Vec<usize> = match order {
-        Some(Value::Array(order)) => order.iter().map(index).collect::<Result<_, _>>()?,
+        Some(Value::Array(order)) => order.iter().map(parse_index).collect::<Result<_, _>>()?,
         _ => Vec::new(),
     };
     let mut sorted = order.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..steps.len()) {
-        return Err(refused(
+        return Err(invalid_input(
             format!(
                 "`order` must name each of the {} steps once, from 0.",
                 steps.len()
@@ -94,28 +100,28 @@ fn reordered(steps: &[Value], order: Option<Value>) -> Result<Vec<Value>, ToolEr
         .collect())
 }
 
-fn index(value: &Value) -> Result<usize, ToolError> {
+fn parse_index(value: &Value) -> Result<usize, ToolError> {
     let number = match value {
         Value::String(text) => text.trim().parse().ok(),
         other => other.as_u64(),
     };
     number
         .and_then(|number| usize::try_from(number).ok())
-        .ok_or_else(needs_index)
+        .ok_or_else(index_required)
 }
 
-fn needs_index() -> ToolError {
-    refused(
+fn index_required() -> ToolError {
+    invalid_input(
         "A step is named by its place, a whole number from 0.",
         "Give chain_step_index; inspect shows the steps in their order.",
     )
 }
 
-fn within(at: usize, count: usize) -> Result<(), ToolError> {
+fn check_index(at: usize, count: usize) -> Result<(), ToolError> {
     if at < count {
         return Ok(());
     }
-    Err(refused(
+    Err(invalid_input(
         format!(
             "There is no place {at}: places go from 0 to {}.",
             count.saturating_sub(1)
@@ -124,6 +130,6 @@ fn within(at: usize, count: usize) -> Result<(), ToolError> {
     ))
 }
 
-fn data(given: Option<Value>) -> Result<Value, ToolError> {
-    given.ok_or_else(|| refused("The step itself is missing.", "Give it as chain_step_data."))
+fn required_step_data(given: Option<Value>) -> Result<Value, ToolError> {
+    given.ok_or_else(|| invalid_input("The step itself is missing.", "Give it as chain_step_data."))
 }

@@ -3,33 +3,37 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Desk, Done,
-    change::{paths, wanted_id},
+    ManageContext, ManageResult,
+    change::{changed_paths, requested_id},
     difference,
-    draft::Draft,
-    failure::{failed, refused, unconfirmed},
+    draft::FileDraft,
+    failure::{confirmation_needed, invalid_input, manage_error},
     fields,
-    files::Files,
-    history::{History, State, Version},
+    files::FileTexts,
+    history::{ResourceVersion, VersionContent, VersionHistory},
     lock,
-    place::{Form, Thing, checked_id},
-    request::{Format, Input, Told},
+    place::{FileLayout, ResourceFiles, check_id},
+    request::{Input, ManageReply, ReplyFormat},
 };
-use crate::model::{Kind, Layer};
+use crate::model::{LibraryItemKind, LibraryLayer};
 
 /// Versions that are listed unless more are asked for.
-const USUAL: usize = 20;
+const DEFAULT_LIMIT: usize = 20;
 
-impl Desk {
+impl ManageContext {
     /// Lists the versions.
-    pub(super) fn versions(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let (thing, history) = self.kept(kind, wanted_id(input)?)?;
-        let limit = input.limit.unwrap_or(USUAL);
+    pub(super) fn list_versions(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let (thing, history) = self.load_history(kind, requested_id(input)?)?;
+        let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
         let shown: Vec<Value> = history
             .versions
             .iter()
@@ -38,8 +42,8 @@ impl Desk {
                 json!({
                     "version": version.number,
                     "date": version.date,
-                    "description": plain(&version.description),
-                    "diff": plain(&version.diff_summary),
+                    "description": single_line(&version.description),
+                    "diff": single_line(&version.diff_summary),
                 })
             })
             .collect();
@@ -57,48 +61,52 @@ impl Desk {
                 "\n{}  {}  {}  {}",
                 version.number,
                 version.date,
-                plain(&version.diff_summary),
-                plain(&version.description)
+                single_line(&version.diff_summary),
+                single_line(&version.description)
             );
         }
-        if !history.versions.is_empty() && !history.has_newest(&thing.files) {
+        if !history.versions.is_empty() && !history.newest_matches(&thing.files) {
             said.push_str("\nThe files were changed since by hand.");
         }
-        if input.format == Some(Format::Json) {
+        if input.format == Some(ReplyFormat::Json) {
             said = Value::Array(shown.clone()).to_string();
         }
-        let told = Told::new(said)
-            .with("id", thing.id)
-            .with("total", history.versions.len())
-            .with("versions", shown);
-        Ok(Done::said(told, Vec::new()))
+        let told = ManageReply::new(said)
+            .with_fact("id", thing.id)
+            .with_fact("total", history.versions.len())
+            .with_fact("versions", shown);
+        Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
     /// Shows the difference between two versions, or between one and what is there now.
-    pub(super) fn compare(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let (thing, history) = self.kept(kind, wanted_id(input)?)?;
+    pub(super) fn compare(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let (thing, history) = self.load_history(kind, requested_id(input)?)?;
         let from = input.from_version.or(input.version).or_else(|| {
-            let before = |version: &&Version| {
+            let before = |version: &&ResourceVersion| {
                 input.to_version.is_none_or(|to| version.number < to)
-                    && (input.to_version.is_some() || Self::differs(&thing, version))
+                    && (input.to_version.is_some() || Self::differs_from_version(&thing, version))
             };
             Some(history.versions.iter().find(before)?.number)
         });
         let Some(from) = from else {
-            return Err(refused(
+            return Err(invalid_input(
                 format!("`{}` has no version to compare with.", thing.id),
                 "Action history lists the versions.",
             ));
         };
-        let old = Self::files_of(&thing, history.find(from)?)?;
+        let old = Self::version_files(&thing, history.find(from)?)?;
         let (new, to) = match input.to_version {
             Some(to) => (
-                Self::files_of(&thing, history.find(to)?)?,
+                Self::version_files(&thing, history.find(to)?)?,
                 format!("version {to}"),
             ),
             None => (thing.files.clone(), "now".to_owned()),
         };
-        let diff = difference::unified(&old, &new);
+        let diff = difference::unified_diff(&old, &new);
         let said = if diff.is_empty() {
             format!("No difference between version {from} and {to}.")
         } else {
@@ -108,95 +116,113 @@ impl Desk {
                 diff.trim_end()
             )
         };
-        let told = Told::new(said)
-            .with("id", thing.id)
-            .with("from_version", from)
-            .with("to_version", input.to_version)
-            .with("diff_summary", difference::summary(&old, &new));
-        Ok(Done::said(told, Vec::new()))
+        let told = ManageReply::new(said)
+            .with_fact("id", thing.id)
+            .with_fact("from_version", from)
+            .with_fact("to_version", input.to_version)
+            .with_fact("diff_summary", difference::diff_summary(&old, &new));
+        Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
     /// Makes a version the current one. What is current now is kept first.
-    pub(super) fn roll_back(&self, kind: Kind, input: &Input) -> Result<Done, ToolError> {
-        let id = wanted_id(input)?;
-        checked_id(kind, id)?;
+    pub(super) fn roll_back(
+        &self,
+        kind: LibraryItemKind,
+        input: &Input,
+    ) -> Result<ManageResult, ToolError> {
+        let id = requested_id(input)?;
+        check_id(kind, id)?;
         let Some(number) = input.version else {
-            return Err(refused(
+            return Err(invalid_input(
                 "`version` is needed to roll back.",
                 "Action history lists the versions.",
             ));
         };
-        let _held = lock::hold(&self.places().workspace)?;
-        let library = self.current(kind, id)?;
-        let (before, history) = self.kept(kind, id)?;
-        let files = Self::files_of(&before, history.find(number)?)?;
-        Self::unchanged(&library, &before, input)?;
+        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let library = self.refresh_library(kind, id)?;
+        let (before, history) = self.load_history(kind, id)?;
+        let files = Self::version_files(&before, history.find(number)?)?;
+        Self::check_expected_hash(&library, &before, input)?;
         if input.confirm != Some(true) {
-            return Err(unconfirmed(&format!(
+            return Err(confirmation_needed(&format!(
                 "`{}` would become what it was as version {number} ({}).",
                 before.id,
-                difference::summary(&before.files, &files)
+                difference::diff_summary(&before.files, &files)
             )));
         }
         if files == before.files {
-            let told = Told::new(format!("`{}` is like version {number} already.", before.id));
-            return Ok(Done::said(told, Vec::new()));
+            let told =
+                ManageReply::new(format!("`{}` is like version {number} already.", before.id));
+            return Ok(ManageResult::without_changes(told, Vec::new()));
         }
-        let after = Thing {
+        let after = ResourceFiles {
             files,
-            layer: Layer::Workspace,
+            layer: LibraryLayer::Workspace,
             ..before.clone()
         };
-        self.leaves_listed(&after, &before.files)?;
-        let tried = self.try_out(&library, &after)?;
+        self.check_allowed_scripts_unchanged(&after, &before.files)?;
+        let tried = self.dry_run(&library, &after)?;
         let mut notes = tried.notes;
-        let reason = fields::text(&input.rest, "reason")?.map_or_else(
+        let reason = fields::text_field(&input.rest, "reason")?.map_or_else(
             || format!("Rolled back to version {number}"),
             |reason| format!("Rolled back to version {number}: {reason}"),
         );
-        let (folder, version) = self.replace(&before, &after, true, &reason, &mut notes)?;
-        let told = Told::new(format!(
+        let (folder, version) = self.replace_files(&before, &after, true, &reason, &mut notes)?;
+        let told = ManageReply::new(format!(
             "Rolled {} `{}` back to version {number}; that is version {} now.\n{}",
             kind.as_str(),
             after.id,
             version.unwrap_or_default(),
-            difference::unified(&before.files, &after.files).trim_end()
+            difference::unified_diff(&before.files, &after.files).trim_end()
         ))
-        .with("id", after.id.clone())
-        .with("hash", tried.hash)
-        .with("version", version)
-        .with("restored", number);
-        Ok(Done::wrote(told, notes, paths(&folder, &after)))
+        .with_fact("id", after.id.clone())
+        .with_fact("hash", tried.hash)
+        .with_fact("version", version)
+        .with_fact("restored", number);
+        Ok(ManageResult::with_changed_paths(
+            told,
+            notes,
+            changed_paths(&folder, &after),
+        ))
     }
 
     /// A thing of the workspace with its versions.
-    fn kept(&self, kind: Kind, id: &str) -> Result<(Thing, History), ToolError> {
-        checked_id(kind, id)?;
-        let library = self.engine.shelf.now().unwrap_or_default();
-        let thing = self.existing(kind, id, &library)?;
-        if thing.layer == Layer::Shipped {
-            return Ok((thing, History::default()));
+    fn load_history(
+        &self,
+        kind: LibraryItemKind,
+        id: &str,
+    ) -> Result<(ResourceFiles, VersionHistory), ToolError> {
+        check_id(kind, id)?;
+        let library = self.engine.live_library.current().unwrap_or_default();
+        let thing = self.find_existing(kind, id, &library)?;
+        if thing.layer == LibraryLayer::Shipped {
+            return Ok((thing, VersionHistory::default()));
         }
-        let folder = self.folder_of(&thing)?;
-        let history = History::shown(&folder, &thing)?;
+        let folder = self.resource_folder(&thing)?;
+        let history = VersionHistory::read_or_fail(&folder, &thing)?;
         Ok((thing, history))
     }
 
-    fn differs(thing: &Thing, version: &Version) -> bool {
-        Self::files_of(thing, version).is_ok_and(|files| files != thing.files)
+    fn differs_from_version(thing: &ResourceFiles, version: &ResourceVersion) -> bool {
+        Self::version_files(thing, version).is_ok_and(|files| files != thing.files)
     }
 
     /// The files of a version; those of a record that an earlier program kept are made from it.
-    fn files_of(thing: &Thing, version: &Version) -> Result<Files, ToolError> {
-        match version.state() {
-            State::Files(files)
-                if files.contains_key(&thing.main)
-                    && files.keys().all(|name| is_own(thing, name)) =>
+    fn version_files(
+        thing: &ResourceFiles,
+        version: &ResourceVersion,
+    ) -> Result<FileTexts, ToolError> {
+        match version.content() {
+            VersionContent::Files(files)
+                if files.contains_key(&thing.main_file)
+                    && files.keys().all(|name| is_resource_file(thing, name)) =>
             {
                 Ok(files)
             }
-            State::Record(Some(record)) if !record.is_empty() => from_record(thing, record),
-            _ => Err(failed(
+            VersionContent::Record(Some(record)) if !record.is_empty() => {
+                files_from_record(thing, record)
+            }
+            _ => Err(manage_error(
                 "DamagedHistory",
                 format!(
                     "Version {} holds nothing that can be restored.",
@@ -209,7 +235,7 @@ impl Desk {
 }
 
 /// What a thing may be without.
-const CLEARED: [&str; 9] = [
+const CLEARABLE_FIELDS: [&str; 9] = [
     "system_message",
     "user_message_template",
     "arguments",
@@ -222,43 +248,47 @@ const CLEARED: [&str; 9] = [
 ];
 
 /// The current files with what a record says put into them.
-fn from_record(thing: &Thing, record: &Map<String, Value>) -> Result<Files, ToolError> {
-    let known = fields::of(thing.kind);
+fn files_from_record(
+    thing: &ResourceFiles,
+    record: &Map<String, Value>,
+) -> Result<FileTexts, ToolError> {
+    let known = fields::resource_fields(thing.kind);
     let mut given: Map<String, Value> = record
         .iter()
-        .map(|(name, value)| (fields::snake(name), value.clone()))
+        .map(|(name, value)| (fields::to_snake_case(name), value.clone()))
         .filter(|(name, value)| known.contains(&name.as_str()) && !value.is_null())
         .collect();
     // A record is whole: what it does not have was not there.
-    for name in known.iter().filter(|name| CLEARED.contains(name)) {
+    for name in known.iter().filter(|name| CLEARABLE_FIELDS.contains(name)) {
         given.entry(*name).or_insert_with(|| "".into());
     }
     let mut thing = thing.clone();
-    let mut draft = Draft::open(&mut thing)?;
+    let mut draft = FileDraft::open(&mut thing)?;
     draft.apply(&given)?;
-    draft.close();
+    draft.finish();
     Ok(thing.files)
 }
 
 /// Whether a name in a history, which anyone may have written, is that of a file of the thing.
-fn is_own(thing: &Thing, name: &str) -> bool {
+fn is_resource_file(thing: &ResourceFiles, name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0', ':'])
     };
-    match (thing.form, name.split_once('/')) {
+    match (thing.layout, name.split_once('/')) {
         (_, None) => is_plain(name),
-        (Form::Folder, Some((first, _))) => {
-            name.split('/').all(is_plain) && (thing.kind != Kind::Prompt || first == "tools")
+        (FileLayout::Folder, Some((first, _))) => {
+            name.split('/').all(is_plain)
+                && (thing.kind != LibraryItemKind::Prompt || first == "tools")
         }
         _ => false,
     }
 }
 
-fn plain(value: &Value) -> String {
+fn single_line(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         other => other.to_string(),
     };
-    cut_to_chars(&text.replace(['\n', '\r'], " "), 120)
+    truncate_chars(&text.replace(['\n', '\r'], " "), 120)
 }

@@ -1,36 +1,43 @@
 //! What may stand for an argument: what the prompt allows, or what there is of the kind that its
 //! name means.
 
-use deliberate_toolkit::{Choices, Typed};
+use deliberate_toolkit::{CompletionRequest, CompletionValues};
 use serde_json::Value;
 
 use crate::{
-    library::Library,
-    model::{Argument, ArgumentType, Prompt},
+    library::PromptLibrary,
+    model::{ArgumentDefinition, ArgumentType, Prompt},
 };
 
 /// Values in one answer.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 
-pub(super) fn choices(library: &Library, prompt: &Prompt, typed: Typed<'_>) -> Choices {
+pub(super) fn complete_argument(
+    library: &PromptLibrary,
+    prompt: &Prompt,
+    typed: CompletionRequest<'_>,
+) -> CompletionValues {
     let Some(argument) = prompt.arguments.iter().find(|it| it.name == typed.argument) else {
-        return Choices::default();
+        return CompletionValues::default();
     };
     let wanted = typed.text.to_lowercase();
-    let mut values = possible(library, argument);
+    let mut values = candidate_values(library, argument);
     values.retain(|value| value.to_lowercase().starts_with(&wanted));
-    let more = values.len() > MOST;
-    values.truncate(MOST);
-    Choices { values, more }
+    let more = values.len() > MAX_VALUES;
+    values.truncate(MAX_VALUES);
+    CompletionValues {
+        values,
+        has_more: more,
+    }
 }
 
-fn possible(library: &Library, argument: &Argument) -> Vec<String> {
+fn candidate_values(library: &PromptLibrary, argument: &ArgumentDefinition) -> Vec<String> {
     let older = argument.validation.iter().flat_map(|it| &it.allowed_values);
     let allowed: Vec<String> = argument
         .allowed_values
         .iter()
         .chain(older)
-        .map(plain)
+        .map(value_text)
         .collect();
     if !allowed.is_empty() {
         return allowed;
@@ -50,7 +57,7 @@ fn possible(library: &Library, argument: &Argument) -> Vec<String> {
     }
 }
 
-fn plain(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)

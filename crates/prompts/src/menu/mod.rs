@@ -12,13 +12,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deliberate_toolkit::{Argument, Choices, Desk, Dish, Menu, Served, ToolError, Typed};
+use deliberate_toolkit::{
+    CompletionRequest, CompletionValues, PromptArgumentInfo, PromptInfo, PromptProvider,
+    RenderedPrompt, ResourceContext, ToolError,
+};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{
     engine::Engine,
-    library::Library,
+    library::PromptLibrary,
     model::{self, Prompt},
 };
 
@@ -26,7 +29,7 @@ use crate::{
 pub(crate) const TOOL: &str = "prompt_engine";
 
 /// Names that another family of prompts has.
-const TAKEN: [&str; 8] = [
+const RESERVED_NAMES: [&str; 8] = [
     "think",
     "tree",
     "diverge",
@@ -38,44 +41,47 @@ const TAKEN: [&str; 8] = [
 ];
 
 /// The prompts of the library, for a client's menu.
-pub struct PromptMenu {
+pub struct LibraryPrompts {
     engine: Arc<Engine>,
     /// The prompts whose names are taken, of which was told.
-    warned: Mutex<BTreeSet<String>>,
+    warned_ids: Mutex<BTreeSet<String>>,
 }
 
-impl PromptMenu {
+impl LibraryPrompts {
     /// A menu of what is in the engine's library.
     pub fn new(engine: Arc<Engine>) -> Self {
         Self {
             engine,
-            warned: Mutex::default(),
+            warned_ids: Mutex::default(),
         }
     }
 
-    fn shows(&self, library: &Library, prompt: &Prompt) -> bool {
+    fn is_listed(&self, library: &PromptLibrary, prompt: &Prompt) -> bool {
         if !self.is_registered(library, prompt) {
             return false;
         }
-        let free = !TAKEN.contains(&prompt.id.as_str());
+        let free = !RESERVED_NAMES.contains(&prompt.id.as_str());
         if !free {
             self.warn(&prompt.id);
         }
         free
     }
 
-    fn is_registered(&self, library: &Library, prompt: &Prompt) -> bool {
+    fn is_registered(&self, library: &PromptLibrary, prompt: &Prompt) -> bool {
         let category = library.categories.get(&prompt.category);
         let by_category = category.and_then(|it| it.register_with_mcp);
         prompt
             .registered
             .or(by_category)
-            .unwrap_or(self.engine.options.in_menu)
+            .unwrap_or(self.engine.options.list_prompts)
     }
 
     /// Says once that a prompt is left out.
     fn warn(&self, id: &str) {
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = self
+            .warned_ids
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if warned.insert(id.to_owned()) {
             tracing::warn!(
                 prompt = id,
@@ -85,20 +91,20 @@ impl PromptMenu {
     }
 
     /// The prompt of that very name, if it is in the menu.
-    fn named(&self, library: &Library, name: &str) -> Option<Arc<Prompt>> {
+    fn find_listed(&self, library: &PromptLibrary, name: &str) -> Option<Arc<Prompt>> {
         let prompt = library.prompts.get(name)?;
-        self.shows(library, prompt).then(|| prompt.clone())
+        self.is_listed(library, prompt).then(|| prompt.clone())
     }
 }
 
-impl Menu for PromptMenu {
-    fn list(&self) -> BoxFuture<'_, Vec<Dish>> {
+impl PromptProvider for LibraryPrompts {
+    fn list(&self) -> BoxFuture<'_, Vec<PromptInfo>> {
         Box::pin(async {
-            let library = self.engine.shelf.library().await;
+            let library = self.engine.live_library.library().await;
             let shown = library.prompts.values();
             shown
-                .filter(|prompt| self.shows(&library, prompt))
-                .map(|prompt| dish(prompt))
+                .filter(|prompt| self.is_listed(&library, prompt))
+                .map(|prompt| prompt_info(prompt))
                 .collect()
         })
     }
@@ -107,41 +113,41 @@ impl Menu for PromptMenu {
         &'a self,
         name: &'a str,
         arguments: &'a Map<String, Value>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Served, ToolError>>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>> {
         Box::pin(async move {
-            let library = self.engine.shelf.library().await;
-            let prompt = self.named(&library, name)?;
-            Some(serve::serve(&self.engine, &library, &prompt, arguments, desk).await)
+            let library = self.engine.live_library.library().await;
+            let prompt = self.find_listed(&library, name)?;
+            Some(serve::get_prompt(&self.engine, &library, &prompt, arguments, desk).await)
         })
     }
 
     fn complete<'a>(
         &'a self,
         name: &'a str,
-        typed: Typed<'a>,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
+        typed: CompletionRequest<'a>,
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
-            let library = self.engine.shelf.library().await;
-            let prompt = self.named(&library, name)?;
-            Some(Ok(complete::choices(&library, &prompt, typed)))
+            let library = self.engine.live_library.library().await;
+            let prompt = self.find_listed(&library, name)?;
+            Some(Ok(complete::complete_argument(&library, &prompt, typed)))
         })
     }
 }
 
-fn dish(prompt: &Prompt) -> Dish {
-    let argument = |it: &model::Argument| Argument {
+fn prompt_info(prompt: &Prompt) -> PromptInfo {
+    let argument = |it: &model::ArgumentDefinition| PromptArgumentInfo {
         name: it.name.clone(),
         description: it.description.clone().unwrap_or_default(),
         // What has a default may be left out.
         required: it.required && it.default_value.is_none(),
     };
-    Dish {
+    PromptInfo {
         name: prompt.id.clone(),
         title: prompt.name.clone(),
         description: prompt.description.clone(),
-        leads_to: TOOL.to_owned(),
+        tool: TOOL.to_owned(),
         arguments: prompt.arguments.iter().map(argument).collect(),
     }
 }

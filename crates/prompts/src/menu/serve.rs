@@ -3,53 +3,56 @@
 use std::collections::BTreeMap;
 
 use deliberate_language::quote;
-use deliberate_toolkit::{Desk, Issue, Served, ToolError};
+use deliberate_toolkit::{ArgumentIssue, RenderedPrompt, ResourceContext, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::TOOL;
 use crate::{
     arguments,
-    engine::{Engine, template},
-    library::Library,
+    engine::{Engine, template_error},
+    library::PromptLibrary,
     model::Prompt,
 };
 
-pub(super) async fn serve(
+pub(super) async fn get_prompt(
     engine: &Engine,
-    library: &Library,
+    library: &PromptLibrary,
     prompt: &Prompt,
     given: &Map<String, Value>,
-    desk: Desk<'_>,
-) -> Result<Served, ToolError> {
+    desk: ResourceContext<'_>,
+) -> Result<RenderedPrompt, ToolError> {
     // Clients send what a person left empty as empty text.
     let mut given = given.clone();
     given.retain(|_, value| !value.is_null() && *value != "");
     let text = if prompt.is_chain() {
-        of_chain(engine, library, prompt, &given)?
+        render_chain_template(engine, library, prompt, &given)?
     } else if prompt.creates.is_some() || !prompt.tools.is_empty() {
         // To look at a prompt must change nothing, so what does more than render is only named.
         String::new()
     } else {
-        rendered(prompt, &given, desk).await?
+        render_with_engine(prompt, &given, desk).await?
     };
     let text = if text.trim().is_empty() {
-        checked(engine, prompt, given.clone(), |_| true)?;
-        call_for(prompt, &given)
+        check_arguments(engine, prompt, given.clone(), |_| true)?;
+        call_hint(prompt, &given)
     } else {
         text
     };
-    Ok(Served::text(prompt.description.clone(), text))
+    Ok(RenderedPrompt::text(prompt.description.clone(), text))
 }
 
 /// The prompt as the engine shows it when nothing is to be added.
-async fn rendered(
+async fn render_with_engine(
     prompt: &Prompt,
     given: &Map<String, Value>,
-    desk: Desk<'_>,
+    desk: ResourceContext<'_>,
 ) -> Result<String, ToolError> {
     let command = format!("%clean >>{}", prompt.id);
     let arguments = json!({ "command": command, "options": given });
-    let reply = desk.call(TOOL, arguments).await.map_err(of_arguments)?;
+    let reply = desk
+        .call(TOOL, arguments)
+        .await
+        .map_err(map_argument_error)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut said = reply.get("said").map(text).unwrap_or_default();
     // What the caller of a tool should know is no part of the prompt.
@@ -64,27 +67,27 @@ async fn rendered(
 }
 
 /// A chain's own template, if it has one.
-fn of_chain(
+fn render_chain_template(
     engine: &Engine,
-    library: &Library,
+    library: &PromptLibrary,
     prompt: &Prompt,
     given: &Map<String, Value>,
 ) -> Result<String, ToolError> {
     if prompt.template.is_none() {
         return Ok(String::new());
     }
-    let values = checked(engine, prompt, given.clone(), |_| true)?;
+    let values = check_arguments(engine, prompt, given.clone(), |_| true)?;
     let rendered = engine
         .renderer
         .render_prompt(library, prompt, &values, &BTreeMap::new())
-        .map_err(|error| template(&error))?;
+        .map_err(|error| template_error(&error))?;
     let parts = rendered.system.into_iter().chain([rendered.user]);
     let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
     Ok(parts.join("\n\n"))
 }
 
 /// The arguments, if they are as the prompt wants them.
-fn checked(
+fn check_arguments(
     engine: &Engine,
     prompt: &Prompt,
     given: Map<String, Value>,
@@ -95,25 +98,25 @@ fn checked(
     checked.map(|it| it.values).map_err(|problems| {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let id = &prompt.id;
-        bad_arguments(format!("prompt {id:?}: {}", told.join(" ")))
+        invalid_arguments(format!("prompt {id:?}: {}", told.join(" ")))
     })
 }
 
 /// What the engine says of arguments, as clients of a menu know it.
-fn of_arguments(error: ToolError) -> ToolError {
+fn map_argument_error(error: ToolError) -> ToolError {
     if error.code() == "InvalidArguments" {
-        bad_arguments(error.to_string())
+        invalid_arguments(error.to_string())
     } else {
         error
     }
 }
 
-fn bad_arguments(sentence: String) -> ToolError {
-    ToolError::Invalid(vec![Issue::new("arguments", sentence)])
+fn invalid_arguments(sentence: String) -> ToolError {
+    ToolError::Invalid(vec![ArgumentIssue::new("arguments", sentence)])
 }
 
 /// A word to the model about the call that does it.
-fn call_for(prompt: &Prompt, given: &Map<String, Value>) -> String {
+fn call_hint(prompt: &Prompt, given: &Map<String, Value>) -> String {
     let written = given.iter().map(|(name, value)| {
         let value = match value {
             Value::String(text) => quote(text),

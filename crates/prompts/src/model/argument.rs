@@ -6,7 +6,7 @@ use serde_json::Value;
 /// One argument of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Argument {
+pub struct ArgumentDefinition {
     /// Its name.
     pub name: String,
     /// What it is for.
@@ -22,7 +22,7 @@ pub struct Argument {
     pub default_value: Option<Value>,
     /// What it must be like.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation: Option<Validation>,
+    pub validation: Option<ArgumentValidation>,
     /// The only values it may have; any if empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_values: Vec<Value>,
@@ -49,7 +49,7 @@ pub enum ArgumentType {
 /// What the text of an argument must be like.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Validation {
+pub struct ArgumentValidation {
     /// A regular expression that must match somewhere in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Origin;
+use super::ItemOrigin;
 
 /// A gate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Gate {
     #[serde(rename = "type")]
     pub kind: GateKind,
     /// How bad it is if it fails.
-    pub severity: Severity,
+    pub severity: GateSeverity,
     /// What happens if it fails; unset means that the severity decides.
     #[serde(rename = "enforcementMode", skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,
@@ -42,7 +42,7 @@ pub struct Gate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ItemOrigin,
 }
 
 /// Whether a gate decides or only guides.
@@ -59,7 +59,7 @@ pub enum GateKind {
 /// How bad it is if a gate fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum GateSeverity {
     /// Hardly.
     Low,
     /// Somewhat.
@@ -189,13 +189,13 @@ pub struct ShellCheck {
     pub max_attempts: Option<u32>,
     /// A usual set of limits.
     #[serde(rename = "shell_preset", skip_serializing_if = "Option::is_none")]
-    pub preset: Option<Preset>,
+    pub preset: Option<ShellCheckPreset>,
 }
 
 /// A usual set of limits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Preset {
+pub enum ShellCheckPreset {
     /// One try, 30 s.
     Fast,
     /// Five tries, 5 min.
@@ -308,7 +308,7 @@ pub struct InlineGate {
     pub pass_criteria: Vec<Criterion>,
     /// How bad it is if it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub severity: Option<Severity>,
+    pub severity: Option<GateSeverity>,
     /// Where it came from, in the caller's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,

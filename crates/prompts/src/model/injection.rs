@@ -35,18 +35,18 @@ impl Injection {
 pub struct InjectionRules {
     /// For the guidance of a methodology.
     #[serde(alias = "systemPrompt", skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<Rule>,
+    pub system_prompt: Option<InjectionRule>,
     /// For what the gates ask for.
     #[serde(alias = "gateGuidance", skip_serializing_if = "Option::is_none")]
-    pub gate_guidance: Option<Rule>,
+    pub gate_guidance: Option<InjectionRule>,
     /// For how the answer should be written.
     #[serde(alias = "styleGuidance", skip_serializing_if = "Option::is_none")]
-    pub style_guidance: Option<Rule>,
+    pub style_guidance: Option<InjectionRule>,
 }
 
 impl InjectionRules {
     /// The rule for one kind.
-    pub const fn of(&self, kind: Injection) -> Option<&Rule> {
+    pub const fn rule_for(&self, kind: Injection) -> Option<&InjectionRule> {
         match kind {
             Injection::SystemPrompt => self.system_prompt.as_ref(),
             Injection::GateGuidance => self.gate_guidance.as_ref(),
@@ -58,26 +58,26 @@ impl InjectionRules {
 /// When something is added.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Rule {
+pub struct InjectionRule {
     /// Whether at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// How often.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub frequency: Option<Frequency>,
+    pub frequency: Option<InjectionFrequency>,
     /// To what.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Target>,
+    pub target: Option<InjectionTarget>,
     /// Exceptions; the first that applies decides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<InjectionCondition>,
 }
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frequency {
+pub struct InjectionFrequency {
     /// In which way.
-    pub mode: FrequencyMode,
+    pub mode: InjectionFrequencyMode,
     /// Every how many steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<u32>,
@@ -86,7 +86,7 @@ pub struct Frequency {
 /// In which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FrequencyMode {
+pub enum InjectionFrequencyMode {
     /// On step 1, and on every so manieth after it.
     Every,
     /// On step 1.
@@ -98,7 +98,7 @@ pub enum FrequencyMode {
 /// To what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Target {
+pub enum InjectionTarget {
     /// To steps.
     Steps,
     /// To reviews.
@@ -110,20 +110,20 @@ pub enum Target {
 
 /// An exception.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Condition {
+pub struct InjectionCondition {
     /// Its name.
     #[serde(default)]
     pub id: String,
     /// When it applies.
-    pub when: When,
+    pub when: InjectionConditionKind,
     /// What happens then.
-    pub then: Effect,
+    pub then: InjectionEffect,
 }
 
 /// When an exception applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum When {
+pub enum InjectionConditionKind {
     /// Always.
     Always,
     /// A review of the last answer is open (`pending`), or it came out like this (`pass`, `fail`).
@@ -162,7 +162,7 @@ pub enum When {
 /// What an exception does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum InjectionEffect {
     /// It is added.
     Inject,
     /// It is not.

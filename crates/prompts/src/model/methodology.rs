@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Origin;
+use super::ItemOrigin;
 
 /// A methodology.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -27,11 +27,11 @@ pub struct Methodology {
     /// What is said to the model.
     pub system_prompt_guidance: String,
     /// Gates that it brings along.
-    pub gates: BringsGates,
+    pub gates: MethodologyGates,
     /// What it asks of an answer.
     pub methodology_gates: Vec<MethodologyGate>,
     /// Its phases, in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<MethodologyPhase>,
     /// How it is carried out, in order.
     pub execution_steps: Vec<PhaseStep>,
     /// Phase → `keywords` and `patterns` that show it.
@@ -44,13 +44,13 @@ pub struct Methodology {
     /// Everything else that its files say, kept for `inspect` and for writing them again.
     pub rest: serde_json::Map<String, Value>,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ItemOrigin,
 }
 
 /// Gates that a methodology brings along.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct BringsGates {
+pub struct MethodologyGates {
     /// These.
     pub include: Vec<String>,
     /// Not these.
@@ -78,7 +78,7 @@ pub struct MethodologyGate {
 /// A phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Phase {
+pub struct MethodologyPhase {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -96,13 +96,13 @@ pub struct Phase {
     pub section_header: Option<String>,
     /// What that part must be like.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub guards: Option<Guard>,
+    pub guards: Option<PhaseRequirement>,
 }
 
 /// What the part of an answer that belongs to a phase must be like.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Guard {
+pub struct PhaseRequirement {
     /// It must be there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,

@@ -10,25 +10,29 @@ mod prompt;
 mod script;
 mod style;
 
-pub use argument::{Argument, ArgumentType, Validation};
+pub use argument::{ArgumentDefinition, ArgumentType, ArgumentValidation};
 pub use gate::{
     Activation, Criterion, CriterionKind, Enforcement, Evaluation, EvaluationMode, Gate,
-    GateConfiguration, GateKind, InlineGate, Preset, RetryConfig, Severity, ShellCheck,
+    GateConfiguration, GateKind, GateSeverity, InlineGate, RetryConfig, ShellCheck,
+    ShellCheckPreset,
 };
 pub use injection::{
-    Condition, Effect, Frequency, FrequencyMode, Injection, InjectionRules, Rule, Target, When,
+    Injection, InjectionCondition, InjectionConditionKind, InjectionEffect, InjectionFrequency,
+    InjectionFrequencyMode, InjectionRule, InjectionRules, InjectionTarget,
 };
-pub use methodology::{BringsGates, Guard, Methodology, MethodologyGate, Phase, PhaseStep};
-pub use prompt::{Category, ChainStep, Delegation, Prompt, StepKind, Text};
-pub use script::{Execution, Runtime, ScriptTool, Trigger};
-pub use style::{Mode, Style};
+pub use methodology::{
+    Methodology, MethodologyGate, MethodologyGates, MethodologyPhase, PhaseRequirement, PhaseStep,
+};
+pub use prompt::{ChainStep, Delegation, Prompt, PromptCategory, StepKind, TemplateSource};
+pub use script::{ScriptExecution, ScriptRuntime, ScriptTool, ScriptTrigger};
+pub use style::{ResponseStyle, StyleMode};
 
 use serde::{Deserialize, Serialize};
 
 /// The kinds of things a library holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum LibraryItemKind {
     /// A prompt, or a chain of them.
     Prompt,
     /// A quality gate.
@@ -41,7 +45,7 @@ pub enum Kind {
     Script,
 }
 
-impl Kind {
+impl LibraryItemKind {
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,9 +60,9 @@ impl Kind {
 
 /// Where something came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ItemOrigin {
     /// Whether it is shipped with the program or stands in the workspace.
-    pub layer: Layer,
+    pub layer: LibraryLayer,
     /// Its main file, as people name it: relative to the workspace or to the shipped library.
     pub file: String,
     /// What it was made of: changes whenever one of its files does.
@@ -68,7 +72,7 @@ pub struct Origin {
 /// Which of the two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Layer {
+pub enum LibraryLayer {
     /// Shipped with the program; can be replaced in the workspace, not changed.
     Shipped,
     /// In the workspace.

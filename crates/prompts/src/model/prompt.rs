@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Argument, GateConfiguration, InjectionRules, Kind, Origin};
+use super::{ArgumentDefinition, GateConfiguration, InjectionRules, ItemOrigin, LibraryItemKind};
 
 /// A prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,11 +19,11 @@ pub struct Prompt {
     /// The category it stands in.
     pub category: String,
     /// What the person says, as a template.
-    pub template: Option<Text>,
+    pub template: Option<TemplateSource>,
     /// What stands before it, as a template.
-    pub system: Option<Text>,
+    pub system: Option<TemplateSource>,
     /// What it can be given.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentDefinition>,
     /// Its steps, if it is a chain.
     pub steps: Vec<ChainStep>,
     /// Its gates.
@@ -37,14 +37,14 @@ pub struct Prompt {
     /// How a sub-agent should run it.
     pub delegation: Delegation,
     /// What it creates once all its parts are given, if it is one that creates.
-    pub creates: Option<Kind>,
+    pub creates: Option<LibraryItemKind>,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ItemOrigin,
 }
 
 /// A template and where it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
+pub struct TemplateSource {
     /// The template.
     pub body: String,
     /// The file it stands in, as people name it.
@@ -113,7 +113,7 @@ pub struct Delegation {
 /// A category.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Category {
+pub struct PromptCategory {
     /// Its id: the name of its folder.
     pub id: String,
     /// Its name for people.
@@ -128,7 +128,7 @@ pub struct Category {
 
 impl ChainStep {
     /// A step that shows a prompt and says nothing more.
-    pub fn of_prompt(id: &str) -> Self {
+    pub fn for_prompt(id: &str) -> Self {
         Self {
             name: id.to_owned(),
             kind: StepKind::Prompt { id: id.to_owned() },
@@ -146,7 +146,7 @@ impl ChainStep {
 
 impl Prompt {
     /// How it is called, in short: its id and its arguments, `?` after those that may be left out.
-    pub fn call_in_short(&self) -> String {
+    pub fn call_signature(&self) -> String {
         let names = self.arguments.iter().map(|it| {
             let may_be_left_out = if it.required { "" } else { "?" };
             format!("{}{may_be_left_out}", it.name)

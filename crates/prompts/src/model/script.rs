@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Origin;
+use super::ItemOrigin;
 
 /// A script tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct ScriptTool {
     /// Its file, in its folder.
     pub script: String,
     /// What runs it.
-    pub runtime: Runtime,
+    pub runtime: ScriptRuntime,
     /// The schema of its input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
@@ -38,11 +38,11 @@ pub struct ScriptTool {
     /// Whether it can be used.
     pub enabled: bool,
     /// When it is run.
-    pub execution: Execution,
+    pub execution: ScriptExecution,
     /// Its folder.
     pub folder: PathBuf,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ItemOrigin,
 }
 
 impl Default for ScriptTool {
@@ -53,15 +53,15 @@ impl Default for ScriptTool {
             description: String::new(),
             owner: None,
             script: String::new(),
-            runtime: Runtime::default(),
+            runtime: ScriptRuntime::default(),
             schema: None,
             timeout_ms: None,
             env: BTreeMap::new(),
             working_dir: None,
             enabled: true,
-            execution: Execution::default(),
+            execution: ScriptExecution::default(),
             folder: PathBuf::new(),
-            origin: Origin::default(),
+            origin: ItemOrigin::default(),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Default for ScriptTool {
 /// What runs a script.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Runtime {
+pub enum ScriptRuntime {
     /// Python.
     Python,
     /// Node.
@@ -84,9 +84,9 @@ pub enum Runtime {
 /// When a script is run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Execution {
+pub struct ScriptExecution {
     /// What sets it off.
-    pub trigger: Trigger,
+    pub trigger: ScriptTrigger,
     /// Whether a person must agree first.
     pub confirm: bool,
     /// Whether all required inputs must be there.
@@ -99,10 +99,10 @@ pub struct Execution {
     pub auto_approve_on_valid: bool,
 }
 
-impl Default for Execution {
+impl Default for ScriptExecution {
     fn default() -> Self {
         Self {
-            trigger: Trigger::default(),
+            trigger: ScriptTrigger::default(),
             confirm: true,
             strict: false,
             confirm_message: None,
@@ -114,7 +114,7 @@ impl Default for Execution {
 /// What sets a script off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
+pub enum ScriptTrigger {
     /// Its inputs are among the arguments.
     #[default]
     SchemaMatch,

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Activation, Origin};
+use super::{Activation, ItemOrigin};
 
 /// A style.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Style {
+pub struct ResponseStyle {
     /// Its id.
     pub id: String,
     /// Its name for people.
@@ -21,17 +21,17 @@ pub struct Style {
     /// Whether it can be used.
     pub enabled: bool,
     /// Where its guidance stands.
-    pub enhancement_mode: Mode,
+    pub enhancement_mode: StyleMode,
     /// When it is active by itself; unset means never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
     /// The methodologies it goes with; any if empty.
     pub compatible_frameworks: Vec<String>,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: ItemOrigin,
 }
 
-impl Default for Style {
+impl Default for ResponseStyle {
     fn default() -> Self {
         Self {
             id: String::new(),
@@ -40,10 +40,10 @@ impl Default for Style {
             guidance: String::new(),
             priority: 0,
             enabled: true,
-            enhancement_mode: Mode::default(),
+            enhancement_mode: StyleMode::default(),
             activation: None,
             compatible_frameworks: Vec::new(),
-            origin: Origin::default(),
+            origin: ItemOrigin::default(),
         }
     }
 }
@@ -51,7 +51,7 @@ impl Default for Style {
 /// Where the guidance of a style stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum StyleMode {
     /// Before the system message.
     Prepend,
     /// After it.

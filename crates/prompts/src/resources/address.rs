@@ -3,27 +3,27 @@
 //! An id is percent-encoded whole, so that it never holds a slash: what comes after the next slash
 //! is ours. Addresses of the older form are read with their ids as they are, too.
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{Kind, Template, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{EntityKind, ToolError, UriTemplate};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What every address begins with.
 const ROOT: &str = "deliberate://";
 
 /// What the older ones begin with.
-const OLDER: &str = "resource://";
+const LEGACY_ROOT: &str = "resource://";
 
 /// The address of the list of problems.
-pub(super) const PROBLEMS: &str = "deliberate://problems";
+pub(super) const PROBLEMS_URI: &str = "deliberate://problems";
 
 /// What stands after the id of a prompt whose template is wanted.
-const TEMPLATE: &str = "template";
+const TEMPLATE_SUFFIX: &str = "template";
 
 /// No id is longer.
-const LONGEST_ID: usize = 512;
+const MAX_ID_BYTES: usize = 512;
 
 /// All but what RFC 3986 calls unreserved.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+const ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
@@ -31,7 +31,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// The kinds of thing that have an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(super) enum LibraryResourceKind {
     Prompt,
     Gate,
     Methodology,
@@ -41,21 +41,25 @@ pub(super) enum What {
 
 /// Which part of something is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Whole,
+pub(super) enum LibraryUriPart {
+    Full,
     /// What the model is told: a prompt's template, a gate's or methodology's guidance.
     Text,
 }
 
 /// Where an address leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Address {
+pub(super) enum LibraryUri {
     Problems,
-    All(What),
-    One { what: What, id: String, part: Part },
+    List(LibraryResourceKind),
+    Item {
+        kind: LibraryResourceKind,
+        id: String,
+        part: LibraryUriPart,
+    },
 }
 
-impl What {
+impl LibraryResourceKind {
     pub(super) const ALL: [Self; 5] = [
         Self::Prompt,
         Self::Gate,
@@ -86,7 +90,7 @@ impl What {
     }
 
     /// What the older addresses of this kind begin with, after their root.
-    const fn older(self) -> &'static [&'static str] {
+    const fn legacy_prefixes(self) -> &'static [&'static str] {
         match self {
             Self::Prompt => &["prompt"],
             Self::Gate => &["gate"],
@@ -97,7 +101,7 @@ impl What {
     }
 
     /// What stands after an id in an older address when its text is wanted.
-    const fn older_text(self) -> Option<&'static str> {
+    const fn legacy_text_suffix(self) -> Option<&'static str> {
         match self {
             Self::Prompt => Some("/template"),
             Self::Gate | Self::Style => Some("/guidance"),
@@ -107,13 +111,17 @@ impl What {
     }
 
     /// The address of the list.
-    pub(super) fn all(self) -> String {
+    pub(super) fn list_uri(self) -> String {
         format!("{ROOT}{}", self.folder())
     }
 
     /// Its address.
-    pub(super) fn address(self, id: &str) -> String {
-        format!("{}/{}", self.all(), utf8_percent_encode(id, ENCODED))
+    pub(super) fn uri(self, id: &str) -> String {
+        format!(
+            "{}/{}",
+            self.list_uri(),
+            utf8_percent_encode(id, ENCODE_SET)
+        )
     }
 
     pub(super) const fn mime_type(self) -> &'static str {
@@ -124,102 +132,115 @@ impl What {
     }
 
     /// The kind whose template that is.
-    pub(super) fn of_template(uri: &str) -> Option<Self> {
-        let fits = |what: &Self| templates_of(*what).iter().any(|it| it.uri == uri);
+    pub(super) fn from_template(uri: &str) -> Option<Self> {
+        let fits = |what: &Self| templates_for(*what).iter().any(|it| it.uri == uri);
         Self::ALL.into_iter().find(fits)
     }
 }
 
 /// The address of a prompt's template.
-pub(super) fn template_address(id: &str) -> String {
-    format!("{}/{TEMPLATE}", What::Prompt.address(id))
+pub(super) fn template_uri(id: &str) -> String {
+    format!("{}/{TEMPLATE_SUFFIX}", LibraryResourceKind::Prompt.uri(id))
 }
 
-impl Address {
+impl LibraryUri {
     /// `None` if it is not one of ours.
     pub(super) fn parse(uri: &str) -> Option<Self> {
-        if uri == PROBLEMS {
+        if uri == PROBLEMS_URI {
             return Some(Self::Problems);
         }
         match uri.strip_prefix(ROOT) {
-            Some(path) => present(path),
-            None => older(uri.strip_prefix(OLDER)?),
+            Some(path) => parse_current(path),
+            None => parse_legacy(uri.strip_prefix(LEGACY_ROOT)?),
         }
     }
 }
 
-fn present(path: &str) -> Option<Address> {
+fn parse_current(path: &str) -> Option<LibraryUri> {
     let (folder, rest) = match path.split_once('/') {
         Some((folder, rest)) => (folder, Some(rest)),
         None => (path, None),
     };
-    let what = What::ALL.into_iter().find(|it| it.folder() == folder)?;
+    let what = LibraryResourceKind::ALL
+        .into_iter()
+        .find(|it| it.folder() == folder)?;
     let Some(rest) = rest else {
-        return Some(Address::All(what));
+        return Some(LibraryUri::List(what));
     };
     match rest.split_once('/') {
-        None => one(what, rest, Part::Whole),
-        Some((id, TEMPLATE)) if what == What::Prompt => one(what, id, Part::Text),
+        None => parse_item(what, rest, LibraryUriPart::Full),
+        Some((id, TEMPLATE_SUFFIX)) if what == LibraryResourceKind::Prompt => {
+            parse_item(what, id, LibraryUriPart::Text)
+        }
         Some(_) => None,
     }
 }
 
-fn older(path: &str) -> Option<Address> {
+fn parse_legacy(path: &str) -> Option<LibraryUri> {
     let (word, rest) = path.split_once('/').unwrap_or((path, ""));
-    let what = What::ALL
+    let what = LibraryResourceKind::ALL
         .into_iter()
-        .find(|it| it.older().contains(&word))?;
+        .find(|it| it.legacy_prefixes().contains(&word))?;
     if rest.is_empty() {
-        return Some(Address::All(what));
+        return Some(LibraryUri::List(what));
     }
     let text = what
-        .older_text()
+        .legacy_text_suffix()
         .and_then(|ending| rest.strip_suffix(ending));
     match text.filter(|id| !id.is_empty()) {
-        Some(id) => one(what, id, Part::Text),
-        None => one(what, rest, Part::Whole),
+        Some(id) => parse_item(what, id, LibraryUriPart::Text),
+        None => parse_item(what, rest, LibraryUriPart::Full),
     }
 }
 
-fn one(what: What, id: &str, part: Part) -> Option<Address> {
+fn parse_item(what: LibraryResourceKind, id: &str, part: LibraryUriPart) -> Option<LibraryUri> {
     let id = percent_decode_str(id).decode_utf8().ok()?.into_owned();
-    let fits = !id.is_empty() && id.len() <= LONGEST_ID && !id.contains('\0');
-    fits.then_some(Address::One { what, id, part })
+    let fits = !id.is_empty() && id.len() <= MAX_ID_BYTES && !id.contains('\0');
+    fits.then_some(LibraryUri::Item {
+        kind: what,
+        id,
+        part,
+    })
 }
 
 /// The forms of the addresses.
-pub(super) fn templates() -> Vec<Template> {
-    What::ALL.into_iter().flat_map(templates_of).collect()
+pub(super) fn templates() -> Vec<UriTemplate> {
+    LibraryResourceKind::ALL
+        .into_iter()
+        .flat_map(templates_for)
+        .collect()
 }
 
-fn templates_of(what: What) -> Vec<Template> {
+fn templates_for(what: LibraryResourceKind) -> Vec<UriTemplate> {
     let (name, contents) = (
         what.name(),
         match what {
-            What::Prompt => "what it is for, its arguments, steps, gates and template",
-            What::Gate => "its guidance and criteria",
-            What::Methodology => "its guidance, phases and gates",
-            What::Style => "its guidance",
-            What::Run => "how far it has come, its steps and what waits for review",
+            LibraryResourceKind::Prompt => {
+                "what it is for, its arguments, steps, gates and template"
+            }
+            LibraryResourceKind::Gate => "its guidance and criteria",
+            LibraryResourceKind::Methodology => "its guidance, phases and gates",
+            LibraryResourceKind::Style => "its guidance",
+            LibraryResourceKind::Run => "how far it has come, its steps and what waits for review",
         },
     );
-    let written = if what == What::Run {
+    let written = if what == LibraryResourceKind::Run {
         "JSON"
     } else {
         "Markdown"
     };
-    let whole = Template {
-        uri: format!("{}/{{id}}", what.all()),
+    let whole = UriTemplate {
+        uri: format!("{}/{{id}}", what.list_uri()),
         name: name.to_owned(),
         title: format!("A {name} as {written}"),
         description: format!("A {name}: {contents}."),
         mime_type: Some(what.mime_type().to_owned()),
     };
-    if what != What::Prompt {
+    if what != LibraryResourceKind::Prompt {
         return vec![whole];
     }
-    let template = Template {
-        uri: format!("{}/{{id}}/{TEMPLATE}", what.all()),
+    let template = UriTemplate {
+        uri: format!("{}/{{id}}/{TEMPLATE_SUFFIX}", what.list_uri()),
         name: "prompt_template".to_owned(),
         title: "The template of a prompt".to_owned(),
         description: "The template of a prompt as it is written, with its variables.".to_owned(),
@@ -229,10 +250,10 @@ fn templates_of(what: What) -> Vec<Template> {
 }
 
 /// What someone is told who asks for an address that leads nowhere.
-pub(super) fn nothing_at(uri: &str) -> ToolError {
+pub(super) fn not_found(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: Kind::Resource,
-        id: cut_to_chars(uri, 200),
+        what: EntityKind::Resource,
+        id: truncate_chars(uri, 200),
     }
 }
 
@@ -245,54 +266,78 @@ mod tests {
     proptest! {
         #[test]
         fn every_id_comes_back_from_its_address(id in "\\PC{1,40}", at in 0usize..5) {
-            let what = What::ALL[at];
-            let address = Address::parse(&what.address(&id));
-            prop_assert_eq!(address, Some(Address::One { what, id: id.clone(), part: Part::Whole }));
-            let what = What::Prompt;
-            let text = Address::parse(&template_address(&id));
-            prop_assert_eq!(text, Some(Address::One { what, id, part: Part::Text }));
+            let what = LibraryResourceKind::ALL[at];
+            let address = LibraryUri::parse(&what.uri(&id));
+            prop_assert_eq!(address, Some(LibraryUri::Item { kind: what, id: id.clone(), part: LibraryUriPart::Full }));
+            let what = LibraryResourceKind::Prompt;
+            let text = LibraryUri::parse(&template_uri(&id));
+            prop_assert_eq!(text, Some(LibraryUri::Item { kind: what, id, part: LibraryUriPart::Text }));
         }
 
         #[test]
         fn anything_can_be_parsed(uri in "(deliberate://|resource://)?\\PC{0,60}") {
-            drop(Address::parse(&uri));
+            drop(LibraryUri::parse(&uri));
         }
     }
 
     /// What that very thing is parsed to.
-    fn one(what: What, id: &str, part: Part) -> Address {
+    fn expected_item(what: LibraryResourceKind, id: &str, part: LibraryUriPart) -> LibraryUri {
         let id = id.to_owned();
-        Address::One { what, id, part }
+        LibraryUri::Item {
+            kind: what,
+            id,
+            part,
+        }
     }
 
     #[test]
     fn older_addresses_take_ids_as_they_are() {
         for (uri, expected) in [
-            ("prompt/", Address::All(What::Prompt)),
-            ("prompt/a/b", one(What::Prompt, "a/b", Part::Whole)),
-            ("prompt/a/b/template", one(What::Prompt, "a/b", Part::Text)),
-            ("gate/g/guidance", one(What::Gate, "g", Part::Text)),
+            ("prompt/", LibraryUri::List(LibraryResourceKind::Prompt)),
+            (
+                "prompt/a/b",
+                expected_item(LibraryResourceKind::Prompt, "a/b", LibraryUriPart::Full),
+            ),
+            (
+                "prompt/a/b/template",
+                expected_item(LibraryResourceKind::Prompt, "a/b", LibraryUriPart::Text),
+            ),
+            (
+                "gate/g/guidance",
+                expected_item(LibraryResourceKind::Gate, "g", LibraryUriPart::Text),
+            ),
             (
                 "framework/m/system-prompt",
-                one(What::Methodology, "m", Part::Text),
+                expected_item(LibraryResourceKind::Methodology, "m", LibraryUriPart::Text),
             ),
             (
                 "session/chain-plan#4",
-                one(What::Run, "chain-plan#4", Part::Whole),
+                expected_item(
+                    LibraryResourceKind::Run,
+                    "chain-plan#4",
+                    LibraryUriPart::Full,
+                ),
             ),
         ] {
-            assert_eq!(Address::parse(&format!("resource://{uri}")), Some(expected));
+            assert_eq!(
+                LibraryUri::parse(&format!("resource://{uri}")),
+                Some(expected)
+            );
         }
-        assert_eq!(Address::parse("resource://logs/"), None);
+        assert_eq!(LibraryUri::parse("resource://logs/"), None);
     }
 
     #[test]
     fn an_id_that_looks_like_our_ending_is_an_id() {
-        let address = What::Prompt.address("a/template");
+        let address = LibraryResourceKind::Prompt.uri("a/template");
         assert_eq!(address, "deliberate://prompts/a%2Ftemplate");
-        let expected = one(What::Prompt, "a/template", Part::Whole);
-        assert_eq!(Address::parse(&address), Some(expected));
-        assert_eq!(Address::parse("deliberate://sessions/a"), None);
-        assert_eq!(Address::parse("deliberate://gates/a/b"), None);
+        let expected = expected_item(
+            LibraryResourceKind::Prompt,
+            "a/template",
+            LibraryUriPart::Full,
+        );
+        assert_eq!(LibraryUri::parse(&address), Some(expected));
+        assert_eq!(LibraryUri::parse("deliberate://sessions/a"), None);
+        assert_eq!(LibraryUri::parse("deliberate://gates/a/b"), None);
     }
 }

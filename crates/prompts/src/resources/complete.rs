@@ -1,61 +1,65 @@
 //! Ids that a person may mean: those that begin so, then those whose names have the words.
 
-use deliberate_store::Page;
-use deliberate_toolkit::{Choices, Desk, ToolError, Typed};
+use deliberate_store::Pagination;
+use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
 
-use super::{address::What, run};
-use crate::library::Library;
+use super::{address::LibraryResourceKind, run};
+use crate::library::PromptLibrary;
 
 /// Values in one answer.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 
 /// Runs that are looked at.
-const RUNS: u32 = 500;
+const MAX_RUNS: u32 = 500;
 
-pub(super) async fn ids(
-    what: What,
-    library: &Library,
-    typed: Typed<'_>,
-    desk: Desk<'_>,
-) -> Result<Choices, ToolError> {
+pub(super) async fn complete_id(
+    what: LibraryResourceKind,
+    library: &PromptLibrary,
+    typed: CompletionRequest<'_>,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ToolError> {
     if typed.argument != "id" {
-        return Ok(Choices::default());
+        return Ok(CompletionValues::default());
     }
     let (known, unseen): (Vec<(String, String)>, bool) = match what {
-        What::Prompt => (
-            named(library.prompts.iter().map(|(id, it)| (id, &it.name))),
+        LibraryResourceKind::Prompt => (
+            to_owned_pairs(library.prompts.iter().map(|(id, it)| (id, &it.name))),
             false,
         ),
-        What::Gate => (
-            named(library.gates.iter().map(|(id, it)| (id, &it.name))),
+        LibraryResourceKind::Gate => (
+            to_owned_pairs(library.gates.iter().map(|(id, it)| (id, &it.name))),
             false,
         ),
-        What::Methodology => {
+        LibraryResourceKind::Methodology => {
             let all = library.methodologies.iter();
-            (named(all.map(|(id, it)| (id, &it.name))), false)
+            (to_owned_pairs(all.map(|(id, it)| (id, &it.name))), false)
         }
-        What::Style => (
-            named(library.styles.iter().map(|(id, it)| (id, &it.name))),
+        LibraryResourceKind::Style => (
+            to_owned_pairs(library.styles.iter().map(|(id, it)| (id, &it.name))),
             false,
         ),
-        What::Run => {
+        LibraryResourceKind::Run => {
             let store = desk.registry.store();
-            let runs = store.runs(&run::theirs(desk), Page::first(RUNS)).await?;
-            let unseen = runs.len() >= RUNS as usize;
+            let runs = store
+                .runs(&run::visible_runs(desk), Pagination::limit(MAX_RUNS))
+                .await?;
+            let unseen = runs.len() >= MAX_RUNS as usize;
             let named = runs
                 .into_iter()
                 .map(|run| (run.id.to_string(), run.command));
             (named.collect(), unseen)
         }
     };
-    Ok(fitting(known, typed.text, unseen))
+    Ok(matching_ids(known, typed.text, unseen))
 }
 
-fn named<'a>(all: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {
+fn to_owned_pairs<'a>(
+    all: impl Iterator<Item = (&'a String, &'a String)>,
+) -> Vec<(String, String)> {
     all.map(|(id, name)| (id.clone(), name.clone())).collect()
 }
 
-fn fitting(known: Vec<(String, String)>, text: &str, unseen: bool) -> Choices {
+fn matching_ids(known: Vec<(String, String)>, text: &str, unseen: bool) -> CompletionValues {
     let wanted = text.to_lowercase();
     let words: Vec<&str> = wanted.split_whitespace().collect();
     let (mut values, mut by_words) = (Vec::new(), Vec::new());
@@ -70,7 +74,10 @@ fn fitting(known: Vec<(String, String)>, text: &str, unseen: bool) -> Choices {
         }
     }
     values.extend(by_words);
-    let more = unseen || values.len() > MOST;
-    values.truncate(MOST);
-    Choices { values, more }
+    let more = unseen || values.len() > MAX_VALUES;
+    values.truncate(MAX_VALUES);
+    CompletionValues {
+        values,
+        has_more: more,
+    }
 }

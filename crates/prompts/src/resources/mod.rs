@@ -15,29 +15,30 @@ use std::sync::Arc;
 
 use deliberate_core::{Change, SessionId};
 use deliberate_toolkit::{
-    Choices, Contents, Desk, Listed, Resources, Template, ToolError, Touched, Typed,
+    CompletionRequest, CompletionValues, ResourceChange, ResourceContext, ResourceData,
+    ResourcePage, ResourceProvider, ToolError, UriTemplate,
 };
 use futures::future::BoxFuture;
 
 use crate::{engine::Engine, menu::TOOL};
-use address::{Address, What};
+use address::{LibraryResourceKind, LibraryUri};
 
-pub use touched::changed_addresses;
+pub use touched::library_resource_changes;
 
 /// Prompts, gates, methodologies, styles, runs and problems by their addresses, which begin with
 /// `deliberate://`; older ones that begin with `resource://` lead to the same.
-pub struct LibraryPages(pub Arc<Engine>);
+pub struct LibraryResources(pub Arc<Engine>);
 
-impl Resources for LibraryPages {
-    fn needs(&self) -> Option<&'static str> {
+impl ResourceProvider for LibraryResources {
+    fn required_scope(&self) -> Option<&'static str> {
         Some(TOOL)
     }
 
-    fn knows(&self, uri: &str) -> bool {
-        Address::parse(uri).is_some()
+    fn matches(&self, uri: &str) -> bool {
+        LibraryUri::parse(uri).is_some()
     }
 
-    fn templates(&self) -> Vec<Template> {
+    fn templates(&self) -> Vec<UriTemplate> {
         address::templates()
     }
 
@@ -45,10 +46,10 @@ impl Resources for LibraryPages {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Result<Listed, ToolError>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
         Box::pin(async move {
-            let library = self.0.shelf.library().await;
+            let library = self.0.live_library.library().await;
             list::list(&library, after, limit, desk).await
         })
     }
@@ -56,11 +57,11 @@ impl Resources for LibraryPages {
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
-            let address = Address::parse(uri)?;
-            let library = self.0.shelf.library().await;
+            let address = LibraryUri::parse(uri)?;
+            let library = self.0.live_library.library().await;
             Some(read::read(uri, address, &library, desk).await)
         })
     }
@@ -68,17 +69,17 @@ impl Resources for LibraryPages {
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        typed: Typed<'a>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
+        typed: CompletionRequest<'a>,
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
-            let what = What::of_template(template)?;
-            let library = self.0.shelf.library().await;
-            Some(complete::ids(what, &library, typed, desk).await)
+            let what = LibraryResourceKind::from_template(template)?;
+            let library = self.0.live_library.library().await;
+            Some(complete::complete_id(what, &library, typed, desk).await)
         })
     }
 
-    fn touched(&self, change: &Change, _: Option<&SessionId>) -> Vec<Touched> {
-        touched::by(change)
+    fn changes_for(&self, change: &Change, _: Option<&SessionId>) -> Vec<ResourceChange> {
+        touched::store_resource_changes(change)
     }
 }

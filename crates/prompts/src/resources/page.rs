@@ -2,33 +2,33 @@
 
 use std::fmt::Write as _;
 
-use super::address::{Part, What};
+use super::address::{LibraryResourceKind, LibraryUriPart};
 use crate::{
-    library::Library,
-    model::{Gate, Methodology, Origin, Prompt, StepKind, Style, Text},
+    library::PromptLibrary,
+    model::{Gate, ItemOrigin, Methodology, Prompt, ResponseStyle, StepKind, TemplateSource},
 };
 
 /// A list: a line for each thing.
-pub(super) fn all(what: What, library: &Library) -> String {
+pub(super) fn render_list(what: LibraryResourceKind, library: &PromptLibrary) -> String {
     let line = |id: &str, about: &str| format!("- {id}: {}\n", first_line(about));
     let lines: String = match what {
-        What::Prompt => library.prompts.values().map(|it| prompt_line(it)).collect(),
-        What::Gate => library
+        LibraryResourceKind::Prompt => library.prompts.values().map(|it| prompt_line(it)).collect(),
+        LibraryResourceKind::Gate => library
             .gates
             .values()
             .map(|it| line(&it.id, &it.description))
             .collect(),
-        What::Methodology => library
+        LibraryResourceKind::Methodology => library
             .methodologies
             .values()
             .map(|it| line(&it.id, &it.description))
             .collect(),
-        What::Style => library
+        LibraryResourceKind::Style => library
             .styles
             .values()
             .map(|it| line(&it.id, &it.description))
             .collect(),
-        What::Run => String::new(),
+        LibraryResourceKind::Run => String::new(),
     };
     if lines.is_empty() {
         return "There are none.\n".to_owned();
@@ -41,36 +41,49 @@ fn first_line(text: &str) -> &str {
 }
 
 fn prompt_line(prompt: &Prompt) -> String {
-    let (call, about) = (prompt.call_in_short(), first_line(&prompt.description));
+    let (call, about) = (prompt.call_signature(), first_line(&prompt.description));
     format!("- {call}: {about}\n")
 }
 
 /// One thing; nothing if there is none of that id.
-pub(super) fn one(what: What, id: &str, part: Part, library: &Library) -> Option<String> {
+pub(super) fn render_item(
+    what: LibraryResourceKind,
+    id: &str,
+    part: LibraryUriPart,
+    library: &PromptLibrary,
+) -> Option<String> {
     Some(match (what, part) {
-        (What::Prompt, Part::Whole) => prompt(library.prompts.get(id)?),
-        (What::Prompt, Part::Text) => {
+        (LibraryResourceKind::Prompt, LibraryUriPart::Full) => {
+            render_prompt(library.prompts.get(id)?)
+        }
+        (LibraryResourceKind::Prompt, LibraryUriPart::Text) => {
             let text = library.prompts.get(id)?.template.as_ref()?;
             text.body.clone()
         }
-        (What::Gate, Part::Whole) => gate(library.gates.get(id)?),
-        (What::Gate, Part::Text) => library.gates.get(id)?.guidance.clone(),
-        (What::Methodology, Part::Whole) => methodology(library.methodologies.get(id)?),
-        (What::Methodology, Part::Text) => {
+        (LibraryResourceKind::Gate, LibraryUriPart::Full) => render_gate(library.gates.get(id)?),
+        (LibraryResourceKind::Gate, LibraryUriPart::Text) => {
+            library.gates.get(id)?.guidance.clone()
+        }
+        (LibraryResourceKind::Methodology, LibraryUriPart::Full) => {
+            render_methodology(library.methodologies.get(id)?)
+        }
+        (LibraryResourceKind::Methodology, LibraryUriPart::Text) => {
             let methodology = library.methodologies.get(id)?;
             methodology.system_prompt_guidance.clone()
         }
-        (What::Style, Part::Whole) => style(library.styles.get(id)?),
-        (What::Style, Part::Text) => library.styles.get(id)?.guidance.clone(),
-        (What::Run, _) => return None,
+        (LibraryResourceKind::Style, LibraryUriPart::Full) => render_style(library.styles.get(id)?),
+        (LibraryResourceKind::Style, LibraryUriPart::Text) => {
+            library.styles.get(id)?.guidance.clone()
+        }
+        (LibraryResourceKind::Run, _) => return None,
     })
 }
 
 /// A page that is being written.
-struct Page(String);
+struct LibraryMarkdown(String);
 
-impl Page {
-    fn new(name: &str, id: &str, description: &str, origin: &Origin) -> Self {
+impl LibraryMarkdown {
+    fn new(name: &str, id: &str, description: &str, origin: &ItemOrigin) -> Self {
         let mut page = Self(format!("# {name}\n\n`{id}`, from {}\n", origin.file));
         page.paragraph(description);
         page
@@ -94,7 +107,7 @@ impl Page {
     }
 
     /// The text between lines that nothing in it can end.
-    fn fenced(&mut self, heading: &str, text: &str) {
+    fn code_block(&mut self, heading: &str, text: &str) {
         if text.trim().is_empty() {
             return;
         }
@@ -110,8 +123,8 @@ impl Page {
     }
 }
 
-fn prompt(it: &Prompt) -> String {
-    let mut page = Page::new(&it.name, &it.id, &it.description, &it.origin);
+fn render_prompt(it: &Prompt) -> String {
+    let mut page = LibraryMarkdown::new(&it.name, &it.id, &it.description, &it.origin);
     page.paragraph(&format!("Category: {}", it.category));
     let arguments: Vec<String> = it
         .arguments
@@ -144,9 +157,9 @@ fn prompt(it: &Prompt) -> String {
     let own = own.filter_map(|it| it.name.clone().or_else(|| it.id.clone()));
     let gates: Vec<String> = gates.chain(own).collect();
     page.list("Gates", &gates);
-    let body = |text: Option<&Text>| text.map(|it| it.body.clone()).unwrap_or_default();
-    page.fenced("System message", &body(it.system.as_ref()));
-    page.fenced("Template", &body(it.template.as_ref()));
+    let body = |text: Option<&TemplateSource>| text.map(|it| it.body.clone()).unwrap_or_default();
+    page.code_block("System message", &body(it.system.as_ref()));
+    page.code_block("Template", &body(it.template.as_ref()));
     page.0
 }
 
@@ -164,14 +177,14 @@ fn step_line(name: &str, kind: &StepKind) -> String {
     }
 }
 
-fn gate(it: &Gate) -> String {
-    let mut page = Page::new(&it.name, &it.id, &it.description, &it.origin);
+fn render_gate(it: &Gate) -> String {
+    let mut page = LibraryMarkdown::new(&it.name, &it.id, &it.description, &it.origin);
     let severity = serde_json::to_value(it.severity).unwrap_or_default();
     page.paragraph(&format!(
         "Severity: {}",
         severity.as_str().unwrap_or_default()
     ));
-    page.fenced("Guidance", &it.guidance);
+    page.code_block("Guidance", &it.guidance);
     let criteria: Vec<String> = it
         .criteria
         .iter()
@@ -191,12 +204,12 @@ fn gate(it: &Gate) -> String {
     page.0
 }
 
-fn methodology(it: &Methodology) -> String {
-    let mut page = Page::new(&it.name, &it.id, &it.description, &it.origin);
+fn render_methodology(it: &Methodology) -> String {
+    let mut page = LibraryMarkdown::new(&it.name, &it.id, &it.description, &it.origin);
     if !it.enabled {
         page.paragraph("Disabled in its file.");
     }
-    page.fenced("Guidance", &it.system_prompt_guidance);
+    page.code_block("Guidance", &it.system_prompt_guidance);
     let phases: Vec<String> = it
         .phases
         .iter()
@@ -212,8 +225,8 @@ fn methodology(it: &Methodology) -> String {
     page.0
 }
 
-fn style(it: &Style) -> String {
-    let mut page = Page::new(&it.name, &it.id, &it.description, &it.origin);
-    page.fenced("Guidance", &it.guidance);
+fn render_style(it: &ResponseStyle) -> String {
+    let mut page = LibraryMarkdown::new(&it.name, &it.id, &it.description, &it.origin);
+    page.code_block("Guidance", &it.guidance);
     page.0
 }

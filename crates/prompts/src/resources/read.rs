@@ -1,47 +1,57 @@
 //! What stands at an address.
 
-use deliberate_toolkit::{Body, Contents, Desk, ToolError};
+use deliberate_toolkit::{ResourceBody, ResourceContext, ResourceData, ToolError};
 use serde_json::json;
 
 use super::{
-    address::{Address, Part, What, nothing_at},
+    address::{LibraryResourceKind, LibraryUri, LibraryUriPart, not_found},
     page, run,
 };
-use crate::library::Library;
+use crate::library::PromptLibrary;
 
 pub(super) async fn read(
     uri: &str,
-    address: Address,
-    library: &Library,
-    desk: Desk<'_>,
-) -> Result<Vec<Contents>, ToolError> {
+    address: LibraryUri,
+    library: &PromptLibrary,
+    desk: ResourceContext<'_>,
+) -> Result<Vec<ResourceData>, ToolError> {
     let (mime_type, text) = match address {
-        Address::Problems => ("application/json", pretty(&json!(library.problems))?),
-        Address::All(What::Run) => ("application/json", pretty(&run::all(desk).await?)?),
-        Address::All(what) => ("text/markdown", page::all(what, library)),
-        Address::One {
-            what: What::Run,
+        LibraryUri::Problems => (
+            "application/json",
+            to_pretty_json(&json!(library.problems))?,
+        ),
+        LibraryUri::List(LibraryResourceKind::Run) => (
+            "application/json",
+            to_pretty_json(&run::list_runs(desk).await?)?,
+        ),
+        LibraryUri::List(what) => ("text/markdown", page::render_list(what, library)),
+        LibraryUri::Item {
+            kind: LibraryResourceKind::Run,
             id,
             ..
         } => {
-            let found = run::one(&id, desk).await?;
-            let found = found.ok_or_else(|| nothing_at(uri))?;
-            ("application/json", pretty(&found)?)
+            let found = run::load_run(&id, desk).await?;
+            let found = found.ok_or_else(|| not_found(uri))?;
+            ("application/json", to_pretty_json(&found)?)
         }
-        Address::One { what, id, part } => {
-            let found = page::one(what, &id, part, library);
-            let found = found.ok_or_else(|| nothing_at(uri))?;
-            let plain = part == Part::Text;
+        LibraryUri::Item {
+            kind: what,
+            id,
+            part,
+        } => {
+            let found = page::render_item(what, &id, part, library);
+            let found = found.ok_or_else(|| not_found(uri))?;
+            let plain = part == LibraryUriPart::Text;
             (if plain { "text/plain" } else { "text/markdown" }, found)
         }
     };
-    Ok(vec![Contents {
+    Ok(vec![ResourceData {
         uri: uri.to_owned(),
         mime_type: Some(mime_type.to_owned()),
-        body: Body::Text(text),
+        body: ResourceBody::Text(text),
     }])
 }
 
-fn pretty(value: &serde_json::Value) -> Result<String, ToolError> {
+fn to_pretty_json(value: &serde_json::Value) -> Result<String, ToolError> {
     serde_json::to_string_pretty(value).map_err(|_| ToolError::Internal)
 }

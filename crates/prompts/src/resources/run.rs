@@ -1,49 +1,51 @@
 //! Runs, as JSON. Who has a name reads their own; whoever runs the program reads all.
 
-use deliberate_core::{Run, RunId, RunState, cut_to_chars};
-use deliberate_store::{Page, RunFilter};
-use deliberate_toolkit::{Desk, ToolError};
+use deliberate_core::{ChainRun, ChainState, RunId, truncate_chars};
+use deliberate_store::{ChainRunFilter, Pagination};
+use deliberate_toolkit::{ResourceContext, ToolError};
 use serde_json::{Value, json};
 
-use super::address::What;
-use crate::chain::{Happened, Node, Plan, State};
+use super::address::LibraryResourceKind;
+use crate::chain::{ChainPlan, ChainProgress, ChainRunEvent, PlannedStep};
 
 /// Runs in their list.
-const LISTED: u32 = 100;
+const MAX_RUNS: u32 = 100;
 
 /// How much of a result is shown.
-const SHOWN: usize = 4_000;
+const MAX_RESULT_CHARS: usize = 4_000;
 
 /// Which runs they may see.
-pub(super) fn theirs(desk: Desk<'_>) -> RunFilter {
+pub(super) fn visible_runs(desk: ResourceContext<'_>) -> ChainRunFilter {
     let name = desk.caller.principal.name.as_deref();
-    RunFilter {
+    ChainRunFilter {
         owner: name.map(|name| Some(name.to_owned())),
-        ..RunFilter::default()
+        ..ChainRunFilter::default()
     }
 }
 
 /// The newest runs.
-pub(super) async fn all(desk: Desk<'_>) -> Result<Value, ToolError> {
+pub(super) async fn list_runs(desk: ResourceContext<'_>) -> Result<Value, ToolError> {
     let store = desk.registry.store();
-    let runs = store.runs(&theirs(desk), Page::first(LISTED)).await?;
-    Ok(runs.iter().map(entry).collect())
+    let runs = store
+        .runs(&visible_runs(desk), Pagination::limit(MAX_RUNS))
+        .await?;
+    Ok(runs.iter().map(run_summary).collect())
 }
 
-fn entry(run: &Run) -> Value {
+fn run_summary(run: &ChainRun) -> Value {
     json!({
         "chain_id": run.id,
-        "uri": What::Run.address(run.id.as_str()),
+        "uri": LibraryResourceKind::Run.uri(run.id.as_str()),
         "state": run.state,
         "progress": progress(run),
-        "command": cut_to_chars(&run.command, 200),
+        "command": truncate_chars(&run.command, 200),
         "updated_at": run.updated_at,
     })
 }
 
-fn progress(run: &Run) -> Value {
+fn progress(run: &ChainRun) -> Value {
     let over = match run.state {
-        RunState::Done => run.steps,
+        ChainState::Done => run.steps,
         _ => run.at_step.saturating_sub(1).min(run.steps),
     };
     let percent = (u64::from(over) * 100)
@@ -53,7 +55,10 @@ fn progress(run: &Run) -> Value {
 }
 
 /// The run of that id, or the newest of that base; nothing if there is none that they may see.
-pub(super) async fn one(id: &str, desk: Desk<'_>) -> Result<Option<Value>, ToolError> {
+pub(super) async fn load_run(
+    id: &str,
+    desk: ResourceContext<'_>,
+) -> Result<Option<Value>, ToolError> {
     let store = desk.registry.store();
     let reader = desk.caller.principal.name.as_deref();
     let id = match id.strip_prefix("chain-").filter(|_| !id.contains('#')) {
@@ -67,21 +72,28 @@ pub(super) async fn one(id: &str, desk: Desk<'_>) -> Result<Option<Value>, ToolE
     if reader.is_some() && reader != run.owner.as_deref() {
         return Ok(None);
     }
-    let Ok(plan) = serde_json::from_value::<Plan>(run.plan.take()) else {
-        return Ok(Some(entry(&run)));
+    let Ok(plan) = serde_json::from_value::<ChainPlan>(run.plan.take()) else {
+        return Ok(Some(run_summary(&run)));
     };
     let times: Vec<Value> = events
         .iter()
         .map(|it| json!({ "kind": it.kind, "step": it.step, "at": it.created_at }))
         .collect();
-    let state = State::after(&plan, events.into_iter().filter_map(Happened::of_event));
-    let steps: Vec<Value> = plan.nodes.iter().map(|node| step(&state, node)).collect();
+    let state = ChainProgress::replay(
+        &plan,
+        events.into_iter().filter_map(ChainRunEvent::from_row),
+    );
+    let steps: Vec<Value> = plan
+        .nodes
+        .iter()
+        .map(|node| step_json(&state, node))
+        .collect();
     let pending: Vec<Value> = plan
         .nodes
         .iter()
-        .filter_map(|node| review(&state, node))
+        .filter_map(|node| pending_review(&state, node))
         .collect();
-    let mut whole = entry(&run);
+    let mut whole = run_summary(&run);
     if let Some(fields) = whole.as_object_mut() {
         fields.insert("command".to_owned(), json!(run.command));
         fields.insert("created_at".to_owned(), json!(run.created_at));
@@ -93,7 +105,7 @@ pub(super) async fn one(id: &str, desk: Desk<'_>) -> Result<Option<Value>, ToolE
     Ok(Some(whole))
 }
 
-fn step(state: &State, node: &Node) -> Value {
+fn step_json(state: &ChainProgress, node: &PlannedStep) -> Value {
     let step = state.step(node.number).cloned().unwrap_or_default();
     json!({
         "step": node.number,
@@ -101,12 +113,12 @@ fn step(state: &State, node: &Node) -> Value {
         "prompt": node.prompt(),
         "status": step.status(),
         "attempts": step.attempts,
-        "result": step.text().map(|text| cut_to_chars(&text, SHOWN)),
+        "result": step.text().map(|text| truncate_chars(&text, MAX_RESULT_CHARS)),
     })
 }
 
 /// What is held, and what its gates found.
-fn review(state: &State, node: &Node) -> Option<Value> {
+fn pending_review(state: &ChainProgress, node: &PlannedStep) -> Option<Value> {
     let step = state.step(node.number).filter(|step| step.is_held())?;
     let held = step.review.as_ref()?;
     Some(json!({

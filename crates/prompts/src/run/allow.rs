@@ -1,39 +1,39 @@
 //! The operator's two lists.
 
-use super::{NotPlain, RunError, shown, words::split};
+use super::{CommandLineError, ProcessError, display_command, words::split_command};
 use crate::model::ScriptTool;
 
 /// The word that lets more words follow, at the end of an entry.
-const MORE: &str = "*";
+const WILDCARD: &str = "*";
 
 /// The commands that may be run.
 #[derive(Debug)]
-pub(super) struct Commands(Vec<Entry>);
+pub(super) struct CommandAllowlist(Vec<AllowedCommand>);
 
 /// One of them, word by word.
 #[derive(Debug)]
-struct Entry {
+struct AllowedCommand {
     words: Vec<String>,
     /// Whether more words may follow.
-    open: bool,
+    allows_more: bool,
 }
 
-impl Entry {
+impl AllowedCommand {
     /// Reads an entry. A `*` that is not a word of its own at the end, or that has nothing before
     /// it, is refused as in any command: it would not mean what it seems to.
-    fn read(entry: &str) -> Result<Self, NotPlain> {
+    fn parse(entry: &str) -> Result<Self, CommandLineError> {
         let entry = entry.trim();
         let start = entry
-            .strip_suffix(MORE)
+            .strip_suffix(WILDCARD)
             .filter(|start| start.ends_with([' ', '\t']) && !start.trim_end().ends_with('\\'));
         Ok(Self {
-            words: split(start.unwrap_or(entry))?,
-            open: start.is_some(),
+            words: split_command(start.unwrap_or(entry))?,
+            allows_more: start.is_some(),
         })
     }
 
-    fn fits(&self, words: &[String]) -> bool {
-        if self.open {
+    fn matches(&self, words: &[String]) -> bool {
+        if self.allows_more {
             words.starts_with(&self.words)
         } else {
             words == self.words
@@ -41,29 +41,31 @@ impl Entry {
     }
 }
 
-impl Commands {
+impl CommandAllowlist {
     pub(super) fn new(list: &[String]) -> Self {
-        let read = list.iter().filter_map(|entry| match Entry::read(entry) {
-            Ok(entry) => Some(entry),
-            Err(why) => {
-                tracing::warn!(%why, "an entry in the list of allowed commands can't be used");
-                None
-            }
-        });
+        let read = list
+            .iter()
+            .filter_map(|entry| match AllowedCommand::parse(entry) {
+                Ok(entry) => Some(entry),
+                Err(why) => {
+                    tracing::warn!(%why, "an entry in the list of allowed commands can't be used");
+                    None
+                }
+            });
         Self(read.collect())
     }
 
     /// The words of a command, if an entry is the whole of it, or its beginning with a `*` behind.
-    pub(super) fn check(&self, command: &str) -> Result<Vec<String>, RunError> {
-        let words = split(command).map_err(|why| RunError::NotPlain {
-            what: shown(command),
+    pub(super) fn check(&self, command: &str) -> Result<Vec<String>, ProcessError> {
+        let words = split_command(command).map_err(|why| ProcessError::InvalidCommandLine {
+            what: display_command(command),
             why,
         })?;
-        if self.0.iter().any(|entry| entry.fits(&words)) {
+        if self.0.iter().any(|entry| entry.matches(&words)) {
             return Ok(words);
         }
-        Err(RunError::NotAllowed {
-            what: shown(command),
+        Err(ProcessError::NotAllowed {
+            what: display_command(command),
             list: "`prompts.commands`, word by word; a `*` as the last word allows any further ones",
         })
     }
@@ -71,9 +73,9 @@ impl Commands {
 
 /// The scripts that may be run: names, and beginnings of names that end in `*`.
 #[derive(Debug)]
-pub(super) struct Scripts(Vec<String>);
+pub(super) struct ScriptAllowlist(Vec<String>);
 
-impl Scripts {
+impl ScriptAllowlist {
     pub(super) fn new(list: &[String]) -> Self {
         Self(
             list.iter()
@@ -85,45 +87,45 @@ impl Scripts {
 
     /// Nothing, if the script may be run. One that wants a person's agreement needs its whole name
     /// in the list: nothing that comes with a call counts as agreement.
-    pub(super) fn check(&self, tool: &ScriptTool) -> Result<(), RunError> {
-        let name = name_of(tool);
+    pub(super) fn check(&self, tool: &ScriptTool) -> Result<(), ProcessError> {
+        let name = qualified_name(tool);
         if !tool.enabled {
-            return Err(RunError::Disabled(name));
+            return Err(ProcessError::Disabled(name));
         }
         if self.0.contains(&name) {
             return Ok(());
         }
-        if !self.0.iter().any(|entry| by_beginning(entry, &name)) {
-            return Err(RunError::NotAllowed {
+        if !self.0.iter().any(|entry| matches_prefix(entry, &name)) {
+            return Err(ProcessError::NotAllowed {
                 what: name,
                 list: "`prompts.scripts`",
             });
         }
         if tool.execution.confirm {
-            return Err(RunError::NeedsItsName(name));
+            return Err(ProcessError::NeedsFullName(name));
         }
         Ok(())
     }
 
     /// Whether the list has a script of that name, by its whole name or by a `*`. Case does not
     /// matter: on some disks two names that differ in nothing else are one file.
-    pub(super) fn lists(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.0.iter().any(|entry| {
             let entry = entry.to_ascii_lowercase();
-            entry == name || by_beginning(&entry, &name)
+            entry == name || matches_prefix(&entry, &name)
         })
     }
 }
 
-fn by_beginning(entry: &str, name: &str) -> bool {
+fn matches_prefix(entry: &str, name: &str) -> bool {
     entry
         .strip_suffix('*')
         .is_some_and(|start| name.starts_with(start))
 }
 
 /// The name the operator knows a script by: `id`, or `prompt:id` if a prompt owns it.
-pub(super) fn name_of(tool: &ScriptTool) -> String {
+pub(super) fn qualified_name(tool: &ScriptTool) -> String {
     match tool.owner.as_deref().filter(|owner| !owner.is_empty()) {
         Some(owner) if !tool.id.starts_with(&format!("{owner}:")) => {
             format!("{owner}:{}", tool.id)

@@ -6,25 +6,25 @@ use std::{collections::BTreeMap, sync::Arc};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::{RunError, Runner, ending};
+use super::{ProcessError, ProcessRunner, exit_code_text};
 use crate::{
-    gate::{Chosen, Outcome, Ran},
+    gate::{CheckOutcome, ExternalCheckResult, SelectedGate},
     model::{CriterionKind, ScriptTool, ShellCheck},
 };
 
 /// The characters of an output that an answer shows.
-const SHOWN: usize = 1_000;
+const MAX_OUTPUT_CHARS: usize = 1_000;
 
-impl Runner {
+impl ProcessRunner {
     /// Runs what the gates ask for, and tells by gate id and the criterion's number in it what
     /// was said. `find` finds a script by its id; `prompt` is the prompt of the step.
-    pub async fn checks(
+    pub async fn run_gate_checks(
         &self,
-        gates: &[Chosen],
+        gates: &[SelectedGate],
         answer: &str,
         prompt: &str,
         find: impl Fn(&str) -> Option<Arc<ScriptTool>>,
-    ) -> BTreeMap<(String, usize), Ran> {
+    ) -> BTreeMap<(String, usize), ExternalCheckResult> {
         let jobs = gates.iter().flat_map(|chosen| {
             let criteria = chosen.gate.criteria.iter().enumerate();
             criteria.map(move |(at, it)| ((chosen.gate.id.clone(), at + 1), &it.kind))
@@ -37,11 +37,15 @@ impl Runner {
             };
             Some(async move {
                 let ran = match (kind, tool) {
-                    (CriterionKind::ShellVerify(check), _) => self.by_command(check, answer).await,
-                    (_, Some((_, Some(tool)))) => self.by_script(&tool, answer, prompt).await,
-                    (_, Some((id, None))) => Ran {
-                        outcome: Outcome::CannotTell,
-                        why: format!("there is no script `{id}`"),
+                    (CriterionKind::ShellVerify(check), _) => {
+                        self.run_command_check(check, answer).await
+                    }
+                    (_, Some((_, Some(tool)))) => {
+                        self.run_script_check(&tool, answer, prompt).await
+                    }
+                    (_, Some((id, None))) => ExternalCheckResult {
+                        outcome: CheckOutcome::CannotTell,
+                        reason: format!("there is no script `{id}`"),
                     },
                     (_, None) => return None,
                 };
@@ -51,52 +55,57 @@ impl Runner {
         join_all(all).await.into_iter().flatten().collect()
     }
 
-    async fn by_command(&self, check: &ShellCheck, answer: &str) -> Ran {
-        match self.command(check, answer).await {
-            Ok(it) => Ran {
+    async fn run_command_check(&self, check: &ShellCheck, answer: &str) -> ExternalCheckResult {
+        match self.run_command(check, answer).await {
+            Ok(it) => ExternalCheckResult {
                 outcome: if it.succeeded() {
-                    Outcome::Pass
+                    CheckOutcome::Pass
                 } else {
-                    Outcome::Fail
+                    CheckOutcome::Fail
                 },
-                why: with_end(&ending(it.code), &it.said),
+                reason: with_output_tail(&exit_code_text(it.code), &it.tail),
             },
-            Err(error) => refused(&error),
+            Err(error) => error_result(&error),
         }
     }
 
-    async fn by_script(&self, tool: &ScriptTool, answer: &str, prompt: &str) -> Ran {
+    async fn run_script_check(
+        &self,
+        tool: &ScriptTool,
+        answer: &str,
+        prompt: &str,
+    ) -> ExternalCheckResult {
         match self
-            .script(tool, &json!({ "answer": answer }), prompt)
+            .run_script(tool, &json!({ "answer": answer }), prompt)
             .await
         {
-            Ok(output) => said_of(&output.value),
-            Err(RunError::Failed {
+            Ok(output) => script_result(&output.value),
+            Err(ProcessError::Failed {
                 said, code: exit, ..
-            }) => Ran {
-                outcome: Outcome::Fail,
-                why: with_end(&ending(exit), &said),
+            }) => ExternalCheckResult {
+                outcome: CheckOutcome::Fail,
+                reason: with_output_tail(&exit_code_text(exit), &said),
             },
-            Err(error) => refused(&error),
+            Err(error) => error_result(&error),
         }
     }
 }
 
 /// A command that took too long did not say yes; one that was not run said nothing.
-fn refused(error: &RunError) -> Ran {
+fn error_result(error: &ProcessError) -> ExternalCheckResult {
     let outcome = match error {
-        RunError::TimedOut { .. } => Outcome::Fail,
-        _ => Outcome::CannotTell,
+        ProcessError::TimedOut { .. } => CheckOutcome::Fail,
+        _ => CheckOutcome::CannotTell,
     };
-    Ran {
+    ExternalCheckResult {
         outcome,
-        why: error.to_string(),
+        reason: error.to_string(),
     }
 }
 
 /// What a script says: `passed`, `valid` or `pass`, and a reason. One that says nothing of the
 /// kind and ends well says yes.
-fn said_of(value: &Value) -> Ran {
+fn script_result(value: &Value) -> ExternalCheckResult {
     let verdict = ["passed", "valid", "pass"]
         .iter()
         .find_map(|name| value.get(name)?.as_bool());
@@ -105,19 +114,19 @@ fn said_of(value: &Value) -> Ran {
         .find_map(|name| value.get(name))
         .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned))
         .unwrap_or_default();
-    Ran {
+    ExternalCheckResult {
         outcome: if verdict.unwrap_or(true) {
-            Outcome::Pass
+            CheckOutcome::Pass
         } else {
-            Outcome::Fail
+            CheckOutcome::Fail
         },
-        why: with_end("the script ended well", &why),
+        reason: with_output_tail("the script ended well", &why),
     }
 }
 
-fn with_end(what: &str, said: &str) -> String {
+fn with_output_tail(what: &str, said: &str) -> String {
     let said = said.trim();
-    let skipped = said.chars().count().saturating_sub(SHOWN);
+    let skipped = said.chars().count().saturating_sub(MAX_OUTPUT_CHARS);
     let end: String = said.chars().skip(skipped).collect();
     if end.is_empty() {
         what.to_owned()

@@ -4,12 +4,12 @@
 use std::{collections::BTreeMap, ffi::OsString};
 
 /// What is handed on.
-const KEPT: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI"];
+const INHERITED: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI"];
 
 /// What can't be set: names with which loaders, interpreters and build tools are made to run or
 /// load something. A list of allowed commands is worth nothing if a variable can turn one into
 /// another.
-const REFUSED: [&str; 22] = [
+const BLOCKED_NAMES: [&str; 22] = [
     "PATH",
     "HOME",
     "SHELL",
@@ -35,7 +35,7 @@ const REFUSED: [&str; 22] = [
 ];
 
 /// What names that can't be set begin with.
-const REFUSED_STARTS: [&str; 24] = [
+const BLOCKED_PREFIXES: [&str; 24] = [
     "LD_",
     "DYLD_",
     "BASH_",
@@ -63,21 +63,23 @@ const REFUSED_STARTS: [&str; 24] = [
 ];
 
 /// The most variables that are added.
-const MOST: usize = 50;
+const MAX_VARIABLES: usize = 50;
 
 /// The variables of a child: ours, then `given`, then `ours_to_say`, which nobody can replace.
-pub(super) fn of_child(
+pub(super) fn child_environment(
     given: &BTreeMap<String, String>,
     ours_to_say: &[(&str, OsString)],
 ) -> Vec<(OsString, OsString)> {
-    let is_kept = |name: &str| KEPT.contains(&name) || name.starts_with("LC_");
+    let is_kept = |name: &str| INHERITED.contains(&name) || name.starts_with("LC_");
     let mut all: BTreeMap<OsString, OsString> = std::env::vars_os()
         .filter(|(name, _)| name.to_str().is_some_and(is_kept))
         .collect();
-    let wanted = given.iter().filter(|(name, value)| may_be_set(name, value));
+    let wanted = given
+        .iter()
+        .filter(|(name, value)| is_settable(name, value));
     all.extend(
         wanted
-            .take(MOST)
+            .take(MAX_VARIABLES)
             .map(|(name, value)| (name.into(), value.into())),
     );
     all.extend(
@@ -88,7 +90,7 @@ pub(super) fn of_child(
     all.into_iter().collect()
 }
 
-fn may_be_set(name: &str, value: &str) -> bool {
+fn is_settable(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let plain = !name.is_empty()
         && name
@@ -96,8 +98,10 @@ fn may_be_set(name: &str, value: &str) -> bool {
             .all(|it| it.is_ascii_alphanumeric() || it == '_')
         && !value.contains('\0');
     plain
-        && !REFUSED.contains(&upper.as_str())
-        && !REFUSED_STARTS.iter().any(|start| upper.starts_with(start))
+        && !BLOCKED_NAMES.contains(&upper.as_str())
+        && !BLOCKED_PREFIXES
+            .iter()
+            .any(|start| upper.starts_with(start))
 }
 
 #[cfg(test)]
@@ -121,7 +125,7 @@ mod tests {
             "A=B",
             "",
         ] {
-            assert!(!may_be_set(name, "x"), "{name}");
+            assert!(!is_settable(name, "x"), "{name}");
         }
         for name in [
             "NODE_ENV",
@@ -131,18 +135,18 @@ mod tests {
             "MY_FLAG",
             "LANG",
         ] {
-            assert!(may_be_set(name, "x"), "{name}");
+            assert!(is_settable(name, "x"), "{name}");
         }
-        assert!(!may_be_set("MY_FLAG", "a\0b"));
+        assert!(!is_settable("MY_FLAG", "a\0b"));
     }
 
     #[test]
     fn few_of_our_variables_are_handed_on() {
         let ours = [("SCRIPT_TOOL_ID", OsString::from("real"))];
         let given = BTreeMap::from([("SCRIPT_TOOL_ID".to_owned(), "false".to_owned())]);
-        let all = of_child(&given, &ours);
+        let all = child_environment(&given, &ours);
         let known = |name: &str| {
-            KEPT.contains(&name) || name.starts_with("LC_") || name == "SCRIPT_TOOL_ID"
+            INHERITED.contains(&name) || name.starts_with("LC_") || name == "SCRIPT_TOOL_ID"
         };
         assert!(all.iter().all(|(name, _)| known(name.to_str().unwrap())));
         assert!(all.contains(&("SCRIPT_TOOL_ID".into(), "real".into())));

@@ -18,24 +18,24 @@ use std::{
 
 use tokio::sync::Semaphore;
 
-pub use process::Finished;
+pub use process::ProcessOutput;
 pub use script::ScriptOutput;
-pub use words::{NotPlain, split};
+pub use words::{CommandLineError, split_command};
 
-use crate::model::{Preset, ShellCheck};
-use allow::{Commands, Scripts};
-use process::Job;
+use crate::model::{ShellCheck, ShellCheckPreset};
+use allow::{CommandAllowlist, ScriptAllowlist};
+use process::ProcessSpec;
 
 /// How many run at once.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT: usize = 4;
 
 /// The shortest and the longest a command may be given.
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_mins(10);
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Why something was not run, or came to no end.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+pub enum ProcessError {
     /// It is not allowed.
     #[error(
         "`{what}` is not allowed here; the operator can allow it in the settings of the prompt engine ({list})"
@@ -48,24 +48,24 @@ pub enum RunError {
     },
     /// It can't be run without a shell.
     #[error("`{what}` can't be run: {why}")]
-    NotPlain {
+    InvalidCommandLine {
         /// What.
         what: String,
         /// Why.
         #[source]
-        why: NotPlain,
+        why: CommandLineError,
     },
     /// A person must have named it.
     #[error(
         "the script `{0}` asks for confirmation: the operator has to name it in full in `prompts.scripts`, a `*` is not enough"
     )]
-    NeedsItsName(String),
+    NeedsFullName(String),
     /// It is switched off.
     #[error("the script `{0}` is switched off in its file")]
     Disabled(String),
     /// A path leads out of the folder it must stay in, or to nothing.
     #[error("{what} `{path}` is not inside {inside}")]
-    Outside {
+    OutsideFolder {
         /// What the path is.
         what: &'static str,
         /// The path.
@@ -80,7 +80,7 @@ pub enum RunError {
     NoRuntime(String),
     /// The input of a script does not fit.
     #[error("the input of the script `{0}` does not fit: {1}")]
-    Input(String, String),
+    InvalidInput(String, String),
     /// It could not be started.
     #[error("`{what}` could not be started: {why}")]
     Start {
@@ -99,7 +99,7 @@ pub enum RunError {
         after: Duration,
     },
     /// A script failed.
-    #[error("the script `{id}` failed ({}): {said}", ending(*.code))]
+    #[error("the script `{id}` failed ({}): {said}", exit_code_text(*.code))]
     Failed {
         /// Which.
         id: String,
@@ -109,12 +109,12 @@ pub enum RunError {
         said: String,
     },
     /// A script said more than is kept.
-    #[error("the script `{0}` wrote more than {most} KiB", most = process::MOST_OUTPUT / 1024)]
-    TooMuch(String),
+    #[error("the script `{0}` wrote more than {most} KiB", most = process::MAX_OUTPUT_BYTES / 1024)]
+    OutputTooLarge(String),
 }
 
 /// An exit code in words.
-fn ending(code: Option<i32>) -> String {
+fn exit_code_text(code: Option<i32>) -> String {
     code.map_or_else(
         || "ended by a signal".to_owned(),
         |code| format!("exit code {code}"),
@@ -123,48 +123,52 @@ fn ending(code: Option<i32>) -> String {
 
 /// Runs what is allowed. Cheap to clone; the limit on how many run at once is shared.
 #[derive(Debug, Clone)]
-pub struct Runner {
-    commands: Arc<Commands>,
-    scripts: Arc<Scripts>,
+pub struct ProcessRunner {
+    commands: Arc<CommandAllowlist>,
+    scripts: Arc<ScriptAllowlist>,
     workspace: Arc<Path>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
-impl Runner {
+impl ProcessRunner {
     /// A runner that runs these and nothing else, in that folder.
     pub fn new(commands: &[String], scripts: &[String], workspace: impl Into<PathBuf>) -> Self {
         Self {
-            commands: Arc::new(Commands::new(commands)),
-            scripts: Arc::new(Scripts::new(scripts)),
+            commands: Arc::new(CommandAllowlist::new(commands)),
+            scripts: Arc::new(ScriptAllowlist::new(scripts)),
             workspace: workspace.into().into(),
-            places: Arc::new(Semaphore::new(AT_ONCE)),
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
         }
     }
 
     /// Whether a command may be run, and as which words.
-    pub fn allowed(&self, command: &str) -> Result<Vec<String>, RunError> {
+    pub fn check_command(&self, command: &str) -> Result<Vec<String>, ProcessError> {
         self.commands.check(command)
     }
 
     /// Runs a command on an answer, which it finds on its standard input. Dropping the future
     /// ends the command and everything it started.
-    pub async fn command(&self, check: &ShellCheck, answer: &str) -> Result<Finished, RunError> {
-        let words = self.allowed(&check.command)?;
-        let folder = place::inside(
+    pub async fn run_command(
+        &self,
+        check: &ShellCheck,
+        answer: &str,
+    ) -> Result<ProcessOutput, ProcessError> {
+        let words = self.check_command(&check.command)?;
+        let folder = place::resolve_inside(
             &self.workspace,
             check.working_dir.as_deref(),
             "the working directory",
             "the workspace",
         )
         .await?;
-        let _place = self.places.acquire().await;
-        process::run(Job {
-            what: shown(&check.command),
-            words,
-            folder,
-            environment: environment::of_child(&check.env, &[]),
+        let _place = self.permits.acquire().await;
+        process::run(ProcessSpec {
+            label: display_command(&check.command),
+            argv: words,
+            working_dir: folder,
+            environment: environment::child_environment(&check.env, &[]),
             input: answer.as_bytes().to_vec(),
-            time: time_of(check),
+            timeout: timeout_for(check),
             keep_output: false,
         })
         .await
@@ -172,20 +176,20 @@ impl Runner {
 }
 
 /// How long a command may take.
-fn time_of(check: &ShellCheck) -> Duration {
+fn timeout_for(check: &ShellCheck) -> Duration {
     let usual = match check.preset {
-        Some(Preset::Fast) => Duration::from_secs(30),
-        Some(Preset::Full) | None => Duration::from_mins(5),
-        Some(Preset::Extended) => LONGEST,
+        Some(ShellCheckPreset::Fast) => Duration::from_secs(30),
+        Some(ShellCheckPreset::Full) | None => Duration::from_mins(5),
+        Some(ShellCheckPreset::Extended) => MAX_TIMEOUT,
     };
     check
         .timeout_ms
         .map_or(usual, Duration::from_millis)
-        .clamp(SHORTEST, LONGEST)
+        .clamp(MIN_TIMEOUT, MAX_TIMEOUT)
 }
 
 /// A command as a message shows it.
-fn shown(command: &str) -> String {
+fn display_command(command: &str) -> String {
     let line = command
         .chars()
         .map(|it| if it.is_control() { ' ' } else { it });
@@ -200,8 +204,8 @@ fn shown(command: &str) -> String {
 mod tests {
     use super::*;
 
-    fn given(timeout_ms: Option<u64>, preset: Option<Preset>) -> u64 {
-        time_of(&ShellCheck {
+    fn timeout_in_ms(timeout_ms: Option<u64>, preset: Option<ShellCheckPreset>) -> u64 {
+        timeout_for(&ShellCheck {
             timeout_ms,
             preset,
             ..ShellCheck::default()
@@ -211,12 +215,15 @@ mod tests {
 
     #[test]
     fn time_comes_from_the_check_or_its_preset_within_bounds() {
-        assert_eq!(given(None, None), 300);
-        assert_eq!(given(None, Some(Preset::Fast)), 30);
-        assert_eq!(given(None, Some(Preset::Full)), 300);
-        assert_eq!(given(None, Some(Preset::Extended)), 600);
-        assert_eq!(given(Some(45_000), Some(Preset::Fast)), 45);
-        assert_eq!(given(Some(1), None), 1);
-        assert_eq!(given(Some(u64::MAX), None), 600);
+        assert_eq!(timeout_in_ms(None, None), 300);
+        assert_eq!(timeout_in_ms(None, Some(ShellCheckPreset::Fast)), 30);
+        assert_eq!(timeout_in_ms(None, Some(ShellCheckPreset::Full)), 300);
+        assert_eq!(timeout_in_ms(None, Some(ShellCheckPreset::Extended)), 600);
+        assert_eq!(
+            timeout_in_ms(Some(45_000), Some(ShellCheckPreset::Fast)),
+            45
+        );
+        assert_eq!(timeout_in_ms(Some(1), None), 1);
+        assert_eq!(timeout_in_ms(Some(u64::MAX), None), 600);
     }
 }

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::RunError;
+use super::ProcessError;
 
 /// The real path of `path` in `folder`, or of the folder itself; an error if it leads out of it
 /// or to nothing.
-pub(super) async fn inside(
+pub(super) async fn resolve_inside(
     folder: &Path,
     path: Option<&str>,
     what: &'static str,
     inside: &'static str,
-) -> Result<PathBuf, RunError> {
+) -> Result<PathBuf, ProcessError> {
     let given = path.unwrap_or(".");
-    let outside = || RunError::Outside {
+    let outside = || ProcessError::OutsideFolder {
         what,
         path: given.chars().take(200).collect(),
         inside,

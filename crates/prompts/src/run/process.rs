@@ -8,52 +8,52 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::RunError;
+use super::ProcessError;
 
 /// The characters of a command's output that are kept: its last ones.
-const TAIL: usize = 5_000;
+const TAIL_CHARS: usize = 5_000;
 
 /// The bytes those can take.
-const TAIL_BYTES: usize = TAIL * 4;
+const TAIL_BYTES: usize = TAIL_CHARS * 4;
 
 /// The bytes of a script's output that are read as its answer.
-pub(super) const MOST_OUTPUT: usize = 64 << 10;
+pub(super) const MAX_OUTPUT_BYTES: usize = 64 << 10;
 
 /// How long a closed process may keep its pipes open: something it started may have left the group.
-const GRACE: Duration = Duration::from_secs(1);
+const PIPE_CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// What is run.
-pub(super) struct Job {
+pub(super) struct ProcessSpec {
     /// What messages call it.
-    pub(super) what: String,
+    pub(super) label: String,
     /// The program and its arguments.
-    pub(super) words: Vec<String>,
+    pub(super) argv: Vec<String>,
     /// Where.
-    pub(super) folder: PathBuf,
+    pub(super) working_dir: PathBuf,
     /// All its variables.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// What it finds on its standard input.
     pub(super) input: Vec<u8>,
     /// How long it may take.
-    pub(super) time: Duration,
+    pub(super) timeout: Duration,
     /// Whether the beginning of its standard output is kept, apart from the rest.
     pub(super) keep_output: bool,
 }
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
+pub struct ProcessOutput {
     /// Its exit code; none if a signal ended it.
     pub code: Option<i32>,
     /// The last 5,000 characters it wrote.
-    pub said: String,
+    pub tail: String,
     /// Its standard output, if that was asked for.
     pub(super) output: Vec<u8>,
     /// Whether that was more than is kept.
     pub(super) overflowed: bool,
 }
 
-impl Finished {
+impl ProcessOutput {
     /// Whether it says yes.
     pub fn succeeded(&self) -> bool {
         self.code == Some(0)
@@ -61,19 +61,19 @@ impl Finished {
 }
 
 /// Runs it to its end.
-pub(super) async fn run(job: Job) -> Result<Finished, RunError> {
-    let Job {
-        what,
-        words,
-        folder,
+pub(super) async fn run(job: ProcessSpec) -> Result<ProcessOutput, ProcessError> {
+    let ProcessSpec {
+        label: what,
+        argv: words,
+        working_dir: folder,
         environment,
         input,
-        time,
+        timeout: time,
         keep_output,
     } = job;
     let Some((program, arguments)) = words.split_first() else {
         let why = std::io::ErrorKind::InvalidInput.into();
-        return Err(RunError::Start { what, why });
+        return Err(ProcessError::Start { what, why });
     };
     let mut command = Command::new(program);
     command
@@ -87,32 +87,32 @@ pub(super) async fn run(job: Job) -> Result<Finished, RunError> {
         .kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
-    let mut child = command.spawn().map_err(|why| RunError::Start {
+    let mut child = command.spawn().map_err(|why| ProcessError::Start {
         what: what.clone(),
         why,
     })?;
     // Ends the whole group when this function is left, in whatever way.
-    let group = Group::of(&child);
+    let group = ChildProcessGroup::new(&child);
     let finished =
-        tokio::time::timeout(time, to_the_end(&mut child, &group, &input, keep_output)).await;
+        tokio::time::timeout(time, wait_for_exit(&mut child, &group, &input, keep_output)).await;
     match finished {
         Ok(Ok(finished)) => Ok(finished),
-        Ok(Err(why)) => Err(RunError::Start { what, why }),
+        Ok(Err(why)) => Err(ProcessError::Start { what, why }),
         Err(_) => {
             drop(group);
             // Reaps it; it is gone, so this does not wait.
             let _ = child.wait().await;
-            Err(RunError::TimedOut { what, after: time })
+            Err(ProcessError::TimedOut { what, after: time })
         }
     }
 }
 
-async fn to_the_end(
+async fn wait_for_exit(
     child: &mut Child,
-    group: &Group,
+    group: &ChildProcessGroup,
     input: &[u8],
     keep_output: bool,
-) -> std::io::Result<Finished> {
+) -> std::io::Result<ProcessOutput> {
     let mut stdin = child.stdin.take();
     let writing = async move {
         if let Some(stdin) = &mut stdin {
@@ -122,7 +122,7 @@ async fn to_the_end(
         }
     };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let kept = tokio::sync::Mutex::new(Kept::default());
+    let kept = tokio::sync::Mutex::new(ProcessOutputBuffer::default());
     let reading = async {
         tokio::join!(read(stdout, &kept, keep_output), read(stderr, &kept, false));
     };
@@ -135,14 +135,14 @@ async fn to_the_end(
             _ = &mut pipes, if !closed => closed = true,
         }
     };
-    group.end();
+    group.kill();
     if !closed {
-        let _ = tokio::time::timeout(GRACE, pipes).await;
+        let _ = tokio::time::timeout(PIPE_CLOSE_GRACE, pipes).await;
     }
     let mut kept = kept.lock().await;
-    Ok(Finished {
+    Ok(ProcessOutput {
         code: status.code(),
-        said: kept.tail(),
+        tail: kept.tail(),
         output: std::mem::take(&mut kept.output),
         overflowed: kept.overflowed,
     })
@@ -150,35 +150,35 @@ async fn to_the_end(
 
 /// What is kept of the output.
 #[derive(Default)]
-struct Kept {
-    last: VecDeque<u8>,
+struct ProcessOutputBuffer {
+    tail_bytes: VecDeque<u8>,
     output: Vec<u8>,
     overflowed: bool,
 }
 
-impl Kept {
-    fn take(&mut self, bytes: &[u8], as_output: bool) {
+impl ProcessOutputBuffer {
+    fn push(&mut self, bytes: &[u8], as_output: bool) {
         if as_output {
-            let room = MOST_OUTPUT.saturating_sub(self.output.len());
+            let room = MAX_OUTPUT_BYTES.saturating_sub(self.output.len());
             self.overflowed |= bytes.len() > room;
             self.output.extend(bytes.iter().take(room));
             return;
         }
-        self.last.extend(bytes);
-        let over = self.last.len().saturating_sub(TAIL_BYTES);
-        self.last.drain(..over);
+        self.tail_bytes.extend(bytes);
+        let over = self.tail_bytes.len().saturating_sub(TAIL_BYTES);
+        self.tail_bytes.drain(..over);
     }
 
     fn tail(&mut self) -> String {
-        let text = String::from_utf8_lossy(self.last.make_contiguous());
-        let skipped = text.chars().count().saturating_sub(TAIL);
+        let text = String::from_utf8_lossy(self.tail_bytes.make_contiguous());
+        let skipped = text.chars().count().saturating_sub(TAIL_CHARS);
         text.chars().skip(skipped).collect()
     }
 }
 
 async fn read(
     from: Option<impl AsyncRead + Unpin>,
-    kept: &tokio::sync::Mutex<Kept>,
+    kept: &tokio::sync::Mutex<ProcessOutputBuffer>,
     as_output: bool,
 ) {
     let Some(mut from) = from else { return };
@@ -189,19 +189,19 @@ async fn read(
         }
         kept.lock()
             .await
-            .take(buffer.get(..read).unwrap_or_default(), as_output);
+            .push(buffer.get(..read).unwrap_or_default(), as_output);
     }
 }
 
 /// The group of a child: everything it started that did not leave it.
-struct Group {
+struct ChildProcessGroup {
     #[cfg(unix)]
     leader: std::sync::atomic::AtomicI32,
 }
 
 #[cfg(unix)]
-impl Group {
-    fn of(child: &Child) -> Self {
+impl ChildProcessGroup {
+    fn new(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self {
             leader: id.unwrap_or_default().into(),
@@ -209,7 +209,7 @@ impl Group {
     }
 
     /// Ends it, once: the number may belong to others later.
-    fn end(&self) {
+    fn kill(&self) {
         let leader = self.leader.swap(0, std::sync::atomic::Ordering::Relaxed);
         if let Some(leader) = rustix::process::Pid::from_raw(leader) {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
@@ -218,18 +218,18 @@ impl Group {
 }
 
 #[cfg(not(unix))]
-impl Group {
-    fn of(_: &Child) -> Self {
+impl ChildProcessGroup {
+    fn new(_: &Child) -> Self {
         Self {}
     }
 
     /// The child itself ends when it is dropped.
-    fn end(&self) {}
+    fn kill(&self) {}
 }
 
-impl Drop for Group {
+impl Drop for ChildProcessGroup {
     fn drop(&mut self) {
-        self.end();
+        self.kill();
     }
 }
 
@@ -239,17 +239,17 @@ mod tests {
 
     #[test]
     fn only_the_end_of_much_output_is_kept() {
-        let mut kept = Kept::default();
+        let mut kept = ProcessOutputBuffer::default();
         for at in 0..100_000_u32 {
-            kept.take(format!("é{at}\n").as_bytes(), false);
-            assert!(kept.last.len() <= TAIL_BYTES);
+            kept.push(format!("é{at}\n").as_bytes(), false);
+            assert!(kept.tail_bytes.len() <= TAIL_BYTES);
         }
         let tail = kept.tail();
-        assert_eq!(tail.chars().count(), TAIL);
+        assert_eq!(tail.chars().count(), TAIL_CHARS);
         assert!(tail.ends_with("é99999\n"));
-        kept.take(&vec![b'x'; MOST_OUTPUT], true);
+        kept.push(&vec![b'x'; MAX_OUTPUT_BYTES], true);
         assert!(!kept.overflowed);
-        kept.take(b"y", true);
-        assert!(kept.overflowed && kept.output.len() == MOST_OUTPUT);
+        kept.push(b"y", true);
+        assert!(kept.overflowed && kept.output.len() == MAX_OUTPUT_BYTES);
     }
 }

@@ -5,19 +5,19 @@ use std::{ffi::OsString, path::Path, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    RunError, Runner,
-    allow::name_of,
+    ProcessError, ProcessRunner,
+    allow::qualified_name,
     environment, place,
-    process::{self, Job},
+    process::{self, ProcessSpec},
 };
 use crate::{
-    gate::problems_of,
-    model::{Runtime, ScriptTool},
+    gate::schema_problems,
+    model::{ScriptRuntime, ScriptTool},
 };
 
 /// How long a script may take if it does not say, and at most.
-const USUAL: Duration = Duration::from_secs(30);
-const LONGEST: Duration = Duration::from_mins(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// What a script said.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,75 +25,76 @@ pub struct ScriptOutput {
     /// Its output: JSON as it is, text as `{"output": text}`.
     pub value: Value,
     /// The end of what it wrote besides.
-    pub said: String,
+    pub stderr_tail: String,
 }
 
-impl Runner {
+impl ProcessRunner {
     /// Whether a script may be run.
-    pub fn script_allowed(&self, tool: &ScriptTool) -> Result<(), RunError> {
+    pub fn check_script(&self, tool: &ScriptTool) -> Result<(), ProcessError> {
         self.scripts.check(tool)
     }
 
     /// Whether the operator's list has a script of that name: `id`, or `prompt:id` if a prompt owns
     /// it. Whoever may write files on behalf of a model leaves such a script alone.
-    pub fn script_listed(&self, name: &str) -> bool {
-        self.scripts.lists(name)
+    pub fn is_script_listed(&self, name: &str) -> bool {
+        self.scripts.contains(name)
     }
 
     /// Runs a script on this input, for this prompt. Dropping the future ends it.
-    pub async fn script(
+    pub async fn run_script(
         &self,
         tool: &ScriptTool,
         input: &Value,
         prompt: &str,
-    ) -> Result<ScriptOutput, RunError> {
-        self.script_allowed(tool)?;
-        let name = name_of(tool);
+    ) -> Result<ScriptOutput, ProcessError> {
+        self.check_script(tool)?;
+        let name = qualified_name(tool);
         if let Some(schema) = &tool.schema {
-            let problems = problems_of(schema, input).unwrap_or_else(|why| vec![why]);
+            let problems = schema_problems(schema, input).unwrap_or_else(|why| vec![why]);
             if !problems.is_empty() {
-                return Err(RunError::Input(name, problems.join("; ")));
+                return Err(ProcessError::InvalidInput(name, problems.join("; ")));
             }
         }
         let own = "the folder of the script";
-        let file = place::inside(&tool.folder, Some(&tool.script), "the script", own).await?;
+        let file =
+            place::resolve_inside(&tool.folder, Some(&tool.script), "the script", own).await?;
         let at = tool.working_dir.as_deref();
-        let folder = place::inside(&tool.folder, at, "the working directory", own).await?;
-        let program =
-            program(tool.runtime, &file).ok_or_else(|| RunError::NoRuntime(name.clone()))?;
+        let folder = place::resolve_inside(&tool.folder, at, "the working directory", own).await?;
+        let program = interpreter(tool.runtime, &file)
+            .ok_or_else(|| ProcessError::NoRuntime(name.clone()))?;
         let Some(file) = file.to_str() else {
-            return Err(RunError::NoRuntime(name));
+            return Err(ProcessError::NoRuntime(name));
         };
         let ours = [
             ("SCRIPT_TOOL_ID", OsString::from(&tool.id)),
             ("SCRIPT_PROMPT_ID", OsString::from(prompt)),
             ("SCRIPT_TOOL_DIR", tool.folder.clone().into_os_string()),
         ];
-        let _place = self.places.acquire().await;
-        let finished = process::run(Job {
-            what: name.clone(),
-            words: vec![program.to_owned(), file.to_owned()],
-            folder,
-            environment: environment::of_child(&tool.env, &ours),
+        let _place = self.permits.acquire().await;
+        let finished = process::run(ProcessSpec {
+            label: name.clone(),
+            argv: vec![program.to_owned(), file.to_owned()],
+            working_dir: folder,
+            environment: environment::child_environment(&tool.env, &ours),
             input: input.to_string().into_bytes(),
-            time: tool
+            timeout: tool
                 .timeout_ms
-                .map_or(USUAL, Duration::from_millis)
-                .clamp(super::SHORTEST, LONGEST),
+                .map_or(DEFAULT_TIMEOUT, Duration::from_millis)
+                .clamp(super::MIN_TIMEOUT, MAX_TIMEOUT),
             keep_output: true,
         })
         .await?;
         if finished.overflowed {
-            return Err(RunError::TooMuch(name));
+            return Err(ProcessError::OutputTooLarge(name));
         }
         let text = String::from_utf8_lossy(&finished.output);
         if !finished.succeeded() {
-            let said = if finished.said.trim().is_empty() {
+            let said = if finished.tail.trim().is_empty() {
                 text.trim()
             } else {
-                finished.said.trim()
+                finished.tail.trim()
             };
-            return Err(RunError::Failed {
+            return Err(ProcessError::Failed {
                 id: name,
                 code: finished.code,
                 said: said.chars().take(1_000).collect(),
@@ -103,22 +104,22 @@ impl Runner {
             .unwrap_or_else(|_| json!({ "output": text.trim_end() }));
         Ok(ScriptOutput {
             value,
-            said: finished.said,
+            stderr_tail: finished.tail,
         })
     }
 }
 
 /// What runs a file.
-fn program(runtime: Runtime, file: &Path) -> Option<&'static str> {
+fn interpreter(runtime: ScriptRuntime, file: &Path) -> Option<&'static str> {
     let ending = file
         .extension()
         .and_then(|it| it.to_str())
         .unwrap_or_default();
     match (runtime, ending) {
-        (Runtime::Python, _) | (Runtime::Auto, "py") => Some("python3"),
-        (Runtime::Node, _) | (Runtime::Auto, "js" | "mjs" | "cjs") => Some("node"),
-        (Runtime::Shell, _) | (Runtime::Auto, "sh") => Some("sh"),
-        (Runtime::Auto, _) => None,
+        (ScriptRuntime::Python, _) | (ScriptRuntime::Auto, "py") => Some("python3"),
+        (ScriptRuntime::Node, _) | (ScriptRuntime::Auto, "js" | "mjs" | "cjs") => Some("node"),
+        (ScriptRuntime::Shell, _) | (ScriptRuntime::Auto, "sh") => Some("sh"),
+        (ScriptRuntime::Auto, _) => None,
     }
 }
 
@@ -128,11 +129,11 @@ mod tests {
 
     #[test]
     fn the_runtime_is_named_or_told_by_the_ending() {
-        let run = |runtime, file: &str| program(runtime, Path::new(file));
-        assert_eq!(run(Runtime::Auto, "a.py"), Some("python3"));
-        assert_eq!(run(Runtime::Auto, "a.mjs"), Some("node"));
-        assert_eq!(run(Runtime::Auto, "a.sh"), Some("sh"));
-        assert_eq!(run(Runtime::Auto, "a"), None);
-        assert_eq!(run(Runtime::Python, "a.sh"), Some("python3"));
+        let run = |runtime, file: &str| interpreter(runtime, Path::new(file));
+        assert_eq!(run(ScriptRuntime::Auto, "a.py"), Some("python3"));
+        assert_eq!(run(ScriptRuntime::Auto, "a.mjs"), Some("node"));
+        assert_eq!(run(ScriptRuntime::Auto, "a.sh"), Some("sh"));
+        assert_eq!(run(ScriptRuntime::Auto, "a"), None);
+        assert_eq!(run(ScriptRuntime::Python, "a.sh"), Some("python3"));
     }
 }

@@ -14,32 +14,32 @@ use minijinja::{
     value::{DynObject, Object, Value},
 };
 
-use crate::Limits;
+use crate::EngineLimits;
 
 /// The name of the count. No template can write a name with a blank in it.
-pub(super) const COUNT: &str = "bytes written";
+pub(super) const BYTE_COUNT_VARIABLE: &str = "bytes written";
 
 /// How many bytes were written.
 #[derive(Debug, Default)]
-struct Count(AtomicUsize);
+struct RenderedByteCount(AtomicUsize);
 
-impl Object for Count {}
+impl Object for RenderedByteCount {}
 
 /// Takes so many bytes and no more.
-pub(super) struct Bounded {
+pub(super) struct BoundedWriter {
     bytes: Vec<u8>,
-    most: usize,
-    over: bool,
-    count: Arc<Count>,
+    max_bytes: usize,
+    overflowed: bool,
+    count: Arc<RenderedByteCount>,
 }
 
-impl Bounded {
+impl BoundedWriter {
     /// For about so many bytes, and at most as many as a prompt may have.
-    pub(super) fn new(limits: &Limits, about: usize) -> Self {
+    pub(super) fn new(limits: &EngineLimits, about: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(about.min(limits.rendered_bytes)),
-            most: limits.rendered_bytes,
-            over: false,
+            max_bytes: limits.rendered_bytes,
+            overflowed: false,
             count: Arc::default(),
         }
     }
@@ -50,8 +50,8 @@ impl Bounded {
     }
 
     /// Whether there was more than it takes.
-    pub(super) fn is_over(&self) -> bool {
-        self.over
+    pub(super) fn has_overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// What was written.
@@ -61,10 +61,10 @@ impl Bounded {
     }
 }
 
-impl io::Write for &mut Bounded {
+impl io::Write for &mut BoundedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + bytes.len() > self.most {
-            self.over = true;
+        if self.bytes.len() + bytes.len() > self.max_bytes {
+            self.overflowed = true;
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.bytes.extend_from_slice(bytes);
@@ -78,9 +78,9 @@ impl io::Write for &mut Bounded {
 }
 
 /// How many bytes a rendering has written so far.
-pub(super) fn written(state: &State<'_, '_>) -> usize {
-    state.lookup(COUNT).map_or(0, |count| {
-        let count = count.downcast_object_ref::<Count>();
+pub(super) fn bytes_written(state: &State<'_, '_>) -> usize {
+    state.lookup(BYTE_COUNT_VARIABLE).map_or(0, |count| {
+        let count = count.downcast_object_ref::<RenderedByteCount>();
         count.map_or(0, |count| count.0.load(Ordering::Relaxed))
     })
 }

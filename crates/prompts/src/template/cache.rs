@@ -8,18 +8,18 @@ use std::{
 
 use minijinja::Environment;
 
-use super::{error::Fault, prepare::Prepared};
+use super::{error::TemplateFault, prepare::PreprocessedTemplate};
 
 /// Templates that are kept. A short one takes some 14 kB, and less time to read than its call takes.
-const KEPT: usize = 64;
+const MAX_TEMPLATES: usize = 64;
 
 /// Bytes of templates that are kept.
-const KEPT_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// A template that was read.
-pub(super) struct Compiled {
+pub(super) struct CompiledTemplate {
     /// What it was made of.
-    pub(super) prepared: Prepared,
+    pub(super) preprocessed: PreprocessedTemplate,
     /// The engine with this template in it, under the empty name.
     pub(super) environment: Environment<'static>,
     /// The names it uses and does not set itself.
@@ -28,63 +28,63 @@ pub(super) struct Compiled {
 
 /// Templates that were read.
 #[derive(Default)]
-pub(super) struct Cache {
-    inner: Mutex<Inner>,
+pub(super) struct TemplateCache {
+    state: Mutex<TemplateCacheState>,
 }
 
 #[derive(Default)]
-struct Inner {
-    entries: HashMap<Box<str>, Entry>,
+struct TemplateCacheState {
+    entries: HashMap<Box<str>, TemplateCacheEntry>,
     bytes: usize,
-    now: u64,
+    clock: u64,
 }
 
-struct Entry {
-    compiled: Arc<Compiled>,
-    used: u64,
+struct TemplateCacheEntry {
+    compiled: Arc<CompiledTemplate>,
+    last_used: u64,
 }
 
-impl Cache {
+impl TemplateCache {
     /// The template with this text, read now if it was not before.
     pub(super) fn get(
         &self,
         body: &str,
-        compile: impl FnOnce() -> Result<Compiled, Fault>,
-    ) -> Result<Arc<Compiled>, Fault> {
+        compile: impl FnOnce() -> Result<CompiledTemplate, TemplateFault>,
+    ) -> Result<Arc<CompiledTemplate>, TemplateFault> {
         if let Some(found) = self.lock().find(body) {
             return Ok(found);
         }
         let compiled = Arc::new(compile()?);
-        self.lock().keep(body, &compiled);
+        self.lock().insert(body, &compiled);
         Ok(compiled)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, TemplateCacheState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
-    fn find(&mut self, body: &str) -> Option<Arc<Compiled>> {
-        self.now += 1;
+impl TemplateCacheState {
+    fn find(&mut self, body: &str) -> Option<Arc<CompiledTemplate>> {
+        self.clock += 1;
         let entry = self.entries.get_mut(body)?;
-        entry.used = self.now;
+        entry.last_used = self.clock;
         Some(Arc::clone(&entry.compiled))
     }
 
-    fn keep(&mut self, body: &str, compiled: &Arc<Compiled>) {
-        if body.len() > KEPT_BYTES {
+    fn insert(&mut self, body: &str, compiled: &Arc<CompiledTemplate>) {
+        if body.len() > MAX_BYTES {
             return;
         }
-        let entry = Entry {
+        let entry = TemplateCacheEntry {
             compiled: Arc::clone(compiled),
-            used: self.now,
+            last_used: self.clock,
         };
         if self.entries.insert(body.into(), entry).is_none() {
             self.bytes += body.len();
         }
-        while self.entries.len() > KEPT || self.bytes > KEPT_BYTES {
-            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
+        while self.entries.len() > MAX_TEMPLATES || self.bytes > MAX_BYTES {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.last_used);
             let Some(oldest) = oldest.map(|(body, _)| body.clone()) else {
                 break;
             };
@@ -96,11 +96,11 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::prepare::prepare, *};
+    use super::{super::prepare::preprocess, *};
 
-    fn compiled(body: &str) -> Result<Compiled, Fault> {
-        Ok(Compiled {
-            prepared: prepare(body)?,
+    fn compile_for_test(body: &str) -> Result<CompiledTemplate, TemplateFault> {
+        Ok(CompiledTemplate {
+            preprocessed: preprocess(body)?,
             environment: Environment::new(),
             names: BTreeSet::new(),
         })
@@ -108,15 +108,15 @@ mod tests {
 
     #[test]
     fn it_reads_once_and_forgets_the_oldest() {
-        let cache = Cache::default();
-        cache.get("first", || compiled("first")).unwrap();
-        for number in 0..KEPT {
+        let cache = TemplateCache::default();
+        cache.get("first", || compile_for_test("first")).unwrap();
+        for number in 0..MAX_TEMPLATES {
             let body = format!("body {number}");
             cache.get("first", || panic!("read twice")).unwrap();
-            cache.get(&body, || compiled(&body)).unwrap();
+            cache.get(&body, || compile_for_test(&body)).unwrap();
         }
         let inner = cache.lock();
-        assert_eq!(inner.entries.len(), KEPT);
+        assert_eq!(inner.entries.len(), MAX_TEMPLATES);
         assert!(inner.entries.contains_key("first"));
         assert!(!inner.entries.contains_key("body 0"));
     }

@@ -4,20 +4,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use serde_json::Value;
 
 use super::{
-    Values,
-    error::{Fault, explain, undefined_name},
-    habit::{checked, first_word},
-    render::Renderer,
-    scan::Mask,
-    value::{Room, TooBig, from_json, to_json},
+    TemplateValues,
+    error::{TemplateFault, explain, undefined_name},
+    habit::{first_word, normalize_expression},
+    render::TemplateRenderer,
+    scan::QuoteMask,
+    value::{ValueSizeBudget, ValueTooLarge, from_json, to_json},
 };
 
 /// Bytes of a condition.
-const LONGEST: usize = 10_000;
+const MAX_CONDITION_BYTES: usize = 10_000;
 
 /// What makes a text look like an expression.
 const OPERATORS: [&str; 12] = [
@@ -64,7 +64,7 @@ const TESTS: [&str; 34] = [
 
 /// What a condition is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
+pub enum ParsedCondition {
     /// An expression, which can be evaluated.
     Expression(Expression),
     /// A question, which someone has to answer.
@@ -96,28 +96,35 @@ pub struct ExpressionError {
     pub help: Option<String>,
 }
 
-impl Renderer {
+impl TemplateRenderer {
     /// Tells an expression from a question. What looks like an expression and has a name that is
     /// not known is an error, so that a slip does not become a question.
-    pub fn condition(
+    pub fn parse_condition(
         &self,
         text: &str,
         known: &BTreeSet<String>,
-    ) -> Result<Condition, ExpressionError> {
-        let text = without_braces(text);
-        let question = || Condition::Question(text.to_owned());
-        if text.len() > LONGEST {
-            let message = format!("it is longer than {LONGEST} bytes");
-            return Err(failed(text, message, Some("shorten it".to_owned())));
+    ) -> Result<ParsedCondition, ExpressionError> {
+        let text = strip_braces(text);
+        let question = || ParsedCondition::Question(text.to_owned());
+        if text.len() > MAX_CONDITION_BYTES {
+            let message = format!("it is longer than {MAX_CONDITION_BYTES} bytes");
+            return Err(expression_error(
+                text,
+                message,
+                Some("shorten it".to_owned()),
+            ));
         }
-        let mask = Mask::of(text);
+        let mask = QuoteMask::new(text);
         let mask = format!(" {} ", mask.as_str());
         let looks_like_one = OPERATORS.iter().any(|operator| mask.contains(operator));
         let begins_with_known = known.contains(first_word(text));
         let names = match self.names_in(text) {
             Ok(names) => names,
-            Err(fault) if is_foreign(&mask) || (begins_with_known && is_certain(&mask)) => {
-                return Err(failed(text, fault.message, fault.help));
+            Err(fault)
+                if has_foreign_operator(&mask)
+                    || (begins_with_known && has_clear_operator(&mask)) =>
+            {
+                return Err(expression_error(text, fault.message, fault.help));
             }
             Err(_) => return Ok(question()),
         };
@@ -125,54 +132,62 @@ impl Renderer {
             return Ok(question());
         }
         match names.iter().find(|name| !known.contains(*name)) {
-            None => Ok(Condition::Expression(Expression {
+            None => Ok(ParsedCondition::Expression(Expression {
                 text: text.to_owned(),
             })),
             Some(_) if !looks_like_one => Ok(question()),
             Some(name) => {
-                let help = match nearest(name, known.iter().map(String::as_str)) {
+                let help = match did_you_mean(name, known.iter().map(String::as_str)) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "use a variable of the chain, or ask in a whole sentence".to_owned(),
                 };
                 let message = format!("there is no value named `{name}`");
-                Err(failed(text, message, Some(help)))
+                Err(expression_error(text, message, Some(help)))
             }
         }
     }
 
     /// The value of an expression.
-    pub fn evaluate(&self, expression: &str, values: &Values) -> Result<Value, ExpressionError> {
-        let found = self.evaluated(expression, values)?;
-        let mut room = Room(self.limits.rendered_bytes);
-        to_json(&found, &mut room).map_err(|TooBig| {
+    pub fn evaluate(
+        &self,
+        expression: &str,
+        values: &TemplateValues,
+    ) -> Result<Value, ExpressionError> {
+        let found = self.evaluate_raw(expression, values)?;
+        let mut room = ValueSizeBudget(self.limits.rendered_bytes);
+        to_json(&found, &mut room).map_err(|ValueTooLarge| {
             let help = "select less".to_owned();
-            failed(expression, "its value is too big".to_owned(), Some(help))
+            expression_error(expression, "its value is too big".to_owned(), Some(help))
         })
     }
 
     /// Whether an expression holds: it is neither false, nor zero, nor empty, nor absent.
-    pub fn holds(&self, expression: &Expression, values: &Values) -> Result<bool, ExpressionError> {
-        self.evaluated(&expression.text, values)
+    pub fn evaluate_bool(
+        &self,
+        expression: &Expression,
+        values: &TemplateValues,
+    ) -> Result<bool, ExpressionError> {
+        self.evaluate_raw(&expression.text, values)
             .map(|found| found.is_true())
     }
 
-    fn evaluated(
+    fn evaluate_raw(
         &self,
         expression: &str,
-        values: &Values,
+        values: &TemplateValues,
     ) -> Result<minijinja::Value, ExpressionError> {
-        let fault = |fault: Fault| failed(expression, fault.message, fault.help);
-        let source = checked(expression, 0, &mut 0).map_err(fault)?;
+        let fault = |fault: TemplateFault| expression_error(expression, fault.message, fault.help);
+        let source = normalize_expression(expression, 0, &mut 0).map_err(fault)?;
         let say = |error: &minijinja::Error| {
             let (message, help) = explain(error);
             match undefined_name(error) {
                 Some(name) => {
-                    let near = nearest(&name, values.keys().map(String::as_str));
+                    let near = did_you_mean(&name, values.keys().map(String::as_str));
                     let message = format!("there is no value named `{name}`");
                     let help = near.map(|near| format!("did you mean `{near}`?"));
-                    failed(expression, message, help)
+                    expression_error(expression, message, help)
                 }
-                None => failed(expression, message, help),
+                None => expression_error(expression, message, help),
             }
         };
         let compiled = self
@@ -191,10 +206,10 @@ impl Renderer {
     }
 
     /// The names that an expression uses.
-    fn names_in(&self, expression: &str) -> Result<BTreeSet<String>, Fault> {
-        let source = checked(expression, 0, &mut 0)?;
+    fn names_in(&self, expression: &str) -> Result<BTreeSet<String>, TemplateFault> {
+        let source = normalize_expression(expression, 0, &mut 0)?;
         let compiled = self.base.compile_expression_owned(source);
-        let compiled = compiled.map_err(|error| Fault::at(0, explain(&error).0))?;
+        let compiled = compiled.map_err(|error| TemplateFault::at_byte(0, explain(&error).0))?;
         let mut names: BTreeSet<String> =
             compiled.undeclared_variables(false).into_iter().collect();
         for (global, _) in self.base.globals() {
@@ -205,7 +220,7 @@ impl Renderer {
 }
 
 /// `{{ x }}` is `x`.
-fn without_braces(text: &str) -> &str {
+fn strip_braces(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix("{{")
         .and_then(|text| text.strip_suffix("}}"))
@@ -213,14 +228,14 @@ fn without_braces(text: &str) -> &str {
 }
 
 /// Whether a text has words of another language, which no sentence has.
-fn is_foreign(mask: &str) -> bool {
+fn has_foreign_operator(mask: &str) -> bool {
     ["===", "!==", "&&", "||"]
         .iter()
         .any(|operator| mask.contains(operator))
 }
 
 /// Whether a text has what hardly any sentence has.
-fn is_certain(mask: &str) -> bool {
+fn has_clear_operator(mask: &str) -> bool {
     ["==", "!=", "<=", ">=", " | "]
         .iter()
         .any(|operator| mask.contains(operator))
@@ -235,7 +250,7 @@ fn tests_are_known(mask: &str) -> bool {
     })
 }
 
-fn failed(expression: &str, message: String, help: Option<String>) -> ExpressionError {
+fn expression_error(expression: &str, message: String, help: Option<String>) -> ExpressionError {
     ExpressionError {
         expression: expression.chars().take(200).collect(),
         message,

@@ -40,9 +40,9 @@ impl fmt::Display for TemplateError {
 
 /// What is wrong, before it is known whose template it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct TemplateFault {
     /// Where, in bytes of the template.
-    pub(super) at: Spot,
+    pub(super) location: TemplateLocation,
     /// What is wrong.
     pub(super) message: String,
     /// What to do.
@@ -51,44 +51,47 @@ pub(super) struct Fault {
 
 /// A place in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spot {
+pub(super) enum TemplateLocation {
     /// A byte.
     Byte(usize),
     /// A line, from 1.
     Line(usize),
 }
 
-impl Fault {
+impl TemplateFault {
     /// A fault at a byte.
-    pub(super) fn at(byte: usize, message: impl Into<String>) -> Self {
+    pub(super) fn at_byte(byte: usize, message: impl Into<String>) -> Self {
         Self {
-            at: Spot::Byte(byte),
+            location: TemplateLocation::Byte(byte),
             message: message.into(),
             help: None,
         }
     }
 
     /// With what to do.
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// The line and, if it is known, the column in the template, both from 1.
-    pub(super) fn place(&self, body: &str) -> (u32, Option<u32>) {
-        match self.at {
-            Spot::Line(line) => (small(line), None),
-            Spot::Byte(byte) => {
+    pub(super) fn line_and_column(&self, body: &str) -> (u32, Option<u32>) {
+        match self.location {
+            TemplateLocation::Line(line) => (saturating_u32(line), None),
+            TemplateLocation::Byte(byte) => {
                 let before = body.get(..byte).unwrap_or(body);
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().unwrap_or_default();
-                (small(line), Some(small(column.chars().count() + 1)))
+                (
+                    saturating_u32(line),
+                    Some(saturating_u32(column.chars().count() + 1)),
+                )
             }
         }
     }
 }
 
-fn small(number: usize) -> u32 {
+fn saturating_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 

@@ -2,58 +2,63 @@
 //! errors that say what to write where it is not. Nothing here changes where a byte stands, but
 //! for loops with two names. Knows nothing of values.
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 
-use super::{error::Fault, filter::FILTERS, scan::Mask};
+use super::{error::TemplateFault, filter::FILTERS, scan::QuoteMask};
 
 /// Multiplications in one template. Each can make a text a hundred million times as long, and the
 /// engine checks nothing smaller.
-const MULTIPLICATIONS: usize = 8;
+const MAX_MULTIPLICATIONS: usize = 8;
 
 /// Words of other languages, and what they are here.
-const FOREIGN: [(&str, &str); 4] = [("===", "=="), ("!==", "!="), ("&&", "and"), ("||", "or")];
+const FOREIGN_OPERATORS: [(&str, &str); 4] =
+    [("===", "=="), ("!==", "!="), ("&&", "and"), ("||", "or")];
 
 /// An expression without foreign words, and with `| length` for `.length`, which has the same
 /// length.
-pub(super) fn checked(
+pub(super) fn normalize_expression(
     inside: &str,
     start: usize,
     multiplications: &mut usize,
-) -> Result<String, Fault> {
-    let mask = Mask::of(inside);
+) -> Result<String, TemplateFault> {
+    let mask = QuoteMask::new(inside);
     let mask = mask.as_str();
-    for (foreign, ours) in FOREIGN {
+    for (foreign, ours) in FOREIGN_OPERATORS {
         if let Some(at) = mask.find(foreign) {
-            let fault = Fault::at(start + at, format!("`{foreign}` is not known here"));
-            return Err(fault.help(format!("write `{ours}`")));
+            let fault =
+                TemplateFault::at_byte(start + at, format!("`{foreign}` is not known here"));
+            return Err(fault.with_help(format!("write `{ours}`")));
         }
     }
-    if let Some(at) = lone_bang(mask) {
-        return Err(Fault::at(start + at, "`!` is not known here").help("write `not`"));
+    if let Some(at) = find_lone_bang(mask) {
+        return Err(
+            TemplateFault::at_byte(start + at, "`!` is not known here").with_help("write `not`")
+        );
     }
     *multiplications += mask.matches('*').count();
-    if *multiplications > MULTIPLICATIONS {
-        let message = format!("a template may multiply at most {MULTIPLICATIONS} times");
-        return Err(Fault::at(start, message).help("compute the values before they are given"));
+    if *multiplications > MAX_MULTIPLICATIONS {
+        let message = format!("a template may multiply at most {MAX_MULTIPLICATIONS} times");
+        return Err(TemplateFault::at_byte(start, message)
+            .with_help("compute the values before they are given"));
     }
-    known_filters(mask, start)?;
-    Ok(nulls(&lengths(inside, mask), mask))
+    check_filters(mask, start)?;
+    Ok(rewrite_none(&rewrite_length(inside, mask), mask))
 }
 
-fn lone_bang(mask: &str) -> Option<usize> {
+fn find_lone_bang(mask: &str) -> Option<usize> {
     mask.match_indices('!')
         .map(|(at, _)| at)
         .find(|at| mask.get(at + 1..).is_none_or(|rest| !rest.starts_with('=')))
 }
 
-fn known_filters(mask: &str, start: usize) -> Result<(), Fault> {
+fn check_filters(mask: &str, start: usize) -> Result<(), TemplateFault> {
     for (at, _) in mask.match_indices('|') {
         let rest = mask.get(at + 1..).unwrap_or_default();
         let name = first_word(rest.trim_start());
         if !name.is_empty() && !FILTERS.contains(&name) {
             let place = start + at + 1 + (rest.len() - rest.trim_start().len());
-            let fault = Fault::at(place, format!("there is no filter `{name}`"));
-            return Err(fault.help(match nearest(name, FILTERS) {
+            let fault = TemplateFault::at_byte(place, format!("there is no filter `{name}`"));
+            return Err(fault.with_help(match did_you_mean(name, FILTERS) {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("the filters are {}", FILTERS.join(", ")),
             }));
@@ -71,13 +76,13 @@ pub(super) fn first_word(text: &str) -> &str {
 }
 
 /// `x.length` is how other languages count; `loop.length` is ours too.
-fn lengths(inside: &str, mask: &str) -> String {
-    const COUNTED: &str = ".length";
+fn rewrite_length(inside: &str, mask: &str) -> String {
+    const LENGTH_SUFFIX: &str = ".length";
     let mut written = String::with_capacity(inside.len());
     let mut copied = 0;
-    for (at, _) in mask.match_indices(COUNTED) {
+    for (at, _) in mask.match_indices(LENGTH_SUFFIX) {
         let before = mask.get(..at).unwrap_or_default();
-        let after = mask.get(at + COUNTED.len()..).unwrap_or_default();
+        let after = mask.get(at + LENGTH_SUFFIX.len()..).unwrap_or_default();
         let goes_on = after.starts_with(|it: char| it.is_alphanumeric() || it == '_' || it == '(');
         if goes_on || before.ends_with("loop") || before.trim().is_empty() {
             continue;
@@ -91,7 +96,7 @@ fn lengths(inside: &str, mask: &str) -> String {
 }
 
 /// A comparison with `none` is one with what is absent; the word for that is as long.
-fn nulls(inside: &str, mask: &str) -> String {
+fn rewrite_none(inside: &str, mask: &str) -> String {
     let mut written = String::with_capacity(inside.len());
     let mut copied = 0;
     for (at, word) in mask.match_indices("none") {
@@ -108,8 +113,8 @@ fn nulls(inside: &str, mask: &str) -> String {
 }
 
 /// A loop with two names goes through fields, as it does through a list of pairs.
-pub(super) fn two_names(inside: String) -> String {
-    let mask = Mask::of(&inside);
+pub(super) fn rewrite_pair_loop(inside: String) -> String {
+    let mask = QuoteMask::new(&inside);
     let Some((names, rest)) = mask.as_str().split_once(" in ") else {
         return inside;
     };

@@ -3,49 +3,49 @@
 
 use serde_json::Value;
 
-use super::Values;
+use super::TemplateValues;
 
 /// Bytes of a path.
-const LONGEST: usize = 1_000;
+const MAX_PATH_BYTES: usize = 1_000;
 
 /// The value at a path: `x`, `steps.Collect.result`, `steps["My step"].output.field`,
 /// `chain_args.x`, `list[0]`. Text that is JSON is looked into. Nothing if there is none.
-pub fn lookup(path: &str, values: &Values) -> Option<Value> {
+pub fn lookup(path: &str, values: &TemplateValues) -> Option<Value> {
     let path = path.trim();
     if let Some(found) = values.get(path) {
         return Some(found.clone()).filter(|value| !value.is_null());
     }
-    let parts = parts(path)?;
+    let parts = parse_path(path)?;
     let (first, rest) = parts.split_first()?;
     let mut found = std::borrow::Cow::Borrowed(values.get(first)?);
     for part in rest {
-        found = std::borrow::Cow::Owned(inside(&found, part)?);
+        found = std::borrow::Cow::Owned(member(&found, part)?);
     }
     Some(found.into_owned()).filter(|value| !value.is_null())
 }
 
-fn inside(value: &Value, part: &str) -> Option<Value> {
+fn member(value: &Value, part: &str) -> Option<Value> {
     match value {
         Value::Object(fields) => fields.get(part).cloned(),
         Value::Array(items) => items.get(part.parse::<usize>().ok()?).cloned(),
         Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
             let read: Value = serde_json::from_str(text).ok()?;
-            inside(&read, part)
+            member(&read, part)
         }
         _ => None,
     }
 }
 
 /// The parts of a path; nothing if it can't be read.
-fn parts(path: &str) -> Option<Vec<String>> {
-    if path.is_empty() || path.len() > LONGEST {
+fn parse_path(path: &str) -> Option<Vec<String>> {
+    if path.is_empty() || path.len() > MAX_PATH_BYTES {
         return None;
     }
     let mut parts = Vec::new();
     let mut rest = path;
     loop {
         if let Some(after) = rest.strip_prefix('[') {
-            let (part, after) = bracketed(after)?;
+            let (part, after) = parse_bracket(after)?;
             parts.push(part);
             rest = after;
         } else {
@@ -68,7 +68,7 @@ fn parts(path: &str) -> Option<Vec<String>> {
 }
 
 /// What stands in brackets, with or without quotes, and what comes behind.
-fn bracketed(text: &str) -> Option<(String, &str)> {
+fn parse_bracket(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start();
     for quote in ['"', '\''] {
         if let Some(inner) = text.strip_prefix(quote) {

@@ -30,25 +30,25 @@ mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use condition::{Condition, Expression, ExpressionError};
+pub use condition::{Expression, ExpressionError, ParsedCondition};
 pub use error::TemplateError;
 pub use lookup::lookup;
-pub use prompt::{Rendered, ScriptCall};
-pub use reference::{Reference, Target, plan_refs};
-pub use render::Renderer;
+pub use prompt::{RenderedTemplates, ScriptCall};
+pub use reference::{IncludeReference, IncludeTarget, find_includes};
+pub use render::TemplateRenderer;
 
-use crate::{Limits, model::Text};
+use crate::{EngineLimits, model::TemplateSource};
 
 /// Values by name. One that is null was declared and not given.
-pub type Values = BTreeMap<String, serde_json::Value>;
+pub type TemplateValues = BTreeMap<String, serde_json::Value>;
 
-/// What is wrong with a template before it is given any value. Whoever has a [`Renderer`] asks
+/// What is wrong with a template before it is given any value. Whoever has a [`TemplateRenderer`] asks
 /// that one, which remembers what it read.
-pub fn compile_check(text: &Text) -> Option<TemplateError> {
-    Renderer::new(&Limits::default()).compile_check(text, "")
+pub fn compile_check(text: &TemplateSource) -> Option<TemplateError> {
+    TemplateRenderer::new(&EngineLimits::default()).compile_check(text, "")
 }
 
 /// The names that a template uses and does not set itself; none if it can't be read.
-pub fn names_used(text: &Text) -> BTreeSet<String> {
-    Renderer::new(&Limits::default()).names_used(text)
+pub fn names_used(text: &TemplateSource) -> BTreeSet<String> {
+    TemplateRenderer::new(&EngineLimits::default()).names_used(text)
 }

@@ -4,45 +4,45 @@
 //! nothing of values.
 
 use super::{
-    error::Fault,
-    filter::HELD,
-    habit::{checked, first_word, two_names},
-    reference::{Target, target},
-    scan::{Mask, Piece, PieceKind, pieces},
+    error::TemplateFault,
+    filter::SIZE_GUARD_FILTER,
+    habit::{first_word, normalize_expression, rewrite_pair_loop},
+    reference::{IncludeTarget, parse_target},
+    scan::{QuoteMask, TemplateToken, TemplateTokenKind, tokenize},
 };
 
 /// Bytes of a line in a template that has tags. The engine can't count further.
-const LINE: usize = 60_000;
+const MAX_LINE_BYTES: usize = 60_000;
 
 /// A template that the engine can read.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreprocessedTemplate {
     /// Its text.
     pub(super) source: String,
     /// What it takes in, each with the variable that stands for it and its place.
-    pub(super) taken: Vec<Taken>,
+    pub(super) includes: Vec<TemplateInclude>,
     /// The longest text in it that is kept aside before it is printed; nothing if none is.
-    pub(super) longest_kept: Option<usize>,
+    pub(super) longest_captured: Option<usize>,
     /// How many tags that keep text aside are open.
-    keeping: usize,
+    open_captures: usize,
     /// Where pieces of the result come from.
     origins: Vec<(usize, usize)>,
 }
 
 /// Something taken in.
 #[derive(Debug, Clone)]
-pub(super) struct Taken {
+pub(super) struct TemplateInclude {
     /// The variable that stands for it.
     pub(super) variable: String,
     /// What it is.
-    pub(super) target: Target,
+    pub(super) target: IncludeTarget,
     /// Where it stands in the original.
-    pub(super) at: usize,
+    pub(super) offset: usize,
 }
 
-impl Prepared {
+impl PreprocessedTemplate {
     /// The place in the original that a place in the result comes from.
-    pub(super) fn original(&self, place: usize) -> usize {
+    pub(super) fn original_offset(&self, place: usize) -> usize {
         let next = self.origins.partition_point(|(here, _)| *here <= place);
         let (here, there) = next
             .checked_sub(1)
@@ -60,42 +60,47 @@ impl Prepared {
 }
 
 /// Makes a template ready, or says what is wrong with it.
-pub(super) fn prepare(body: &str) -> Result<Prepared, Fault> {
-    let all = pieces(body);
-    if all.iter().any(|piece| piece.kind != PieceKind::Plain) {
-        short_lines(body)?;
+pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFault> {
+    let all = tokenize(body);
+    if all
+        .iter()
+        .any(|piece| piece.kind != TemplateTokenKind::Text)
+    {
+        check_line_lengths(body)?;
     }
-    let prefix = fresh(body);
-    let mut done = Prepared {
+    let prefix = unused_prefix(body);
+    let mut done = PreprocessedTemplate {
         source: String::with_capacity(body.len() + 64),
-        taken: Vec::new(),
-        longest_kept: None,
-        keeping: 0,
+        includes: Vec::new(),
+        longest_captured: None,
+        open_captures: 0,
         origins: Vec::new(),
     };
     let mut multiplications = 0;
     for piece in all {
         match piece.kind {
-            PieceKind::Plain | PieceKind::Mute => {
-                if done.keeping > 0 {
-                    let longest = done.longest_kept.unwrap_or_default();
-                    done.longest_kept = Some(longest.max(piece.text.len()));
+            TemplateTokenKind::Text | TemplateTokenKind::Literal => {
+                if done.open_captures > 0 {
+                    let longest = done.longest_captured.unwrap_or_default();
+                    done.longest_captured = Some(longest.max(piece.text.len()));
                 }
                 done.add(piece.text, piece.start);
             }
-            PieceKind::Print => print(&mut done, piece, &prefix, &mut multiplications)?,
-            PieceKind::Block => block(&mut done, piece, &mut multiplications)?,
+            TemplateTokenKind::Print => {
+                add_print_tag(&mut done, piece, &prefix, &mut multiplications)?
+            }
+            TemplateTokenKind::Block => add_block_tag(&mut done, piece, &mut multiplications)?,
         }
     }
     Ok(done)
 }
 
-fn short_lines(body: &str) -> Result<(), Fault> {
+fn check_line_lengths(body: &str) -> Result<(), TemplateFault> {
     let mut start = 0;
     for line in body.split('\n') {
-        if line.len() > LINE {
-            let message = format!("the line has more than {LINE} bytes");
-            return Err(Fault::at(start, message).help("break it"));
+        if line.len() > MAX_LINE_BYTES {
+            let message = format!("the line has more than {MAX_LINE_BYTES} bytes");
+            return Err(TemplateFault::at_byte(start, message).with_help("break it"));
         }
         start += line.len() + 1;
     }
@@ -103,7 +108,7 @@ fn short_lines(body: &str) -> Result<(), Fault> {
 }
 
 /// A beginning for names that the template does not use.
-fn fresh(body: &str) -> String {
+fn unused_prefix(body: &str) -> String {
     let mut prefix = "taken_in_".to_owned();
     while body.contains(&prefix) {
         prefix.insert(0, '_');
@@ -111,58 +116,62 @@ fn fresh(body: &str) -> String {
     prefix
 }
 
-fn print(
-    done: &mut Prepared,
-    piece: Piece<'_>,
+fn add_print_tag(
+    done: &mut PreprocessedTemplate,
+    piece: TemplateToken<'_>,
     prefix: &str,
     multiplications: &mut usize,
-) -> Result<(), Fault> {
-    let (open, inside, close) = piece.parts();
-    match target(inside) {
+) -> Result<(), TemplateFault> {
+    let (open, inside, close) = piece.split_tag();
+    match parse_target(inside) {
         None => {
-            let inside = checked(inside, piece.start + open.len(), multiplications)?;
+            let inside = normalize_expression(inside, piece.start + open.len(), multiplications)?;
             done.add(open, piece.start);
             done.add(&inside, piece.start + open.len());
             done.add(close, piece.start + open.len() + inside.len());
         }
         Some(Err(help)) => {
             let shown: String = piece.text.chars().take(80).collect();
-            let fault = Fault::at(piece.start, format!("`{shown}` can't be read"));
-            return Err(fault.help(help));
+            let fault = TemplateFault::at_byte(piece.start, format!("`{shown}` can't be read"));
+            return Err(fault.with_help(help));
         }
         Some(Ok(target)) => {
-            let variable = format!("{prefix}{}", done.taken.len());
+            let variable = format!("{prefix}{}", done.includes.len());
             // Its line breaks stay, so that the lines behind it keep their numbers.
             let breaks = "\n".repeat(inside.matches('\n').count());
             done.add(&format!("{open}{variable}{breaks}{close}"), piece.start);
-            done.taken.push(Taken {
+            done.includes.push(TemplateInclude {
                 variable,
                 target,
-                at: piece.start,
+                offset: piece.start,
             });
         }
     }
     Ok(())
 }
 
-fn block(done: &mut Prepared, piece: Piece<'_>, multiplications: &mut usize) -> Result<(), Fault> {
-    let (open, inside, close) = piece.parts();
+fn add_block_tag(
+    done: &mut PreprocessedTemplate,
+    piece: TemplateToken<'_>,
+    multiplications: &mut usize,
+) -> Result<(), TemplateFault> {
+    let (open, inside, close) = piece.split_tag();
     let start = piece.start + open.len();
-    let mut inside = checked(inside, start, multiplications)?;
-    let word = piece.word();
+    let mut inside = normalize_expression(inside, start, multiplications)?;
+    let word = piece.tag_name();
     match word {
         "elseif" => inside = inside.replacen("elseif", "elif  ", 1),
-        "for" => inside = two_names(inside),
+        "for" => inside = rewrite_pair_loop(inside),
         _ => {}
     }
     match word {
-        "set" if Mask::of(&inside).as_str().contains('=') => {}
+        "set" if QuoteMask::new(&inside).as_str().contains('=') => {}
         "set" | "macro" | "call" | "filter" | "block" => {
-            done.keeping += 1;
-            done.longest_kept.get_or_insert(0);
+            done.open_captures += 1;
+            done.longest_captured.get_or_insert(0);
         }
         "endset" | "endmacro" | "endcall" | "endfilter" | "endblock" => {
-            done.keeping = done.keeping.saturating_sub(1);
+            done.open_captures = done.open_captures.saturating_sub(1);
         }
         _ => {}
     }
@@ -171,8 +180,8 @@ fn block(done: &mut Prepared, piece: Piece<'_>, multiplications: &mut usize) -> 
     let end = piece.start + piece.text.len();
     done.add(close, end - close.len());
     let eats = if close.starts_with('-') { "-" } else { "" };
-    for name in names_given(word, &inside) {
-        let guard = format!("{{% set {name} = {name}|{HELD} {eats}%}}");
+    for name in assigned_names(word, &inside) {
+        let guard = format!("{{% set {name} = {name}|{SIZE_GUARD_FILTER} {eats}%}}");
         done.add(&guard, end);
     }
     Ok(())
@@ -180,8 +189,8 @@ fn block(done: &mut Prepared, piece: Piece<'_>, multiplications: &mut usize) -> 
 
 /// The variables that a tag gives a value to. The engine counts steps and not what they make, so
 /// each is looked at before it can grow further.
-fn names_given(word: &str, inside: &str) -> Vec<String> {
-    let mask = Mask::of(inside);
+fn assigned_names(word: &str, inside: &str) -> Vec<String> {
+    let mask = QuoteMask::new(inside);
     let rest = mask.as_str().trim_start();
     let rest = rest.strip_prefix(word).unwrap_or_default();
     let names = match word {
@@ -193,14 +202,14 @@ fn names_given(word: &str, inside: &str) -> Vec<String> {
             .split_once(" in ")
             .map_or("", |(names, _)| names)
             .to_owned(),
-        "with" => before_equals(rest),
+        "with" => assignment_targets(rest),
         "macro" | "call" => {
             let (_, inner) = rest.split_once('(').unwrap_or_default();
             // A call without names of its own begins with the macro's, which has its own guards.
             if word == "call" && !rest.trim_start().starts_with('(') {
                 return Vec::new();
             }
-            before_equals(outer(inner, ')'))
+            assignment_targets(until_unbracketed(inner, ')'))
         }
         _ => return Vec::new(),
     };
@@ -213,7 +222,7 @@ fn names_given(word: &str, inside: &str) -> Vec<String> {
 }
 
 /// What stands before the end that is not in brackets.
-fn outer(text: &str, end: char) -> &str {
+fn until_unbracketed(text: &str, end: char) -> &str {
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {
         if depth == 0 && letter == end {
@@ -229,11 +238,11 @@ fn outer(text: &str, end: char) -> &str {
 }
 
 /// `a = 1, b` → `a,b`.
-fn before_equals(text: &str) -> String {
+fn assignment_targets(text: &str) -> String {
     let mut names = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let part = outer(rest, ',');
+        let part = until_unbracketed(rest, ',');
         names.push(part.split('=').next().unwrap_or_default().trim().to_owned());
         rest = rest.get(part.len() + 1..).unwrap_or_default();
     }
@@ -246,17 +255,17 @@ mod tests {
 
     #[test]
     fn what_is_taken_in_becomes_a_variable_and_lines_stay() {
-        let done = prepare("a {{- ref:x\n -}} b {{script:y.z}}").unwrap();
+        let done = preprocess("a {{- ref:x\n -}} b {{script:y.z}}").unwrap();
         assert_eq!(done.source, "a {{-taken_in_0\n-}} b {{taken_in_1}}");
-        assert_eq!(done.taken.len(), 2);
-        assert_eq!(done.original(done.source.find(" b ").unwrap()), 16);
-        let taken = prepare("taken_in_ {{ref:x}}").unwrap();
+        assert_eq!(done.includes.len(), 2);
+        assert_eq!(done.original_offset(done.source.find(" b ").unwrap()), 16);
+        let taken = preprocess("taken_in_ {{ref:x}}").unwrap();
         assert_eq!(taken.source, "taken_in_ {{_taken_in_0}}");
     }
 
     #[test]
     fn habits_of_other_languages_are_met() {
-        let source = |body| prepare(body).unwrap().source;
+        let source = |body| preprocess(body).unwrap().source;
         assert_eq!(source("{% elseif x %}"), "{% elif   x %}");
         assert_eq!(
             source("{{ a.length }}{{ '.length' }}{{ loop.length }}"),
@@ -267,7 +276,7 @@ mod tests {
 
     #[test]
     fn every_variable_is_held() {
-        let source = prepare(
+        let source = preprocess(
             "{% set a = 1 -%}{% macro m(b, c=f(1, 2)) %}{% with d = 1, e = 2 %}{% call(g) m(1) %}{% set h %}",
         )
         .unwrap()

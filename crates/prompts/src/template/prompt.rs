@@ -4,30 +4,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use minijinja::value::Value as Inner;
 use serde_json::{Map, Value};
 
 use super::{
-    Values,
-    cache::Compiled,
-    error::{Fault, TemplateError},
-    prepare::Taken,
-    reference::Target,
-    render::{Renderer, Scope, placed},
+    TemplateValues,
+    cache::CompiledTemplate,
+    error::{TemplateError, TemplateFault},
+    prepare::TemplateInclude,
+    reference::IncludeTarget,
+    render::{TemplateRenderer, TemplateScope, to_template_error},
     value::from_json,
 };
 use crate::{
-    library::Library,
-    model::{Prompt, Text},
+    library::PromptLibrary,
+    model::{Prompt, TemplateSource},
 };
 
 /// Prompts that one prompt may take in, directly or not, and scripts.
-const TAKEN_IN: usize = 200;
+const MAX_INCLUDES: usize = 200;
 
 /// A prompt, rendered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedTemplates {
     /// What stands before it.
     pub system: Option<String>,
     /// What the person says.
@@ -50,54 +50,55 @@ impl ScriptCall {
     }
 }
 
-impl Renderer {
+impl TemplateRenderer {
     /// Renders a prompt with everything it takes in. What it declares and is not given is absent,
     /// or what it is by default.
     pub fn render_prompt(
         &self,
-        library: &Library,
+        library: &PromptLibrary,
         prompt: &Prompt,
-        values: &Values,
+        values: &TemplateValues,
         scripts: &BTreeMap<ScriptCall, Value>,
-    ) -> Result<Rendered, TemplateError> {
-        let mut walk = Walk {
+    ) -> Result<RenderedTemplates, TemplateError> {
+        let mut walk = PromptRendering {
             renderer: self,
             library,
             values,
             scripts,
-            chain: vec![prompt.id.clone()],
-            done: BTreeMap::new(),
+            include_path: vec![prompt.id.clone()],
+            rendered: BTreeMap::new(),
         };
         let system = match &prompt.system {
-            Some(text) => Some(walk.text(prompt, text)?),
+            Some(text) => Some(walk.render_text(prompt, text)?),
             None => None,
         };
         let user = match &prompt.template {
-            Some(text) => walk.text(prompt, text)?,
+            Some(text) => walk.render_text(prompt, text)?,
             None => String::new(),
         };
-        Ok(Rendered { system, user })
+        Ok(RenderedTemplates { system, user })
     }
 
     /// All the scripts that a prompt and what it takes in need, each call once.
     pub fn script_calls(
         &self,
-        library: &Library,
+        library: &PromptLibrary,
         prompt: &Prompt,
     ) -> Result<Vec<ScriptCall>, TemplateError> {
         let mut calls = Vec::new();
         let mut seen = BTreeSet::new();
         self.visit(library, prompt, &mut |owner, text, compiled| {
-            for taken in &compiled.prepared.taken {
-                if let Target::Script { id, input, .. } = &taken.target {
-                    let call = script_call(library, owner, text, taken, id, input)?;
+            for taken in &compiled.preprocessed.includes {
+                if let IncludeTarget::Script { id, input, .. } = &taken.target {
+                    let call = resolve_script_call(library, owner, text, taken, id, input)?;
                     if seen.insert(call.clone()) {
                         calls.push(call);
                     }
-                    if calls.len() > TAKEN_IN {
-                        let message = format!("a prompt may run at most {TAKEN_IN} scripts");
-                        let fault = Fault::at(taken.at, message).help("run fewer");
-                        return Err(placed(&fault, text, &owner.id));
+                    if calls.len() > MAX_INCLUDES {
+                        let message = format!("a prompt may run at most {MAX_INCLUDES} scripts");
+                        let fault =
+                            TemplateFault::at_byte(taken.offset, message).with_help("run fewer");
+                        return Err(to_template_error(&fault, text, &owner.id));
                     }
                 }
             }
@@ -109,7 +110,7 @@ impl Renderer {
     /// The names that a prompt and what it takes in use.
     pub fn names_used_by(
         &self,
-        library: &Library,
+        library: &PromptLibrary,
         prompt: &Prompt,
     ) -> Result<BTreeSet<String>, TemplateError> {
         let mut names = BTreeSet::new();
@@ -123,9 +124,13 @@ impl Renderer {
     /// Goes through the texts of a prompt and of all it takes in, each once.
     fn visit(
         &self,
-        library: &Library,
+        library: &PromptLibrary,
         prompt: &Prompt,
-        see: &mut dyn FnMut(&Prompt, &Text, &Compiled) -> Result<(), TemplateError>,
+        see: &mut dyn FnMut(
+            &Prompt,
+            &TemplateSource,
+            &CompiledTemplate,
+        ) -> Result<(), TemplateError>,
     ) -> Result<(), TemplateError> {
         let mut chain = vec![prompt.id.clone()];
         let mut seen = BTreeSet::new();
@@ -137,26 +142,30 @@ impl Renderer {
 
     fn visit_text(
         &self,
-        library: &Library,
+        library: &PromptLibrary,
         prompt: &Prompt,
-        text: &Text,
+        text: &TemplateSource,
         chain: &mut Vec<String>,
         seen: &mut BTreeSet<String>,
-        see: &mut dyn FnMut(&Prompt, &Text, &Compiled) -> Result<(), TemplateError>,
+        see: &mut dyn FnMut(
+            &Prompt,
+            &TemplateSource,
+            &CompiledTemplate,
+        ) -> Result<(), TemplateError>,
     ) -> Result<(), TemplateError> {
-        let compiled = self.compiled(text, &prompt.id)?;
+        let compiled = self.get_compiled(text, &prompt.id)?;
         see(prompt, text, &compiled)?;
-        for taken in &compiled.prepared.taken {
-            let Target::Prompt(id) = &taken.target else {
+        for taken in &compiled.preprocessed.includes {
+            let IncludeTarget::Prompt(id) = &taken.target else {
                 continue;
             };
-            let step = Step {
+            let step = IncludeStep {
                 library,
                 prompt,
                 text,
-                at: taken.at,
+                offset: taken.offset,
             };
-            let (other, inner) = step.to(id, chain, self.limits.depth, seen.len())?;
+            let (other, inner) = step.resolve(id, chain, self.limits.depth, seen.len())?;
             if seen.insert(other.id.clone()) {
                 chain.push(other.id.clone());
                 self.visit_text(library, other, inner, chain, seen, see)?;
@@ -168,73 +177,86 @@ impl Renderer {
 }
 
 /// A rendering on its way through what is taken in.
-struct Walk<'a> {
-    renderer: &'a Renderer,
-    library: &'a Library,
-    values: &'a Values,
+struct PromptRendering<'a> {
+    renderer: &'a TemplateRenderer,
+    library: &'a PromptLibrary,
+    values: &'a TemplateValues,
     scripts: &'a BTreeMap<ScriptCall, Value>,
-    chain: Vec<String>,
-    done: BTreeMap<String, String>,
+    include_path: Vec<String>,
+    rendered: BTreeMap<String, String>,
 }
 
-impl Walk<'_> {
-    fn text(&mut self, prompt: &Prompt, text: &Text) -> Result<String, TemplateError> {
-        let compiled = self.renderer.compiled(text, &prompt.id)?;
+impl PromptRendering<'_> {
+    fn render_text(
+        &mut self,
+        prompt: &Prompt,
+        text: &TemplateSource,
+    ) -> Result<String, TemplateError> {
+        let compiled = self.renderer.get_compiled(text, &prompt.id)?;
         let mut taken_in = BTreeMap::new();
-        for taken in &compiled.prepared.taken {
+        for taken in &compiled.preprocessed.includes {
             let value = match &taken.target {
-                Target::Prompt(id) => Inner::from(self.prompt(prompt, text, taken, id)?),
-                Target::Script { .. } => self.script(prompt, text, taken)?,
+                IncludeTarget::Prompt(id) => {
+                    Inner::from(self.render_include(prompt, text, taken, id)?)
+                }
+                IncludeTarget::Script { .. } => self.script_value(prompt, text, taken)?,
             };
             taken_in.insert(taken.variable.clone(), value);
         }
-        let given = Scope {
+        let given = TemplateScope {
             values: self.values,
             declared: &prompt.arguments,
-            taken_in,
+            includes: taken_in,
         };
         self.renderer.run(&compiled, text, &prompt.id, &given)
     }
 
-    fn prompt(
+    fn render_include(
         &mut self,
         prompt: &Prompt,
-        text: &Text,
-        taken: &Taken,
+        text: &TemplateSource,
+        taken: &TemplateInclude,
         id: &str,
     ) -> Result<String, TemplateError> {
-        let step = Step {
+        let step = IncludeStep {
             library: self.library,
             prompt,
             text,
-            at: taken.at,
+            offset: taken.offset,
         };
         let depth = self.renderer.limits.depth;
-        let (other, inner) = step.to(id, &self.chain, depth, self.done.len())?;
-        if let Some(done) = self.done.get(&other.id) {
+        let (other, inner) = step.resolve(id, &self.include_path, depth, self.rendered.len())?;
+        if let Some(done) = self.rendered.get(&other.id) {
             return Ok(done.clone());
         }
-        self.chain.push(other.id.clone());
-        let rendered = self.text(other, inner)?;
-        self.chain.pop();
-        self.done.insert(other.id.clone(), rendered.clone());
+        self.include_path.push(other.id.clone());
+        let rendered = self.render_text(other, inner)?;
+        self.include_path.pop();
+        self.rendered.insert(other.id.clone(), rendered.clone());
         Ok(rendered)
     }
 
-    fn script(&self, prompt: &Prompt, text: &Text, taken: &Taken) -> Result<Inner, TemplateError> {
-        let Target::Script { id, field, input } = &taken.target else {
+    fn script_value(
+        &self,
+        prompt: &Prompt,
+        text: &TemplateSource,
+        taken: &TemplateInclude,
+    ) -> Result<Inner, TemplateError> {
+        let IncludeTarget::Script { id, field, input } = &taken.target else {
             return Ok(Inner::from(""));
         };
-        let call = script_call(self.library, prompt, text, taken, id, input)?;
-        let failed = |fault: Fault| placed(&fault, text, &prompt.id);
+        let call = resolve_script_call(self.library, prompt, text, taken, id, input)?;
+        let failed = |fault: TemplateFault| to_template_error(&fault, text, &prompt.id);
         let Some(mut found) = self.scripts.get(&call) else {
-            let fault = Fault::at(taken.at, format!("script `{id}` was not run"));
-            return Err(failed(fault.help("allow it in the settings")));
+            let fault = TemplateFault::at_byte(taken.offset, format!("script `{id}` was not run"));
+            return Err(failed(fault.with_help("allow it in the settings")));
         };
         for part in field {
             found = found.get(part).ok_or_else(|| {
                 let message = format!("the answer of script `{id}` has no field `{part}`");
-                failed(Fault::at(taken.at, message).help(fields_of(found)))
+                failed(
+                    TemplateFault::at_byte(taken.offset, message).with_help(describe_fields(found)),
+                )
             })?;
         }
         Ok(match found {
@@ -245,7 +267,7 @@ impl Walk<'_> {
 }
 
 /// What the fields of a script's answer are, for who named another one.
-fn fields_of(answer: &Value) -> String {
+fn describe_fields(answer: &Value) -> String {
     match answer.as_object() {
         Some(fields) if !fields.is_empty() => {
             let names: Vec<&str> = fields.keys().map(String::as_str).take(20).collect();
@@ -256,28 +278,29 @@ fn fields_of(answer: &Value) -> String {
 }
 
 /// A step from a text to a prompt that it takes in.
-struct Step<'a, 'b> {
-    library: &'a Library,
+struct IncludeStep<'a, 'b> {
+    library: &'a PromptLibrary,
     prompt: &'b Prompt,
-    text: &'b Text,
-    at: usize,
+    text: &'b TemplateSource,
+    offset: usize,
 }
 
-impl<'a> Step<'a, '_> {
+impl<'a> IncludeStep<'a, '_> {
     /// The prompt and its text, if the step may be taken.
-    fn to(
+    fn resolve(
         &self,
         id: &str,
         chain: &[String],
         depth: usize,
         taken_in: usize,
-    ) -> Result<(&'a Prompt, &'a Text), TemplateError> {
+    ) -> Result<(&'a Prompt, &'a TemplateSource), TemplateError> {
         let Some(other) = self.library.prompt(id) else {
-            let fault = Fault::at(self.at, format!("there is no prompt `{id}` to put in"));
-            let known = nearest(id, self.library.prompts.keys().map(String::as_str));
-            return Err(self.failed(&match known {
-                Some(known) => fault.help(format!("did you mean `{known}`?")),
-                None => fault.help("create it, or take the reference out"),
+            let fault =
+                TemplateFault::at_byte(self.offset, format!("there is no prompt `{id}` to put in"));
+            let known = did_you_mean(id, self.library.prompts.keys().map(String::as_str));
+            return Err(self.error(&match known {
+                Some(known) => fault.with_help(format!("did you mean `{known}`?")),
+                None => fault.with_help("create it, or take the reference out"),
             }));
         };
         let way = || {
@@ -286,13 +309,16 @@ impl<'a> Step<'a, '_> {
             way.join(" → ")
         };
         if chain.contains(&other.id) {
-            let fault = Fault::at(self.at, format!("prompts put each other in: {}", way()));
-            return Err(self.failed(&fault.help("take one of these references out")));
+            let fault = TemplateFault::at_byte(
+                self.offset,
+                format!("prompts put each other in: {}", way()),
+            );
+            return Err(self.error(&fault.with_help("take one of these references out")));
         }
-        if chain.len() > depth || taken_in >= TAKEN_IN {
+        if chain.len() > depth || taken_in >= MAX_INCLUDES {
             let message = format!("too many prompts put each other in: {}", way());
-            let help = format!("at most {depth} may follow one another, {TAKEN_IN} in all");
-            return Err(self.failed(&Fault::at(self.at, message).help(help)));
+            let help = format!("at most {depth} may follow one another, {MAX_INCLUDES} in all");
+            return Err(self.error(&TemplateFault::at_byte(self.offset, message).with_help(help)));
         }
         other
             .template
@@ -300,21 +326,21 @@ impl<'a> Step<'a, '_> {
             .map(|text| (&**other, text))
             .ok_or_else(|| {
                 let message = format!("prompt `{}` has no text to put in", other.id);
-                let fault = Fault::at(self.at, message);
-                self.failed(&fault.help("refer to a prompt with a message of its own"))
+                let fault = TemplateFault::at_byte(self.offset, message);
+                self.error(&fault.with_help("refer to a prompt with a message of its own"))
             })
     }
 
-    fn failed(&self, fault: &Fault) -> TemplateError {
-        placed(fault, self.text, &self.prompt.id)
+    fn error(&self, fault: &TemplateFault) -> TemplateError {
+        to_template_error(fault, self.text, &self.prompt.id)
     }
 }
 
-fn script_call(
-    library: &Library,
+fn resolve_script_call(
+    library: &PromptLibrary,
     prompt: &Prompt,
-    text: &Text,
-    taken: &Taken,
+    text: &TemplateSource,
+    taken: &TemplateInclude,
     id: &str,
     input: &str,
 ) -> Result<ScriptCall, TemplateError> {
@@ -324,16 +350,16 @@ fn script_call(
         .find(|key| library.scripts.contains_key(*key));
     let Some(key) = key else {
         let message = format!("there is no script `{id}`, neither of this prompt nor a shared one");
-        let fault = Fault::at(taken.at, message);
+        let fault = TemplateFault::at_byte(taken.offset, message);
         let names = library
             .scripts
             .keys()
             .map(|key| key.rsplit(':').next().unwrap_or(key));
-        let fault = match nearest(id, names) {
-            Some(known) => fault.help(format!("did you mean `{known}`?")),
-            None => fault.help("add it to the tools of the prompt or to the shared scripts"),
+        let fault = match did_you_mean(id, names) {
+            Some(known) => fault.with_help(format!("did you mean `{known}`?")),
+            None => fault.with_help("add it to the tools of the prompt or to the shared scripts"),
         };
-        return Err(placed(&fault, text, &prompt.id));
+        return Err(to_template_error(&fault, text, &prompt.id));
     };
     Ok(ScriptCall {
         script: key.to_owned(),

@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value};
 
-use super::scan::{PieceKind, pieces};
+use super::scan::{TemplateTokenKind, tokenize};
 
 /// Something that a template takes in from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
+pub struct IncludeReference {
     /// What.
-    pub target: Target,
+    pub target: IncludeTarget,
     /// The line of the template it stands on, from 1.
     pub line: u32,
     /// Where it begins in the template, in bytes.
@@ -18,7 +18,7 @@ pub struct Reference {
 
 /// What is taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum IncludeTarget {
     /// Another prompt's text.
     Prompt(String),
     /// What a script answers.
@@ -33,15 +33,15 @@ pub enum Target {
 }
 
 /// All that a template takes in, in order. What stands in comments and raw blocks does not count.
-pub fn plan_refs(template: &str) -> Vec<Reference> {
+pub fn find_includes(template: &str) -> Vec<IncludeReference> {
     let mut found = Vec::new();
     let mut line = 1_u32;
-    for piece in pieces(template) {
-        let inside = piece.parts().1;
-        if piece.kind == PieceKind::Print
-            && let Some(Ok(target)) = target(inside)
+    for piece in tokenize(template) {
+        let inside = piece.split_tag().1;
+        if piece.kind == TemplateTokenKind::Print
+            && let Some(Ok(target)) = parse_target(inside)
         {
-            found.push(Reference {
+            found.push(IncludeReference {
                 target,
                 line,
                 offset: piece.start,
@@ -55,23 +55,23 @@ pub fn plan_refs(template: &str) -> Vec<Reference> {
 
 /// What the inside of a tag takes in: nothing if it is an expression, an error if it is badly
 /// written.
-pub(super) fn target(inside: &str) -> Option<Result<Target, String>> {
+pub(super) fn parse_target(inside: &str) -> Option<Result<IncludeTarget, String>> {
     let inside = inside.trim();
     if let Some(id) = inside.strip_prefix("ref:") {
         let id = id.trim();
         return Some(if is_id(id, true) {
-            Ok(Target::Prompt(id.to_owned()))
+            Ok(IncludeTarget::Prompt(id.to_owned()))
         } else {
             Err("write {{ref:prompt_id}}, with an id of letters, digits, `_`, `-` and `/`".into())
         });
     }
     let call = inside.strip_prefix("script:")?.trim();
-    Some(script(call).ok_or_else(|| {
+    Some(parse_script(call).ok_or_else(|| {
         "write {{script:id}}, {{script:id.field}} or {{script:id name='text' n=1 b=true}}".into()
     }))
 }
 
-fn script(call: &str) -> Option<Target> {
+fn parse_script(call: &str) -> Option<IncludeTarget> {
     let end = call.find(char::is_whitespace).unwrap_or(call.len());
     let (name, rest) = call.split_at_checked(end)?;
     let mut parts = name.split('.');
@@ -80,15 +80,15 @@ fn script(call: &str) -> Option<Target> {
     if field.iter().any(|part| !is_id(part, false)) {
         return None;
     }
-    Some(Target::Script {
+    Some(IncludeTarget::Script {
         id: id.to_owned(),
         field,
-        input: Value::Object(pairs(rest)?).to_string(),
+        input: Value::Object(parse_pairs(rest)?).to_string(),
     })
 }
 
 /// `k='v' n=1 b=true`; nothing if it can't be read.
-fn pairs(text: &str) -> Option<Map<String, Value>> {
+fn parse_pairs(text: &str) -> Option<Map<String, Value>> {
     let mut found = Map::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -97,16 +97,16 @@ fn pairs(text: &str) -> Option<Map<String, Value>> {
         if !is_id(name, false) {
             return None;
         }
-        let (value, after) = value(after.trim_start())?;
+        let (value, after) = parse_value(after.trim_start())?;
         found.insert(name.to_owned(), value);
         rest = after.trim_start_matches(|letter: char| letter == ',' || letter.is_whitespace());
     }
     Some(found)
 }
 
-fn value(text: &str) -> Option<(Value, &str)> {
+fn parse_value(text: &str) -> Option<(Value, &str)> {
     if let Some(quote @ ('"' | '\'')) = text.chars().next() {
-        return quoted(text.get(1..)?, quote);
+        return parse_quoted(text.get(1..)?, quote);
     }
     let end = text
         .find(|letter: char| letter == ',' || letter.is_whitespace())
@@ -120,7 +120,7 @@ fn value(text: &str) -> Option<(Value, &str)> {
 }
 
 /// Text up to its closing quote. A backslash keeps a quote or a backslash from meaning anything.
-fn quoted(text: &str, quote: char) -> Option<(Value, &str)> {
+fn parse_quoted(text: &str, quote: char) -> Option<(Value, &str)> {
     let mut found = String::new();
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
@@ -152,23 +152,26 @@ fn is_id(id: &str, nested: bool) -> bool {
 mod tests {
     use super::*;
 
-    fn read(inside: &str) -> Option<Target> {
-        target(inside).and_then(Result::ok)
+    fn parse_ok(inside: &str) -> Option<IncludeTarget> {
+        parse_target(inside).and_then(Result::ok)
     }
 
     #[test]
     fn both_kinds_are_read_as_they_are_written() {
-        assert_eq!(read(" ref: a/b "), Some(Target::Prompt("a/b".into())));
-        assert_eq!(target("ref_count"), None);
-        assert!(matches!(target("ref:../x"), Some(Err(_))));
-        assert!(matches!(target("script:a k='open"), Some(Err(_))));
-        let expected = Target::Script {
+        assert_eq!(
+            parse_ok(" ref: a/b "),
+            Some(IncludeTarget::Prompt("a/b".into()))
+        );
+        assert_eq!(parse_target("ref_count"), None);
+        assert!(matches!(parse_target("ref:../x"), Some(Err(_))));
+        assert!(matches!(parse_target("script:a k='open"), Some(Err(_))));
+        let expected = IncludeTarget::Script {
             id: "count".into(),
             field: vec!["total".into(), "words".into()],
             input: r#"{"k":"it's }} fine","n":1,"b":true,"w":"low"}"#.into(),
         };
         assert_eq!(
-            read(r"script:count.total.words k='it\'s }} fine' n=1 b=true w=low"),
+            parse_ok(r"script:count.total.words k='it\'s }} fine' n=1 b=true w=low"),
             Some(expected)
         );
     }
@@ -176,9 +179,9 @@ mod tests {
     #[test]
     fn comments_and_raw_blocks_take_nothing_in() {
         let found =
-            plan_refs("{# {{ref:a}} #}{% raw %}{{ref:b}}{% endraw %}\n{{- ref:c -}} {{ x }}");
+            find_includes("{# {{ref:a}} #}{% raw %}{{ref:b}}{% endraw %}\n{{- ref:c -}} {{ x }}");
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].target, Target::Prompt("c".into()));
+        assert_eq!(found[0].target, IncludeTarget::Prompt("c".into()));
         assert_eq!(found[0].line, 2);
     }
 }

@@ -7,50 +7,50 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
 use serde_json::Value as Json;
 
 use super::{
-    Values,
-    bounded::{Bounded, COUNT, written},
-    cache::{Cache, Compiled},
-    error::{Fault, Spot, TemplateError, explain, undefined_name},
-    filter::{Used, add_all, too_big},
-    prepare::prepare,
-    value::{Room, TooBig, from_json, write_text},
+    TemplateValues,
+    bounded::{BYTE_COUNT_VARIABLE, BoundedWriter, bytes_written},
+    cache::{CompiledTemplate, TemplateCache},
+    error::{TemplateError, TemplateFault, TemplateLocation, explain, undefined_name},
+    filter::{RenderUsage, add_all, output_too_large},
+    prepare::preprocess,
+    value::{ValueSizeBudget, ValueTooLarge, from_json, write_text},
 };
 use crate::{
-    Limits,
-    model::{Argument, Text},
+    EngineLimits,
+    model::{ArgumentDefinition, TemplateSource},
 };
 
 /// How deep macros and loops may lie in one another.
-const RECURSION: usize = 64;
+const MAX_RECURSION: usize = 64;
 
 /// Steps that every template may take, however much text it keeps aside.
-const LEAST_FUEL: u64 = 2_000;
+const MIN_FUEL: u64 = 2_000;
 
 /// Renders templates.
-pub struct Renderer {
-    pub(super) limits: Limits,
+pub struct TemplateRenderer {
+    pub(super) limits: EngineLimits,
     pub(super) base: Environment<'static>,
-    cache: Cache,
+    cache: TemplateCache,
 }
 
-impl std::fmt::Debug for Renderer {
+impl std::fmt::Debug for TemplateRenderer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Renderer").finish_non_exhaustive()
+        f.debug_struct("TemplateRenderer").finish_non_exhaustive()
     }
 }
 
-impl Renderer {
+impl TemplateRenderer {
     /// A renderer that keeps to these limits.
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &EngineLimits) -> Self {
         Self {
             limits: limits.clone(),
-            base: base(limits),
-            cache: Cache::default(),
+            base: base_environment(limits),
+            cache: TemplateCache::default(),
         }
     }
 
@@ -59,63 +59,63 @@ impl Renderer {
     /// [`Self::render_prompt`] for that.
     pub fn render(
         &self,
-        text: &Text,
+        text: &TemplateSource,
         prompt_id: &str,
-        values: &Values,
+        values: &TemplateValues,
     ) -> Result<String, TemplateError> {
-        let compiled = self.compiled(text, prompt_id)?;
-        if let Some(taken) = compiled.prepared.taken.first() {
-            let fault = Fault::at(
-                taken.at,
+        let compiled = self.get_compiled(text, prompt_id)?;
+        if let Some(taken) = compiled.preprocessed.includes.first() {
+            let fault = TemplateFault::at_byte(
+                taken.offset,
                 "prompts and scripts can't be put in at this place",
             );
             let help = "do so in the text of a prompt";
-            return Err(placed(&fault.help(help), text, prompt_id));
+            return Err(to_template_error(&fault.with_help(help), text, prompt_id));
         }
-        let given = Scope {
+        let given = TemplateScope {
             values,
             declared: &[],
-            taken_in: BTreeMap::new(),
+            includes: BTreeMap::new(),
         };
         self.run(&compiled, text, prompt_id, &given)
     }
 
     /// What is wrong with a template before it is given any value.
-    pub fn compile_check(&self, text: &Text, prompt_id: &str) -> Option<TemplateError> {
-        self.compiled(text, prompt_id).err()
+    pub fn compile_check(&self, text: &TemplateSource, prompt_id: &str) -> Option<TemplateError> {
+        self.get_compiled(text, prompt_id).err()
     }
 
     /// The names that a template uses and does not set itself; none if it can't be read.
-    pub fn names_used(&self, text: &Text) -> BTreeSet<String> {
-        self.compiled(text, "")
+    pub fn names_used(&self, text: &TemplateSource) -> BTreeSet<String> {
+        self.get_compiled(text, "")
             .map(|compiled| compiled.names.clone())
             .unwrap_or_default()
     }
 
-    pub(super) fn compiled(
+    pub(super) fn get_compiled(
         &self,
-        text: &Text,
+        text: &TemplateSource,
         prompt_id: &str,
-    ) -> Result<Arc<Compiled>, TemplateError> {
+    ) -> Result<Arc<CompiledTemplate>, TemplateError> {
         self.cache
             .get(&text.body, || self.compile(&text.body))
-            .map_err(|fault| placed(&fault, text, prompt_id))
+            .map_err(|fault| to_template_error(&fault, text, prompt_id))
     }
 
-    fn compile(&self, body: &str) -> Result<Compiled, Fault> {
-        let prepared = prepare(body)?;
+    fn compile(&self, body: &str) -> Result<CompiledTemplate, TemplateFault> {
+        let prepared = preprocess(body)?;
         let mut environment = self.base.clone();
-        if let Some(longest) = prepared.longest_kept {
+        if let Some(longest) = prepared.longest_captured {
             // What is kept aside does not pass the bound on what is printed.
             let room = (self.limits.rendered_bytes as u64).saturating_mul(16);
             let fuel = room / (longest.max(1) as u64);
-            environment.set_fuel(Some(fuel.max(LEAST_FUEL).min(self.limits.fuel)));
+            environment.set_fuel(Some(fuel.max(MIN_FUEL).min(self.limits.fuel)));
         } else {
             set_formatter(&mut environment, self.limits.rendered_bytes, 1);
         }
         let added = environment.add_template_owned("", prepared.source.clone());
         if let Err(error) = added {
-            return Err(fault(&error, &prepared, |_| None));
+            return Err(to_fault(&error, &prepared, |_| None));
         }
         let mut names: BTreeSet<String> = environment
             .get_template("")
@@ -126,11 +126,11 @@ impl Renderer {
         for (global, _) in environment.globals() {
             names.remove(global);
         }
-        for taken in &prepared.taken {
+        for taken in &prepared.includes {
             names.remove(&taken.variable);
         }
-        Ok(Compiled {
-            prepared,
+        Ok(CompiledTemplate {
+            preprocessed: prepared,
             environment,
             names,
         })
@@ -139,10 +139,10 @@ impl Renderer {
     /// Runs a template that was read. What it takes in is given by its variables.
     pub(super) fn run(
         &self,
-        compiled: &Compiled,
-        text: &Text,
+        compiled: &CompiledTemplate,
+        text: &TemplateSource,
         prompt_id: &str,
-        given: &Scope<'_>,
+        given: &TemplateScope<'_>,
     ) -> Result<String, TemplateError> {
         let mut scope = BTreeMap::new();
         for name in &compiled.names {
@@ -151,9 +151,9 @@ impl Renderer {
             }
         }
         let known: Vec<&str> = given.names().collect();
-        scope.extend(given.taken_in.clone());
-        let mut written = Bounded::new(&self.limits, text.body.len());
-        scope.insert(COUNT.to_owned(), written.count());
+        scope.extend(given.includes.clone());
+        let mut written = BoundedWriter::new(&self.limits, text.body.len());
+        scope.insert(BYTE_COUNT_VARIABLE.to_owned(), written.count());
         let outcome = compiled
             .environment
             .get_template("")
@@ -161,27 +161,31 @@ impl Renderer {
         match outcome {
             Ok(()) => Ok(written.into_text()),
             Err(error) => {
-                let error = if written.is_over() { too_big() } else { error };
-                let fault = fault(&error, &compiled.prepared, |name| {
-                    nearest(name, known.iter().copied())
+                let error = if written.has_overflowed() {
+                    output_too_large()
+                } else {
+                    error
+                };
+                let fault = to_fault(&error, &compiled.preprocessed, |name| {
+                    did_you_mean(name, known.iter().copied())
                 });
-                Err(placed(&fault, text, prompt_id))
+                Err(to_template_error(&fault, text, prompt_id))
             }
         }
     }
 }
 
 /// What a template can see.
-pub(super) struct Scope<'a> {
+pub(super) struct TemplateScope<'a> {
     /// What was given.
-    pub(super) values: &'a Values,
+    pub(super) values: &'a TemplateValues,
     /// What was declared, given or not.
-    pub(super) declared: &'a [Argument],
+    pub(super) declared: &'a [ArgumentDefinition],
     /// What was taken in, by the variables that stand for it.
-    pub(super) taken_in: BTreeMap<String, Value>,
+    pub(super) includes: BTreeMap<String, Value>,
 }
 
-impl Scope<'_> {
+impl TemplateScope<'_> {
     /// The value of a name; null if it is declared and there is none.
     fn get(&self, name: &str) -> Option<&Json> {
         let declared = || {
@@ -202,12 +206,12 @@ impl Scope<'_> {
 }
 
 /// The engine as all templates see it, without any template.
-pub(super) fn base(limits: &Limits) -> Environment<'static> {
+pub(super) fn base_environment(limits: &EngineLimits) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(limits.fuel));
-    environment.set_recursion_limit(RECURSION);
+    environment.set_recursion_limit(MAX_RECURSION);
     environment.set_debug(true);
     if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
         environment.set_syntax(syntax);
@@ -222,23 +226,23 @@ pub(super) fn base(limits: &Limits) -> Environment<'static> {
 fn set_formatter(environment: &mut Environment<'static>, most: usize, times: usize) {
     environment.set_formatter(move |out, state, value| {
         // With nothing kept aside, what was written is known, and so is the place that is too much.
-        let before = if times == 1 { written(state) } else { 0 };
-        let mut room = Room(most.saturating_sub(before));
-        write_text(value, out, &mut room).map_err(|TooBig| too_big())?;
-        let used = state.get_or_insert_extension_with(Used::default);
-        used.print(most - before - room.0, most.saturating_mul(times))
+        let before = if times == 1 { bytes_written(state) } else { 0 };
+        let mut room = ValueSizeBudget(most.saturating_sub(before));
+        write_text(value, out, &mut room).map_err(|ValueTooLarge| output_too_large())?;
+        let used = state.get_or_insert_extension_with(RenderUsage::default);
+        used.count_printed(most - before - room.0, most.saturating_mul(times))
     });
 }
 
 /// An error of the engine as a fault of the template.
-fn fault(
+fn to_fault(
     error: &minijinja::Error,
-    prepared: &super::prepare::Prepared,
+    prepared: &super::prepare::PreprocessedTemplate,
     like: impl Fn(&str) -> Option<String>,
-) -> Fault {
+) -> TemplateFault {
     let at = match error.range() {
-        Some(range) => Spot::Byte(prepared.original(range.start)),
-        None => Spot::Line(error.line().unwrap_or(1)),
+        Some(range) => TemplateLocation::Byte(prepared.original_offset(range.start)),
+        None => TemplateLocation::Line(error.line().unwrap_or(1)),
     };
     let (mut message, mut help) = explain(error);
     if let Some(name) = undefined_name(error) {
@@ -249,12 +253,20 @@ fn fault(
             None => format!("declare `{root}` among the arguments, or give it"),
         });
     }
-    Fault { at, message, help }
+    TemplateFault {
+        location: at,
+        message,
+        help,
+    }
 }
 
 /// A fault with the template it is in.
-pub(super) fn placed(fault: &Fault, text: &Text, prompt_id: &str) -> TemplateError {
-    let (line, column) = fault.place(&text.body);
+pub(super) fn to_template_error(
+    fault: &TemplateFault,
+    text: &TemplateSource,
+    prompt_id: &str,
+) -> TemplateError {
+    let (line, column) = fault.line_and_column(&text.body);
     TemplateError {
         file: text.file.clone(),
         line: line.saturating_add(text.line.saturating_sub(1)),

@@ -4,9 +4,9 @@
 
 /// One piece of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(super) struct TemplateToken<'a> {
     /// What it is.
-    pub(super) kind: PieceKind,
+    pub(super) kind: TemplateTokenKind,
     /// All of it, with its braces.
     pub(super) text: &'a str,
     /// Where it begins, in bytes.
@@ -15,28 +15,28 @@ pub(super) struct Piece<'a> {
 
 /// What a piece is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PieceKind {
+pub(super) enum TemplateTokenKind {
     /// What is shown as it stands.
-    Plain,
+    Text,
     /// A raw block with its tags, or a comment: nothing in it means anything.
-    Mute,
+    Literal,
     /// `{{ … }}`.
     Print,
     /// `{% … %}`.
     Block,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> TemplateToken<'a> {
     /// What stands before the inside of a tag, the inside, and what stands behind it. The marks
     /// that eat blanks (`-`, `+`) belong to the outside.
-    pub(super) fn parts(&self) -> (&'a str, &'a str, &'a str) {
+    pub(super) fn split_tag(&self) -> (&'a str, &'a str, &'a str) {
         let opens = 2 + usize::from(
             self.text
                 .get(2..)
                 .is_some_and(|rest| rest.starts_with(['-', '+'])),
         );
         let closing = match self.kind {
-            PieceKind::Print => "}}",
+            TemplateTokenKind::Print => "}}",
             _ => "%}",
         };
         let closes = match self.text.strip_suffix(closing) {
@@ -51,8 +51,8 @@ impl<'a> Piece<'a> {
     }
 
     /// The first word of a tag.
-    pub(super) fn word(&self) -> &'a str {
-        let inside = self.parts().1.trim_start();
+    pub(super) fn tag_name(&self) -> &'a str {
+        let inside = self.split_tag().1.trim_start();
         let end = inside
             .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .unwrap_or(inside.len());
@@ -61,14 +61,14 @@ impl<'a> Piece<'a> {
 }
 
 /// The pieces of a template, in order.
-pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
+pub(super) fn tokenize(template: &str) -> Vec<TemplateToken<'_>> {
     let mut found = Vec::new();
     let mut rest = template;
     let mut start = 0;
     while !rest.is_empty() {
-        let (kind, length) = next(rest);
+        let (kind, length) = next_token(rest);
         let (text, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        found.push(Piece { kind, text, start });
+        found.push(TemplateToken { kind, text, start });
         start += text.len();
         rest = after;
     }
@@ -76,31 +76,34 @@ pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
 }
 
 /// What comes next, and how long it is; never nothing.
-fn next(rest: &str) -> (PieceKind, usize) {
-    match opening(rest) {
-        None => (PieceKind::Plain, rest.len()),
-        Some((at, _)) if at > 0 => (PieceKind::Plain, at),
+fn next_token(rest: &str) -> (TemplateTokenKind, usize) {
+    match find_tag_start(rest) {
+        None => (TemplateTokenKind::Text, rest.len()),
+        Some((at, _)) if at > 0 => (TemplateTokenKind::Text, at),
         Some((_, '#')) => {
             let length = rest
                 .get(2..)
                 .and_then(|inside| inside.find("#}"))
                 .map_or(rest.len(), |end| end + 4);
-            (PieceKind::Mute, length)
+            (TemplateTokenKind::Literal, length)
         }
-        Some((_, '{')) => (PieceKind::Print, closing(rest, "}}")),
+        Some((_, '{')) => (TemplateTokenKind::Print, tag_length(rest, "}}")),
         Some(_) => {
-            let length = closing(rest, "%}");
+            let length = tag_length(rest, "%}");
             if tag_is(rest.get(..length).unwrap_or_default(), "raw") {
-                (PieceKind::Mute, length + raw_length(rest, length))
+                (
+                    TemplateTokenKind::Literal,
+                    length + raw_block_length(rest, length),
+                )
             } else {
-                (PieceKind::Block, length)
+                (TemplateTokenKind::Block, length)
             }
         }
     }
 }
 
 /// Where the next tag or comment opens, and its second character.
-fn opening(text: &str) -> Option<(usize, char)> {
+fn find_tag_start(text: &str) -> Option<(usize, char)> {
     let mut braces = text.match_indices('{');
     braces.find_map(|(at, _)| {
         let second = text.get(at + 1..)?.chars().next()?;
@@ -109,11 +112,11 @@ fn opening(text: &str) -> Option<(usize, char)> {
 }
 
 /// How long the tag at the beginning is. Its end does not count inside quotes and brackets.
-fn closing(tag: &str, end: &str) -> usize {
+fn tag_length(tag: &str, end: &str) -> usize {
     let mut depth = 0_usize;
-    let mut quotes = Quotes::default();
+    let mut quotes = QuoteTracker::default();
     for (at, letter) in tag.char_indices().skip(2) {
-        if quotes.hide(letter) {
+        if quotes.is_quoted(letter) {
             continue;
         }
         let ends = depth == 0 && tag.get(at..).is_some_and(|here| here.starts_with(end));
@@ -128,7 +131,7 @@ fn closing(tag: &str, end: &str) -> usize {
 }
 
 /// How much of a raw block comes after its opening tag.
-fn raw_length(rest: &str, opened: usize) -> usize {
+fn raw_block_length(rest: &str, opened: usize) -> usize {
     let body = rest.get(opened..).unwrap_or_default();
     body.match_indices("{%")
         .find_map(|(at, _)| {
@@ -154,14 +157,14 @@ fn tag_is(tag: &str, word: &str) -> bool {
 
 /// Tells what stands in quotes while a tag is read letter by letter.
 #[derive(Default)]
-struct Quotes {
+struct QuoteTracker {
     open: Option<char>,
     escaped: bool,
 }
 
-impl Quotes {
+impl QuoteTracker {
     /// Whether this letter stands in quotes; the quotes themselves don't.
-    fn hide(&mut self, letter: char) -> bool {
+    fn is_quoted(&mut self, letter: char) -> bool {
         let Some(open) = self.open else {
             self.open = matches!(letter, '"' | '\'').then_some(letter);
             return false;
@@ -177,15 +180,15 @@ impl Quotes {
 
 /// A tag's inside in which what stands in quotes is blanked out. It has the same length in bytes,
 /// so that a place in one is a place in the other.
-pub(super) struct Mask(String);
+pub(super) struct QuoteMask(String);
 
-impl Mask {
+impl QuoteMask {
     /// The mask of an inside.
-    pub(super) fn of(inside: &str) -> Self {
+    pub(super) fn new(inside: &str) -> Self {
         let mut mask = String::with_capacity(inside.len());
-        let mut quotes = Quotes::default();
+        let mut quotes = QuoteTracker::default();
         for letter in inside.chars() {
-            if quotes.hide(letter) {
+            if quotes.is_quoted(letter) {
                 mask.extend(std::iter::repeat_n(' ', letter.len_utf8()));
             } else {
                 mask.push(letter);
@@ -205,8 +208,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn kinds(template: &str) -> Vec<(PieceKind, &str)> {
-        pieces(template)
+    fn kinds(template: &str) -> Vec<(TemplateTokenKind, &str)> {
+        tokenize(template)
             .into_iter()
             .map(|piece| (piece.kind, piece.text))
             .collect()
@@ -214,30 +217,30 @@ mod tests {
 
     #[test]
     fn quotes_brackets_comments_and_raw_blocks_hide_what_they_hold() {
-        use PieceKind::{Block, Mute, Plain, Print};
+        use TemplateTokenKind::{Block, Literal, Print, Text};
         assert_eq!(
             kinds(
                 "a{{ '}}' }}{{ {\"a\": {}} }}{# {{ x }} #}{%- raw -%}{{ x }}{% x %}{% endraw %}{% if a %}"
             ),
             vec![
-                (Plain, "a"),
+                (Text, "a"),
                 (Print, "{{ '}}' }}"),
                 (Print, "{{ {\"a\": {}} }}"),
-                (Mute, "{# {{ x }} #}"),
-                (Mute, "{%- raw -%}{{ x }}{% x %}{% endraw %}"),
+                (Literal, "{# {{ x }} #}"),
+                (Literal, "{%- raw -%}{{ x }}{% x %}{% endraw %}"),
                 (Block, "{% if a %}"),
             ]
         );
         assert_eq!(
             kinds("{ } {{ open"),
-            vec![(Plain, "{ } "), (Print, "{{ open")]
+            vec![(Text, "{ } "), (Print, "{{ open")]
         );
     }
 
     #[test]
     fn the_marks_that_eat_blanks_are_outside() {
-        let all = pieces("{{- x -}}{% if a %}{{}}");
-        let parts: Vec<_> = all.iter().map(Piece::parts).collect();
+        let all = tokenize("{{- x -}}{% if a %}{{}}");
+        let parts: Vec<_> = all.iter().map(TemplateToken::split_tag).collect();
         assert_eq!(
             parts,
             vec![
@@ -251,13 +254,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_byte_is_lost(template in "[{}%#\"' a\\\\ü-]{0,60}") {
-            let all = pieces(&template);
+            let all = tokenize(&template);
             let whole: String = all.iter().map(|piece| piece.text).collect();
             prop_assert_eq!(&whole, &template);
-            for piece in all.iter().filter(|piece| matches!(piece.kind, PieceKind::Print | PieceKind::Block)) {
-                let (open, inside, close) = piece.parts();
+            for piece in all.iter().filter(|piece| matches!(piece.kind, TemplateTokenKind::Print | TemplateTokenKind::Block)) {
+                let (open, inside, close) = piece.split_tag();
                 prop_assert_eq!(format!("{open}{inside}{close}"), piece.text);
-                let mask = Mask::of(inside);
+                let mask = QuoteMask::new(inside);
                 prop_assert_eq!(mask.as_str().len(), inside.len());
             }
         }

@@ -8,19 +8,19 @@ use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
 use serde_json::Value as Json;
 
 /// How deep values may lie in one another.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// What was declared and not given.
 #[derive(Debug)]
-struct Absent;
+struct AbsentValue;
 
-impl Object for Absent {
+impl Object for AbsentValue {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Seq
     }
 
     fn get_value(self: &Arc<Self>, _key: &Value) -> Option<Value> {
-        Some(absent())
+        Some(absent_value())
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -34,16 +34,16 @@ impl Object for Absent {
 
 /// A list. What lies beyond its end is absent.
 #[derive(Debug)]
-struct List(Vec<Value>);
+struct TemplateList(Vec<Value>);
 
-impl Object for List {
+impl Object for TemplateList {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Seq
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let index = key.as_usize()?;
-        Some(self.0.get(index).cloned().unwrap_or_else(absent))
+        Some(self.0.get(index).cloned().unwrap_or_else(absent_value))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -53,18 +53,18 @@ impl Object for List {
 
 /// Fields in the order they were given. A field it does not have is absent.
 #[derive(Debug)]
-struct Fields {
+struct TemplateObject {
     names: Vec<Arc<str>>,
     values: BTreeMap<Arc<str>, Value>,
 }
 
-impl Object for Fields {
+impl Object for TemplateObject {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         self.values.get(key.as_str()?).cloned()
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        Some(self.values.get(key).cloned().unwrap_or_else(absent))
+        Some(self.values.get(key).cloned().unwrap_or_else(absent_value))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -74,19 +74,19 @@ impl Object for Fields {
 }
 
 /// What is absent.
-pub(super) fn absent() -> Value {
-    Value::from_object(Absent)
+pub(super) fn absent_value() -> Value {
+    Value::from_object(AbsentValue)
 }
 
 /// Whether there is nothing.
 pub(super) fn is_absent(value: &Value) -> bool {
-    value.is_undefined() || value.is_none() || value.downcast_object_ref::<Absent>().is_some()
+    value.is_undefined() || value.is_none() || value.downcast_object_ref::<AbsentValue>().is_some()
 }
 
 /// A value as templates see it.
 pub(super) fn from_json(json: &Json) -> Value {
     match json {
-        Json::Null => absent(),
+        Json::Null => absent_value(),
         Json::Bool(it) => Value::from(*it),
         Json::String(it) => Value::from(it.as_str()),
         Json::Number(it) => it
@@ -94,47 +94,53 @@ pub(super) fn from_json(json: &Json) -> Value {
             .map(Value::from)
             .or_else(|| it.as_u64().map(Value::from))
             .or_else(|| it.as_f64().map(Value::from))
-            .unwrap_or_else(absent),
-        Json::Array(items) => Value::from_object(List(items.iter().map(from_json).collect())),
+            .unwrap_or_else(absent_value),
+        Json::Array(items) => {
+            Value::from_object(TemplateList(items.iter().map(from_json).collect()))
+        }
         Json::Object(fields) => {
             let values: BTreeMap<Arc<str>, Value> = fields
                 .iter()
                 .map(|(name, value)| (Arc::from(name.as_str()), from_json(value)))
                 .collect();
             let names = fields.keys().map(|name| Arc::from(name.as_str())).collect();
-            Value::from_object(Fields { names, values })
+            Value::from_object(TemplateObject { names, values })
         }
     }
 }
 
 /// A value is too big or too deep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooBig;
+pub(super) struct ValueTooLarge;
 
 /// How much room is left for something.
 #[derive(Debug)]
-pub(super) struct Room(pub(super) usize);
+pub(super) struct ValueSizeBudget(pub(super) usize);
 
-impl Room {
+impl ValueSizeBudget {
     /// Takes some of it.
-    pub(super) fn take(&mut self, size: usize) -> Result<(), TooBig> {
-        self.0 = self.0.checked_sub(size).ok_or(TooBig)?;
+    pub(super) fn consume(&mut self, size: usize) -> Result<(), ValueTooLarge> {
+        self.0 = self.0.checked_sub(size).ok_or(ValueTooLarge)?;
         Ok(())
     }
 }
 
 /// How big a value is, taken out of the room: bytes of text, and something for each part.
-pub(super) fn measure(value: &Value, room: &mut Room) -> Result<(), TooBig> {
+pub(super) fn measure(value: &Value, room: &mut ValueSizeBudget) -> Result<(), ValueTooLarge> {
     measure_at(value, room, 0)
 }
 
-fn measure_at(value: &Value, room: &mut Room, depth: usize) -> Result<(), TooBig> {
-    if depth > DEEPEST {
-        return Err(TooBig);
+fn measure_at(
+    value: &Value,
+    room: &mut ValueSizeBudget,
+    depth: usize,
+) -> Result<(), ValueTooLarge> {
+    if depth > MAX_DEPTH {
+        return Err(ValueTooLarge);
     }
-    room.take(1)?;
+    room.consume(1)?;
     if let Some(text) = value.as_str() {
-        return room.take(text.len());
+        return room.consume(text.len());
     }
     let (true, Ok(items)) = (is_container(value), value.try_iter()) else {
         return Ok(());
@@ -157,15 +163,19 @@ fn is_container(value: &Value) -> bool {
 }
 
 /// A value of a template as JSON, as far as there is room.
-pub(super) fn to_json(value: &Value, room: &mut Room) -> Result<Json, TooBig> {
+pub(super) fn to_json(value: &Value, room: &mut ValueSizeBudget) -> Result<Json, ValueTooLarge> {
     to_json_at(value, room, 0)
 }
 
-fn to_json_at(value: &Value, room: &mut Room, depth: usize) -> Result<Json, TooBig> {
-    if depth > DEEPEST {
-        return Err(TooBig);
+fn to_json_at(
+    value: &Value,
+    room: &mut ValueSizeBudget,
+    depth: usize,
+) -> Result<Json, ValueTooLarge> {
+    if depth > MAX_DEPTH {
+        return Err(ValueTooLarge);
     }
-    room.take(1)?;
+    room.consume(1)?;
     if is_absent(value) {
         return Ok(Json::Null);
     }
@@ -203,16 +213,16 @@ fn to_json_at(value: &Value, room: &mut Room, depth: usize) -> Result<Json, TooB
 pub(super) fn write_text(
     value: &Value,
     into: &mut impl std::fmt::Write,
-    room: &mut Room,
-) -> Result<(), TooBig> {
+    room: &mut ValueSizeBudget,
+) -> Result<(), ValueTooLarge> {
     if let Some(text) = value.as_str() {
-        room.take(text.len())?;
-        return into.write_str(text).map_err(|_| TooBig);
+        room.consume(text.len())?;
+        return into.write_str(text).map_err(|_| ValueTooLarge);
     }
     if is_absent(value) {
         return Ok(());
     }
-    room.take(1)?;
+    room.consume(1)?;
     let written = match value.kind() {
         ValueKind::Bool => into.write_str(if value.is_true() { "true" } else { "false" }),
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => {
@@ -221,15 +231,15 @@ pub(super) fn write_text(
         }
         _ => {
             let mut text = String::new();
-            write!(text, "{value}").map_err(|_| TooBig)?;
-            room.take(text.len())?;
+            write!(text, "{value}").map_err(|_| ValueTooLarge)?;
+            room.consume(text.len())?;
             into.write_str(&text)
         }
     };
-    written.map_err(|_| TooBig)
+    written.map_err(|_| ValueTooLarge)
 }
 
-fn container_text(value: &Value, room: &mut Room) -> Result<String, TooBig> {
+fn container_text(value: &Value, room: &mut ValueSizeBudget) -> Result<String, ValueTooLarge> {
     let json = to_json(value, room)?;
     let Json::Array(items) = &json else {
         return Ok(json.to_string());
@@ -237,12 +247,12 @@ fn container_text(value: &Value, room: &mut Room) -> Result<String, TooBig> {
     if items.iter().any(|it| it.is_array() || it.is_object()) {
         return Ok(json.to_string());
     }
-    let texts: Vec<String> = items.iter().map(plain_text).collect();
+    let texts: Vec<String> = items.iter().map(json_to_text).collect();
     Ok(texts.join(","))
 }
 
 /// A plain JSON value as text: text as it stands, nothing for null, anything else as JSON.
-pub(crate) fn plain_text(json: &Json) -> String {
+pub(crate) fn json_to_text(json: &Json) -> String {
     match json {
         Json::Null => String::new(),
         Json::String(text) => text.clone(),

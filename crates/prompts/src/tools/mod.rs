@@ -7,4 +7,4 @@ mod system_control;
 
 pub use prompt_engine::PromptEngine;
 pub use resource_manager::ResourceManager;
-pub use system_control::{Action, Control, SystemControl, Told};
+pub use system_control::{ControlAction, ControlInput, ControlReply, SystemControl};

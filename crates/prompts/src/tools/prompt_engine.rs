@@ -2,37 +2,43 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use serde_json::Value;
 
-use crate::engine::{Engine, Input, Reply};
+use crate::engine::{Engine, EngineReply, Input};
 
 /// The tool.
 pub struct PromptEngine(pub Arc<Engine>);
 
 impl Tool for PromptEngine {
     type Input = Input;
-    type Output = Reply;
+    type Output = EngineReply;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "prompt_engine",
             title: "Use a prompt or a chain",
             description: "Renders a prompt of the library, or runs a chain of them step by step \
                           with quality gates. Call it when the user writes >>something or wants a \
                           saved prompt. Do what the answer says; send your result back with the \
                           chain_id it names.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Reply>, ToolError> {
-        self.0.answer(input, call).await
+    async fn run(
+        &self,
+        input: Input,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<EngineReply>, ToolError> {
+        self.0.handle_call(input, call).await
     }
 
-    fn goes_on(&self, output: &Reply) -> Option<Value> {
+    fn next_step(&self, output: &EngineReply) -> Option<Value> {
         output.next.clone()
     }
 }

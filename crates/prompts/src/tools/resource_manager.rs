@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use deliberate_core::Change;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use serde_json::Value;
 
 use crate::{
-    engine::{Engine, Framework, KEYS, Settings, failure},
-    manage::{self, Action, Input, Told},
-    model::Kind,
+    engine::{Engine, MethodologySetting, RuntimeSettings, SETTING_KEYS, engine_error},
+    manage::{self, Input, ManageReply, ResourceAction},
+    model::LibraryItemKind,
 };
 
 /// The tool.
@@ -17,10 +19,10 @@ pub struct ResourceManager(pub Arc<Engine>);
 
 impl Tool for ResourceManager {
     type Input = Input;
-    type Output = Told;
+    type Output = ManageReply;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "resource_manager",
             title: "Manage the prompt library",
             description: "Keeps the prompt library. Fields of create and update, beside those \
@@ -30,23 +32,29 @@ impl Tool for ResourceManager {
                           activation, retry_config; methodology: name, system_prompt_guidance, \
                           phases[], methodology_gates[]; style: name, guidance. update changes \
                           only what is given, \"\" clears. guide tells more.",
-            annotations: Annotations {
+            hints: ToolHints {
                 destructive: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
-            thinks: false,
-            limits: Limits::default(),
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Told>, ToolError> {
-        let settings = Settings::read(call, &self.0.options).await?;
-        if input.action == Action::Switch && input.resource_type.kind() == Some(Kind::Methodology) {
+    async fn run(
+        &self,
+        input: Input,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<ManageReply>, ToolError> {
+        let settings = RuntimeSettings::read(call, &self.0.options).await?;
+        if input.action == ResourceAction::Switch
+            && input.resource_type.kind() == Some(LibraryItemKind::Methodology)
+        {
             return self.switch(&input, call).await;
         }
         let in_use = settings.methodology().map(str::to_owned);
-        let told = manage::answer(Arc::clone(&self.0), call.now(), in_use, input).await?;
-        Ok(Outcome {
+        let told = manage::handle_request(Arc::clone(&self.0), call.now(), in_use, input).await?;
+        Ok(ToolOutput {
             output: told,
             changes: Vec::new(),
             session: None,
@@ -54,28 +62,32 @@ impl Tool for ResourceManager {
     }
 
     /// Files may have changed already.
-    fn may_run_again(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         false
     }
 }
 
 impl ResourceManager {
     /// Makes a methodology the one in use, for every process and until the next switch.
-    async fn switch(&self, input: &Input, call: &Call) -> Result<Outcome<Told>, ToolError> {
-        let rest = manage::checked_fields(input)?;
-        let library = self.0.shelf.library().await;
+    async fn switch(
+        &self,
+        input: &Input,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<ManageReply>, ToolError> {
+        let rest = manage::check_fields(input)?;
+        let library = self.0.live_library.library().await;
         let id = input.id.as_deref().unwrap_or_default();
         let Some(methodology) = library.methodology(id) else {
-            return Err(manage::no_such_methodology(&library, id));
+            return Err(manage::unknown_methodology(&library, id));
         };
         if rest.get("persist") == Some(&Value::Bool(false)) {
-            return Err(failure(
+            return Err(engine_error(
                 "InvalidInput",
                 "A switch is always kept, so `persist: false` can't be done.",
                 "Leave it out; for one command, put @NAME in front of it.",
             ));
         }
-        let framework = Framework {
+        let framework = MethodologySetting {
             active: Some(methodology.id.clone()),
             off: false,
             since: Some(call.now()),
@@ -88,10 +100,10 @@ impl ResourceManager {
             tracing::error!(%error, "a setting can't be written as JSON");
             ToolError::Internal
         })?;
-        Ok(Outcome {
-            output: manage::switched(&methodology.id, &methodology.name),
+        Ok(ToolOutput {
+            output: manage::switch_reply(&methodology.id, &methodology.name),
             changes: vec![Change::SetState {
-                key: KEYS.framework.to_owned(),
+                key: SETTING_KEYS.framework.to_owned(),
                 value: Some(value),
                 at: call.now(),
             }],

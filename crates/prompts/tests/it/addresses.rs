@@ -2,36 +2,41 @@
 
 use std::collections::HashMap;
 
-use deliberate_core::{Change, Run, RunEvent, RunId, RunState, Timestamp};
+use deliberate_core::{ChainEvent, ChainRun, ChainState, Change, RunId, Timestamp};
 use deliberate_prompts::{
-    changed_addresses,
-    library::{Changed, Library},
-    model::Kind,
+    library::{LibraryDiff, PromptLibrary},
+    library_resource_changes,
+    model::LibraryItemKind,
 };
-use deliberate_toolkit::{Body, Resources, ToolError, Touched, Typed};
+use deliberate_toolkit::{
+    CompletionRequest, ResourceBody, ResourceChange, ResourceProvider, ToolError,
+};
 use serde_json::{Value, json};
 
-use crate::control_house::House;
+use crate::control_house::ControlHarness;
 
-fn pages(house: &House) -> &dyn Resources {
+fn library_resources(house: &ControlHarness) -> &dyn ResourceProvider {
     house.registry.resources().next().unwrap()
 }
 
-async fn read(house: &House, uri: &str) -> Result<String, ToolError> {
-    assert!(pages(house).knows(uri), "{uri}");
-    let found = pages(house).read(uri, house.desk()).await.unwrap()?;
+async fn read_text(house: &ControlHarness, uri: &str) -> Result<String, ToolError> {
+    assert!(library_resources(house).matches(uri), "{uri}");
+    let found = library_resources(house)
+        .read(uri, house.resource_context())
+        .await
+        .unwrap()?;
     assert_eq!(found[0].uri, uri);
     match &found[0].body {
-        Body::Text(text) => Ok(text.clone()),
-        Body::Bytes(_) => panic!("bytes"),
+        ResourceBody::Text(text) => Ok(text.clone()),
+        ResourceBody::Bytes(_) => panic!("bytes"),
     }
 }
 
-async fn all(house: &House, page: usize) -> Vec<String> {
+async fn list_all_uris(house: &ControlHarness, page: usize) -> Vec<String> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
-        let listed = pages(house)
-            .list(after.as_deref(), page, house.desk())
+        let listed = library_resources(house)
+            .list(after.as_deref(), page, house.resource_context())
             .await
             .unwrap();
         assert!(listed.resources.len() <= page);
@@ -45,30 +50,35 @@ async fn all(house: &House, page: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn row_39_what_is_listed_can_be_read_in_pages_of_any_size() {
-    let house = House::new();
-    house.usual();
-    house.engine(json!({ "command": ">>greet Ann" })).await;
-    house.engine(json!({ "command": ">>greet Bob" })).await;
-    let whole = all(&house, 1_000).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_engine(json!({ "command": ">>greet Ann" })).await;
+    house.call_engine(json!({ "command": ">>greet Bob" })).await;
+    let whole = list_all_uris(&house, 1_000).await;
     assert_eq!(
         whole[..2],
         ["deliberate://prompts", "deliberate://problems"]
     );
     assert_eq!(whole.last().unwrap(), "deliberate://runs/chain-greet%231");
-    assert_eq!(all(&house, 1).await, whole);
-    assert_eq!(all(&house, 7).await, whole);
+    assert_eq!(list_all_uris(&house, 1).await, whole);
+    assert_eq!(list_all_uris(&house, 7).await, whole);
     for uri in &whole {
-        assert!(!read(&house, uri).await.unwrap().is_empty(), "{uri}");
+        assert!(!read_text(&house, uri).await.unwrap().is_empty(), "{uri}");
     }
-    let wrong = pages(&house).list(Some("nonsense"), 5, house.desk()).await;
+    let wrong = library_resources(&house)
+        .list(Some("nonsense"), 5, house.resource_context())
+        .await;
     assert!(matches!(wrong, Err(ToolError::Invalid(_))));
-    assert_eq!(pages(&house).needs(), Some("prompt_engine"));
+    assert_eq!(
+        library_resources(&house).required_scope(),
+        Some("prompt_engine")
+    );
 }
 
 #[tokio::test]
 async fn each_kind_has_its_page_and_older_addresses_lead_there() {
-    let house = House::new();
-    house.usual().prompt(
+    let house = ControlHarness::new();
+    house.write_sample_prompts().prompt(
         "flow",
         "chainSteps:\n  - promptId: flow/inner\n    stepName: one",
     );
@@ -76,11 +86,11 @@ async fn each_kind_has_its_page_and_older_addresses_lead_there() {
         "resources/prompts/own/flow/inner/prompt.yaml",
         "id: inner\nname: Inner\ndescription: d\nuserMessageTemplate: 'Inner ``` {{x}}'\n",
     );
-    let page = read(&house, "deliberate://prompts/flow%2Finner")
+    let page = read_text(&house, "deliberate://prompts/flow%2Finner")
         .await
         .unwrap();
     assert!(page.contains("````\nInner ``` {{x}}\n````"), "{page}");
-    let text = read(&house, "deliberate://prompts/flow%2Finner/template")
+    let text = read_text(&house, "deliberate://prompts/flow%2Finner/template")
         .await
         .unwrap();
     assert_eq!(text, "Inner ``` {{x}}");
@@ -98,21 +108,26 @@ async fn each_kind_has_its_page_and_older_addresses_lead_there() {
         ("resource://gate/", "deliberate://gates"),
     ] {
         assert_eq!(
-            read(&house, older).await.unwrap(),
-            read(&house, uri).await.unwrap()
+            read_text(&house, older).await.unwrap(),
+            read_text(&house, uri).await.unwrap()
         );
     }
-    let list = read(&house, "deliberate://prompts").await.unwrap();
+    let list = read_text(&house, "deliberate://prompts").await.unwrap();
     assert!(list.contains("- hello(who): About hello\n"), "{list}");
     assert!(
         list.contains("- greet(who) (chain): About greet\n"),
         "{list}"
     );
-    let ids = all(&house, 1_000).await;
+    let ids = list_all_uris(&house, 1_000).await;
     for folder in ["methodologies", "styles"] {
         let start = format!("deliberate://{folder}/");
         let uri = ids.iter().find(|it| it.starts_with(&start)).unwrap();
-        assert!(read(&house, uri).await.unwrap().contains("## Guidance"));
+        assert!(
+            read_text(&house, uri)
+                .await
+                .unwrap()
+                .contains("## Guidance")
+        );
     }
     for gone in [
         "deliberate://prompts/nobody",
@@ -120,25 +135,25 @@ async fn each_kind_has_its_page_and_older_addresses_lead_there() {
         "resource://gate/x",
     ] {
         assert_eq!(
-            read(&house, gone).await.unwrap_err().code(),
+            read_text(&house, gone).await.unwrap_err().code(),
             "ResourceNotFound"
         );
     }
-    assert!(!pages(&house).knows("deliberate://sessions/x"));
+    assert!(!library_resources(&house).matches("deliberate://sessions/x"));
 }
 
 #[tokio::test]
 async fn a_run_tells_how_far_it_has_come_and_what_is_held() {
-    let house = House::new();
-    house.usual();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
     let begun = house
-        .engine(json!({ "command": ">>greet Ann :: \"is polite\"" }))
+        .call_engine(json!({ "command": ">>greet Ann :: \"is polite\"" }))
         .await;
     let id = begun["chain_id"].as_str().unwrap().to_owned();
     house
-        .engine(json!({ "chain_id": id, "user_response": "Hi" }))
+        .call_engine(json!({ "chain_id": id, "user_response": "Hi" }))
         .await;
-    let text = read(&house, "deliberate://runs/chain-greet%231")
+    let text = read_text(&house, "deliberate://runs/chain-greet%231")
         .await
         .unwrap();
     let run: Value = serde_json::from_str(&text).unwrap();
@@ -150,30 +165,30 @@ async fn a_run_tells_how_far_it_has_come_and_what_is_held() {
         "resource://session/chain-greet#1",
         "resource://session/chain-greet",
     ] {
-        assert_eq!(read(&house, older).await.unwrap(), text);
+        assert_eq!(read_text(&house, older).await.unwrap(), text);
     }
-    let other = house.beside().called_by("ann");
-    let error = read(&other, "deliberate://runs/chain-greet%231")
+    let other = house.second_process().with_caller("ann");
+    let error = read_text(&other, "deliberate://runs/chain-greet%231")
         .await
         .unwrap_err();
     assert_eq!(error.code(), "ResourceNotFound");
-    let list = read(&house, "deliberate://runs").await.unwrap();
+    let list = read_text(&house, "deliberate://runs").await.unwrap();
     assert!(list.contains("chain-greet#1"), "{list}");
 }
 
 #[tokio::test]
 async fn problems_have_an_address() {
-    let house = House::new();
-    let before = read(&house, "deliberate://problems").await.unwrap();
+    let house = ControlHarness::new();
+    let before = read_text(&house, "deliberate://problems").await.unwrap();
     assert!(!before.contains("broken"), "{before}");
     house.write(
         "resources/prompts/own/broken/prompt.yaml",
         "id: broken\nname: [\n",
     );
     house
-        .control(json!({ "action": "maintenance", "confirm": true }))
+        .call_control(json!({ "action": "maintenance", "confirm": true }))
         .await;
-    let text = read(&house, "deliberate://problems").await.unwrap();
+    let text = read_text(&house, "deliberate://problems").await.unwrap();
     let problems: Value = serde_json::from_str(&text).unwrap();
     let all = problems.as_array().unwrap();
     let problem = all.iter().find(|it| it["id"] == "broken").unwrap();
@@ -182,10 +197,10 @@ async fn problems_have_an_address() {
 
 #[tokio::test]
 async fn ids_are_completed() {
-    let house = House::new();
-    house.usual();
-    house.engine(json!({ "command": ">>greet Ann" })).await;
-    let templates = pages(&house).templates();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_engine(json!({ "command": ">>greet Ann" })).await;
+    let templates = library_resources(&house).templates();
     let uris: Vec<&str> = templates.iter().map(|it| it.uri.as_str()).collect();
     assert!(
         uris.contains(&"deliberate://prompts/{id}/template"),
@@ -198,13 +213,13 @@ async fn ids_are_completed() {
         ("deliberate://runs/{id}", "chain-g", "chain-greet#1"),
     ] {
         let given = HashMap::new();
-        let typed = Typed {
+        let typed = CompletionRequest {
             argument: "id",
             text,
-            given: &given,
+            arguments: &given,
         };
-        let choices = pages(&house)
-            .complete(uri, typed, house.desk())
+        let choices = library_resources(&house)
+            .complete(uri, typed, house.resource_context())
             .await
             .unwrap();
         assert_eq!(choices.unwrap().values[0], first);
@@ -213,25 +228,25 @@ async fn ids_are_completed() {
 
 #[test]
 fn runs_touch_their_addresses() {
-    let house = House::new();
+    let house = ControlHarness::new();
     let at = Timestamp::from_micros(0);
     let id = RunId::from("chain-a#1".to_owned());
-    let uri = Touched::Resource("deliberate://runs/chain-a%231".to_owned());
-    let run = Run {
+    let uri = ResourceChange::Resource("deliberate://runs/chain-a%231".to_owned());
+    let run = ChainRun {
         id: id.clone(),
         base: "a".to_owned(),
         number: 1,
         command: String::new(),
         plan: Value::Null,
         owner: None,
-        state: RunState::Open,
+        state: ChainState::Open,
         steps: 1,
         at_step: 1,
         events: 0,
         created_at: at,
         updated_at: at,
     };
-    let event = RunEvent {
+    let event = ChainEvent {
         run_id: id.clone(),
         seq: 1,
         kind: "answered".to_owned(),
@@ -241,7 +256,7 @@ fn runs_touch_their_addresses() {
     };
     let added = Change::AddRunEvent {
         event,
-        state: RunState::Open,
+        state: ChainState::Open,
         at_step: 1,
     };
     for (change, list) in [
@@ -249,21 +264,21 @@ fn runs_touch_their_addresses() {
         (added, false),
         (Change::DeleteRun(id), true),
     ] {
-        let touched = pages(&house).touched(&change, None);
+        let touched = library_resources(&house).changes_for(&change, None);
         assert!(touched.contains(&uri));
-        assert_eq!(touched.contains(&Touched::List), list);
+        assert_eq!(touched.contains(&ResourceChange::ListChanged), list);
     }
 }
 
 #[test]
 fn changes_of_the_library_touch_their_addresses() {
-    let changed = Changed {
+    let changed = LibraryDiff {
         prompts: true,
         problems: true,
-        ids: vec![(Kind::Prompt, "a/b".to_owned())],
-        ..Changed::default()
+        ids: vec![(LibraryItemKind::Prompt, "a/b".to_owned())],
+        ..LibraryDiff::default()
     };
-    let touched = changed_addresses(&changed);
+    let touched = library_resource_changes(&changed);
     for uri in [
         "deliberate://prompts/a%2Fb",
         "deliberate://prompts/a%2Fb/template",
@@ -271,19 +286,24 @@ fn changes_of_the_library_touch_their_addresses() {
         "deliberate://problems",
     ] {
         assert!(
-            touched.contains(&Touched::Resource(uri.to_owned())),
+            touched.contains(&ResourceChange::Resource(uri.to_owned())),
             "{uri}"
         );
     }
-    assert!(touched.contains(&Touched::List));
-    let library = Library::default();
-    assert_eq!(changed_addresses(&Changed::between(&library, &library)), []);
-    let many = Changed {
+    assert!(touched.contains(&ResourceChange::ListChanged));
+    let library = PromptLibrary::default();
+    assert_eq!(
+        library_resource_changes(&LibraryDiff::compute(&library, &library)),
+        []
+    );
+    let many = LibraryDiff {
         gates: true,
-        ids: (0..200).map(|at| (Kind::Gate, format!("g{at}"))).collect(),
-        ..Changed::default()
+        ids: (0..200)
+            .map(|at| (LibraryItemKind::Gate, format!("g{at}")))
+            .collect(),
+        ..LibraryDiff::default()
     };
-    let touched = changed_addresses(&many);
-    assert!(touched.contains(&Touched::Under("deliberate://gates/".to_owned())));
+    let touched = library_resource_changes(&many);
+    assert!(touched.contains(&ResourceChange::Prefix("deliberate://gates/".to_owned())));
     assert!(touched.len() < 10);
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use deliberate_prompts::{
-    arguments::{ArgumentProblem, Checked, check, describe},
-    model::{Argument, ArgumentType, Validation},
+    arguments::{ArgumentError, CheckedArguments, check, describe},
+    model::{ArgumentDefinition, ArgumentType, ArgumentValidation},
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-const MOST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 fn map(value: Value) -> Map<String, Value> {
     match value {
@@ -18,21 +18,24 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-fn argument(json: Value) -> Argument {
+fn argument(json: Value) -> ArgumentDefinition {
     serde_json::from_value(json).unwrap()
 }
 
-fn checked(declared: &[Argument], given: Value) -> Result<Checked, Vec<ArgumentProblem>> {
-    check(declared, map(given), &Map::new(), &|_| false, MOST)
+fn check_given(
+    declared: &[ArgumentDefinition],
+    given: Value,
+) -> Result<CheckedArguments, Vec<ArgumentError>> {
+    check(declared, map(given), &Map::new(), &|_| false, MAX_BYTES)
 }
 
 #[track_caller]
-fn only(declared: Value, given: Value) -> Result<Value, String> {
+fn check_single(declared: Value, given: Value) -> Result<Value, String> {
     let declared = [argument(declared)];
     let name = declared[0].name.clone();
     let mut given_map = Map::new();
     given_map.insert(name.clone(), given);
-    match check(&declared, given_map, &Map::new(), &|_| false, MOST) {
+    match check(&declared, given_map, &Map::new(), &|_| false, MAX_BYTES) {
         Ok(mut checked) => Ok(checked.values.remove(&name).unwrap_or_default()),
         Err(problems) => {
             assert_eq!(problems.len(), 1);
@@ -48,15 +51,15 @@ fn row_11_a_required_argument_that_is_missing_or_blank_is_an_error() {
         argument(json!({"name": "level", "required": true, "allowedValues": ["low", "high"]})),
         argument(json!({"name": "note"})),
     ];
-    let problems = checked(&declared, json!({"level": "  "})).unwrap_err();
+    let problems = check_given(&declared, json!({"level": "  "})).unwrap_err();
     assert_eq!(
         describe("review", &declared, &problems),
         "`code` (what to review) is required and not given; give it a value\n\
          `level` is required and blank; give it a value\n\
          Call again with: >>review code:\"…\" level:\"low\""
     );
-    assert!(checked(&declared, json!({"code": null, "level": "low"})).is_err());
-    assert!(checked(&declared, json!({"code": "x", "level": "low"})).is_ok());
+    assert!(check_given(&declared, json!({"code": null, "level": "low"})).is_err());
+    assert!(check_given(&declared, json!({"code": "x", "level": "low"})).is_ok());
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn row_16_json_values_keep_every_byte() {
         argument(json!({"name": "x"})),
         argument(json!({"name": "o", "type": "object"})),
     ];
-    let found = checked(&declared, json!({"x": value, "o": {"k": value}})).unwrap();
+    let found = check_given(&declared, json!({"x": value, "o": {"k": value}})).unwrap();
     assert_eq!(
         found.values,
         BTreeMap::from([
@@ -81,11 +84,11 @@ fn row_30_a_hostile_pattern_takes_no_time() {
     let pattern = json!({"name": "x", "validation": {"pattern": "^(a+)+$"}});
     let long = format!("{}!", "a".repeat(100_000));
     assert!(
-        only(pattern.clone(), json!(long))
+        check_single(pattern.clone(), json!(long))
             .unwrap_err()
             .contains("must match the pattern `^(a+)+$`")
     );
-    assert_eq!(only(pattern, json!("aaa")), Ok(json!("aaa")));
+    assert_eq!(check_single(pattern, json!("aaa")), Ok(json!("aaa")));
 }
 
 #[test]
@@ -93,14 +96,24 @@ fn row_42_ten_megabytes_are_refused_at_once() {
     let declared = [argument(
         json!({"name": "x", "validation": {"pattern": "a"}}),
     )];
-    let problems = checked(&declared, json!({"x": "x".repeat(10 << 20), "other": 1})).unwrap_err();
+    let problems =
+        check_given(&declared, json!({"x": "x".repeat(10 << 20), "other": 1})).unwrap_err();
     assert_eq!(problems.len(), 1);
     assert!(problems[0].message.contains("more than 1048576 bytes"));
     assert!(!describe("p", &declared, &problems).contains("Call again"));
     let many = json!({"x": vec![0; 2 << 20]});
-    assert!(checked(&declared, many).is_err());
-    let options = map(json!({"x": "x".repeat(MOST)}));
-    assert!(check(&declared, map(json!({"x": "y"})), &options, &|_| true, MOST).is_err());
+    assert!(check_given(&declared, many).is_err());
+    let options = map(json!({"x": "x".repeat(MAX_BYTES)}));
+    assert!(
+        check(
+            &declared,
+            map(json!({"x": "y"})),
+            &options,
+            &|_| true,
+            MAX_BYTES
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -125,7 +138,7 @@ fn types_come_from_the_type() {
         ("number", json!("  "), Value::Null),
     ] {
         assert_eq!(
-            only(json!({"name": "x", "type": kind}), given.clone()),
+            check_single(json!({"name": "x", "type": kind}), given.clone()),
             Ok(value),
             "{kind} {given}"
         );
@@ -167,11 +180,11 @@ fn a_wrong_type_is_said_in_one_sentence() {
         ),
     ] {
         assert_eq!(
-            only(json!({"name": "x", "type": kind}), given),
+            check_single(json!({"name": "x", "type": kind}), given),
             Err(said.to_owned())
         );
     }
-    let long = only(
+    let long = check_single(
         json!({"name": "x", "type": "number"}),
         json!("y".repeat(500)),
     )
@@ -194,7 +207,7 @@ fn what_is_missing_comes_from_options_then_from_the_default() {
         map(json!({"b": "given", "e": ""})),
         &options,
         &|_| false,
-        MOST,
+        MAX_BYTES,
     )
     .unwrap();
     let expected = json!({"a": "from options", "b": "given", "c": 3, "e": "E"});
@@ -206,7 +219,7 @@ fn what_is_missing_comes_from_options_then_from_the_default() {
 
 #[test]
 fn a_default_never_comes_from_the_environment() {
-    let found = checked(
+    let found = check_given(
         &[
             argument(json!({"name": "PATH"})),
             argument(json!({"name": "home"})),
@@ -222,7 +235,7 @@ fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
         argument(json!({"name": "language"})),
         argument(json!({"name": "code"})),
     ];
-    let problems = checked(&declared, json!({"langauge": "x", "weather": 1})).unwrap_err();
+    let problems = check_given(&declared, json!({"langauge": "x", "weather": 1})).unwrap_err();
     let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
@@ -236,7 +249,7 @@ fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
         map(json!({"extra": [1]})),
         &Map::new(),
         &|name| name == "extra",
-        MOST,
+        MAX_BYTES,
     )
     .unwrap();
     assert_eq!(
@@ -244,7 +257,7 @@ fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
         BTreeMap::from([("extra".to_owned(), json!([1]))])
     );
     assert!(
-        checked(&[], json!({"x": 1})).unwrap_err()[0]
+        check_given(&[], json!({"x": 1})).unwrap_err()[0]
             .message
             .ends_with("it takes none")
     );
@@ -274,19 +287,22 @@ fn rules_name_the_argument_the_rule_and_the_value() {
             "`x` must be one of low, high, but is \"hihg\"; did you mean `high`?",
         ),
     ] {
-        let found = only(json!({"name": "x", "validation": rules}), json!(given));
+        let found = check_single(json!({"name": "x", "validation": rules}), json!(given));
         assert_eq!(found, Err(said.to_owned()));
     }
     let list = json!({"name": "x", "type": "array", "allowedValues": ["a", 1], "validation": {"maxLength": 2}});
-    assert_eq!(only(list.clone(), json!("a, 1")), Ok(json!(["a", "1"])));
-    assert!(only(list.clone(), json!("a, b")).is_err());
+    assert_eq!(
+        check_single(list.clone(), json!("a, 1")),
+        Ok(json!(["a", "1"]))
+    );
+    assert!(check_single(list.clone(), json!("a, b")).is_err());
     assert!(
-        only(list, json!("a, a, a"))
+        check_single(list, json!("a, a, a"))
             .unwrap_err()
             .contains("at most 2 entries")
     );
     assert_eq!(
-        only(
+        check_single(
             json!({"name": "n", "type": "number", "allowedValues": [1, 2]}),
             json!("2")
         ),
@@ -301,7 +317,7 @@ fn several_problems_are_said_at_once() {
         argument(json!({"name": "n", "type": "number"})),
         argument(json!({"name": "ok"})),
     ];
-    let problems = checked(&declared, json!({"n": "x", "okk": "y"})).unwrap_err();
+    let problems = check_given(&declared, json!({"n": "x", "okk": "y"})).unwrap_err();
     assert_eq!(problems.len(), 3);
     let said = describe("p", &declared, &problems);
     assert_eq!(said.lines().count(), 4);
@@ -313,16 +329,16 @@ fn several_problems_are_said_at_once() {
 
 #[test]
 fn a_pattern_that_can_not_be_checked_is_a_note() {
-    let declared = Argument {
+    let declared = ArgumentDefinition {
         name: "x".to_owned(),
         kind: ArgumentType::String,
-        validation: Some(Validation {
+        validation: Some(ArgumentValidation {
             pattern: Some("(?=a)b".to_owned()),
-            ..Validation::default()
+            ..ArgumentValidation::default()
         }),
-        ..Argument::default()
+        ..ArgumentDefinition::default()
     };
-    let found = checked(&[declared], json!({"x": "b"})).unwrap();
+    let found = check_given(&[declared], json!({"x": "b"})).unwrap();
     assert_eq!(found.notes.len(), 1);
     assert!(found.notes[0].contains("`x`"));
 }
@@ -331,7 +347,7 @@ proptest! {
     #[test]
     fn text_stays_as_it_was_given(value in any::<String>()) {
         let declared = [argument(json!({"name": "x"}))];
-        let found = checked(&declared, json!({"x": value})).unwrap();
+        let found = check_given(&declared, json!({"x": value})).unwrap();
         prop_assert_eq!(found.values.get("x"), Some(&json!(value)));
     }
 
@@ -339,6 +355,6 @@ proptest! {
     fn no_text_makes_a_check_panic(value in any::<String>(), pattern in any::<String>(), kind in 0_usize..5) {
         let kind = ["string", "number", "boolean", "array", "object"][kind];
         let declared = [argument(json!({"name": "x", "type": kind, "validation": {"pattern": pattern, "minLength": 1}}))];
-        drop(checked(&declared, json!({"x": value})));
+        drop(check_given(&declared, json!({"x": value})));
     }
 }

@@ -2,45 +2,45 @@
 
 use serde_json::json;
 
-use crate::kit::{ECHO, Kit, run_of, said};
+use crate::kit::{ECHO, EngineHarness, reply_text, run_id};
 
 const STEPS: &str = ">>echo text:'tea' --> >>echo text:'milk' --> >>echo text:'sugar'";
 
 #[tokio::test]
 async fn a_run_of_the_same_number_has_its_own_plan() {
-    let here = Kit::new(&[ECHO]);
-    let run = run_of(&here.engine(json!({ "command": STEPS })).await);
-    let second = here.answer(&run, "done").await;
-    assert!(said(&second).starts_with("milk"), "{second}");
+    let here = EngineHarness::new(&[ECHO]);
+    let run = run_id(&here.call_engine(json!({ "command": STEPS })).await);
+    let second = here.answer_step(&run, "done").await;
+    assert!(reply_text(&second).starts_with("milk"), "{second}");
     // Another process deletes it, and begins one that gets its number.
-    let there = here.again();
+    let there = here.second_process();
     let clear = json!({
         "action": "session", "operation": "clear", "session_id": run, "confirm": true,
     });
     there.call("system_control", clear).await.unwrap();
-    let wrong = here.wrong(json!({ "chain_id": run })).await;
+    let wrong = here.error_text(json!({ "chain_id": run })).await;
     assert!(wrong.starts_with("RunNotFound"), "{wrong}");
     let other = ">>echo text:'bread' --> >>echo text:'salt'";
-    let other = run_of(&there.engine(json!({ "command": other })).await);
+    let other = run_id(&there.call_engine(json!({ "command": other })).await);
     assert_eq!(other, run);
-    let shown = here.engine(json!({ "chain_id": run })).await;
-    assert!(said(&shown).starts_with("bread"), "{shown}");
+    let shown = here.call_engine(json!({ "chain_id": run })).await;
+    assert!(reply_text(&shown).starts_with("bread"), "{shown}");
     assert_eq!(shown["total_steps"], 2);
-    let next = here.answer(&run, "done").await;
-    assert!(said(&next).starts_with("salt"), "{next}");
+    let next = here.answer_step(&run, "done").await;
+    assert!(reply_text(&next).starts_with("salt"), "{next}");
 }
 
 #[tokio::test]
 async fn what_another_process_answered_is_seen() {
-    let here = Kit::new(&[ECHO]);
-    let run = run_of(&here.engine(json!({ "command": STEPS })).await);
-    here.engine(json!({ "chain_id": run })).await;
-    let there = here.again();
-    there.answer(&run, "one").await;
-    let shown = here.engine(json!({ "chain_id": run })).await;
+    let here = EngineHarness::new(&[ECHO]);
+    let run = run_id(&here.call_engine(json!({ "command": STEPS })).await);
+    here.call_engine(json!({ "chain_id": run })).await;
+    let there = here.second_process();
+    there.answer_step(&run, "one").await;
+    let shown = here.call_engine(json!({ "chain_id": run })).await;
     assert_eq!(shown["steps"], json!([2]));
-    here.answer(&run, "two").await;
-    let shown = there.engine(json!({ "chain_id": run })).await;
+    here.answer_step(&run, "two").await;
+    let shown = there.call_engine(json!({ "chain_id": run })).await;
     assert_eq!(shown["steps"], json!([3]));
-    assert!(said(&shown).starts_with("sugar"), "{shown}");
+    assert!(reply_text(&shown).starts_with("sugar"), "{shown}");
 }

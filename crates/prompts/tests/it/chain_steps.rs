@@ -4,8 +4,8 @@
 use serde_json::json;
 
 use crate::{
-    chains::{abc, kit, prompt},
-    kit::{run_of, said},
+    chains::{abc_prompts, harness, prompt},
+    kit::{reply_text, run_id},
 };
 
 const CHAIN: &str = "chainSteps:\n\
@@ -14,7 +14,7 @@ const CHAIN: &str = "chainSteps:\n\
     \x20 - {promptId: flow/three, stepName: Third, inputMapping: {x: step1_result, y: steps.Second.output.score}}\n\
     arguments: [{name: topic, required: true}]\n";
 
-fn flow() -> Vec<(String, String)> {
+fn flow_files() -> Vec<(String, String)> {
     vec![
         prompt("flow", "never shown", CHAIN),
         prompt(
@@ -37,27 +37,27 @@ fn flow() -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn named_outputs_and_mappings_reach_later_steps() {
-    let kit = kit(&flow());
+    let kit = harness(&flow_files());
     let first = kit
-        .engine(json!({ "command": ">>flow topic:\"tea\"" }))
+        .call_engine(json!({ "command": ">>flow topic:\"tea\"" }))
         .await;
-    assert!(said(&first).starts_with("One on tea."), "{first}");
-    let run = run_of(&first);
-    let second = kit.answer(&run, "the draft").await;
+    assert!(reply_text(&first).starts_with("One on tea."), "{first}");
+    let run = run_id(&first);
+    let second = kit.answer_step(&run, "the draft").await;
     assert!(
-        said(&second).starts_with("Two: the draft for tea."),
+        reply_text(&second).starts_with("Two: the draft for tea."),
         "{second}"
     );
-    let third = kit.answer(&run, "{\"score\": 7}").await;
+    let third = kit.answer_step(&run, "{\"score\": 7}").await;
     assert!(
-        said(&third).starts_with("Three: the draft scored 7."),
+        reply_text(&third).starts_with("Three: the draft scored 7."),
         "{third}"
     );
 }
 
 #[tokio::test]
 async fn a_chain_within_a_chain_is_unfolded() {
-    let mut prompts = flow();
+    let mut prompts = flow_files();
     prompts.push(prompt(
         "outer",
         "never shown",
@@ -65,89 +65,95 @@ async fn a_chain_within_a_chain_is_unfolded() {
          inputMapping: {topic: previous_step_result}, outputMapping: {all: output}}\n  \
          - {promptId: echo, stepName: After, inputMapping: {text: all}}\n",
     ));
-    prompts.extend(abc());
-    let kit = kit(&prompts);
-    let first = kit.engine(json!({ "command": ">>outer" })).await;
+    prompts.extend(abc_prompts());
+    let kit = harness(&prompts);
+    let first = kit.call_engine(json!({ "command": ">>outer" })).await;
     assert_eq!(first["total_steps"], 5);
-    let run = run_of(&first);
-    let second = kit.answer(&run, "mint").await;
-    assert!(said(&second).starts_with("One on mint."), "{second}");
-    kit.answer(&run, "d").await;
-    kit.answer(&run, "{\"score\": 1}").await;
-    let last = kit.answer(&run, "the end of the inner one").await;
+    let run = run_id(&first);
+    let second = kit.answer_step(&run, "mint").await;
+    assert!(reply_text(&second).starts_with("One on mint."), "{second}");
+    kit.answer_step(&run, "d").await;
+    kit.answer_step(&run, "{\"score\": 1}").await;
+    let last = kit.answer_step(&run, "the end of the inner one").await;
     assert!(
-        said(&last).starts_with("the end of the inner one"),
+        reply_text(&last).starts_with("the end of the inner one"),
         "{last}"
     );
 }
 
 #[tokio::test]
 async fn steps_side_by_side_are_answered_in_any_order() {
-    let kit = kit(&abc());
+    let kit = harness(&abc_prompts());
     let first = kit
-        .engine(json!({ "command": ">>a topic:'x' + >>echo \"y + z\" --> >>c" }))
+        .call_engine(json!({ "command": ">>a topic:'x' + >>echo \"y + z\" --> >>c" }))
         .await;
     assert_eq!(first["steps"], json!([1, 2]));
     assert!(
-        said(&first).contains("## Step 2: Echo") && said(&first).contains("y + z"),
+        reply_text(&first).contains("## Step 2: Echo") && reply_text(&first).contains("y + z"),
         "{first}"
     );
-    let run = run_of(&first);
+    let run = run_id(&first);
     let wrong = kit
-        .wrong(json!({ "chain_id": run, "user_response": "which?" }))
+        .error_text(json!({ "chain_id": run, "user_response": "which?" }))
         .await;
     assert!(wrong.starts_with("WhichStep"), "{wrong}");
     let half = kit
-        .engine(json!({ "chain_id": run, "step": 2, "user_response": "second" }))
+        .call_engine(json!({ "chain_id": run, "step": 2, "user_response": "second" }))
         .await;
     assert_eq!(half["steps"], json!([1]));
     let next = kit
-        .engine(json!({ "chain_id": run, "step": 1, "user_response": "first" }))
+        .call_engine(json!({ "chain_id": run, "step": 1, "user_response": "first" }))
         .await;
-    assert!(said(&next).starts_with("Do c: first / second / "), "{next}");
+    assert!(
+        reply_text(&next).starts_with("Do c: first / second / "),
+        "{next}"
+    );
 }
 
 #[tokio::test]
 async fn steps_side_by_side_can_be_answered_at_once() {
-    let kit = kit(&abc());
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>a + >>echo \"y\" --> >>c" }))
+    let kit = harness(&abc_prompts());
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>a + >>echo \"y\" --> >>c" }))
             .await,
     );
     let both = json!({ "1": "first", "Echo": "second" }).to_string();
-    let next = kit.answer(&run, &both).await;
-    assert!(said(&next).starts_with("Do c: first / second / "), "{next}");
+    let next = kit.answer_step(&run, &both).await;
+    assert!(
+        reply_text(&next).starts_with("Do c: first / second / "),
+        "{next}"
+    );
 }
 
 #[tokio::test]
 async fn a_condition_that_can_be_computed_is() {
-    let kit = kit(&abc());
+    let kit = harness(&abc_prompts());
     for (answer, expected) in [("all good", "good"), ("all bad", "bad")] {
         let command =
             ">>a --> ? \"'good' in previous_step_result\" : >>echo \"good\" : >>echo \"bad\"";
-        let run = run_of(&kit.engine(json!({ "command": command })).await);
-        let next = kit.answer(&run, answer).await;
-        assert!(said(&next).starts_with(expected), "{next}");
-        let end = kit.answer(&run, "fine").await;
+        let run = run_id(&kit.call_engine(json!({ "command": command })).await);
+        let next = kit.answer_step(&run, answer).await;
+        assert!(reply_text(&next).starts_with(expected), "{next}");
+        let end = kit.answer_step(&run, "fine").await;
         assert_eq!(end["status"], "done");
     }
 }
 
 #[tokio::test]
 async fn a_condition_in_plain_words_is_asked() {
-    let kit = kit(&abc());
+    let kit = harness(&abc_prompts());
     let command = ">>a --> ? \"Is the plan sound?\" : >>echo \"sound\" : >>echo \"unsound\"";
-    let run = run_of(&kit.engine(json!({ "command": command })).await);
-    let asked = kit.answer(&run, "my plan").await;
+    let run = run_id(&kit.call_engine(json!({ "command": command })).await);
+    let asked = kit.answer_step(&run, "my plan").await;
     assert_eq!(asked["status"], "question");
-    assert!(said(&asked).contains("Is the plan sound?"), "{asked}");
+    assert!(reply_text(&asked).contains("Is the plan sound?"), "{asked}");
     let no = json!({ "chain_id": run, "gate_verdict": "FAIL - too thin" });
-    assert!(said(&kit.engine(no).await).starts_with("unsound"));
+    assert!(reply_text(&kit.call_engine(no).await).starts_with("unsound"));
 }
 
 #[tokio::test]
 async fn a_step_can_run_a_tool_and_both_are_kept_together() {
-    let kit = kit(&[
+    let kit = harness(&[
         prompt(
             "noting",
             "never",
@@ -163,20 +169,20 @@ async fn a_step_can_run_a_tool_and_both_are_kept_together() {
         ),
     ]);
     let first = kit
-        .engine(json!({ "command": ">>noting title:'tea'", "options": { "count": 3 } }))
+        .call_engine(json!({ "command": ">>noting title:'tea'", "options": { "count": 3 } }))
         .await;
     assert!(
-        said(&first).starts_with("Noted On tea 3 and On tea again."),
+        reply_text(&first).starts_with("Noted On tea 3 and On tea again."),
         "{first}"
     );
     assert_eq!(first["steps"], json!([3]));
-    let state = kit.store.state().await.unwrap();
+    let state = kit.store.info().await.unwrap();
     assert_eq!(state.sessions, 2);
 }
 
 #[tokio::test]
 async fn a_tool_that_fails_leaves_the_run_where_it_is() {
-    let kit = kit(&[prompt(
+    let kit = harness(&[prompt(
         "noting",
         "never",
         "chainSteps:\n  - {promptId: echo, stepName: Ask, inputMapping: {}}\n  \
@@ -184,24 +190,27 @@ async fn a_tool_that_fails_leaves_the_run_where_it_is() {
              - {promptId: echo, stepName: End}\n\
              arguments: [{name: text}]\n",
     )]);
-    let run = run_of(&kit.engine(json!({ "command": ">>noting text:'go'" })).await);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>noting text:'go'" }))
+            .await,
+    );
     let wrong = kit
-        .wrong(json!({ "chain_id": run, "user_response": "refuse" }))
+        .error_text(json!({ "chain_id": run, "user_response": "refuse" }))
         .await;
     assert!(
         wrong.starts_with("Refused") && wrong.contains(&run),
         "{wrong}"
     );
-    assert_eq!(kit.store.state().await.unwrap().sessions, 0);
+    assert_eq!(kit.store.info().await.unwrap().sessions, 0);
     let next = kit
-        .engine(json!({ "chain_id": run, "gate_action": "skip" }))
+        .call_engine(json!({ "chain_id": run, "gate_action": "skip" }))
         .await;
     assert_eq!(next["steps"], json!([3]), "{next}");
 }
 
 #[tokio::test]
 async fn a_tool_that_thinks_is_thought_for_by_the_client() {
-    let kit = kit(&[
+    let kit = harness(&[
         prompt(
             "pondering",
             "never",
@@ -216,7 +225,7 @@ async fn a_tool_that_thinks_is_thought_for_by_the_client() {
         ),
     ]);
     let first = kit
-        .engine(json!({ "command": ">>pondering topic:'tea'" }))
+        .call_engine(json!({ "command": ">>pondering topic:'tea'" }))
         .await;
     let id = first["needs_reply"]["id"].as_str().unwrap().to_owned();
     let reply = |id: &str, thought: &str| json!({ "id": id, "replies": [{ "thought": thought }] });
@@ -233,58 +242,61 @@ async fn a_tool_that_thinks_is_thought_for_by_the_client() {
         .call("reasoning_resume", reply(&id, "two"))
         .await
         .unwrap();
-    assert!(said(&third).contains("then two"), "{third}");
+    assert!(reply_text(&third).contains("then two"), "{third}");
 }
 
 #[tokio::test]
 async fn steps_side_by_side_are_all_what_came_before() {
-    let mut prompts = abc();
+    let mut prompts = abc_prompts();
     prompts.push(prompt(
         "join",
         "Join: {{ content }}",
         "arguments: [{name: content, required: true}]\n",
     ));
-    let kit = kit(&prompts);
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>a + >>echo \"y\" --> >>join" }))
+    let kit = harness(&prompts);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>a + >>echo \"y\" --> >>join" }))
             .await,
     );
     let both = json!({ "1": "first", "2": "second" }).to_string();
-    let next = said(&kit.answer(&run, &both).await);
+    let next = reply_text(&kit.answer_step(&run, &both).await);
     assert!(next.contains("first") && next.contains("second"), "{next}");
 }
 
 #[tokio::test]
 async fn a_nested_chain_counts_its_own_steps() {
-    let mut prompts = flow();
-    prompts.extend(abc());
-    let kit = kit(&prompts);
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>a --> >>flow topic:'mint' --> >>echo \"end\"" }))
+    let mut prompts = flow_files();
+    prompts.extend(abc_prompts());
+    let kit = harness(&prompts);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>a --> >>flow topic:'mint' --> >>echo \"end\"" }))
             .await,
     );
-    kit.answer(&run, "before").await;
-    let two = said(&kit.answer(&run, "draft").await);
+    kit.answer_step(&run, "before").await;
+    let two = reply_text(&kit.answer_step(&run, "draft").await);
     assert!(two.starts_with("Two: draft for mint."), "{two}");
-    let three = said(&kit.answer(&run, "{\"score\": 2}").await);
+    let three = reply_text(&kit.answer_step(&run, "{\"score\": 2}").await);
     assert!(three.starts_with("Three: draft scored 2."), "{three}");
 }
 
 #[tokio::test]
 async fn a_chain_that_takes_what_came_before_has_it_in_every_step() {
-    let mut prompts = flow();
-    prompts.extend(abc());
-    let kit = kit(&prompts);
-    let run = run_of(&kit.engine(json!({ "command": ">>a --> >>flow" })).await);
-    let one = said(&kit.answer(&run, "mint").await);
+    let mut prompts = flow_files();
+    prompts.extend(abc_prompts());
+    let kit = harness(&prompts);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>a --> >>flow" }))
+            .await,
+    );
+    let one = reply_text(&kit.answer_step(&run, "mint").await);
     assert!(one.starts_with("One on mint."), "{one}");
-    let two = said(&kit.answer(&run, "draft").await);
+    let two = reply_text(&kit.answer_step(&run, "draft").await);
     assert!(two.starts_with("Two: draft for mint."), "{two}");
 }
 
 #[tokio::test]
 async fn what_is_declared_and_not_given_is_absent_in_tools_and_conditions() {
-    let kit = kit(&[
+    let kit = harness(&[
         prompt(
             "memo",
             "never",
@@ -295,13 +307,15 @@ async fn what_is_declared_and_not_given_is_absent_in_tools_and_conditions() {
         ),
         prompt("after", "Noted {{ steps.Note.output.title }}.", ""),
     ]);
-    let first = kit.engine(json!({ "command": ">>memo title:'tea'" })).await;
-    assert!(said(&first).starts_with("Noted tea."), "{first}");
+    let first = kit
+        .call_engine(json!({ "command": ">>memo title:'tea'" }))
+        .await;
+    assert!(reply_text(&first).starts_with("Noted tea."), "{first}");
 }
 
 #[tokio::test]
 async fn what_can_never_work_is_told_before_the_work() {
-    let kit = kit(&[
+    let kit = harness(&[
         prompt(
             "needs",
             "{{ must }}",
@@ -319,28 +333,28 @@ async fn what_can_never_work_is_told_before_the_work() {
         ),
     ]);
     assert!(
-        kit.wrong(json!({ "command": ">>bad_tool" }))
+        kit.error_text(json!({ "command": ">>bad_tool" }))
             .await
             .contains("no_such_tool")
     );
     assert!(
-        kit.wrong(json!({ "command": ">>bad_need" }))
+        kit.error_text(json!({ "command": ">>bad_need" }))
             .await
             .contains("`must`")
     );
     let wrong = kit
-        .wrong(json!({ "command": ">>echo \"x\" --> ? \"nosuchvar == 1\" : >>echo \"y\"" }))
+        .error_text(json!({ "command": ">>echo \"x\" --> ? \"nosuchvar == 1\" : >>echo \"y\"" }))
         .await;
     assert!(wrong.contains("nosuchvar"), "{wrong}");
 }
 
 #[tokio::test]
 async fn a_chain_that_contains_itself_is_told() {
-    let kit = kit(&[
+    let kit = harness(&[
         prompt("x", "-", "chainSteps: [{promptId: y, stepName: Y}]\n"),
         prompt("y", "-", "chainSteps: [{promptId: x, stepName: X}]\n"),
     ]);
-    let library = kit.shelf.library().await;
+    let library = kit.library.library().await;
     let told = library
         .problems
         .iter()

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use deliberate_prompts::{
     model::ShellCheck,
-    run::{Finished, NotPlain, RunError, Runner, split},
+    run::{CommandLineError, ProcessError, ProcessOutput, ProcessRunner, split_command},
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-pub(crate) fn runner(commands: &[&str], scripts: &[&str], workspace: &Path) -> Runner {
+pub(crate) fn runner(commands: &[&str], scripts: &[&str], workspace: &Path) -> ProcessRunner {
     let owned = |list: &[&str]| -> Vec<String> { list.iter().map(|it| (*it).to_owned()).collect() };
-    Runner::new(&owned(commands), &owned(scripts), workspace)
+    ProcessRunner::new(&owned(commands), &owned(scripts), workspace)
 }
 
 fn check(command: &str) -> ShellCheck {
@@ -36,14 +36,17 @@ fn a_command_is_cut_into_words_as_shells_do() {
         ("grep '$x|(y)*' \"a;b>c\"", vec!["grep", "$x|(y)*", "a;b>c"]),
         (r"a \$x \| \*", vec!["a", "$x", "|", "*"]),
     ] {
-        assert_eq!(split(command).unwrap(), words, "{command}");
+        assert_eq!(split_command(command).unwrap(), words, "{command}");
     }
 }
 
 #[test]
 fn what_only_a_shell_understands_is_refused() {
     for it in "|&;<>$`(){}*?\n\r\0".chars() {
-        assert_eq!(split(&format!("echo a{it}b")), Err(NotPlain::Shell(it)));
+        assert_eq!(
+            split_command(&format!("echo a{it}b")),
+            Err(CommandLineError::ShellSyntax(it))
+        );
     }
     for command in [
         "echo \"$HOME\"",
@@ -53,17 +56,35 @@ fn what_only_a_shell_understands_is_refused() {
         "a \\\n b",
     ] {
         assert!(
-            matches!(split(command), Err(NotPlain::Shell(_))),
+            matches!(
+                split_command(command),
+                Err(CommandLineError::ShellSyntax(_))
+            ),
             "{command}"
         );
     }
-    assert_eq!(split("echo 'a"), Err(NotPlain::OpenQuote));
-    assert_eq!(split("echo \"a"), Err(NotPlain::OpenQuote));
-    assert_eq!(split("echo a\\"), Err(NotPlain::OpenEscape));
-    assert_eq!(split("  "), Err(NotPlain::Empty));
-    assert_eq!(split(&"a ".repeat(300)), Err(NotPlain::TooLong));
-    assert_eq!(split(&"a".repeat(5_000)), Err(NotPlain::TooLong));
-    let told = split("a && b").unwrap_err().to_string();
+    assert_eq!(
+        split_command("echo 'a"),
+        Err(CommandLineError::UnterminatedQuote)
+    );
+    assert_eq!(
+        split_command("echo \"a"),
+        Err(CommandLineError::UnterminatedQuote)
+    );
+    assert_eq!(
+        split_command("echo a\\"),
+        Err(CommandLineError::TrailingBackslash)
+    );
+    assert_eq!(split_command("  "), Err(CommandLineError::Empty));
+    assert_eq!(
+        split_command(&"a ".repeat(300)),
+        Err(CommandLineError::TooLong)
+    );
+    assert_eq!(
+        split_command(&"a".repeat(5_000)),
+        Err(CommandLineError::TooLong)
+    );
+    let told = split_command("a && b").unwrap_err().to_string();
     assert!(told.contains("something only a shell understands"));
 }
 
@@ -71,12 +92,12 @@ proptest! {
     #[test]
     fn quoted_words_come_back_whole(words in prop::collection::vec("[^\n\r\0']{0,12}", 1..6)) {
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-        prop_assert_eq!(split(&quoted.join(" ")), Ok(words));
+        prop_assert_eq!(split_command(&quoted.join(" ")), Ok(words));
     }
 
     #[test]
     fn cutting_never_panics_and_lets_nothing_special_through_unquoted(text in "[a-z |&;$*'\"\\\\]{0,30}") {
-        if split(&text).is_ok() {
+        if split_command(&text).is_ok() {
             prop_assert!(!text.contains('|') || text.contains(['\'', '"', '\\']));
         }
     }
@@ -107,7 +128,7 @@ fn only_what_an_entry_says_word_by_word_is_allowed() {
         "'my tool' --check x",
         "find '*'",
     ] {
-        assert!(runner.allowed(command).is_ok(), "{command}");
+        assert!(runner.check_command(command).is_ok(), "{command}");
     }
     for command in [
         "cargo",
@@ -124,13 +145,16 @@ fn only_what_an_entry_says_word_by_word_is_allowed() {
         "X=1 cargo test",
         "broken",
     ] {
-        let refused = runner.allowed(command).unwrap_err();
-        assert!(matches!(refused, RunError::NotAllowed { .. }), "{command}");
+        let refused = runner.check_command(command).unwrap_err();
+        assert!(
+            matches!(refused, ProcessError::NotAllowed { .. }),
+            "{command}"
+        );
         assert!(refused.to_string().contains("the operator can allow it"));
     }
     assert!(matches!(
-        runner.allowed("cargo test; rm -rf x"),
-        Err(RunError::NotPlain { .. })
+        runner.check_command("cargo test; rm -rf x"),
+        Err(ProcessError::InvalidCommandLine { .. })
     ));
 }
 
@@ -138,10 +162,10 @@ fn only_what_an_entry_says_word_by_word_is_allowed() {
 async fn nothing_is_allowed_unless_the_operator_says_so() {
     let folder = folder();
     let none = runner(&[], &[], folder.path());
-    let refused = none.command(&check("true"), "x").await.unwrap_err();
-    assert!(matches!(refused, RunError::NotAllowed { .. }));
+    let refused = none.run_command(&check("true"), "x").await.unwrap_err();
+    assert!(matches!(refused, ProcessError::NotAllowed { .. }));
     let empty = runner(&["", " "], &[], folder.path());
-    assert!(empty.command(&check("true"), "x").await.is_err());
+    assert!(empty.run_command(&check("true"), "x").await.is_err());
 }
 
 #[tokio::test]
@@ -153,20 +177,23 @@ async fn the_exit_code_is_the_verdict_and_the_answer_is_on_the_input() {
         folder.path(),
     );
     let found = runner
-        .command(&check("grep -c needle"), "a needle\n")
+        .run_command(&check("grep -c needle"), "a needle\n")
         .await
         .unwrap();
     assert!(found.succeeded());
-    assert_eq!(found.said, "1\n");
-    let missing = runner.command(&check("grep needle"), "hay").await.unwrap();
+    assert_eq!(found.tail, "1\n");
+    let missing = runner
+        .run_command(&check("grep needle"), "hay")
+        .await
+        .unwrap();
     assert_eq!((missing.succeeded(), missing.code), (false, Some(1)));
     let text = "$(id) `id` | é 'x'";
     assert_eq!(
-        runner.command(&check("cat"), text).await.unwrap().said,
+        runner.run_command(&check("cat"), text).await.unwrap().tail,
         text
     );
-    let nothing = runner.command(&check("no-such-program-here"), "").await;
-    assert!(matches!(nothing, Err(RunError::Start { .. })));
+    let nothing = runner.run_command(&check("no-such-program-here"), "").await;
+    assert!(matches!(nothing, Err(ProcessError::Start { .. })));
 }
 
 #[tokio::test]
@@ -174,10 +201,10 @@ async fn no_shell_sees_the_words() {
     let folder = folder();
     let runner = runner(&["printf *"], &[], folder.path());
     let said = runner
-        .command(&check("printf %s '$HOME;id'"), "")
+        .run_command(&check("printf %s '$HOME;id'"), "")
         .await
         .unwrap();
-    assert_eq!(said.said, "$HOME;id");
+    assert_eq!(said.tail, "$HOME;id");
 }
 
 #[tokio::test]
@@ -190,7 +217,7 @@ async fn a_command_runs_in_the_workspace_and_nowhere_else() {
             working_dir: dir,
             ..check("pwd")
         };
-        runner.command(&check, "").await.map(|it| it.said)
+        runner.run_command(&check, "").await.map(|it| it.tail)
     };
     let real = folder.path().canonicalize().unwrap();
     assert_eq!(run(None).await.unwrap().trim(), real.to_str().unwrap());
@@ -205,14 +232,14 @@ async fn a_command_runs_in_the_workspace_and_nowhere_else() {
     ] {
         assert!(matches!(
             run(Some(dir)).await,
-            Err(RunError::Outside { .. })
+            Err(ProcessError::OutsideFolder { .. })
         ));
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).unwrap();
         let linked = run(Some("link".to_owned())).await;
-        assert!(matches!(linked, Err(RunError::Outside { .. })));
+        assert!(matches!(linked, Err(ProcessError::OutsideFolder { .. })));
     }
 }
 
@@ -225,7 +252,7 @@ async fn the_environment_is_small_and_can_not_be_used_against_us() {
         env: BTreeMap::from(["PATH", "LD_PRELOAD", "DYLD_X", "MY_FLAG"].map(env)),
         ..check("env")
     };
-    let said = runner.command(&check, "").await.unwrap().said;
+    let said = runner.run_command(&check, "").await.unwrap().tail;
     let names: Vec<&str> = said
         .lines()
         .filter_map(|it| Some(it.split_once('=')?.0))
@@ -248,17 +275,17 @@ async fn only_the_end_of_a_long_output_is_kept() {
     let folder = folder();
     let runner = runner(&["seq *"], &[], folder.path());
     let said = runner
-        .command(&check("seq 1 200000"), "")
+        .run_command(&check("seq 1 200000"), "")
         .await
         .unwrap()
-        .said;
+        .tail;
     assert_eq!(said.chars().count(), 5_000);
     assert!(said.ends_with("199999\n200000\n"));
 }
 
 /// A script that starts a child in the background, writes both ids to a file and waits.
 #[cfg(unix)]
-const LINGERS: &str = "sleep 300 &\necho $! > child.tmp\nmv child.tmp child\nsleep 300\n";
+const LINGERING_SCRIPT: &str = "sleep 300 &\necho $! > child.tmp\nmv child.tmp child\nsleep 300\n";
 
 /// Whether a process is there and not only waiting to be reaped.
 #[cfg(target_os = "linux")]
@@ -275,7 +302,7 @@ fn is_alive(id: &str) -> bool {
 
 /// Waits until something holds; the test's own time limit is that of the harness.
 #[cfg(target_os = "linux")]
-async fn until(mut holds: impl FnMut() -> bool) {
+async fn wait_until(mut holds: impl FnMut() -> bool) {
     while !holds() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
@@ -283,16 +310,19 @@ async fn until(mut holds: impl FnMut() -> bool) {
 
 /// A command that runs on, and what it started.
 #[cfg(target_os = "linux")]
-async fn lingering() -> (tokio::task::JoinHandle<Result<Finished, RunError>>, String) {
+async fn start_lingering() -> (
+    tokio::task::JoinHandle<Result<ProcessOutput, ProcessError>>,
+    String,
+) {
     let folder = folder();
-    fs::write(folder.path().join("lingers.sh"), LINGERS).unwrap();
+    fs::write(folder.path().join("lingers.sh"), LINGERING_SCRIPT).unwrap();
     let runner = runner(&["sh lingers.sh"], &[], folder.path());
     let file = folder.path().join("child");
     let running = tokio::spawn(async move {
         let _stays = folder;
-        runner.command(&check("sh lingers.sh"), "").await
+        runner.run_command(&check("sh lingers.sh"), "").await
     });
-    until(|| file.exists()).await;
+    wait_until(|| file.exists()).await;
     let child = fs::read_to_string(&file).unwrap().trim().to_owned();
     assert!(is_alive(&child));
     (running, child)
@@ -301,21 +331,21 @@ async fn lingering() -> (tokio::task::JoinHandle<Result<Finished, RunError>>, St
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_command_that_takes_too_long_ends_with_all_it_started() {
-    let (running, child) = lingering().await;
+    let (running, child) = start_lingering().await;
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(301)).await;
     tokio::time::resume();
     let error = running.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("took longer than 300 s"));
-    until(|| !is_alive(&child)).await;
+    wait_until(|| !is_alive(&child)).await;
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_command_that_nobody_waits_for_ends_with_all_it_started() {
-    let (running, child) = lingering().await;
+    let (running, child) = start_lingering().await;
     running.abort();
-    until(|| !is_alive(&child)).await;
+    wait_until(|| !is_alive(&child)).await;
 }
 
 #[cfg(target_os = "linux")]
@@ -325,11 +355,11 @@ async fn what_a_command_leaves_behind_ends_with_it() {
     fs::write(folder.path().join("leaves.sh"), "sleep 300 &\necho $!\n").unwrap();
     let runner = runner(&["sh leaves.sh"], &[], folder.path());
     let said = runner
-        .command(&check("sh leaves.sh"), "")
+        .run_command(&check("sh leaves.sh"), "")
         .await
         .unwrap()
-        .said;
-    until(|| !is_alive(said.trim())).await;
+        .tail;
+    wait_until(|| !is_alive(said.trim())).await;
 }
 
 #[cfg(unix)]
@@ -344,7 +374,7 @@ async fn four_run_at_once() {
     let all: Vec<_> = (0..7)
         .map(|_| {
             let runner = runner.clone();
-            tokio::spawn(async move { runner.command(&check("sh meets.sh"), "").await })
+            tokio::spawn(async move { runner.run_command(&check("sh meets.sh"), "").await })
         })
         .collect();
     let here = folder.path().join("here");

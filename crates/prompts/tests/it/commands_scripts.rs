@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use deliberate_prompts::{
-    gate::{Chosen, Outcome, Source},
-    model::{Execution, Gate, Runtime, ScriptTool},
-    run::RunError,
+    gate::{CheckOutcome, GateSource, SelectedGate},
+    model::{Gate, ScriptExecution, ScriptRuntime, ScriptTool},
+    run::ProcessError,
 };
 use serde_json::{Value, json};
 
-use Outcome::{CannotTell, Fail, Pass};
+use CheckOutcome::{CannotTell, Fail, Pass};
 
 use crate::commands::{folder, runner};
 
@@ -19,9 +19,9 @@ fn script(folder: &Path, body: &str) -> ScriptTool {
         id: "lint".to_owned(),
         script: "script.sh".to_owned(),
         folder: folder.to_owned(),
-        execution: Execution {
+        execution: ScriptExecution {
             confirm: false,
-            ..Execution::default()
+            ..ScriptExecution::default()
         },
         ..ScriptTool::default()
     }
@@ -33,13 +33,13 @@ async fn a_script_gets_json_and_gives_json_or_text() {
     let runner = runner(&[], &["lint"], folder.path());
     let run = async |body: &str, input: Value| {
         let tool = script(folder.path(), body);
-        runner.script(&tool, &input, "review").await
+        runner.run_script(&tool, &input, "review").await
     };
     let input = json!({ "text": "a \"b\" é" });
     assert_eq!(run("cat", input.clone()).await.unwrap().value, input);
     let text = run("echo hello; echo aside >&2", json!({})).await.unwrap();
     assert_eq!(text.value, json!({ "output": "hello" }));
-    assert_eq!(text.said, "aside\n");
+    assert_eq!(text.stderr_tail, "aside\n");
     let failed = run(
         "echo '{\"valid\": true}'; echo broken >&2; exit 3",
         json!({}),
@@ -51,7 +51,7 @@ async fn a_script_gets_json_and_gives_json_or_text() {
         "{failed}"
     );
     let much = run("seq 1 100000", json!({})).await.unwrap_err();
-    assert!(matches!(much, RunError::TooMuch(_)));
+    assert!(matches!(much, ProcessError::OutputTooLarge(_)));
     assert!(much.to_string().contains("64 KiB"));
 }
 
@@ -66,7 +66,7 @@ async fn a_script_knows_who_it_is_and_runs_in_its_folder() {
     tool.env
         .insert("SCRIPT_TOOL_ID".to_owned(), "false".to_owned());
     let said = runner
-        .script(&tool, &json!({}), "review")
+        .run_script(&tool, &json!({}), "review")
         .await
         .unwrap()
         .value;
@@ -74,8 +74,8 @@ async fn a_script_knows_who_it_is_and_runs_in_its_folder() {
     let (given, real) = (folder.path().display(), real.display());
     assert_eq!(said["output"], format!("lint|review|{given}|{real}"));
     tool.working_dir = Some("..".to_owned());
-    let outside = runner.script(&tool, &json!({}), "review").await;
-    assert!(matches!(outside, Err(RunError::Outside { .. })));
+    let outside = runner.run_script(&tool, &json!({}), "review").await;
+    assert!(matches!(outside, Err(ProcessError::OutsideFolder { .. })));
 }
 
 #[tokio::test]
@@ -89,17 +89,20 @@ async fn the_input_of_a_script_must_fit_its_schema() {
         "properties": { "name": { "type": "string", "pattern": "^(a+)+$" } },
     }));
     let fits = json!({ "name": "aaa" });
-    assert_eq!(runner.script(&tool, &fits, "p").await.unwrap().value, fits);
+    assert_eq!(
+        runner.run_script(&tool, &fits, "p").await.unwrap().value,
+        fits
+    );
     for wrong in [
         json!({}),
         json!({ "name": 7 }),
         json!({ "name": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!" }),
     ] {
-        let error = runner.script(&tool, &wrong, "p").await.unwrap_err();
-        assert!(matches!(error, RunError::Input(..)), "{error}");
+        let error = runner.run_script(&tool, &wrong, "p").await.unwrap_err();
+        assert!(matches!(error, ProcessError::InvalidInput(..)), "{error}");
     }
     let error = runner
-        .script(&tool, &json!({ "name": 7 }), "p")
+        .run_script(&tool, &json!({ "name": 7 }), "p")
         .await
         .unwrap_err();
     assert!(error.to_string().contains("/name"), "{error}");
@@ -126,9 +129,9 @@ async fn a_script_stays_in_its_folder() {
     }
     for path in paths {
         tool.script = path;
-        let refused = runner.script(&tool, &json!({}), "p").await;
+        let refused = runner.run_script(&tool, &json!({}), "p").await;
         assert!(
-            matches!(refused, Err(RunError::Outside { .. })),
+            matches!(refused, Err(ProcessError::OutsideFolder { .. })),
             "{}",
             tool.script
         );
@@ -139,7 +142,7 @@ async fn a_script_stays_in_its_folder() {
 async fn row_47_only_the_operator_can_allow_a_script() {
     let folder = folder();
     let mut tool = script(folder.path(), "echo ran > ran");
-    tool.execution = Execution::default();
+    tool.execution = ScriptExecution::default();
     assert!(
         tool.execution.confirm,
         "asking is what scripts do unless they say otherwise"
@@ -147,14 +150,17 @@ async fn row_47_only_the_operator_can_allow_a_script() {
     let nobody = runner(&[], &[], folder.path());
     let by_star = runner(&[], &["li*", "*"], folder.path());
     for _ in 0..3 {
-        let refused = nobody.script(&tool, &json!({}), "p").await.unwrap_err();
-        assert!(matches!(refused, RunError::NotAllowed { .. }));
-        let refused = by_star.script(&tool, &json!({}), "p").await.unwrap_err();
-        assert!(matches!(refused, RunError::NeedsItsName(_)));
+        let refused = nobody.run_script(&tool, &json!({}), "p").await.unwrap_err();
+        assert!(matches!(refused, ProcessError::NotAllowed { .. }));
+        let refused = by_star
+            .run_script(&tool, &json!({}), "p")
+            .await
+            .unwrap_err();
+        assert!(matches!(refused, ProcessError::NeedsFullName(_)));
     }
     assert!(!folder.path().join("ran").exists());
     let by_name = runner(&[], &["lint"], folder.path());
-    by_name.script(&tool, &json!({}), "p").await.unwrap();
+    by_name.run_script(&tool, &json!({}), "p").await.unwrap();
     assert!(folder.path().join("ran").exists());
 }
 
@@ -162,9 +168,7 @@ async fn row_47_only_the_operator_can_allow_a_script() {
 async fn scripts_are_allowed_by_name_or_by_the_beginning_of_it() {
     let folder = folder();
     let allowed = |list: &[&str], tool: &ScriptTool| {
-        runner(&[], list, folder.path())
-            .script_allowed(tool)
-            .is_ok()
+        runner(&[], list, folder.path()).check_script(tool).is_ok()
     };
     let mut tool = script(folder.path(), "cat");
     assert!(allowed(&["lint"], &tool) && allowed(&["li*"], &tool) && allowed(&["*"], &tool));
@@ -183,16 +187,16 @@ async fn a_script_that_nothing_is_known_to_run_says_so() {
     fs::write(folder.path().join("script.xyz"), "cat").unwrap();
     tool.script = "script.xyz".to_owned();
     let runner = runner(&[], &["lint"], folder.path());
-    let error = runner.script(&tool, &json!({}), "p").await.unwrap_err();
-    assert!(matches!(error, RunError::NoRuntime(_)));
-    tool.runtime = Runtime::Shell;
-    assert!(runner.script(&tool, &json!({}), "p").await.is_ok());
+    let error = runner.run_script(&tool, &json!({}), "p").await.unwrap_err();
+    assert!(matches!(error, ProcessError::NoRuntime(_)));
+    tool.runtime = ScriptRuntime::Shell;
+    assert!(runner.run_script(&tool, &json!({}), "p").await.is_ok());
 }
 
 #[tokio::test]
 async fn row_46_commands_and_scripts_of_gates_look_at_the_answer() {
     let folder = folder();
-    let gates = [Chosen {
+    let gates = [SelectedGate {
         gate: Gate {
             id: "g".to_owned(),
             criteria: serde_json::from_value(json!([
@@ -206,7 +210,7 @@ async fn row_46_commands_and_scripts_of_gates_look_at_the_answer() {
             .unwrap(),
             ..Gate::default()
         },
-        source: Source::Inline,
+        source: GateSource::Inline,
         also: Vec::new(),
     }];
     let body = "if grep -q needle; then echo '{\"valid\": true}'; \
@@ -215,10 +219,10 @@ async fn row_46_commands_and_scripts_of_gates_look_at_the_answer() {
     let runner = runner(&["grep *", "sleep *"], &["lint"], folder.path());
     let run = async |answer: &str| {
         let find = |id: &str| (id == "lint").then(|| Arc::clone(&tool));
-        runner.checks(&gates, answer, "p", find).await
+        runner.run_gate_checks(&gates, answer, "p", find).await
     };
     let of =
-        |ran: &BTreeMap<(String, usize), deliberate_prompts::gate::Ran>| -> Vec<(usize, Outcome)> {
+        |ran: &BTreeMap<(String, usize), deliberate_prompts::gate::ExternalCheckResult>| -> Vec<(usize, CheckOutcome)> {
             ran.iter().map(|((_, at), it)| (*at, it.outcome)).collect()
         };
     let good = run("a needle").await;
@@ -226,7 +230,7 @@ async fn row_46_commands_and_scripts_of_gates_look_at_the_answer() {
     assert_eq!(of(&good), [(1, Pass), rest[0], (4, Pass), rest[1], rest[2]]);
     let bad = run("hay").await;
     assert_eq!(of(&bad), [(1, Fail), rest[0], (4, Fail), rest[1], rest[2]]);
-    let why = |at: usize| bad[&("g".to_owned(), at)].why.clone();
+    let why = |at: usize| bad[&("g".to_owned(), at)].reason.clone();
     assert!(why(1).contains("exit code 1"));
     assert!(why(2).contains("only a shell understands"));
     assert!(why(4).contains("no needle"));

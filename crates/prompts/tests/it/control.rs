@@ -3,11 +3,11 @@
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use crate::control_house::{House, ask, names};
+use crate::control_house::{ControlHarness, control_arguments, field_values};
 
 #[test]
 fn the_entry_in_the_list_of_tools_is_small() {
-    let house = House::new();
+    let house = ControlHarness::new();
     let listing = house.registry.get("system_control").unwrap();
     let mut input = listing.input_schema.clone();
     input
@@ -16,9 +16,9 @@ fn the_entry_in_the_list_of_tools_is_small() {
         .remove("additionalProperties");
     // As the server lists it: of the answer only the outline, of the hints only what is unusual.
     let entry = json!({
-        "name": listing.about.name,
-        "title": listing.about.title,
-        "description": listing.about.description,
+        "name": listing.meta.name,
+        "title": listing.meta.title,
+        "description": listing.meta.description,
         "inputSchema": input,
         "outputSchema": { "type": "object", "properties": { "said": {} } },
         "annotations": { "openWorldHint": false },
@@ -29,7 +29,7 @@ fn the_entry_in_the_list_of_tools_is_small() {
 
 #[tokio::test]
 async fn row_33_every_parameter_is_in_the_schema_and_no_other_is_taken() {
-    let house = House::new();
+    let house = ControlHarness::new();
     let listing = house.registry.get("system_control").unwrap();
     let properties = listing.input_schema["properties"].as_object().unwrap();
     for name in [
@@ -56,14 +56,18 @@ async fn row_33_every_parameter_is_in_the_schema_and_no_other_is_taken() {
         assert!(properties.contains_key(name), "{name}");
     }
     let error = house
-        .refused(json!({ "action": "status", "sesion_id": "x" }))
+        .control_error(json!({ "action": "status", "sesion_id": "x" }))
         .await;
     assert!(
         error.to_string().contains("did you mean \"session_id\""),
         "{error}"
     );
     let error = house
-        .refused(ask("gates", "list", json!({ "framework": "x" })))
+        .control_error(control_arguments(
+            "gates",
+            "list",
+            json!({ "framework": "x" }),
+        ))
         .await;
     assert!(
         error.to_string().contains("not used by gates list"),
@@ -71,10 +75,16 @@ async fn row_33_every_parameter_is_in_the_schema_and_no_other_is_taken() {
     );
     let long = "x".repeat(20_000);
     let error = house
-        .refused(ask("gates", "list", json!({ "search_query": long })))
+        .control_error(control_arguments(
+            "gates",
+            "list",
+            json!({ "search_query": long }),
+        ))
         .await;
     assert!(error.to_string().contains("at most 10000 bytes"), "{error}");
-    let error = house.refused(ask("framework", "swich", json!({}))).await;
+    let error = house
+        .control_error(control_arguments("framework", "swich", json!({})))
+        .await;
     assert!(
         error.to_string().contains("did you mean switch?"),
         "{error}"
@@ -83,63 +93,82 @@ async fn row_33_every_parameter_is_in_the_schema_and_no_other_is_taken() {
 
 #[tokio::test]
 async fn row_33_one_key_of_the_config_is_one_key() {
-    let house = House::with(|options| options.commands = vec!["cargo test".to_owned()]);
+    let house =
+        ControlHarness::with_options(|options| options.commands = vec!["cargo test".to_owned()]);
     let got = house
-        .control(ask("config", "get", json!({ "key": "prompts.commands" })))
+        .call_control(control_arguments(
+            "config",
+            "get",
+            json!({ "key": "prompts.commands" }),
+        ))
         .await;
     assert_eq!(got["value"], json!(["cargo test"]));
     assert_eq!(got["said"], "prompts.commands = [\"cargo test\"]");
     let short = house
-        .control(ask("config", "get", json!({ "key": "prompts.steps" })))
+        .call_control(control_arguments(
+            "config",
+            "get",
+            json!({ "key": "prompts.steps" }),
+        ))
         .await;
     assert_eq!(short["value"], json!(500));
     let error = house
-        .refused(ask("config", "get", json!({ "key": "prompts.comands" })))
+        .control_error(control_arguments(
+            "config",
+            "get",
+            json!({ "key": "prompts.comands" }),
+        ))
         .await;
     assert!(
         error.to_string().contains("did you mean prompts.commands?"),
         "{error}"
     );
-    let all = house.control(json!({ "action": "config" })).await;
+    let all = house.call_control(json!({ "action": "config" })).await;
     assert!(all["config"].as_object().unwrap().len() > 15);
 }
 
 #[tokio::test]
 async fn settings_are_checked_and_never_set() {
-    let house = House::with(|options| {
+    let house = ControlHarness::with_options(|options| {
         options.methodology = Some("NoSuch".to_owned());
         options.commands = vec!["cat | sh".to_owned()];
         options.scripts = vec!["gone".to_owned()];
     });
-    let found = house.control(ask("config", "validate", json!({}))).await;
+    let found = house
+        .call_control(control_arguments("config", "validate", json!({})))
+        .await;
     let said = found["said"].as_str().unwrap();
     assert_eq!(found["valid"], json!(false));
     for part in ["prompts.methodology", "prompts.commands", "prompts.scripts"] {
         assert!(said.contains(part), "{said}");
     }
-    let set = ask(
+    let set = control_arguments(
         "config",
         "set",
         json!({ "key": "prompts.judge", "value": "model" }),
     );
-    let error = house.refused(set).await;
+    let error = house.control_error(set).await;
     assert_eq!(error.code(), "ReadOnly");
     assert!(error.to_string().contains("prompts.judge"), "{error}");
     let error = house
-        .refused(ask("config", "restore", json!({ "confirm": true })))
+        .control_error(control_arguments(
+            "config",
+            "restore",
+            json!({ "confirm": true }),
+        ))
         .await;
     assert_eq!(error.code(), "ReadOnly");
 }
 
 #[tokio::test]
 async fn status_counts_by_layer_and_names_problems_with_their_places() {
-    let house = House::new();
-    house.usual();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
     house.write(
         "resources/prompts/own/broken/prompt.yaml",
         "id: broken\nname: [\n",
     );
-    let status = house.control(json!({ "action": "status" })).await;
+    let status = house.call_control(json!({ "action": "status" })).await;
     assert_eq!(status["counts"]["chains"]["workspace"], json!(1));
     assert!(status["counts"]["prompts"]["workspace"].as_u64().unwrap() >= 3);
     assert!(status["counts"]["gates"]["shipped"].as_u64().unwrap() > 5);
@@ -150,48 +179,58 @@ async fn status_counts_by_layer_and_names_problems_with_their_places() {
     let problem = problems.iter().find(|it| it["id"] == "broken").unwrap();
     assert_eq!(problem["last_good_kept"], json!(false));
 
-    let health = house.control(ask("status", "health", json!({}))).await;
+    let health = house
+        .call_control(control_arguments("status", "health", json!({})))
+        .await;
     assert_eq!(health["healthy"], json!(false));
-    let whole = house.control(ask("status", "diagnostics", json!({}))).await;
+    let whole = house
+        .call_control(control_arguments("status", "diagnostics", json!({})))
+        .await;
     assert_eq!(whole["limits"]["steps"], json!(500));
     assert_eq!(whole["watching"], json!(true));
     assert_eq!(whole["problems_total"], status["problems_total"]);
     let details = house
-        .control(json!({ "action": "status", "show_details": true }))
+        .call_control(json!({ "action": "status", "show_details": true }))
         .await;
-    assert!(names(&details["categories"], "id").contains(&"own".to_owned()));
+    assert!(field_values(&details["categories"], "id").contains(&"own".to_owned()));
 }
 
 #[tokio::test]
 async fn a_broken_edit_keeps_the_last_good_version_and_says_so() {
-    let house = House::new();
-    house.usual();
-    house.control(json!({ "action": "status" })).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_control(json!({ "action": "status" })).await;
     house.write(
         "resources/prompts/own/bye/prompt.yaml",
         "id: bye\nname: [\n",
     );
     house
-        .control(ask("maintenance", "restart", json!({ "confirm": true })))
+        .call_control(control_arguments(
+            "maintenance",
+            "restart",
+            json!({ "confirm": true }),
+        ))
         .await;
-    let said = house.said(json!({ "action": "status" })).await;
+    let said = house.control_text(json!({ "action": "status" })).await;
     assert!(
         said.contains("The last good version is still in use."),
         "{said}"
     );
     assert_eq!(
-        house.engine(json!({ "command": ">>bye" })).await["said"],
+        house.call_engine(json!({ "command": ">>bye" })).await["said"],
         "Bye"
     );
 }
 
 #[tokio::test]
 async fn row_37_a_switch_holds_for_other_processes_and_no_description_names_it() {
-    let house = House::new();
-    let other = house.beside();
-    let before = house.registry.get("system_control").unwrap().about.clone();
+    let house = ControlHarness::new();
+    let other = house.second_process();
+    let before = house.registry.get("system_control").unwrap().meta.clone();
     let switch = json!({ "framework": "react", "reason": "debugging" });
-    let done = house.control(ask("framework", "switch", switch)).await;
+    let done = house
+        .call_control(control_arguments("framework", "switch", switch))
+        .await;
     assert!(
         done["active"]
             .as_str()
@@ -199,33 +238,37 @@ async fn row_37_a_switch_holds_for_other_processes_and_no_description_names_it()
             .eq_ignore_ascii_case("react")
     );
     let seen = other
-        .control(ask("status", "framework_status", json!({})))
+        .call_control(control_arguments("status", "framework_status", json!({})))
         .await;
     assert_eq!(seen["active"], done["active"]);
     assert_eq!(seen["reason"], "debugging");
     assert!(seen["since"].as_str().unwrap().starts_with("2026-01-01"));
-    let later = house.beside();
+    let later = house.second_process();
     assert_eq!(
-        later.control(json!({ "action": "framework" })).await["active"],
+        later.call_control(json!({ "action": "framework" })).await["active"],
         done["active"]
     );
 
     for listing in house.registry.list() {
-        let text = format!("{} {}", listing.about.description, listing.input_schema);
+        let text = format!("{} {}", listing.meta.description, listing.input_schema);
         let text = text.to_lowercase();
         assert!(
             !text.contains("react") && !text.contains("cageerf"),
             "{text}"
         );
     }
-    assert_eq!(house.registry.get("system_control").unwrap().about, &before);
+    assert_eq!(house.registry.get("system_control").unwrap().meta, &before);
 }
 
 #[tokio::test]
 async fn an_unknown_methodology_is_refused_with_the_nearest() {
-    let house = House::new();
+    let house = ControlHarness::new();
     let error = house
-        .refused(ask("framework", "switch", json!({ "framework": "raect" })))
+        .control_error(control_arguments(
+            "framework",
+            "switch",
+            json!({ "framework": "raect" }),
+        ))
         .await;
     assert!(
         error
@@ -234,32 +277,45 @@ async fn an_unknown_methodology_is_refused_with_the_nearest() {
             .contains("did you mean react?"),
         "{error}"
     );
-    let error = house.refused(ask("framework", "switch", json!({}))).await;
+    let error = house
+        .control_error(control_arguments("framework", "switch", json!({})))
+        .await;
     assert!(matches!(error, ToolError::Invalid(_)));
     let keep = json!({ "framework": "react", "persist": false });
-    let error = house.refused(ask("framework", "switch", keep)).await;
+    let error = house
+        .control_error(control_arguments("framework", "switch", keep))
+        .await;
     assert!(error.to_string().contains("persist"), "{error}");
 }
 
 #[tokio::test]
 async fn methodologies_are_switched_off_and_on_again() {
-    let house = House::with(|options| options.methodology = Some("react".to_owned()));
-    house.usual();
+    let house =
+        ControlHarness::with_options(|options| options.methodology = Some("react".to_owned()));
+    house.write_sample_prompts();
     let greet = json!({ "command": ">>hello Ann" });
-    let with = house.engine(greet.clone()).await;
+    let with = house.call_engine(greet.clone()).await;
     assert!(with["said"].as_str().unwrap().starts_with("Work by ReACT"));
-    house.control(ask("framework", "disable", json!({}))).await;
-    assert_eq!(house.engine(greet.clone()).await["said"], "Hello Ann");
-    let on = house.control(ask("framework", "enable", json!({}))).await;
+    house
+        .call_control(control_arguments("framework", "disable", json!({})))
+        .await;
+    assert_eq!(house.call_engine(greet.clone()).await["said"], "Hello Ann");
+    let on = house
+        .call_control(control_arguments("framework", "enable", json!({})))
+        .await;
     assert_eq!(on["active"], "react");
-    let again = house.engine(greet).await;
+    let again = house.call_engine(greet).await;
     assert!(again["said"].as_str().unwrap().starts_with("Work by ReACT"));
     let list = house
-        .control(ask("framework", "list_methodologies", json!({})))
+        .call_control(control_arguments(
+            "framework",
+            "list_methodologies",
+            json!({}),
+        ))
         .await;
     assert_eq!(list["methodologies"].as_array().unwrap().len(), 4);
     let seen = house
-        .said(ask(
+        .control_text(control_arguments(
             "framework",
             "inspect",
             json!({ "framework": "scamper" }),
@@ -270,33 +326,45 @@ async fn methodologies_are_switched_off_and_on_again() {
 
 #[tokio::test]
 async fn gates_are_searched_switched_and_checked() {
-    let house = House::new();
-    house.usual();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
     house.write(
         "resources/gates/runs/gate.yaml",
         "id: runs\ntype: validation\nname: Runs\ndescription: Tests run\nguidance: Run them\nactivation: {explicit_request: true}\n\
          pass_criteria:\n  - type: shell_verify\n    shell_command: make test\n",
     );
     let found = house
-        .control(ask("gates", "list", json!({ "search_query": "TESTS run" })))
+        .call_control(control_arguments(
+            "gates",
+            "list",
+            json!({ "search_query": "TESTS run" }),
+        ))
         .await;
-    let status = house.said(json!({ "action": "status" })).await;
-    assert_eq!(names(&found["gates"], "id"), ["runs"], "{status}");
-    let health = house.control(ask("gates", "health", json!({}))).await;
-    let unchecked = names(&health["unchecked"], "gate");
+    let status = house.control_text(json!({ "action": "status" })).await;
+    assert_eq!(field_values(&found["gates"], "id"), ["runs"], "{status}");
+    let health = house
+        .call_control(control_arguments("gates", "health", json!({})))
+        .await;
+    let unchecked = field_values(&health["unchecked"], "gate");
     assert!(unchecked.contains(&"runs".to_owned()), "{unchecked:?}");
     assert!(health["said"].as_str().unwrap().contains("not allowed"));
 
     let command = json!({ "command": ">>bye :: \"is polite\"" });
-    assert!(house.engine(command.clone()).await["chain_id"].is_string());
-    house.control(ask("gates", "disable", json!({}))).await;
-    let other = house.beside();
-    let plain = other.engine(command.clone()).await;
+    assert!(house.call_engine(command.clone()).await["chain_id"].is_string());
+    house
+        .call_control(control_arguments("gates", "disable", json!({})))
+        .await;
+    let other = house.second_process();
+    let plain = other.call_engine(command.clone()).await;
     assert!(
         plain["chain_id"].is_null() && plain["said"].as_str().unwrap().contains("switched off")
     );
-    let status = other.control(ask("gates", "status", json!({}))).await;
+    let status = other
+        .call_control(control_arguments("gates", "status", json!({})))
+        .await;
     assert_eq!(status["on"], json!(false));
-    house.control(ask("gates", "enable", json!({}))).await;
-    assert!(other.engine(command).await["chain_id"].is_string());
+    house
+        .call_control(control_arguments("gates", "enable", json!({})))
+        .await;
+    assert!(other.call_engine(command).await["chain_id"].is_string());
 }

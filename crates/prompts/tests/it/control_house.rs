@@ -4,71 +4,76 @@
 use std::{path::PathBuf, sync::Arc};
 
 use deliberate_core::SystemIds;
-use deliberate_prompts::{Engine, Options, Places, library::Shelf, register};
+use deliberate_prompts::{Engine, EngineOptions, LibraryPaths, library::LiveLibrary, register};
 use deliberate_store::{
     Store,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::FixedClock;
 use deliberate_toolkit::{
-    Answer, Bounds, Caller, Desk, OneMind, Parts, Principal, Registry, ToolError,
+    CallLimits, CallOutcome, CallerContext, FixedModel, Principal, Registry, RegistryDeps,
+    ResourceContext, ToolError,
 };
 use serde_json::{Value, json};
 
-pub(crate) struct House {
+pub(crate) struct ControlHarness {
     pub(crate) registry: Registry,
     pub(crate) clock: Arc<FixedClock>,
-    pub(crate) caller: Caller,
-    options: Options,
+    pub(crate) caller: CallerContext,
+    options: EngineOptions,
     folder: Arc<tempfile::TempDir>,
 }
 
-impl House {
+impl ControlHarness {
     pub(crate) fn new() -> Self {
-        Self::with(|_| {})
+        Self::with_options(|_| {})
     }
 
     /// With what the operator set.
-    pub(crate) fn with(set: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) fn with_options(set: impl FnOnce(&mut EngineOptions)) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        let mut options = Options {
-            places: Places {
+        let mut options = EngineOptions {
+            paths: LibraryPaths {
                 workspace: folder.path().join("workspace"),
-                ..Places::default()
+                ..LibraryPaths::default()
             },
-            in_menu: true,
-            ..Options::default()
+            list_prompts: true,
+            ..EngineOptions::default()
         };
         set(&mut options);
         Self::build(folder, options, Arc::new(FixedClock::new()))
     }
 
-    fn build(folder: Arc<tempfile::TempDir>, options: Options, clock: Arc<FixedClock>) -> Self {
+    fn build(
+        folder: Arc<tempfile::TempDir>,
+        options: EngineOptions,
+        clock: Arc<FixedClock>,
+    ) -> Self {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("store.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         }));
-        let registry = Registry::new(Parts {
+        let registry = Registry::new(RegistryDeps {
             store,
-            minds: Arc::new(OneMind(None)),
+            models: Arc::new(FixedModel(None)),
             clock: clock.clone(),
             ids: Arc::new(SystemIds),
-            bounds: Bounds::default(),
+            limits: CallLimits::default(),
         });
-        let shelf = Shelf::new(&options);
+        let shelf = LiveLibrary::new(&options);
         let engine = Arc::new(Engine::new(options.clone(), shelf));
         Self {
             registry: register(registry, &engine),
             clock,
-            caller: Caller::default(),
+            caller: CallerContext::default(),
             options,
             folder,
         }
     }
 
     /// The same data and files, served by another process at the same time.
-    pub(crate) fn beside(&self) -> Self {
+    pub(crate) fn second_process(&self) -> Self {
         Self::build(
             self.folder.clone(),
             self.options.clone(),
@@ -77,7 +82,7 @@ impl House {
     }
 
     /// The same, called by someone with a name.
-    pub(crate) fn called_by(mut self, name: &str) -> Self {
+    pub(crate) fn with_caller(mut self, name: &str) -> Self {
         self.caller.principal = Principal {
             name: Some(name.into()),
             ..Principal::default()
@@ -86,7 +91,7 @@ impl House {
     }
 
     pub(crate) fn path(&self, file: &str) -> PathBuf {
-        self.options.places.workspace.join(file)
+        self.options.paths.workspace.join(file)
     }
 
     /// Writes a file of the workspace.
@@ -105,7 +110,7 @@ impl House {
     }
 
     /// Two prompts and a chain of them.
-    pub(crate) fn usual(&self) -> &Self {
+    pub(crate) fn write_sample_prompts(&self) -> &Self {
         self.prompt(
             "hello",
             "arguments:\n  - name: who\n    required: true\nuserMessageTemplate: 'Hello {{who}}'",
@@ -123,35 +128,35 @@ impl House {
             .call(tool, arguments, self.caller.clone())
             .await?
         {
-            Answer::Done(output) => Ok(output),
-            other @ Answer::NeedsReply(_) => panic!("{other:?}"),
+            CallOutcome::Done(output) => Ok(output),
+            other @ CallOutcome::NeedsReply(_) => panic!("{other:?}"),
         }
     }
 
-    pub(crate) async fn engine(&self, arguments: Value) -> Value {
+    pub(crate) async fn call_engine(&self, arguments: Value) -> Value {
         self.call("prompt_engine", arguments).await.unwrap()
     }
 
     /// Calls `system_control`, which must go well.
-    pub(crate) async fn control(&self, arguments: Value) -> Value {
+    pub(crate) async fn call_control(&self, arguments: Value) -> Value {
         let shown = arguments.to_string();
         let answer = self.call("system_control", arguments).await;
         answer.unwrap_or_else(|error| panic!("{shown}: {error:?}"))
     }
 
     /// Calls `system_control`, which must go wrong.
-    pub(crate) async fn refused(&self, arguments: Value) -> ToolError {
+    pub(crate) async fn control_error(&self, arguments: Value) -> ToolError {
         self.call("system_control", arguments).await.unwrap_err()
     }
 
     /// What is said.
-    pub(crate) async fn said(&self, arguments: Value) -> String {
-        let answer = self.control(arguments).await;
+    pub(crate) async fn control_text(&self, arguments: Value) -> String {
+        let answer = self.call_control(arguments).await;
         answer["said"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn desk(&self) -> Desk<'_> {
-        Desk {
+    pub(crate) fn resource_context(&self) -> ResourceContext<'_> {
+        ResourceContext {
             registry: &self.registry,
             caller: &self.caller,
         }
@@ -159,7 +164,7 @@ impl House {
 }
 
 /// A call of `system_control` with what it is told besides.
-pub(crate) fn ask(action: &str, operation: &str, more: Value) -> Value {
+pub(crate) fn control_arguments(action: &str, operation: &str, more: Value) -> Value {
     let mut all = json!({ "action": action, "operation": operation });
     let Value::Object(more) = more else {
         panic!("{more}");
@@ -169,7 +174,7 @@ pub(crate) fn ask(action: &str, operation: &str, more: Value) -> Value {
 }
 
 /// A field of everything in a list.
-pub(crate) fn names(list: &Value, field: &str) -> Vec<String> {
+pub(crate) fn field_values(list: &Value, field: &str) -> Vec<String> {
     let all = list.as_array().unwrap().iter();
     all.map(|it| it[field].as_str().unwrap().to_owned())
         .collect()

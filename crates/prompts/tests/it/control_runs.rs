@@ -2,47 +2,51 @@
 
 use serde_json::json;
 
-use crate::control_house::{House, ask};
+use crate::control_house::{ControlHarness, control_arguments};
 
-async fn begin(house: &House) -> String {
-    let begun = house.engine(json!({ "command": ">>greet Ann" })).await;
+async fn begin_run(house: &ControlHarness) -> String {
+    let begun = house.call_engine(json!({ "command": ">>greet Ann" })).await;
     begun["chain_id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
 async fn runs_are_listed_newest_first_and_seen_by_another_process() {
-    let house = House::new();
-    house.usual();
-    let (one, two) = (begin(&house).await, begin(&house).await);
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    let (one, two) = (begin_run(&house).await, begin_run(&house).await);
     house
-        .engine(json!({ "chain_id": one, "user_response": "Hi" }))
+        .call_engine(json!({ "chain_id": one, "user_response": "Hi" }))
         .await;
-    let other = house.beside();
-    let list = other.control(json!({ "action": "session" })).await;
+    let other = house.second_process();
+    let list = other.call_control(json!({ "action": "session" })).await;
     assert_eq!(list["runs"][0]["chain_id"], json!(one));
     assert_eq!(list["runs"][0]["step"], json!(2));
     assert_eq!(list["runs"][1]["chain_id"], json!(two));
     assert!(list["said"].as_str().unwrap().contains("step 2 of 2"));
     let first = other
-        .control(ask("session", "list", json!({ "limit": 1 })))
+        .call_control(control_arguments("session", "list", json!({ "limit": 1 })))
         .await;
     assert_eq!(first["runs"].as_array().unwrap().len(), 1);
     assert_eq!(first["total"], json!(2));
-    let status = other.control(json!({ "action": "status" })).await;
+    let status = other.call_control(json!({ "action": "status" })).await;
     assert_eq!(status["open_runs"], json!(2));
 }
 
 #[tokio::test]
 async fn a_run_is_looked_into_by_its_id_or_its_base() {
-    let house = House::new();
-    house.usual();
-    begin(&house).await;
-    let id = begin(&house).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    begin_run(&house).await;
+    let id = begin_run(&house).await;
     house
-        .engine(json!({ "chain_id": id, "user_response": "Hi there" }))
+        .call_engine(json!({ "chain_id": id, "user_response": "Hi there" }))
         .await;
     let whole = house
-        .control(ask("session", "inspect", json!({ "session_id": id })))
+        .call_control(control_arguments(
+            "session",
+            "inspect",
+            json!({ "session_id": id }),
+        ))
         .await;
     assert_eq!(whole["steps"][0]["status"], "done");
     assert_eq!(whole["steps"][0]["result"], "Hi there");
@@ -56,13 +60,21 @@ async fn a_run_is_looked_into_by_its_id_or_its_base() {
     );
     for base in ["chain-greet", "greet"] {
         let same = house
-            .control(ask("session", "inspect", json!({ "session_id": base })))
+            .call_control(control_arguments(
+                "session",
+                "inspect",
+                json!({ "session_id": base }),
+            ))
             .await;
         assert_eq!(same["chain_id"], json!(id));
     }
     for wrong in ["chain-greet#99", "nobody", "x#y"] {
         let error = house
-            .refused(ask("session", "inspect", json!({ "session_id": wrong })))
+            .control_error(control_arguments(
+                "session",
+                "inspect",
+                json!({ "session_id": wrong }),
+            ))
             .await;
         assert_eq!(error.code(), "RunNotFound");
     }
@@ -70,21 +82,23 @@ async fn a_run_is_looked_into_by_its_id_or_its_base() {
 
 #[tokio::test]
 async fn clearing_needs_a_word_and_spares_what_is_open() {
-    let house = House::new();
-    house.usual();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
     let (open, ended, gone) = (
-        begin(&house).await,
-        begin(&house).await,
-        begin(&house).await,
+        begin_run(&house).await,
+        begin_run(&house).await,
+        begin_run(&house).await,
     );
     house
-        .engine(json!({ "chain_id": ended, "gate_action": "abort" }))
+        .call_engine(json!({ "chain_id": ended, "gate_action": "abort" }))
         .await;
-    let clear = |more| ask("session", "clear", more);
-    let error = house.refused(clear(json!({ "session_id": gone }))).await;
+    let clear = |more| control_arguments("session", "clear", more);
+    let error = house
+        .control_error(clear(json!({ "session_id": gone })))
+        .await;
     assert_eq!(error.code(), "NeedsConfirmation");
     house
-        .control(clear(json!({ "session_id": gone, "confirm": true })))
+        .call_control(clear(json!({ "session_id": gone, "confirm": true })))
         .await;
     let error = house
         .call("prompt_engine", json!({ "chain_id": gone }))
@@ -92,54 +106,61 @@ async fn clearing_needs_a_word_and_spares_what_is_open() {
         .unwrap_err();
     assert_eq!(error.code(), "RunNotFound");
 
-    let error = house.refused(clear(json!({}))).await;
+    let error = house.control_error(clear(json!({}))).await;
     assert_eq!(error.code(), "NeedsConfirmation");
-    let cleared = house.control(clear(json!({ "confirm": true }))).await;
+    let cleared = house.call_control(clear(json!({ "confirm": true }))).await;
     assert_eq!(cleared["deleted"], json!([ended]));
-    let left = house.beside().control(json!({ "action": "session" })).await;
+    let left = house
+        .second_process()
+        .call_control(json!({ "action": "session" }))
+        .await;
     assert_eq!(left["total"], json!(1));
     assert_eq!(left["runs"][0]["chain_id"], json!(open));
 }
 
 #[tokio::test]
 async fn who_has_a_name_sees_their_own_runs() {
-    let house = House::new().called_by("ann");
-    house.usual();
-    let id = begin(&house).await;
-    let bob = house.beside().called_by("bob");
+    let house = ControlHarness::new().with_caller("ann");
+    house.write_sample_prompts();
+    let id = begin_run(&house).await;
+    let bob = house.second_process().with_caller("bob");
     assert_eq!(
-        bob.control(json!({ "action": "session" })).await["total"],
+        bob.call_control(json!({ "action": "session" })).await["total"],
         json!(0)
     );
     let error = bob
-        .refused(ask("session", "inspect", json!({ "session_id": id })))
+        .control_error(control_arguments(
+            "session",
+            "inspect",
+            json!({ "session_id": id }),
+        ))
         .await;
     assert_eq!(error.code(), "RunNotFound");
-    let clear = ask(
+    let clear = control_arguments(
         "session",
         "clear",
         json!({ "session_id": id, "confirm": true }),
     );
-    assert_eq!(bob.refused(clear).await.code(), "RunNotFound");
-    let operator = house.beside();
+    assert_eq!(bob.control_error(clear).await.code(), "RunNotFound");
+    let operator = house.second_process();
     assert_eq!(
-        operator.control(json!({ "action": "session" })).await["total"],
+        operator.call_control(json!({ "action": "session" })).await["total"],
         json!(1)
     );
 }
 
 #[tokio::test]
 async fn the_newest_run_is_the_callers_own() {
-    let ann = House::new().called_by("ann");
-    ann.usual();
-    let hers = begin(&ann).await;
-    let bob = ann.beside().called_by("bob");
-    let his = begin(&bob).await;
+    let ann = ControlHarness::new().with_caller("ann");
+    ann.write_sample_prompts();
+    let hers = begin_run(&ann).await;
+    let bob = ann.second_process().with_caller("bob");
+    let his = begin_run(&bob).await;
     assert_ne!(hers, his);
-    let inspect = ask("session", "inspect", json!({ "session_id": "greet" }));
-    assert_eq!(ann.control(inspect).await["chain_id"], json!(hers));
+    let inspect = control_arguments("session", "inspect", json!({ "session_id": "greet" }));
+    assert_eq!(ann.call_control(inspect).await["chain_id"], json!(hers));
     let went_on = ann
-        .engine(json!({ "chain_id": "chain-greet", "user_response": "Hi" }))
+        .call_engine(json!({ "chain_id": "chain-greet", "user_response": "Hi" }))
         .await;
     assert_eq!(went_on["chain_id"], json!(hers));
 }
@@ -147,25 +168,33 @@ async fn the_newest_run_is_the_callers_own() {
 #[tokio::test]
 async fn a_run_that_nobody_goes_on_with_is_forgotten_in_time() {
     const DAY: i64 = 24 * 60 * 60 * 1_000_000;
-    let house = House::new();
-    house.usual();
-    let (idle, lively) = (begin(&house).await, begin(&house).await);
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    let (idle, lively) = (begin_run(&house).await, begin_run(&house).await);
     house.clock.advance(29 * DAY);
     house
-        .engine(json!({ "chain_id": lively, "user_response": "Hi" }))
+        .call_engine(json!({ "chain_id": lively, "user_response": "Hi" }))
         .await;
     house.clock.advance(2 * DAY);
-    let total = async || house.control(json!({ "action": "session" })).await["total"].clone();
+    let total = async || house.call_control(json!({ "action": "session" })).await["total"].clone();
     assert_eq!(total().await, json!(2));
-    let new = begin(&house).await;
+    let new = begin_run(&house).await;
     assert_eq!(total().await, json!(2));
     let gone = house
-        .refused(ask("session", "inspect", json!({ "session_id": idle })))
+        .control_error(control_arguments(
+            "session",
+            "inspect",
+            json!({ "session_id": idle }),
+        ))
         .await;
     assert_eq!(gone.code(), "RunNotFound");
     for id in [lively, new] {
         house
-            .control(ask("session", "inspect", json!({ "session_id": id })))
+            .call_control(control_arguments(
+                "session",
+                "inspect",
+                json!({ "session_id": id }),
+            ))
             .await;
     }
 }

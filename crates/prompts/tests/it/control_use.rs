@@ -3,25 +3,29 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use crate::control_house::{House, ask, names};
+use crate::control_house::{ControlHarness, control_arguments, field_values};
 
 #[tokio::test]
 async fn row_31_executions_are_counted_and_survive() {
-    let house = House::new();
-    house.usual();
-    house.engine(json!({ "command": ">>hello Ann" })).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_engine(json!({ "command": ">>hello Ann" })).await;
     house
-        .engine(json!({ "command": ">>hello Bob --> >>bye" }))
+        .call_engine(json!({ "command": ">>hello Bob --> >>bye" }))
         .await;
     house
         .call("prompt_engine", json!({ "command": ">>hello" }))
         .await
         .unwrap_err();
-    house.registry.recorded().await;
+    house.registry.flush_log().await;
 
-    let other = house.beside();
+    let other = house.second_process();
     let view = other
-        .control(ask("analytics", "view", json!({ "include_history": true })))
+        .call_control(control_arguments(
+            "analytics",
+            "view",
+            json!({ "include_history": true }),
+        ))
         .await;
     let hello = json!({ "prompt": "hello", "executions": 3, "failed": 1 });
     assert_eq!(view["prompts"][0], hello);
@@ -38,53 +42,67 @@ async fn row_31_executions_are_counted_and_survive() {
     assert_eq!(view["history"].as_array().unwrap().len(), 3);
 
     let history = other
-        .control(ask("analytics", "history", json!({ "limit": 1 })))
+        .call_control(control_arguments(
+            "analytics",
+            "history",
+            json!({ "limit": 1 }),
+        ))
         .await;
     assert_eq!(history["history"][0]["asked"], ">>hello");
     assert_eq!(history["history"][0]["success"], json!(false));
 
-    let error = other.refused(ask("analytics", "reset", json!({}))).await;
+    let error = other
+        .control_error(control_arguments("analytics", "reset", json!({})))
+        .await;
     assert_eq!(error.code(), "NeedsConfirmation");
     other
-        .control(ask("analytics", "reset", json!({ "confirm": true })))
+        .call_control(control_arguments(
+            "analytics",
+            "reset",
+            json!({ "confirm": true }),
+        ))
         .await;
     assert_eq!(
-        house.control(ask("analytics", "view", json!({}))).await["executions"],
+        house
+            .call_control(control_arguments("analytics", "view", json!({})))
+            .await["executions"],
         json!(0)
     );
 }
 
 #[tokio::test]
 async fn outcomes_of_gates_are_counted() {
-    let house = House::new();
-    house.usual();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
     let begun = house
-        .engine(json!({ "command": ">>bye :: \"is polite\"" }))
+        .call_engine(json!({ "command": ">>bye :: \"is polite\"" }))
         .await;
     let id = begun["chain_id"].clone();
     let answer =
         json!({ "chain_id": id, "user_response": "Bye, dear", "gate_verdict": "PASS - is" });
-    house.engine(answer).await;
-    let view = house.control(json!({ "action": "analytics" })).await;
+    house.call_engine(answer).await;
+    let view = house.call_control(json!({ "action": "analytics" })).await;
     assert_eq!(view["gates"][0]["passed"], json!(1), "{view}");
 }
 
 #[tokio::test]
 async fn the_stages_of_the_last_calls_can_be_shown() {
-    let house = House::new();
-    house.usual();
-    house.engine(json!({ "command": ">>hello Ann" })).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_engine(json!({ "command": ">>hello Ann" })).await;
     house
         .call("prompt_engine", json!({ "command": ">>nobody" }))
         .await
         .unwrap_err();
-    let trace = house.control(ask("analytics", "trace", json!({}))).await;
+    let trace = house
+        .call_control(control_arguments("analytics", "trace", json!({})))
+        .await;
     let last = &trace["traces"][0];
     assert_eq!(
         (&last["asked"], &last["error"]),
         (&json!(">>nobody"), &json!("UnknownName"))
     );
-    let stages = names(&trace["traces"][1]["stages"], "stage");
+    let stages = field_values(&trace["traces"][1]["stages"], "stage");
     assert!(stages.starts_with(&["normalize".to_owned()]), "{stages:?}");
     assert!(stages.contains(&"render".to_owned()));
     assert!(trace["traces"][1]["stages"][0]["micros"].is_u64());
@@ -92,33 +110,41 @@ async fn the_stages_of_the_last_calls_can_be_shown() {
 
 #[tokio::test]
 async fn restart_reads_the_library_again_and_needs_a_word() {
-    let house = House::new();
-    house.usual();
-    house.control(json!({ "action": "status" })).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_control(json!({ "action": "status" })).await;
     house.prompt("late", "userMessageTemplate: 'Late'");
-    let error = house.refused(json!({ "action": "maintenance" })).await;
+    let error = house
+        .control_error(json!({ "action": "maintenance" }))
+        .await;
     assert_eq!(error.code(), "NeedsConfirmation");
     let done = house
-        .control(json!({ "action": "maintenance", "confirm": true }))
+        .call_control(json!({ "action": "maintenance", "confirm": true }))
         .await;
     assert_eq!(done["changed"], json!(true));
     assert_eq!(
-        house.engine(json!({ "command": ">>late" })).await["said"],
+        house.call_engine(json!({ "command": ">>late" })).await["said"],
         "Late"
     );
 
-    let all = house.control(json!({ "action": "changes" })).await;
+    let all = house.call_control(json!({ "action": "changes" })).await;
     assert_eq!(all["changes"][0]["id"], "late");
     assert_eq!(all["changes"][0]["source"], "mcp-tool");
-    let list = |more: Value| ask("changes", "list", more);
-    let none = house.control(list(json!({ "source": "filesystem" }))).await;
+    let list = |more: Value| control_arguments("changes", "list", more);
+    let none = house
+        .call_control(list(json!({ "source": "filesystem" })))
+        .await;
     assert_eq!(none["changes"], json!([]));
-    let none = house.control(list(json!({ "resourceType": "gate" }))).await;
+    let none = house
+        .call_control(list(json!({ "resourceType": "gate" })))
+        .await;
     assert_eq!(none["changes"], json!([]));
-    let none = house.control(list(json!({ "since": "2999-01-01" }))).await;
+    let none = house
+        .call_control(list(json!({ "since": "2999-01-01" })))
+        .await;
     assert_eq!(none["changes"], json!([]));
     let some = house
-        .control(list(json!({ "source": "mcp-tool", "limit": 1 })))
+        .call_control(list(json!({ "source": "mcp-tool", "limit": 1 })))
         .await;
     assert_eq!(some["changes"].as_array().unwrap().len(), 1);
     for wrong in [
@@ -127,7 +153,7 @@ async fn restart_reads_the_library_again_and_needs_a_word() {
         json!({ "since": "x" }),
     ] {
         assert!(matches!(
-            house.refused(list(wrong)).await,
+            house.control_error(list(wrong)).await,
             ToolError::Invalid(_)
         ));
     }
@@ -135,32 +161,32 @@ async fn restart_reads_the_library_again_and_needs_a_word() {
 
 #[tokio::test]
 async fn the_guide_has_topics() {
-    let house = House::new();
-    let all = house.control(json!({ "action": "guide" })).await;
+    let house = ControlHarness::new();
+    let all = house.call_control(json!({ "action": "guide" })).await;
     for topic in all["topics"].as_array().unwrap() {
         let text = house
-            .said(json!({ "action": "guide", "topic": topic }))
+            .control_text(json!({ "action": "guide", "topic": topic }))
             .await;
         assert!(text.len() > 80, "{text}");
     }
     let error = house
-        .refused(json!({ "action": "guide", "topic": "gatse" }))
+        .control_error(json!({ "action": "guide", "topic": "gatse" }))
         .await;
     assert!(error.to_string().contains("did you mean gates?"), "{error}");
 }
 
 #[tokio::test]
 async fn words_of_the_command_lead_here() {
-    let house = House::new();
-    house.usual();
-    let status = house.engine(json!({ "command": "status" })).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    let status = house.call_engine(json!({ "command": "status" })).await;
     assert!(status["said"].as_str().unwrap().contains("open runs: 0"));
     house
-        .engine(json!({ "command": "framework switch react" }))
+        .call_engine(json!({ "command": "framework switch react" }))
         .await;
     let seen = house
-        .beside()
-        .control(json!({ "action": "framework" }))
+        .second_process()
+        .call_control(json!({ "action": "framework" }))
         .await;
     assert!(
         seen["active"]
@@ -172,14 +198,14 @@ async fn words_of_the_command_lead_here() {
 
 #[tokio::test]
 async fn a_file_that_is_written_by_hand_is_noticed_and_told() {
-    let house = House::new();
-    house.usual();
-    house.control(json!({ "action": "status" })).await;
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    house.call_control(json!({ "action": "status" })).await;
     house.prompt("by_hand", "userMessageTemplate: 'x'");
     let wanted = json!({ "action": "changes", "source": "filesystem" });
     for _ in 0..400 {
-        let list = house.control(wanted.clone()).await;
-        if names(&list["changes"], "id").contains(&"by_hand".to_owned()) {
+        let list = house.call_control(wanted.clone()).await;
+        if field_values(&list["changes"], "id").contains(&"by_hand".to_owned()) {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -189,14 +215,16 @@ async fn a_file_that_is_written_by_hand_is_noticed_and_told() {
 
 #[tokio::test]
 async fn every_call_that_was_answered_is_counted() {
-    let house = House::new();
-    house.usual();
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
     let list = json!({ "resource_type": "prompt", "action": "list" });
     house.call("resource_manager", list).await.unwrap();
     // The first record opens the database, which may take longer than a view waits.
-    house.registry.recorded().await;
-    house.control(json!({ "action": "status" })).await;
-    let view = house.control(ask("analytics", "view", json!({}))).await;
-    let counted = names(&view["tools"], "tool");
+    house.registry.flush_log().await;
+    house.call_control(json!({ "action": "status" })).await;
+    let view = house
+        .call_control(control_arguments("analytics", "view", json!({})))
+        .await;
+    let counted = field_values(&view["tools"], "tool");
     assert_eq!(counted, ["resource_manager", "system_control"], "{view}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{ECHO, Kit, said};
+use crate::kit::{ECHO, EngineHarness, reply_text};
 
 const TWO: (&str, &str) = (
     "prompts/general/two.yaml",
@@ -23,15 +23,15 @@ const PARENT: (&str, &str) = (
      userMessageTemplate: 'Before {{ref:echo}} after.'\narguments:\n  - {name: text}\n",
 );
 
-fn kit() -> Kit {
-    Kit::new(&[ECHO, TWO, NESTED, PARENT])
+fn harness() -> EngineHarness {
+    EngineHarness::new(&[ECHO, TWO, NESTED, PARENT])
 }
 
 #[tokio::test]
 async fn a_plain_prompt_is_its_text_and_nothing_else() {
-    let kit = kit();
+    let kit = harness();
     let answer = kit
-        .engine(json!({ "command": ">>echo hello  world" }))
+        .call_engine(json!({ "command": ">>echo hello  world" }))
         .await;
     assert_eq!(answer, json!({ "said": "hello  world" }));
 }
@@ -39,25 +39,25 @@ async fn a_plain_prompt_is_its_text_and_nothing_else() {
 #[tokio::test]
 async fn the_system_message_stands_before_the_text() {
     assert_eq!(
-        kit().said(">>two topic:\"tea\"").await,
+        harness().command_text(">>two topic:\"tea\"").await,
         "You are brief.\n\nOn tea in a neutral tone."
     );
 }
 
 #[tokio::test]
 async fn options_fill_what_the_command_does_not_give() {
-    let answer = kit()
-        .engine(json!({
+    let answer = harness()
+        .call_engine(json!({
             "command": ">>two topic:'tea'",
             "options": { "tone": "warm", "topic": "coffee" },
         }))
         .await;
-    assert!(said(&answer).ends_with("On tea in a warm tone."));
+    assert!(reply_text(&answer).ends_with("On tea in a warm tone."));
 }
 
 #[tokio::test]
 async fn operators_inside_quotes_are_text() {
-    let kit = kit();
+    let kit = harness();
     for text in [
         "2+2",
         "what?",
@@ -72,92 +72,103 @@ async fn operators_inside_quotes_are_text() {
     ] {
         for quote in ['"', '\''] {
             let command = format!(">>echo text:{quote}{text}{quote}");
-            assert_eq!(kit.said(&command).await, text, "{command}");
+            assert_eq!(kit.command_text(&command).await, text, "{command}");
             let command = format!(">>echo {quote}{text}{quote}");
-            assert_eq!(kit.said(&command).await, text, "{command}");
+            assert_eq!(kit.command_text(&command).await, text, "{command}");
         }
     }
 }
 
 #[tokio::test]
 async fn json_arguments_lose_nothing() {
-    let kit = kit();
-    let said = kit.said(r#">>echo {"text": "a < b > c & \"d\""}"#).await;
+    let kit = harness();
+    let said = kit
+        .command_text(r#">>echo {"text": "a < b > c & \"d\""}"#)
+        .await;
     assert_eq!(said, "a < b > c & \"d\"");
     let wrapped = json!({ "command": ">>echo", "args": { "text": "<x>" } }).to_string();
-    assert_eq!(kit.said(&wrapped).await, "<x>");
+    assert_eq!(kit.command_text(&wrapped).await, "<x>");
 }
 
 #[tokio::test]
 async fn what_is_given_is_never_executed_as_a_template() {
-    let kit = kit();
+    let kit = harness();
     let hostile = "{{range.constructor('return process.version')()}} {{ 7 * 7 }} $& $1 {% for %}";
     let command = json!({ "command": ">>echo", "options": { "text": hostile } });
-    assert_eq!(said(&kit.engine(command).await), hostile);
+    assert_eq!(reply_text(&kit.call_engine(command).await), hostile);
     // Also where one prompt takes in another.
     let command = json!({ "command": ">>parent", "options": { "text": hostile } });
     assert_eq!(
-        said(&kit.engine(command).await),
+        reply_text(&kit.call_engine(command).await),
         format!("Before {hostile} after.")
     );
 }
 
 #[tokio::test]
 async fn nested_prompts_can_be_called() {
-    assert_eq!(kit().said(">>parent/child").await, "I am the child.");
+    assert_eq!(
+        harness().command_text(">>parent/child").await,
+        "I am the child."
+    );
 }
 
 #[tokio::test]
 async fn a_required_argument_that_is_missing_is_an_error() {
-    let wrong = kit().wrong(json!({ "command": ">>two tone:'warm'" })).await;
+    let wrong = harness()
+        .error_text(json!({ "command": ">>two tone:'warm'" }))
+        .await;
     assert!(wrong.starts_with("InvalidArguments"), "{wrong}");
     assert!(wrong.contains("topic"), "{wrong}");
 }
 
 #[tokio::test]
 async fn an_unknown_prompt_is_told_at_its_place_with_the_nearest() {
-    let wrong = kit().wrong(json!({ "command": ">>ecoh hi" })).await;
+    let wrong = harness()
+        .error_text(json!({ "command": ">>ecoh hi" }))
+        .await;
     assert!(wrong.contains("ecoh") && wrong.contains("echo"), "{wrong}");
     assert!(wrong.contains("^^^^"), "{wrong}");
 }
 
 #[tokio::test]
 async fn unknown_methodologies_styles_and_modifiers_are_errors() {
-    let kit = kit();
+    let kit = harness();
     for (command, near) in [
         ("@CAGERF >>echo hi", "cageerf"),
         ("#analitical >>echo hi", "analytical"),
         ("%claen >>echo hi", "clean"),
     ] {
-        let wrong = kit.wrong(json!({ "command": command })).await;
+        let wrong = kit.error_text(json!({ "command": command })).await;
         assert!(wrong.contains(near), "{command}: {wrong}");
     }
 }
 
 #[tokio::test]
 async fn a_gate_that_there_is_not_is_an_error_for_who_asks_for_it() {
-    let wrong = kit()
-        .wrong(json!({ "command": ">>echo hi", "gates": ["code-qualty"] }))
+    let wrong = harness()
+        .error_text(json!({ "command": ">>echo hi", "gates": ["code-qualty"] }))
         .await;
     assert!(wrong.contains("code-quality"), "{wrong}");
 }
 
 #[tokio::test]
 async fn repetition_is_bounded_before_anything_is_made() {
-    let wrong = kit()
-        .wrong(json!({ "command": ">>echo hi * 100000" }))
+    let wrong = harness()
+        .error_text(json!({ "command": ">>echo hi * 100000" }))
         .await;
     assert!(wrong.contains("100"), "{wrong}");
-    let wrong = kit().wrong(json!({ "command": ">>echo hi * 0" })).await;
+    let wrong = harness()
+        .error_text(json!({ "command": ">>echo hi * 0" }))
+        .await;
     assert!(wrong.starts_with("InvalidCommand"), "{wrong}");
 }
 
 #[tokio::test]
 async fn a_huge_argument_is_refused() {
     let text = "x".repeat(10 << 20);
-    let kit = kit();
+    let kit = harness();
     let wrong = kit
-        .wrong(json!({ "command": format!(">>echo {text}") }))
+        .error_text(json!({ "command": format!(">>echo {text}") }))
         .await;
     assert!(
         wrong.contains("1048576 bytes"),
@@ -165,7 +176,7 @@ async fn a_huge_argument_is_refused() {
         wrong.chars().take(200).collect::<String>()
     );
     let given = json!({ "command": ">>echo", "options": { "text": text } });
-    let wrong = kit.wrong(given).await;
+    let wrong = kit.error_text(given).await;
     assert!(
         wrong.contains("bytes"),
         "{}",
@@ -177,29 +188,33 @@ async fn a_huge_argument_is_refused() {
 async fn an_argument_of_a_megabyte_less_a_little_is_fine() {
     let text = "{{ x }}--> \"y".repeat(60_000);
     let given = json!({ "command": "%clean >>echo", "options": { "text": text } });
-    assert_eq!(said(&kit().engine(given).await), text);
+    assert_eq!(reply_text(&harness().call_engine(given).await), text);
 }
 
 #[tokio::test]
 async fn words_are_answered_without_a_prompt() {
-    let kit = kit();
-    assert!(kit.said("list").await.contains("- echo(text): Says"));
-    assert!(kit.said("list tone").await.contains("two"));
-    assert!(kit.said(">>help").await.contains("-->"));
-    assert!(kit.said("gates").await.contains("code-quality"));
+    let kit = harness();
+    assert!(
+        kit.command_text("list")
+            .await
+            .contains("- echo(text): Says")
+    );
+    assert!(kit.command_text("list tone").await.contains("two"));
+    assert!(kit.command_text(">>help").await.contains("-->"));
+    assert!(kit.command_text("gates").await.contains("code-quality"));
 }
 
 #[tokio::test]
 async fn nothing_at_all_is_told_what_to_send() {
-    let wrong = kit().wrong(json!({})).await;
+    let wrong = harness().error_text(json!({})).await;
     assert!(wrong.starts_with("MissingCommand"), "{wrong}");
-    let wrong = kit().wrong(json!({ "user_response": "x" })).await;
+    let wrong = harness().error_text(json!({ "user_response": "x" })).await;
     assert!(wrong.starts_with("MissingRun"), "{wrong}");
 }
 
 #[tokio::test]
 async fn judge_shows_what_there_is_to_choose() {
-    let said = kit().said("%judge >>echo hi").await;
+    let said = harness().command_text("%judge >>echo hi").await;
     assert!(
         said.contains("@react") && said.contains("#analytical"),
         "{said}"
@@ -208,9 +223,11 @@ async fn judge_shows_what_there_is_to_choose() {
 
 #[tokio::test]
 async fn a_methodology_and_a_style_are_added_where_they_are_asked_for() {
-    let said = kit().said("@ReACT #analytical >>echo hi").await;
+    let said = harness().command_text("@ReACT #analytical >>echo hi").await;
     assert!(said.contains("Work by ReACT"), "{said}");
     assert!(said.contains("Style (Analytical"), "{said}");
-    let said = kit().said("%clean @ReACT #analytical >>echo hi").await;
+    let said = harness()
+        .command_text("%clean @ReACT #analytical >>echo hi")
+        .await;
     assert_eq!(said, "hi");
 }

@@ -4,48 +4,51 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use deliberate_prompts::{
     gate::{
-        Chosen, Context, GateResult, Inline, Outcome, Ran, Source, Sources, TooMany, check_all,
-        check_all_apart, collect, is_active,
+        CheckContext, CheckOutcome, ExternalCheckResult, GateLimitError, GateResult, GateSource,
+        GateSources, InlineGateSpec, SelectedGate, check_all, check_all_async, is_active,
+        select_gates,
     },
-    library::Library,
+    library::PromptLibrary,
     model::{Activation, Gate, Methodology},
 };
 use serde_json::{Value, json};
 
-use crate::gates_collect::{asked, ids, judged, known};
+use crate::gates_collect::{ids, judged_descriptions, parse_gate_parameters, sample_library};
 
-fn with(id: &str, criteria: Value) -> Chosen {
-    Chosen {
+fn gate_with(id: &str, criteria: Value) -> SelectedGate {
+    SelectedGate {
         gate: Gate {
             id: id.to_owned(),
             criteria: serde_json::from_value(criteria).unwrap(),
             ..Gate::default()
         },
-        source: Source::Inline,
+        source: GateSource::Inline,
         also: Vec::new(),
     }
 }
 
 /// A gate that looks for so many words that are not there.
-fn forbids(id: &str, count: usize) -> Chosen {
+fn gate_forbidding(id: &str, count: usize) -> SelectedGate {
     let patterns: Vec<String> = (0..count).map(|at| format!("zz{id}{at}")).collect();
-    with(
+    gate_with(
         id,
         json!([{ "type": "content_check", "forbidden_patterns": patterns }]),
     )
 }
 
-fn outcomes(results: &[GateResult]) -> Vec<Outcome> {
+fn outcomes(results: &[GateResult]) -> Vec<CheckOutcome> {
     results.iter().map(|it| it.outcome).collect()
 }
 
 #[test]
 fn one_review_looks_for_no_more_than_five_hundred_patterns() {
-    let gates: Vec<Chosen> = (0..7).map(|at| forbids(&format!("g{at}-"), 90)).collect();
-    let results = check_all(&gates, "short", &Context::default());
+    let gates: Vec<SelectedGate> = (0..7)
+        .map(|at| gate_forbidding(&format!("g{at}-"), 90))
+        .collect();
+    let results = check_all(&gates, "short", &CheckContext::default());
     let (looked, left) = results.split_at(5);
-    assert_eq!(outcomes(looked), [Outcome::Pass; 5]);
-    assert_eq!(outcomes(left), [Outcome::CannotTell; 2]);
+    assert_eq!(outcomes(looked), [CheckOutcome::Pass; 5]);
+    assert_eq!(outcomes(left), [CheckOutcome::CannotTell; 2]);
     let why = &left[1].criteria[0].why;
     assert!(why.contains("too much to check at once"), "{why}");
 }
@@ -53,15 +56,22 @@ fn one_review_looks_for_no_more_than_five_hundred_patterns() {
 #[test]
 fn one_review_looks_through_no_more_than_so_much_text() {
     let answer = "word ".repeat(200_000);
-    let gates = [forbids("a", 60), forbids("b", 60)];
-    let results = check_all(&gates, &answer, &Context::default());
-    assert_eq!(outcomes(&results), [Outcome::Pass, Outcome::CannotTell]);
+    let gates = [gate_forbidding("a", 60), gate_forbidding("b", 60)];
+    let results = check_all(&gates, &answer, &CheckContext::default());
+    assert_eq!(
+        outcomes(&results),
+        [CheckOutcome::Pass, CheckOutcome::CannotTell]
+    );
     let compliance = json!({ "type": "methodology_compliance",
         "quality_indicators": { "why": { "keywords": ["because"] } } });
     let citation = json!({ "type": "citation_check", "min_citations": 0 });
     let schema = json!({ "type": "schema_check", "schema": {} });
-    let rest = with("rest", json!([compliance, citation, schema]));
-    let results = check_all(&[forbids("a", 68), rest], &answer, &Context::default());
+    let rest = gate_with("rest", json!([compliance, citation, schema]));
+    let results = check_all(
+        &[gate_forbidding("a", 68), rest],
+        &answer,
+        &CheckContext::default(),
+    );
     assert!(
         results[1]
             .criteria
@@ -81,29 +91,29 @@ async fn looking_apart_finds_the_same() {
     };
     let ran = BTreeMap::from([(
         ("b".to_owned(), 2),
-        Ran {
-            outcome: Outcome::Fail,
-            why: "no".to_owned(),
+        ExternalCheckResult {
+            outcome: CheckOutcome::Fail,
+            reason: "no".to_owned(),
         },
     )]);
-    let library = Library::default();
+    let library = PromptLibrary::default();
     for (patterns, answer) in [
         (2, "because".to_owned()),
         (40, "because".to_owned()),
         (2, "because ".repeat(4_000)),
     ] {
         let gates = vec![
-            forbids("a", patterns),
-            with("b", json!([compliance, command])),
+            gate_forbidding("a", patterns),
+            gate_with("b", json!([compliance, command])),
         ];
-        let context = Context {
+        let context = CheckContext {
             methodology: Some(&methodology),
             library: Some(&library),
-            ran: Some(&ran),
+            external_results: Some(&ran),
         };
         let wanted = check_all(&gates, &answer, &context);
-        assert_eq!(outcomes(&wanted), [Outcome::Pass, Outcome::Fail]);
-        let apart = check_all_apart(
+        assert_eq!(outcomes(&wanted), [CheckOutcome::Pass, CheckOutcome::Fail]);
+        let apart = check_all_async(
             gates,
             answer,
             Some(Arc::new(methodology.clone())),
@@ -116,24 +126,24 @@ async fn looking_apart_finds_the_same() {
 
 #[test]
 fn one_call_asks_for_no_more_than_two_hundred_criteria() {
-    let library = known();
+    let library = sample_library();
     let of = |gates: usize, step: u32| {
         let words: Vec<String> = (0..50).map(|at| format!("Says thing {at}")).collect();
         let gates: Vec<Value> = (0..gates)
             .map(|at| json!({ "id": format!("g{at}"), "criteria": words, "target_step_number": step }))
             .collect();
-        collect(&Sources {
-            parameter: &asked(json!(gates)),
-            ..Sources::none(&library)
+        select_gates(&GateSources {
+            parameter: &parse_gate_parameters(json!(gates)),
+            ..GateSources::empty(&library)
         })
     };
     assert_eq!(of(4, 1).unwrap().gates.len(), 4);
-    assert_eq!(of(5, 1), Err(TooMany::Criteria));
+    assert_eq!(of(5, 1), Err(GateLimitError::Criteria));
     // For whichever step they are.
     assert!(of(4, 2).unwrap().gates.is_empty());
-    assert_eq!(of(5, 2), Err(TooMany::Criteria));
+    assert_eq!(of(5, 2), Err(GateLimitError::Criteria));
     assert!(
-        TooMany::Criteria
+        GateLimitError::Criteria
             .to_string()
             .contains("200 criteria in all")
     );
@@ -141,19 +151,19 @@ fn one_call_asks_for_no_more_than_two_hundred_criteria() {
 
 #[test]
 fn a_slip_of_a_gates_name_is_no_criterion() {
-    let library = known();
+    let library = sample_library();
     let words = ["code-qualitty", "funny", "code-quality"];
-    let collected = collect(&Sources {
-        inline: &words.map(|word| Inline::Word(word.to_owned())),
-        ..Sources::none(&library)
+    let collected = select_gates(&GateSources {
+        inline: &words.map(|word| InlineGateSpec::Word(word.to_owned())),
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(ids(&collected.gates), ["code-quality", "inline-criteria"]);
-    assert_eq!(judged(&collected.gates[1]), ["funny"]);
+    assert_eq!(judged_descriptions(&collected.gates[1]), ["funny"]);
     let [unknown] = collected.unknown.as_slice() else {
         panic!("{:?}", collected.unknown)
     };
-    assert!(unknown.is_callers());
+    assert!(unknown.is_caller_error());
     assert_eq!(unknown.nearest[0], "code-quality");
     let told = unknown.to_string();
     assert!(told.contains("`code-qualitty` (from: inline); did you mean `code-quality`"));

@@ -4,50 +4,50 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use deliberate_prompts::{
     gate::{
-        Chosen, Context, CriterionResult, JudgedBy, NOT_ALLOWED, Outcome, Ran, Source, check,
-        check_all,
+        COMMANDS_NOT_ALLOWED, CheckContext, CheckOutcome, CriterionResult, ExternalCheckResult,
+        GateSource, JudgedBy, SelectedGate, check_all, check_gate,
     },
-    library::Library,
+    library::PromptLibrary,
     model::{Gate, Methodology},
 };
 use serde_json::{Value, json};
 
-use Outcome::{CannotTell, Fail, Pass};
+use CheckOutcome::{CannotTell, Fail, Pass};
 
-fn with(criteria: Value) -> Chosen {
-    Chosen {
+fn gate_with(criteria: Value) -> SelectedGate {
+    SelectedGate {
         gate: Gate {
             id: "it".to_owned(),
             criteria: serde_json::from_value(criteria).unwrap(),
             ..Gate::default()
         },
-        source: Source::Prompt,
+        source: GateSource::Prompt,
         also: Vec::new(),
     }
 }
 
-fn look(criterion: Value, answer: &str, context: &Context<'_>) -> CriterionResult {
-    let mut result = check(&with(json!([criterion])), 1, answer, context);
+fn check_criterion(criterion: Value, answer: &str, context: &CheckContext<'_>) -> CriterionResult {
+    let mut result = check_gate(&gate_with(json!([criterion])), 1, answer, context);
     assert_eq!(result.outcome, result.criteria[0].outcome);
     result.criteria.remove(0)
 }
 
-fn found(criterion: Value, answer: &str) -> (Outcome, String) {
-    let it = look(criterion, answer, &Context::default());
+fn outcome_and_reason(criterion: Value, answer: &str) -> (CheckOutcome, String) {
+    let it = check_criterion(criterion, answer, &CheckContext::default());
     (it.outcome, it.why)
 }
 
-fn is(criterion: Value, answer: &str) -> Outcome {
-    found(criterion, answer).0
+fn outcome_for(criterion: Value, answer: &str) -> CheckOutcome {
+    outcome_and_reason(criterion, answer).0
 }
 
 #[test]
 fn length_is_counted_in_characters() {
     let bounds = json!({ "type": "content_check", "min_length": 3, "max_length": 4 });
-    assert_eq!(is(bounds.clone(), "éé"), Fail);
-    assert_eq!(is(bounds.clone(), "ééé"), Pass);
-    assert_eq!(is(bounds.clone(), "éééé"), Pass);
-    let (outcome, why) = found(bounds, "ééééé");
+    assert_eq!(outcome_for(bounds.clone(), "éé"), Fail);
+    assert_eq!(outcome_for(bounds.clone(), "ééé"), Pass);
+    assert_eq!(outcome_for(bounds.clone(), "éééé"), Pass);
+    let (outcome, why) = outcome_and_reason(bounds, "ééééé");
     assert_eq!(outcome, Fail);
     assert_eq!(why, "5 characters, at most 4 wanted");
 }
@@ -59,21 +59,21 @@ fn patterns_match_whatever_the_case() {
         "required_patterns": ["^summary", "risk(s)?"],
         "forbidden_patterns": ["as an ai"],
     });
-    assert_eq!(is(content.clone(), "SUMMARY: RISKS are few"), Pass);
-    assert_eq!(is(content.clone(), "The summary: risks"), Fail);
-    let (outcome, why) = found(content, "Summary: as an AI I see a risk");
+    assert_eq!(outcome_for(content.clone(), "SUMMARY: RISKS are few"), Pass);
+    assert_eq!(outcome_for(content.clone(), "The summary: risks"), Fail);
+    let (outcome, why) = outcome_and_reason(content, "Summary: as an AI I see a risk");
     assert_eq!(outcome, Fail);
     assert_eq!(why, "the answer matches `as an ai`");
     let pattern = json!({ "type": "pattern_check", "regex_patterns": ["\\bv\\d+\\b"] });
-    assert_eq!(is(pattern.clone(), "see V2"), Pass);
-    assert_eq!(is(pattern, "see v"), Fail);
+    assert_eq!(outcome_for(pattern.clone(), "see V2"), Pass);
+    assert_eq!(outcome_for(pattern, "see v"), Fail);
 }
 
 #[test]
 fn words_are_counted_as_whole_words() {
     let words = json!({ "type": "pattern_check", "keyword_count": { "risk": 2 } });
-    assert_eq!(is(words.clone(), "Risk, risky, RISK"), Pass);
-    let (outcome, why) = found(words, "risk, risky, risks");
+    assert_eq!(outcome_for(words.clone(), "Risk, risky, RISK"), Pass);
+    let (outcome, why) = outcome_and_reason(words, "risk, risky, risks");
     assert_eq!(outcome, Fail);
     assert_eq!(why, "`risk` occurs 1 time(s), at least 2 wanted");
 }
@@ -86,23 +86,29 @@ fn a_broken_pattern_is_never_a_pass_and_never_hides_a_failure() {
         json!({ "type": "pattern_check", "regex_patterns": ["[z-a]", "fine"] }),
         json!({ "type": "pattern_check", "keyword_count": { " ": 1 } }),
     ] {
-        let it = look(criterion, "fine", &Context::default());
+        let it = check_criterion(criterion, "fine", &CheckContext::default());
         assert_eq!(it.outcome, CannotTell);
         assert!(!it.why.is_empty() && !it.judgement);
     }
     let both = json!({ "type": "content_check", "required_patterns": ["(open", "absent"] });
-    assert_eq!(is(both, "fine"), Fail);
+    assert_eq!(outcome_for(both, "fine"), Fail);
 }
 
 #[test]
 fn row_30_a_hostile_pattern_takes_no_time() {
     let hostile = json!({ "type": "pattern_check", "regex_patterns": ["^(a+)+$"] });
-    assert_eq!(is(hostile.clone(), &"a".repeat(30)), Pass);
-    assert_eq!(is(hostile.clone(), &format!("{}!", "a".repeat(30))), Fail);
-    assert_eq!(is(hostile, &format!("{}!", "a".repeat(100_000))), Fail);
+    assert_eq!(outcome_for(hostile.clone(), &"a".repeat(30)), Pass);
+    assert_eq!(
+        outcome_for(hostile.clone(), &format!("{}!", "a".repeat(30))),
+        Fail
+    );
+    assert_eq!(
+        outcome_for(hostile, &format!("{}!", "a".repeat(100_000))),
+        Fail
+    );
     let large =
         json!({ "type": "pattern_check", "regex_patterns": ["(((a{1,100}){1,100}){1,100})"] });
-    assert_eq!(is(large, "a"), CannotTell);
+    assert_eq!(outcome_for(large, "a"), CannotTell);
 }
 
 #[test]
@@ -112,37 +118,43 @@ fn json_is_found_in_an_answer_and_problems_name_their_place() {
         "required": ["items"],
         "properties": { "items": { "type": "array", "items": { "type": "integer" } } },
     } });
-    assert_eq!(is(schema.clone(), r#"{"items": [1]}"#), Pass);
+    assert_eq!(outcome_for(schema.clone(), r#"{"items": [1]}"#), Pass);
     assert_eq!(
-        is(schema.clone(), "So:\n```json\n{\"items\": []}\n```\nfine"),
+        outcome_for(schema.clone(), "So:\n```json\n{\"items\": []}\n```\nfine"),
         Pass
     );
-    assert_eq!(is(schema.clone(), r#"As [1] says: {"items": [2]}."#), Pass);
-    let (outcome, why) = found(schema.clone(), r#"Here {"items": [1, "two"]}"#);
+    assert_eq!(
+        outcome_for(schema.clone(), r#"As [1] says: {"items": [2]}."#),
+        Pass
+    );
+    let (outcome, why) = outcome_and_reason(schema.clone(), r#"Here {"items": [1, "two"]}"#);
     assert_eq!(outcome, Fail);
     assert!(why.contains("at /items/1:"), "{why}");
-    let (outcome, why) = found(schema, "nothing");
+    let (outcome, why) = outcome_and_reason(schema, "nothing");
     assert_eq!(
         (outcome, why.as_str()),
         (Fail, "there is no JSON in the answer")
     );
     let broken = json!({ "type": "schema_check", "schema": { "type": 7 } });
-    assert_eq!(is(broken, "{}"), CannotTell);
+    assert_eq!(outcome_for(broken, "{}"), CannotTell);
 }
 
 #[test]
 fn sources_are_counted_once_each() {
     let two = json!({ "type": "citation_check", "min_citations": 2 });
-    assert_eq!(is(two.clone(), "so [1], and again [1]"), Fail);
-    assert_eq!(is(two.clone(), "so [1], and (Smith, 2020)"), Pass);
+    assert_eq!(outcome_for(two.clone(), "so [1], and again [1]"), Fail);
+    assert_eq!(outcome_for(two.clone(), "so [1], and (Smith, 2020)"), Pass);
     assert_eq!(
-        is(
+        outcome_for(
             json!({ "type": "citation_check" }),
             "see https://example.com"
         ),
         Pass
     );
-    assert_eq!(found(two, "none").1, "0 source(s) named, at least 2 wanted");
+    assert_eq!(
+        outcome_and_reason(two, "none").1,
+        "0 source(s) named, at least 2 wanted"
+    );
 }
 
 #[test]
@@ -152,7 +164,7 @@ fn judgements_are_open_until_somebody_judges() {
         json!({ "type": "content_check", "description": "Is it kind?" }),
         json!({ "type": "inline_guidance", "description": "Is it kind?" }),
     ] {
-        let it = look(criterion, "x", &Context::default());
+        let it = check_criterion(criterion, "x", &CheckContext::default());
         assert_eq!(it.outcome, CannotTell);
         assert_eq!(it.judged_by, JudgedBy::Nobody);
         assert_eq!(it.what, "Is it kind?");
@@ -163,25 +175,28 @@ fn judgements_are_open_until_somebody_judges() {
 #[test]
 fn commands_say_what_they_said_and_nothing_if_they_were_not_run() {
     let command = json!({ "type": "shell_verify", "shell_command": "cargo test" });
-    let it = look(command.clone(), "x", &Context::default());
-    assert_eq!((it.outcome, it.why.as_str()), (CannotTell, NOT_ALLOWED));
+    let it = check_criterion(command.clone(), "x", &CheckContext::default());
+    assert_eq!(
+        (it.outcome, it.why.as_str()),
+        (CannotTell, COMMANDS_NOT_ALLOWED)
+    );
     assert!(it.why.contains("the operator can allow"));
     assert!(!it.judgement);
     let script = json!({ "type": "script_tool", "script_tool_id": "lint" });
-    assert_eq!(is(script, "x"), CannotTell);
+    assert_eq!(outcome_for(script, "x"), CannotTell);
     for outcome in [Pass, Fail, CannotTell] {
         let ran = BTreeMap::from([(
             ("it".to_owned(), 1),
-            Ran {
+            ExternalCheckResult {
                 outcome,
-                why: "so".to_owned(),
+                reason: "so".to_owned(),
             },
         )]);
-        let context = Context {
-            ran: Some(&ran),
-            ..Context::default()
+        let context = CheckContext {
+            external_results: Some(&ran),
+            ..CheckContext::default()
         };
-        let it = look(command.clone(), "x", &context);
+        let it = check_criterion(command.clone(), "x", &context);
         assert_eq!((it.outcome, it.why.as_str()), (outcome, "so"));
     }
 }
@@ -210,13 +225,13 @@ const GOOD: &str = "## Context\nThe scope is 3 teams, because of the move.\n\n##
 #[test]
 fn a_methodology_shows_by_its_words_and_its_sections() {
     let methodology = methodology();
-    let context = Context {
+    let context = CheckContext {
         methodology: Some(&methodology),
-        ..Context::default()
+        ..CheckContext::default()
     };
     let all = json!({ "type": "methodology_compliance", "min_compliance_score": 1.0 });
     let half = json!({ "type": "methodology_compliance", "min_compliance_score": 0.5 });
-    let at = |criterion: &Value, answer: &str| look(criterion.clone(), answer, &context);
+    let at = |criterion: &Value, answer: &str| check_criterion(criterion.clone(), answer, &context);
     assert_eq!(at(&all, GOOD).outcome, Pass, "{}", at(&all, GOOD).why);
     assert_eq!(
         at(&all, &GOOD.replace("One goal.", "So that it works")).outcome,
@@ -247,35 +262,35 @@ fn a_methodology_shows_by_its_words_and_its_sections() {
 
 #[test]
 fn a_methodology_can_be_named_and_only_warned_of() {
-    let library = Library {
+    let library = PromptLibrary {
         methodologies: [("demo".to_owned(), Arc::new(methodology()))].into(),
-        ..Library::default()
+        ..PromptLibrary::default()
     };
-    let context = Context {
+    let context = CheckContext {
         library: Some(&library),
-        ..Context::default()
+        ..CheckContext::default()
     };
     let warned =
         json!({ "type": "methodology_compliance", "methodology": "Demo", "severity": "warn" });
-    let it = look(warned, "nothing of it", &context);
+    let it = check_criterion(warned, "nothing of it", &context);
     assert_eq!(it.outcome, Fail);
     assert!(it.warn_only);
     let own = json!({ "type": "methodology_compliance",
         "quality_indicators": { "why": { "keywords": ["because"] } } });
-    assert_eq!(is(own.clone(), "because"), Pass);
-    assert_eq!(is(own, "therefore"), Fail);
+    assert_eq!(outcome_for(own.clone(), "because"), Pass);
+    assert_eq!(outcome_for(own, "therefore"), Fail);
     let none = json!({ "type": "methodology_compliance" });
-    assert!(look(none, "x", &Context::default()).is_open());
+    assert!(check_criterion(none, "x", &CheckContext::default()).is_open());
     let broken = json!({ "type": "methodology_compliance",
         "quality_indicators": { "why": { "patterns": ["("] } } });
-    assert_eq!(is(broken, "x"), CannotTell);
+    assert_eq!(outcome_for(broken, "x"), CannotTell);
 }
 
 #[test]
 fn criteria_are_numbered_through_all_gates() {
     let judged = json!({ "type": "llm_self_check", "prompt_template": "x" });
-    let one = with(json!([judged, judged]));
-    let results = check_all(&[one.clone(), one], "x", &Context::default());
+    let one = gate_with(json!([judged, judged]));
+    let results = check_all(&[one.clone(), one], "x", &CheckContext::default());
     let numbers: Vec<(usize, usize)> = results
         .iter()
         .flat_map(|it| &it.criteria)
@@ -291,7 +306,7 @@ fn the_worst_criterion_is_the_outcome_of_a_gate() {
         json!({ "type": "content_check", "min_length": 9 }),
         json!({ "type": "llm_self_check" }),
     );
-    let of = |criteria| check(&with(criteria), 1, "x", &Context::default()).outcome;
+    let of = |criteria| check_gate(&gate_with(criteria), 1, "x", &CheckContext::default()).outcome;
     assert_eq!(of(json!([pass])), Pass);
     assert_eq!(of(json!([pass, open])), CannotTell);
     assert_eq!(of(json!([pass, open, fail])), Fail);

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use deliberate_prompts::{
-    gate::{Asked, Chosen, Inline, Source, Sources, collect, guidance},
-    library::Library,
+    gate::{
+        GateParameter, GateSource, GateSources, InlineGateSpec, SelectedGate, render_guidance,
+        select_gates,
+    },
+    library::PromptLibrary,
     model::{
-        Activation, CriterionKind, Gate, GateConfiguration, Methodology, MethodologyGate, Severity,
+        Activation, CriterionKind, Gate, GateConfiguration, GateSeverity, Methodology,
+        MethodologyGate,
     },
 };
 use serde_json::{Value, json};
@@ -24,21 +28,21 @@ fn gate(id: &str) -> Gate {
     }
 }
 
-fn library(gates: impl IntoIterator<Item = Gate>) -> Library {
-    Library {
+fn library(gates: impl IntoIterator<Item = Gate>) -> PromptLibrary {
+    PromptLibrary {
         gates: gates
             .into_iter()
             .map(|gate| (gate.id.clone(), Arc::new(gate)))
             .collect(),
-        ..Library::default()
+        ..PromptLibrary::default()
     }
 }
 
-pub(crate) fn known() -> Library {
+pub(crate) fn sample_library() -> PromptLibrary {
     library(["code-quality", "code-style", "short-answer", "no-secrets"].map(gate))
 }
 
-pub(crate) fn asked(entries: Value) -> Vec<Asked> {
+pub(crate) fn parse_gate_parameters(entries: Value) -> Vec<GateParameter> {
     serde_json::from_value(entries).unwrap()
 }
 
@@ -56,11 +60,11 @@ fn excluding(ids: &[&str]) -> GateConfiguration {
     }
 }
 
-pub(crate) fn ids(chosen: &[Chosen]) -> Vec<&str> {
+pub(crate) fn ids(chosen: &[SelectedGate]) -> Vec<&str> {
     chosen.iter().map(|it| it.gate.id.as_str()).collect()
 }
 
-pub(crate) fn judged(chosen: &Chosen) -> Vec<String> {
+pub(crate) fn judged_descriptions(chosen: &SelectedGate) -> Vec<String> {
     chosen
         .gate
         .criteria
@@ -76,7 +80,7 @@ pub(crate) fn judged(chosen: &Chosen) -> Vec<String> {
 
 #[test]
 fn every_source_brings_gates_in_the_order_of_priority() {
-    let mut library = known();
+    let mut library = sample_library();
     library.gates.insert(
         "always".to_owned(),
         Arc::new(Gate {
@@ -93,18 +97,18 @@ fn every_source_brings_gates_in_the_order_of_priority() {
         }],
         ..Methodology::default()
     };
-    let collected = collect(&Sources {
-        inline: &[Inline::Criterion("Cites sources".to_owned())],
+    let collected = select_gates(&GateSources {
+        inline: &[InlineGateSpec::Criterion("Cites sources".to_owned())],
         client: &["no-secrets".to_owned()],
-        parameter: &asked(json!(["short-answer"])),
+        parameter: &parse_gate_parameters(json!(["short-answer"])),
         prompt: Some(&including(&["code-quality"])),
         step_gates: &["The step says why".to_owned()],
         chain: Some(&including(&["code-style"])),
         methodology: Some(&methodology),
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
-    let found: Vec<(&str, Source)> = collected
+    let found: Vec<(&str, GateSource)> = collected
         .gates
         .iter()
         .map(|it| (it.gate.id.as_str(), it.source))
@@ -112,92 +116,98 @@ fn every_source_brings_gates_in_the_order_of_priority() {
     assert_eq!(
         found,
         [
-            ("inline-criteria", Source::Inline),
-            ("no-secrets", Source::Client),
-            ("short-answer", Source::Parameter),
-            ("code-quality", Source::Prompt),
-            ("step-criteria", Source::Prompt),
-            ("code-style", Source::Chain),
-            ("phases", Source::Methodology),
-            ("always", Source::Registry),
+            ("inline-criteria", GateSource::Inline),
+            ("no-secrets", GateSource::Client),
+            ("short-answer", GateSource::Parameter),
+            ("code-quality", GateSource::Prompt),
+            ("step-criteria", GateSource::Prompt),
+            ("code-style", GateSource::Chain),
+            ("phases", GateSource::Methodology),
+            ("always", GateSource::Registry),
         ]
     );
     let priorities: Vec<u32> = found.iter().map(|(_, it)| it.priority()).collect();
     assert_eq!(priorities, [100, 90, 80, 60, 60, 50, 40, 20]);
-    assert_eq!(collected.gates[6].gate.severity, Severity::Critical);
-    assert_eq!(judged(&collected.gates[6]), ["Every phase is there"]);
+    assert_eq!(collected.gates[6].gate.severity, GateSeverity::Critical);
+    assert_eq!(
+        judged_descriptions(&collected.gates[6]),
+        ["Every phase is there"]
+    );
 }
 
 #[test]
 fn a_gate_from_several_places_stands_once_under_the_strongest() {
-    let library = known();
-    let collected = collect(&Sources {
-        inline: &[Inline::Word("Code_Quality".to_owned())],
-        parameter: &asked(json!(["code-quality", "short-answer"])),
+    let library = sample_library();
+    let collected = select_gates(&GateSources {
+        inline: &[InlineGateSpec::Word("Code_Quality".to_owned())],
+        parameter: &parse_gate_parameters(json!(["code-quality", "short-answer"])),
         prompt: Some(&including(&["short-answer", "code-quality"])),
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(ids(&collected.gates), ["code-quality", "short-answer"]);
-    assert_eq!(collected.gates[0].source, Source::Inline);
-    assert_eq!(collected.gates[0].also, [Source::Parameter, Source::Prompt]);
-    assert_eq!(collected.gates[1].source, Source::Parameter);
-    assert_eq!(collected.gates[1].also, [Source::Prompt]);
+    assert_eq!(collected.gates[0].source, GateSource::Inline);
+    assert_eq!(
+        collected.gates[0].also,
+        [GateSource::Parameter, GateSource::Prompt]
+    );
+    assert_eq!(collected.gates[1].source, GateSource::Parameter);
+    assert_eq!(collected.gates[1].also, [GateSource::Prompt]);
 }
 
 #[test]
 fn a_veto_takes_a_gate_away_whoever_brought_it() {
-    let library = known();
+    let library = sample_library();
     let everywhere = including(&["code-quality", "short-answer"]);
     let vetoes_of_methodology = Methodology {
         gates: serde_json::from_value(json!({ "exclude": ["code-quality"] })).unwrap(),
         ..Methodology::default()
     };
     let excluded = excluding(&["code_quality"]);
-    let base = Sources {
+    let base = GateSources {
         client: &["code-quality".to_owned()],
-        parameter: &asked(json!(["code-quality", "short-answer"])),
+        parameter: &parse_gate_parameters(json!(["code-quality", "short-answer"])),
         chain: Some(&everywhere),
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     };
-    let by_caller = asked(json!(["code-quality", "short-answer", "-code-quality"]));
-    let by_caller_too = asked(json!(["short-answer", "!code-quality"]));
+    let by_caller = parse_gate_parameters(json!(["code-quality", "short-answer", "-code-quality"]));
+    let by_caller_too = parse_gate_parameters(json!(["short-answer", "!code-quality"]));
     for sources in [
-        Sources {
+        GateSources {
             prompt: Some(&excluded),
             ..base
         },
-        Sources {
+        GateSources {
             methodology: Some(&vetoes_of_methodology),
             ..base
         },
-        Sources {
+        GateSources {
             parameter: &by_caller,
             ..base
         },
-        Sources {
+        GateSources {
             parameter: &by_caller_too,
             ..base
         },
     ] {
-        let collected = collect(&sources).unwrap();
+        let collected = select_gates(&sources).unwrap();
         assert_eq!(ids(&collected.gates), ["short-answer"]);
-        assert_eq!(collected.removed[0].gate, "code-quality");
+        assert_eq!(collected.vetoed[0].gate, "code-quality");
         assert_eq!(collected.unknown, []);
     }
     assert_eq!(
-        ids(&collect(&base).unwrap().gates),
+        ids(&select_gates(&base).unwrap().gates),
         ["code-quality", "short-answer"]
     );
 }
 
 #[test]
 fn what_the_user_wrote_into_the_command_beats_a_veto() {
-    let library = known();
-    let collected = collect(&Sources {
-        inline: &[Inline::Word("code-quality".to_owned())],
+    let library = sample_library();
+    let collected = select_gates(&GateSources {
+        inline: &[InlineGateSpec::Word("code-quality".to_owned())],
         prompt: Some(&excluding(&["code-quality"])),
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(ids(&collected.gates), ["code-quality"]);
@@ -205,7 +215,7 @@ fn what_the_user_wrote_into_the_command_beats_a_veto() {
 
 #[test]
 fn a_prompt_can_do_without_the_gates_of_the_methodology() {
-    let library = known();
+    let library = sample_library();
     let methodology = Methodology {
         methodology_gates: vec![MethodologyGate {
             id: "phases".to_owned(),
@@ -220,10 +230,10 @@ fn a_prompt_can_do_without_the_gates_of_the_methodology() {
             framework_gates,
             ..including(&["short-answer"])
         };
-        let collected = collect(&Sources {
+        let collected = select_gates(&GateSources {
             prompt: Some(&prompt),
             methodology: Some(&methodology),
-            ..Sources::none(&library)
+            ..GateSources::empty(&library)
         });
         let collected = collected.unwrap();
         ids(&collected.gates).join(" ")
@@ -245,10 +255,10 @@ fn gates_are_active_by_themselves_only_where_they_fit() {
             id: id.to_owned(),
             ..Methodology::default()
         });
-        let collected = collect(&Sources {
+        let collected = select_gates(&GateSources {
             category,
             methodology: methodology.as_ref(),
-            ..Sources::none(&library)
+            ..GateSources::empty(&library)
         });
         !collected.unwrap().gates.is_empty()
     };
@@ -281,32 +291,32 @@ fn gates_are_active_by_themselves_only_where_they_fit() {
 
 #[test]
 fn row_15_criteria_are_never_cut_at_letters() {
-    let library = known();
+    let library = sample_library();
     let texts = [
         "understand standards and handle errors",
         "cite sources, and say which",
     ];
-    let inline: Vec<Inline> = texts
+    let inline: Vec<InlineGateSpec> = texts
         .iter()
-        .map(|text| Inline::Criterion((*text).to_owned()))
-        .chain([Inline::Word("brand-safe".to_owned())])
+        .map(|text| InlineGateSpec::Criterion((*text).to_owned()))
+        .chain([InlineGateSpec::Word("brand-safe".to_owned())])
         .collect();
-    let collected = collect(&Sources {
+    let collected = select_gates(&GateSources {
         inline: &inline,
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(collected.gates.len(), 1);
     assert_eq!(collected.gates[0].gate.name, "Inline criteria");
     assert_eq!(
-        judged(&collected.gates[0]),
+        judged_descriptions(&collected.gates[0]),
         [texts[0], texts[1], "brand-safe"]
     );
 }
 
 #[test]
 fn row_20_what_is_asked_for_reaches_the_model() {
-    let mut library = known();
+    let mut library = sample_library();
     let with_guidance = Gate {
         guidance: "Name things well.".to_owned(),
         ..gate("code-quality")
@@ -314,16 +324,16 @@ fn row_20_what_is_asked_for_reaches_the_model() {
     library
         .gates
         .insert("code-quality".to_owned(), Arc::new(with_guidance));
-    let collected = collect(&Sources {
-        inline: &[Inline::Criterion("Under 200 words".to_owned())],
-        parameter: &asked(
+    let collected = select_gates(&GateSources {
+        inline: &[InlineGateSpec::Criterion("Under 200 words".to_owned())],
+        parameter: &parse_gate_parameters(
             json!(["Uses plain words", { "name": "Tone", "description": "Is kind" }]),
         ),
         prompt: Some(&including(&["code-quality"])),
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
-    let text = guidance(&collected.gates, 4_000);
+    let text = render_guidance(&collected.gates, 4_000);
     for expected in [
         "1. Under 200 words",
         "(from: inline)",
@@ -335,25 +345,25 @@ fn row_20_what_is_asked_for_reaches_the_model() {
     ] {
         assert!(text.contains(expected), "{expected} is not in:\n{text}");
     }
-    let nothing = collect(&Sources::none(&library)).unwrap();
-    assert_eq!(guidance(&nothing.gates, 4_000), "");
+    let nothing = select_gates(&GateSources::empty(&library)).unwrap();
+    assert_eq!(render_guidance(&nothing.gates, 4_000), "");
 }
 
 #[test]
 fn row_44_an_unknown_gate_is_reported_with_the_nearest() {
-    let library = known();
-    let collected = collect(&Sources {
-        parameter: &asked(json!(["code-qualty", "Has a title", "-no-secret"])),
+    let library = sample_library();
+    let collected = select_gates(&GateSources {
+        parameter: &parse_gate_parameters(json!(["code-qualty", "Has a title", "-no-secret"])),
         prompt: Some(&including(&["no-such-thing-at-all", "short_answer"])),
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(ids(&collected.gates), ["given-criteria", "short-answer"]);
-    assert_eq!(judged(&collected.gates[0]), ["Has a title"]);
+    assert_eq!(judged_descriptions(&collected.gates[0]), ["Has a title"]);
     let told: Vec<(String, bool)> = collected
         .unknown
         .iter()
-        .map(|it| (it.to_string(), it.is_callers()))
+        .map(|it| (it.to_string(), it.is_caller_error()))
         .collect();
     assert_eq!(told.len(), 3);
     assert!(

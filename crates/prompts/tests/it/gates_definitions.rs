@@ -1,28 +1,28 @@
 //! Gates that are written where they are used.
 
 use deliberate_prompts::{
-    gate::{Asked, Inline, Sources, collect},
-    model::{CriterionKind, GateConfiguration, InlineGate, Preset, ShellCheck},
+    gate::{GateParameter, GateSources, InlineGateSpec, select_gates},
+    model::{CriterionKind, GateConfiguration, InlineGate, ShellCheck, ShellCheckPreset},
 };
 use serde_json::{Value, json};
 
-use crate::gates_collect::{asked, ids, judged, known};
+use crate::gates_collect::{ids, judged_descriptions, parse_gate_parameters, sample_library};
 
 #[test]
 fn a_gate_can_be_for_some_steps_only() {
-    let library = known();
-    let parameter = asked(json!([
+    let library = sample_library();
+    let parameter = parse_gate_parameters(json!([
         { "id": "second", "description": "x", "target_step_number": 2 },
         { "id": "odd", "description": "x", "apply_to_steps": [1, 3] },
         { "id": "untargeted", "description": "x" },
         "short-answer"
     ]));
     let at = |step, parameter_at| {
-        let collected = collect(&Sources {
+        let collected = select_gates(&GateSources {
             parameter: &parameter,
-            parameter_at,
+            parameter_step: parameter_at,
             step,
-            ..Sources::none(&library)
+            ..GateSources::empty(&library)
         });
         ids(&collected.unwrap().gates).join(" ")
     };
@@ -41,10 +41,10 @@ fn a_gate_can_be_for_some_steps_only() {
         ..GateConfiguration::default()
     };
     let own = |step| {
-        let collected = collect(&Sources {
+        let collected = select_gates(&GateSources {
             prompt: Some(&prompt),
             step,
-            ..Sources::none(&library)
+            ..GateSources::empty(&library)
         });
         collected.unwrap().gates.len()
     };
@@ -53,16 +53,16 @@ fn a_gate_can_be_for_some_steps_only() {
 
 #[test]
 fn a_gate_defined_on_the_spot_falls_back_from_guidance_to_criteria_to_description() {
-    let library = known();
-    let parameter = asked(json!([
+    let library = sample_library();
+    let parameter = parse_gate_parameters(json!([
         { "name": "All of it", "guidance": "g", "criteria": ["a b", "c"], "description": "d" },
         { "name": "Criteria", "criteria": ["a b", "c"], "description": "d" },
         { "name": "Words", "description": "d" },
         { "pass_criteria": ["plain words", { "type": "content_check", "max_length": 5 }] },
     ]));
-    let collected = collect(&Sources {
+    let collected = select_gates(&GateSources {
         parameter: &parameter,
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(
@@ -75,8 +75,8 @@ fn a_gate_defined_on_the_spot_falls_back_from_guidance_to_criteria_to_descriptio
         .map(|it| it.gate.guidance.as_str())
         .collect();
     assert_eq!(said, ["g", "a b\nc", "d", ""]);
-    assert_eq!(judged(&collected.gates[0]), ["a b", "c"]);
-    assert_eq!(judged(&collected.gates[2]), ["d"]);
+    assert_eq!(judged_descriptions(&collected.gates[0]), ["a b", "c"]);
+    assert_eq!(judged_descriptions(&collected.gates[2]), ["d"]);
     let last = &collected.gates[3].gate.criteria;
     assert!(matches!(
         &last[0].kind,
@@ -93,26 +93,26 @@ fn a_gate_defined_on_the_spot_falls_back_from_guidance_to_criteria_to_descriptio
 
 #[test]
 fn named_criteria_and_commands_are_gates_of_their_own() {
-    let library = known();
+    let library = sample_library();
     let verify = |preset, max_attempts| {
-        Inline::Verify(ShellCheck {
+        InlineGateSpec::Verify(ShellCheck {
             command: "cargo test".to_owned(),
             preset,
             max_attempts,
             ..ShellCheck::default()
         })
     };
-    let collected = collect(&Sources {
+    let collected = select_gates(&GateSources {
         inline: &[
-            Inline::Named {
+            InlineGateSpec::Named {
                 id: "tone".to_owned(),
                 text: "Is kind".to_owned(),
             },
-            verify(Some(Preset::Fast), None),
+            verify(Some(ShellCheckPreset::Fast), None),
             verify(None, Some(7)),
             verify(None, None),
         ],
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     })
     .unwrap();
     assert_eq!(
@@ -130,7 +130,7 @@ fn named_criteria_and_commands_are_gates_of_their_own() {
 
 #[test]
 fn what_can_not_be_read_as_a_gate_says_why() {
-    let error = |entry: Value| Asked::try_from(entry).unwrap_err().to_string();
+    let error = |entry: Value| GateParameter::try_from(entry).unwrap_err().to_string();
     assert!(error(json!(7)).contains("not 7"));
     assert!(error(json!({ "criterias": ["x"] })).contains("did you mean `criteria`?"));
     assert!(error(json!({ "severity": "awful" })).contains("awful"));
@@ -138,15 +138,15 @@ fn what_can_not_be_read_as_a_gate_says_why() {
 
 #[test]
 fn there_is_a_limit_to_gates_and_criteria() {
-    let library = known();
-    let many: Vec<Inline> = (0..101)
-        .map(|at| Inline::Criterion(format!("criterion {at}")))
+    let library = sample_library();
+    let many: Vec<InlineGateSpec> = (0..101)
+        .map(|at| InlineGateSpec::Criterion(format!("criterion {at}")))
         .collect();
-    let sources = |inline| Sources {
+    let sources = |inline| GateSources {
         inline,
-        ..Sources::none(&library)
+        ..GateSources::empty(&library)
     };
-    assert!(collect(&sources(&many[..100])).is_ok());
-    let refused = collect(&sources(&many)).unwrap_err().to_string();
+    assert!(select_gates(&sources(&many[..100])).is_ok());
+    let refused = select_gates(&sources(&many)).unwrap_err().to_string();
     assert!(refused.contains("100"), "{refused}");
 }

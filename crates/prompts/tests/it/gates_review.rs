@@ -2,17 +2,18 @@
 
 use deliberate_prompts::{
     gate::{
-        Chosen, Context, Decision, JudgedBy, Review, Source, Verdict, apply, check_all, decide,
+        CheckContext, GateDecision, GateReview, GateSource, GateVerdict, JudgedBy, SelectedGate,
+        apply_verdict, check_all, decide_review,
     },
-    model::{Enforcement, Gate, GateKind, Severity},
+    model::{Enforcement, Gate, GateKind, GateSeverity},
 };
 use serde_json::{Value, json};
 
-fn fails() -> Value {
+fn failing_criterion() -> Value {
     json!({ "type": "content_check", "min_length": 100 })
 }
 
-fn open() -> Value {
+fn judged_criterion() -> Value {
     json!({ "type": "llm_self_check", "prompt_template": "Is it kind?" })
 }
 
@@ -24,44 +25,48 @@ fn gate(criteria: Value) -> Gate {
     }
 }
 
-fn from(gate: Gate, source: Source) -> Chosen {
-    Chosen {
+fn selected_from(gate: Gate, source: GateSource) -> SelectedGate {
+    SelectedGate {
         gate,
         source,
         also: Vec::new(),
     }
 }
 
-fn review(chosen: &Chosen, used: u32, retries: Option<u32>) -> Review {
-    let results = check_all(std::slice::from_ref(chosen), "short", &Context::default());
-    decide(&results, used, retries)
+fn review(chosen: &SelectedGate, used: u32, retries: Option<u32>) -> GateReview {
+    let results = check_all(
+        std::slice::from_ref(chosen),
+        "short",
+        &CheckContext::default(),
+    );
+    decide_review(&results, used, retries)
 }
 
-fn decision(gate: Gate, source: Source) -> &'static str {
-    match review(&from(gate, source), 1, None).decision {
-        Decision::Pass => "pass",
-        Decision::Advance { .. } => "advance",
-        Decision::Hold {
+fn decision(gate: Gate, source: GateSource) -> &'static str {
+    match review(&selected_from(gate, source), 1, None).decision {
+        GateDecision::Pass => "pass",
+        GateDecision::Advance { .. } => "advance",
+        GateDecision::Hold {
             waiting_for_verdict: true,
             ..
         } => "wait",
-        Decision::Hold { .. } => "hold",
+        GateDecision::Hold { .. } => "hold",
     }
 }
 
 #[test]
 fn severity_decides_what_a_failure_does() {
     for (severity, expected) in [
-        (Severity::Critical, "hold"),
-        (Severity::High, "advance"),
-        (Severity::Medium, "advance"),
-        (Severity::Low, "pass"),
+        (GateSeverity::Critical, "hold"),
+        (GateSeverity::High, "advance"),
+        (GateSeverity::Medium, "advance"),
+        (GateSeverity::Low, "pass"),
     ] {
         let gate = Gate {
             severity,
-            ..gate(json!([fails()]))
+            ..gate(json!([failing_criterion()]))
         };
-        assert_eq!(decision(gate, Source::Prompt), expected);
+        assert_eq!(decision(gate, GateSource::Prompt), expected);
     }
 }
 
@@ -69,44 +74,56 @@ fn severity_decides_what_a_failure_does() {
 fn what_a_gate_says_of_itself_goes_first_then_what_the_user_asked_for() {
     let said = |enforcement| Gate {
         enforcement,
-        severity: Severity::Critical,
-        ..gate(json!([fails()]))
+        severity: GateSeverity::Critical,
+        ..gate(json!([failing_criterion()]))
     };
     let advisory = said(Some(Enforcement::Advisory));
-    assert_eq!(decision(advisory.clone(), Source::Prompt), "advance");
-    assert_eq!(decision(advisory, Source::Inline), "advance");
+    assert_eq!(decision(advisory.clone(), GateSource::Prompt), "advance");
+    assert_eq!(decision(advisory, GateSource::Inline), "advance");
     let informational = said(Some(Enforcement::Informational));
-    assert_eq!(decision(informational, Source::Prompt), "pass");
+    assert_eq!(decision(informational, GateSource::Prompt), "pass");
     for (source, expected) in [
-        (Source::Inline, "hold"),
-        (Source::Parameter, "hold"),
-        (Source::Client, "hold"),
-        (Source::Registry, "advance"),
+        (GateSource::Inline, "hold"),
+        (GateSource::Parameter, "hold"),
+        (GateSource::Client, "hold"),
+        (GateSource::Registry, "advance"),
     ] {
-        assert_eq!(decision(gate(json!([fails()])), source), expected);
+        assert_eq!(
+            decision(gate(json!([failing_criterion()])), source),
+            expected
+        );
     }
-    let also = Chosen {
-        also: vec![Source::Parameter],
-        ..from(gate(json!([fails()])), Source::Prompt)
+    let also = SelectedGate {
+        also: vec![GateSource::Parameter],
+        ..selected_from(gate(json!([failing_criterion()])), GateSource::Prompt)
     };
     assert!(matches!(
         review(&also, 1, None).decision,
-        Decision::Hold { .. }
+        GateDecision::Hold { .. }
     ));
     let guides = Gate {
         kind: GateKind::Guidance,
-        severity: Severity::Critical,
-        ..gate(json!([fails()]))
+        severity: GateSeverity::Critical,
+        ..gate(json!([failing_criterion()]))
     };
-    assert_eq!(decision(guides, Source::Prompt), "pass");
+    assert_eq!(decision(guides, GateSource::Prompt), "pass");
 }
 
 #[test]
 fn a_blocking_judgement_waits_for_its_verdict_and_others_do_not() {
-    assert_eq!(decision(gate(json!([open()])), Source::Inline), "wait");
-    assert_eq!(decision(gate(json!([open()])), Source::Registry), "pass");
     assert_eq!(
-        decision(gate(json!([open(), fails()])), Source::Inline),
+        decision(gate(json!([judged_criterion()])), GateSource::Inline),
+        "wait"
+    );
+    assert_eq!(
+        decision(gate(json!([judged_criterion()])), GateSource::Registry),
+        "pass"
+    );
+    assert_eq!(
+        decision(
+            gate(json!([judged_criterion(), failing_criterion()])),
+            GateSource::Inline
+        ),
         "hold"
     );
 }
@@ -115,55 +132,57 @@ fn a_blocking_judgement_waits_for_its_verdict_and_others_do_not() {
 fn what_nobody_can_settle_holds_only_where_somebody_insists() {
     let broken = json!([{ "type": "content_check", "required_patterns": ["("] }]);
     let critical = Gate {
-        severity: Severity::Critical,
+        severity: GateSeverity::Critical,
         ..gate(broken.clone())
     };
-    assert_eq!(decision(critical.clone(), Source::Prompt), "advance");
+    assert_eq!(decision(critical.clone(), GateSource::Prompt), "advance");
     let strict = Gate {
         evaluation: serde_json::from_value(json!({ "strict": true })).unwrap(),
         ..critical
     };
-    assert_eq!(decision(strict, Source::Prompt), "hold");
-    assert_eq!(decision(gate(broken), Source::Inline), "hold");
+    assert_eq!(decision(strict, GateSource::Prompt), "hold");
+    assert_eq!(decision(gate(broken), GateSource::Inline), "hold");
 }
 
 #[test]
 fn a_methodology_that_only_warns_never_holds() {
     let warned = json!([{ "type": "methodology_compliance", "severity": "warn",
         "quality_indicators": { "why": { "keywords": ["because"] } } }]);
-    assert_eq!(decision(gate(warned), Source::Inline), "advance");
+    assert_eq!(decision(gate(warned), GateSource::Inline), "advance");
 }
 
 #[test]
 fn row_21_attempts_are_counted_by_answers_and_not_by_verdicts() {
-    let chosen = from(gate(json!([open()])), Source::Inline);
+    let chosen = selected_from(gate(json!([judged_criterion()])), GateSource::Inline);
     let results = check_all(
         std::slice::from_ref(&chosen),
         "first answer",
-        &Context::default(),
+        &CheckContext::default(),
     );
-    let first = decide(&results, 1, None);
+    let first = decide_review(&results, 1, None);
     assert_eq!((first.attempts.used, first.attempts.limit), (1, 2));
-    let no = Verdict::read(&json!("FAIL - thin")).unwrap();
-    let failed = apply(&no, results, JudgedBy::Client).unwrap().results;
-    let judged = decide(&failed, 1, None);
+    let no = GateVerdict::parse(&json!("FAIL - thin")).unwrap();
+    let failed = apply_verdict(&no, results, JudgedBy::Client)
+        .unwrap()
+        .results;
+    let judged = decide_review(&failed, 1, None);
     assert_eq!(judged.attempts.used, 1);
     assert!(!judged.is_stuck());
-    let Decision::Hold { failed: held, .. } = &judged.decision else {
+    let GateDecision::Hold { failed: held, .. } = &judged.decision else {
         panic!("it must hold");
     };
     assert_eq!(
         (held[0].gate.as_str(), held[0].why.as_str()),
         ("it", "thin")
     );
-    assert!(decide(&failed, 2, None).is_stuck());
+    assert!(decide_review(&failed, 2, None).is_stuck());
 }
 
 #[test]
 fn the_limit_is_the_steps_else_the_gates() {
-    let mut patient = gate(json!([fails()]));
+    let mut patient = gate(json!([failing_criterion()]));
     patient.retry.max_attempts = 4;
-    let chosen = from(patient, Source::Inline);
+    let chosen = selected_from(patient, GateSource::Inline);
     assert_eq!(review(&chosen, 1, None).attempts.limit, 4);
     assert_eq!(review(&chosen, 1, Some(3)).attempts.limit, 3);
     assert_eq!(review(&chosen, 1, Some(0)).attempts.limit, 1);
@@ -173,12 +192,26 @@ fn the_limit_is_the_steps_else_the_gates() {
 
 #[test]
 fn up_to_three_hints_come_from_what_failed() {
-    let many = json!([fails(), fails(), fails(), fails(), open()]);
-    let hints = review(&from(gate(many.clone()), Source::Inline), 1, None).hints;
+    let many = json!([
+        failing_criterion(),
+        failing_criterion(),
+        failing_criterion(),
+        failing_criterion(),
+        judged_criterion()
+    ]);
+    let hints = review(
+        &selected_from(gate(many.clone()), GateSource::Inline),
+        1,
+        None,
+    )
+    .hints;
     assert_eq!(hints.len(), 3);
     assert!(hints[0].contains("5 characters, at least 100 wanted"));
     let mut silent = gate(many);
     silent.retry.improvement_hints = false;
     let none: [&str; 0] = [];
-    assert_eq!(review(&from(silent, Source::Inline), 1, None).hints, none);
+    assert_eq!(
+        review(&selected_from(silent, GateSource::Inline), 1, None).hints,
+        none
+    );
 }

@@ -2,15 +2,16 @@
 
 use deliberate_prompts::{
     gate::{
-        Chosen, Context, JudgedBy, Source, Verdict, apply, check_all, decide, guidance, review,
+        CheckContext, GateSource, GateVerdict, JudgedBy, SelectedGate, apply_verdict, check_all,
+        decide_review, render_guidance, render_review,
     },
     model::Gate,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
-fn chosen(id: &str, words: &str) -> Chosen {
-    Chosen {
+fn selected_gate(id: &str, words: &str) -> SelectedGate {
+    SelectedGate {
         gate: Gate {
             id: id.to_owned(),
             name: id.to_owned(),
@@ -23,15 +24,15 @@ fn chosen(id: &str, words: &str) -> Chosen {
             .unwrap(),
             ..Gate::default()
         },
-        source: Source::Inline,
-        also: vec![Source::Registry],
+        source: GateSource::Inline,
+        also: vec![GateSource::Registry],
     }
 }
 
 #[test]
 fn guidance_names_each_gate_its_criteria_and_where_it_came_from() {
-    let gates = [chosen("one", "Be good."), chosen("two", "")];
-    let text = guidance(&gates, 4_000);
+    let gates = [selected_gate("one", "Be good."), selected_gate("two", "")];
+    let text = render_guidance(&gates, 4_000);
     insta::assert_snapshot!(text, @r"
     ## What the answer is checked for
 
@@ -50,22 +51,22 @@ fn guidance_names_each_gate_its_criteria_and_where_it_came_from() {
 
 #[test]
 fn when_room_is_short_the_prose_goes_before_the_criteria() {
-    let gates = [chosen("one", &"Long prose. ".repeat(100))];
-    let text = guidance(&gates, 400);
+    let gates = [selected_gate("one", &"Long prose. ".repeat(100))];
+    let text = render_guidance(&gates, 400);
     assert!(text.chars().count() <= 400);
     assert!(text.contains("Long prose.") && text.contains("(shortened)"));
     assert!(text.contains("3. at most 1000 characters"));
-    let text = guidance(&gates, 180);
+    let text = render_guidance(&gates, 180);
     assert!(!text.contains("Long prose.") && text.contains("3. at most"));
 }
 
 #[test]
 fn a_review_shows_what_was_found_and_what_to_send() {
-    let gates = [chosen("one", "")];
-    let results = check_all(&gates, "short", &Context::default());
-    let text = review(
+    let gates = [selected_gate("one", "")];
+    let results = check_all(&gates, "short", &CheckContext::default());
+    let text = render_review(
         &results,
-        &decide(&results, 1, None),
+        &decide_review(&results, 1, None),
         "chain-plan#4",
         2,
         4_000,
@@ -84,9 +85,9 @@ fn a_review_shows_what_was_found_and_what_to_send() {
 
     Next: mend the answer and send chain_id="chain-plan#4", step=2, user_response="<the whole answer>"; gate_action="skip" goes on without these gates.
     "#);
-    let stuck = review(
+    let stuck = render_review(
         &results,
-        &decide(&results, 2, None),
+        &decide_review(&results, 2, None),
         "chain-plan#4",
         2,
         4_000,
@@ -94,20 +95,22 @@ fn a_review_shows_what_was_found_and_what_to_send() {
     assert!(stuck.contains("Attempt 2 of 2"));
     assert!(stuck.contains("gate_action=\"retry\"") && stuck.contains("\"abort\""));
 
-    let results = check_all(&gates, &"x".repeat(100), &Context::default());
-    let waiting = review(
+    let results = check_all(&gates, &"x".repeat(100), &CheckContext::default());
+    let waiting = render_review(
         &results,
-        &decide(&results, 1, None),
+        &decide_review(&results, 1, None),
         "chain-plan#4",
         2,
         4_000,
     );
     assert!(waiting.contains("a verdict is needed") && waiting.contains("gate_verdict="));
-    let yes = Verdict::read(&json!("PASS - kind")).unwrap();
-    let results = apply(&yes, results, JudgedBy::Client).unwrap().results;
-    let passed = review(
+    let yes = GateVerdict::parse(&json!("PASS - kind")).unwrap();
+    let results = apply_verdict(&yes, results, JudgedBy::Client)
+        .unwrap()
+        .results;
+    let passed = render_review(
         &results,
-        &decide(&results, 1, None),
+        &decide_review(&results, 1, None),
         "chain-plan#4",
         2,
         4_000,
@@ -117,9 +120,11 @@ fn a_review_shows_what_was_found_and_what_to_send() {
 
 #[test]
 fn what_to_do_next_is_the_last_to_be_cut() {
-    let gates: Vec<Chosen> = (0..50).map(|at| chosen(&format!("g{at}"), "")).collect();
-    let results = check_all(&gates, "short", &Context::default());
-    let text = review(&results, &decide(&results, 1, None), "run", 2, 600);
+    let gates: Vec<SelectedGate> = (0..50)
+        .map(|at| selected_gate(&format!("g{at}"), ""))
+        .collect();
+    let results = check_all(&gates, "short", &CheckContext::default());
+    let text = render_review(&results, &decide_review(&results, 1, None), "run", 2, 600);
     assert!(text.chars().count() <= 600);
     assert!(text.contains("(shortened)") && text.contains("Next: mend the answer"));
 }
@@ -127,26 +132,26 @@ fn what_to_do_next_is_the_last_to_be_cut() {
 proptest! {
     #[test]
     fn texts_fit_their_budget(budget in 0_usize..2_000, count in 0_usize..6, prose in ".{0,300}") {
-        let gates: Vec<Chosen> = (0..count).map(|at| chosen(&format!("g{at}"), &prose)).collect();
-        prop_assert!(guidance(&gates, budget).chars().count() <= budget);
-        let results = check_all(&gates, &prose, &Context::default());
-        let text = review(&results, &decide(&results, 1, None), "run", 2, budget);
+        let gates: Vec<SelectedGate> = (0..count).map(|at| selected_gate(&format!("g{at}"), &prose)).collect();
+        prop_assert!(render_guidance(&gates, budget).chars().count() <= budget);
+        let results = check_all(&gates, &prose, &CheckContext::default());
+        let text = render_review(&results, &decide_review(&results, 1, None), "run", 2, budget);
         prop_assert!(text.chars().count() <= budget);
     }
 }
 
 #[test]
 fn what_cannot_be_checked_is_not_to_be_mended() {
-    let mut gate = chosen("one", "");
+    let mut gate = selected_gate("one", "");
     gate.gate.criteria = serde_json::from_value(json!([
         { "type": "content_check", "required_patterns": ["("] },
     ]))
     .unwrap();
-    let results = check_all(&[gate.clone()], "short", &Context::default());
+    let results = check_all(&[gate.clone()], "short", &CheckContext::default());
     for used in [1, 9] {
-        let found = decide(&results, used, None);
+        let found = decide_review(&results, used, None);
         assert!(found.is_uncheckable());
-        let text = review(&results, &found, "chain-plan#4", 3, 4_000);
+        let text = render_review(&results, &found, "chain-plan#4", 3, 4_000);
         assert!(text.starts_with("## Review: can't be checked here"));
         assert!(
             !text.contains("mend") && !text.contains("gate_verdict") && !text.contains("retry")
@@ -154,22 +159,30 @@ fn what_cannot_be_checked_is_not_to_be_mended() {
         let next = "Next: send chain_id=\"chain-plan#4\", step=3, gate_action=\"skip\"";
         assert!(text.contains(next) && text.contains("\"abort\""), "{text}");
     }
-    gate.gate.criteria.extend(chosen("two", "").gate.criteria);
+    gate.gate
+        .criteria
+        .extend(selected_gate("two", "").gate.criteria);
     let long = "x".repeat(100);
-    let results = check_all(&[gate.clone()], &long, &Context::default());
-    let text = review(&results, &decide(&results, 1, None), "run", 3, 4_000);
+    let results = check_all(&[gate.clone()], &long, &CheckContext::default());
+    let text = render_review(&results, &decide_review(&results, 1, None), "run", 3, 4_000);
     assert!(text.contains("can't be checked here") && text.contains("gate_verdict="));
-    let results = check_all(&[gate], "short", &Context::default());
-    let text = review(&results, &decide(&results, 1, None), "run", 3, 4_000);
+    let results = check_all(&[gate], "short", &CheckContext::default());
+    let text = render_review(&results, &decide_review(&results, 1, None), "run", 3, 4_000);
     assert!(text.contains("Next: mend the answer and send chain_id=\"run\", step=3,"));
 }
 
 #[test]
 fn every_next_line_names_the_run_and_the_step() {
-    let gates = [chosen("one", "")];
+    let gates = [selected_gate("one", "")];
     for (answer, used) in [("short", 1), ("short", 9), (&*"x".repeat(100), 1)] {
-        let results = check_all(&gates, answer, &Context::default());
-        let text = review(&results, &decide(&results, used, None), "run", 7, 4_000);
+        let results = check_all(&gates, answer, &CheckContext::default());
+        let text = render_review(
+            &results,
+            &decide_review(&results, used, None),
+            "run",
+            7,
+            4_000,
+        );
         let next = text.split("Next:").nth(1).unwrap();
         assert!(next.contains("chain_id=\"run\", step=7, "), "{text}");
     }

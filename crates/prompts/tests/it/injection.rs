@@ -3,8 +3,9 @@
 use deliberate_core::Timestamp;
 use deliberate_prompts::{
     inject::{
-        Decided, GateStatus, Level, LevelSources, Levels, Modifier, Moment, Override, Previous,
-        Scope, StepType, decide, explain, fits_pattern,
+        GateStatus, InjectionContext, InjectionDecision, InjectionLevel, InjectionLevels,
+        InjectionModifier, InjectionOverride, InjectionSources, OverrideScope, PreviousStepResult,
+        StepType, decide, explain, matches_pattern,
     },
     library::InjectionConfig,
     model::{Injection, InjectionRules},
@@ -13,15 +14,15 @@ use serde_json::{Value, json};
 
 use Injection::{GateGuidance, StyleGuidance, SystemPrompt};
 
-pub(crate) fn at(step: u32) -> Moment<'static> {
-    Moment {
+pub(crate) fn context_at(step: u32) -> InjectionContext<'static> {
+    InjectionContext {
         step,
-        steps: 5,
+        total_steps: 5,
         step_name: "draft",
         session: "session-1",
         chain: "plan-trip",
         run: "chain-plan-trip#2",
-        ..Moment::single(Timestamp::from_micros(1_000))
+        ..InjectionContext::single_step(Timestamp::from_micros(1_000))
     }
 }
 
@@ -30,28 +31,28 @@ pub(crate) fn rules(value: Value) -> InjectionRules {
 }
 
 /// A rule for the system prompt that stands with the step.
-fn by_step(rule: Value, at: &Moment<'_>) -> Decided {
+fn decide_by_step(rule: Value, at: &InjectionContext<'_>) -> InjectionDecision {
     let rules = rules(json!({ "system-prompt": rule }));
-    let levels = Levels::new(LevelSources {
+    let levels = InjectionLevels::new(InjectionSources {
         step: Some(&rules),
-        ..LevelSources::default()
+        ..InjectionSources::default()
     });
     decide(SystemPrompt, &levels, at)
 }
 
 /// Yes or no of the step, or nothing if it left the decision to others.
-fn said(rule: Value, at: &Moment<'_>) -> Option<bool> {
-    let decided = by_step(rule, at);
-    (decided.level == Level::Step).then_some(decided.inject)
+fn step_decision(rule: Value, at: &InjectionContext<'_>) -> Option<bool> {
+    let decided = decide_by_step(rule, at);
+    (decided.level == InjectionLevel::Step).then_some(decided.inject)
 }
 
 #[test]
 fn without_rules_the_defaults_decide() {
-    let levels = Levels::default();
+    let levels = InjectionLevels::default();
     let steps = |kind| -> Vec<bool> {
         (1..=5)
-            .map(|step| decide(kind, &levels, &at(step)))
-            .inspect(|decided| assert_eq!(decided.level, Level::Default))
+            .map(|step| decide(kind, &levels, &context_at(step)))
+            .inspect(|decided| assert_eq!(decided.level, InjectionLevel::Default))
             .map(|decided| decided.inject)
             .collect()
     };
@@ -64,84 +65,108 @@ fn without_rules_the_defaults_decide() {
 fn modifiers_go_before_everything() {
     let on = json!({ "enabled": true });
     let all = rules(json!({ "system-prompt": on, "gate-guidance": on, "style-guidance": on }));
-    let overrides = Injection::ALL.map(|kind| Override {
+    let overrides = Injection::ALL.map(|kind| InjectionOverride {
         kind,
         enabled: true,
-        scope: Scope::Session,
+        scope: OverrideScope::Session,
         scope_id: None,
         expires_at: None,
     });
     let with = |modifier| {
-        let levels = Levels::new(LevelSources {
+        let levels = InjectionLevels::new(InjectionSources {
             modifier: Some(modifier),
             overrides: &overrides,
             step: Some(&all),
-            ..LevelSources::default()
+            ..InjectionSources::default()
         });
         Injection::ALL.map(|kind| {
-            let decided = decide(kind, &levels, &at(2));
-            (decided.level == Level::Modifier).then_some(decided.inject)
+            let decided = decide(kind, &levels, &context_at(2));
+            (decided.level == InjectionLevel::Modifier).then_some(decided.inject)
         })
     };
-    assert_eq!(with(Modifier::Clean), [Some(false); 3]);
-    assert_eq!(with(Modifier::Lean), [Some(false), None, Some(false)]);
-    assert_eq!(with(Modifier::Framework), [None, Some(false), Some(false)]);
-    assert_eq!(with(Modifier::Judge), [Some(true), None, None]);
+    assert_eq!(with(InjectionModifier::Clean), [Some(false); 3]);
+    assert_eq!(
+        with(InjectionModifier::Lean),
+        [Some(false), None, Some(false)]
+    );
+    assert_eq!(
+        with(InjectionModifier::Framework),
+        [None, Some(false), Some(false)]
+    );
+    assert_eq!(with(InjectionModifier::Judge), [Some(true), None, None]);
 }
 
 #[test]
 fn an_override_counts_in_its_scope_and_until_it_ends() {
     let decided = |scope, scope_id: Option<&str>, expires_at: Option<i64>| {
-        let overrides = [Override {
+        let overrides = [InjectionOverride {
             kind: SystemPrompt,
             enabled: false,
             scope,
             scope_id: scope_id.map(str::to_owned),
             expires_at: expires_at.map(Timestamp::from_micros),
         }];
-        let levels = Levels::new(LevelSources {
+        let levels = InjectionLevels::new(InjectionSources {
             overrides: &overrides,
-            ..LevelSources::default()
+            ..InjectionSources::default()
         });
-        let other = decide(StyleGuidance, &levels, &at(1));
-        assert_eq!(other.level, Level::Default);
-        decide(SystemPrompt, &levels, &at(1)).level == Level::Override
+        let other = decide(StyleGuidance, &levels, &context_at(1));
+        assert_eq!(other.level, InjectionLevel::Default);
+        decide(SystemPrompt, &levels, &context_at(1)).level == InjectionLevel::Override
     };
-    assert!(decided(Scope::Session, None, None));
-    assert!(decided(Scope::Session, Some("session-1"), Some(1_001)));
-    assert!(!decided(Scope::Session, Some("session-1"), Some(1_000)));
-    assert!(!decided(Scope::Session, Some("session-2"), None));
-    assert!(decided(Scope::Chain, Some("plan-trip"), None));
-    assert!(decided(Scope::Chain, Some("plan*"), None));
-    assert!(decided(Scope::Chain, Some("chain-plan-trip#2"), None));
-    assert!(!decided(Scope::Chain, Some("chain-plan-trip#3"), None));
-    assert!(decided(Scope::Step, Some("draft"), None));
-    assert!(decided(Scope::Step, Some("1"), None));
-    assert!(!decided(Scope::Step, Some("2"), None));
+    assert!(decided(OverrideScope::Session, None, None));
+    assert!(decided(
+        OverrideScope::Session,
+        Some("session-1"),
+        Some(1_001)
+    ));
+    assert!(!decided(
+        OverrideScope::Session,
+        Some("session-1"),
+        Some(1_000)
+    ));
+    assert!(!decided(OverrideScope::Session, Some("session-2"), None));
+    assert!(decided(OverrideScope::Chain, Some("plan-trip"), None));
+    assert!(decided(OverrideScope::Chain, Some("plan*"), None));
+    assert!(decided(
+        OverrideScope::Chain,
+        Some("chain-plan-trip#2"),
+        None
+    ));
+    assert!(!decided(
+        OverrideScope::Chain,
+        Some("chain-plan-trip#3"),
+        None
+    ));
+    assert!(decided(OverrideScope::Step, Some("draft"), None));
+    assert!(decided(OverrideScope::Step, Some("1"), None));
+    assert!(!decided(OverrideScope::Step, Some("2"), None));
 }
 
 #[test]
 fn the_last_override_counts() {
-    let of = |enabled| Override {
+    let of = |enabled| InjectionOverride {
         kind: SystemPrompt,
         enabled,
-        scope: Scope::Session,
+        scope: OverrideScope::Session,
         scope_id: None,
         expires_at: None,
     };
     let overrides = [of(false), of(true)];
-    let levels = Levels::new(LevelSources {
+    let levels = InjectionLevels::new(InjectionSources {
         overrides: &overrides,
-        ..LevelSources::default()
+        ..InjectionSources::default()
     });
-    assert!(decide(SystemPrompt, &levels, &at(2)).inject);
+    assert!(decide(SystemPrompt, &levels, &context_at(2)).inject);
 }
 
 #[test]
 fn frequencies() {
     let often = |frequency: Value| -> Vec<bool> {
         (1..=5)
-            .map(|step| said(json!({ "frequency": frequency }), &at(step)).unwrap())
+            .map(|step| {
+                step_decision(json!({ "frequency": frequency }), &context_at(step)).unwrap()
+            })
             .collect()
     };
     assert_eq!(
@@ -159,64 +184,70 @@ fn frequencies() {
 
 #[test]
 fn targets() {
-    let review = Moment {
+    let review = InjectionContext {
         in_review: true,
-        ..at(1)
+        ..context_at(1)
     };
     let on = |target: &str| json!({ "enabled": true, "target": target });
-    assert_eq!(said(on("steps"), &at(1)), Some(true));
-    assert_eq!(said(on("steps"), &review), Some(false));
-    assert_eq!(said(on("gates"), &at(1)), Some(false));
-    assert_eq!(said(on("gates"), &review), Some(true));
-    assert_eq!(said(on("both"), &review), Some(true));
+    assert_eq!(step_decision(on("steps"), &context_at(1)), Some(true));
+    assert_eq!(step_decision(on("steps"), &review), Some(false));
+    assert_eq!(step_decision(on("gates"), &context_at(1)), Some(false));
+    assert_eq!(step_decision(on("gates"), &review), Some(true));
+    assert_eq!(step_decision(on("both"), &review), Some(true));
     // A rule that only says to what leaves it to the next level how often.
-    assert_eq!(said(json!({ "target": "steps" }), &at(1)), None);
+    assert_eq!(
+        step_decision(json!({ "target": "steps" }), &context_at(1)),
+        None
+    );
 }
 
 #[test]
 fn a_rule_that_is_switched_off_or_on_decides() {
     let off = json!({ "enabled": false, "frequency": { "mode": "every" } });
-    assert_eq!(said(off, &at(1)), Some(false));
-    assert_eq!(said(json!({ "enabled": true }), &at(2)), Some(true));
-    assert_eq!(said(json!({}), &at(1)), None);
+    assert_eq!(step_decision(off, &context_at(1)), Some(false));
+    assert_eq!(
+        step_decision(json!({ "enabled": true }), &context_at(2)),
+        Some(true)
+    );
+    assert_eq!(step_decision(json!({}), &context_at(1)), None);
 }
 
 #[test]
 fn conditions() {
-    let when = |when: Value, at: &Moment<'_>| {
+    let when = |when: Value, at: &InjectionContext<'_>| {
         let rule = json!({
             "frequency": { "mode": "never" },
             "conditions": [{ "id": "c", "when": when, "then": "inject" }],
         });
-        said(rule, at).unwrap()
+        step_decision(rule, at).unwrap()
     };
-    assert!(when(json!({ "type": "always" }), &at(2)));
-    let review = Moment {
+    assert!(when(json!({ "type": "always" }), &context_at(2)));
+    let review = InjectionContext {
         in_review: true,
-        ..at(2)
+        ..context_at(2)
     };
-    let failed = Moment {
+    let failed = InjectionContext {
         gate_status: Some(GateStatus::Fail),
-        previous: Previous::Failure,
+        previous_result: PreviousStepResult::Failure,
         step_type: StepType::Tool,
-        ..at(3)
+        ..context_at(3)
     };
     let status = |status: &str| json!({ "type": "gate-status", "status": status });
     assert!(when(status("pending"), &review));
     assert!(when(status("fail"), &failed));
     assert!(!when(status("pass"), &failed));
-    assert!(!when(status("pass"), &at(1)));
+    assert!(!when(status("pass"), &context_at(1)));
     let kind = |value: &str| json!({ "type": "step-type", "value": value });
-    assert!(when(kind("prompt"), &at(1)));
+    assert!(when(kind("prompt"), &context_at(1)));
     assert!(when(kind("tool"), &failed));
     assert!(when(kind("review"), &review));
     let previous = |value: &str| json!({ "type": "previous-step-result", "value": value });
-    assert!(when(previous("none"), &at(1)));
+    assert!(when(previous("none"), &context_at(1)));
     assert!(when(previous("failure"), &failed));
     assert!(!when(previous("success"), &failed));
     let position = |value: &str| json!({ "type": "chain-position", "value": value });
     let positions = ["first", "middle", "last"];
-    let of = |step| positions.map(|value| when(position(value), &at(step)));
+    let of = |step| positions.map(|value| when(position(value), &context_at(step)));
     assert_eq!(of(1), [true, false, false]);
     assert_eq!(of(3), [false, true, false]);
     assert_eq!(of(5), [false, false, true]);
@@ -231,7 +262,7 @@ fn numbers_of_steps() {
             "conditions": [{ "when": when, "then": "inject" }],
         });
         (1..=5)
-            .filter(|step| said(rule.clone(), &at(*step)).unwrap())
+            .filter(|step| step_decision(rule.clone(), &context_at(*step)).unwrap())
             .collect()
     };
     assert_eq!(holds(None, json!(2)), [2]);
@@ -256,10 +287,10 @@ fn the_first_condition_that_applies_decides_and_inherit_leaves_it_to_the_next_le
             { "id": "c", "when": { "type": "always" }, "then": "inject" },
         ],
     });
-    let of = |step| said(rule.clone(), &at(step));
+    let of = |step| step_decision(rule.clone(), &context_at(step));
     assert_eq!([of(1), of(2), of(4)], [Some(true), Some(false), None]);
     assert_eq!(
-        by_step(rule.clone(), &at(2)).reason,
+        decide_by_step(rule.clone(), &context_at(2)).reason,
         "condition `a` says skip"
     );
 }
@@ -284,50 +315,54 @@ fn config() -> InjectionConfig {
 #[test]
 fn each_level_has_its_place_and_the_rule_that_stands_nearer_wins() {
     let config = config();
-    let base = LevelSources {
+    let base = InjectionSources {
         chain_id: "plan-trip",
         category_id: "travel",
         config: Some(&config),
-        ..LevelSources::default()
+        ..InjectionSources::default()
     };
     let of = |sources, step| {
-        let decided = decide(SystemPrompt, &Levels::new(sources), &at(step));
+        let decided = decide(
+            SystemPrompt,
+            &InjectionLevels::new(sources),
+            &context_at(step),
+        );
         (decided.level, decided.inject)
     };
-    assert_eq!(of(base, 5), (Level::Step, true));
-    assert_eq!(of(base, 1), (Level::Chain, false));
-    let unnamed = LevelSources {
+    assert_eq!(of(base, 5), (InjectionLevel::Step, true));
+    assert_eq!(of(base, 1), (InjectionLevel::Chain, false));
+    let unnamed = InjectionSources {
         chain_id: "x",
         ..base
     };
-    assert_eq!(of(unnamed, 1), (Level::Category, true));
-    let elsewhere = LevelSources {
+    assert_eq!(of(unnamed, 1), (InjectionLevel::Category, true));
+    let elsewhere = InjectionSources {
         category_id: "x",
         ..unnamed
     };
-    assert_eq!(of(elsewhere, 1), (Level::Global, false));
+    assert_eq!(of(elsewhere, 1), (InjectionLevel::Global, false));
 
     let own = rules(json!({ "system-prompt": { "enabled": true } }));
     let off = rules(json!({ "systemPrompt": { "enabled": false } }));
-    let with_step = LevelSources {
+    let with_step = InjectionSources {
         step: Some(&off),
         ..base
     };
-    assert_eq!(of(with_step, 5), (Level::Step, false));
-    let with_chain = LevelSources {
+    assert_eq!(of(with_step, 5), (InjectionLevel::Step, false));
+    let with_chain = InjectionSources {
         chain: Some(&own),
         ..base
     };
-    assert_eq!(of(with_chain, 1), (Level::Chain, true));
-    let with_category = LevelSources {
+    assert_eq!(of(with_chain, 1), (InjectionLevel::Chain, true));
+    let with_category = InjectionSources {
         category: Some(&off),
         ..unnamed
     };
-    assert_eq!(of(with_category, 1), (Level::Category, false));
+    assert_eq!(of(with_category, 1), (InjectionLevel::Category, false));
 
     // Only the first pattern that fits counts.
-    let style = decide(StyleGuidance, &Levels::new(base), &at(1));
-    assert_eq!((style.level, style.inject), (Level::Default, true));
+    let style = decide(StyleGuidance, &InjectionLevels::new(base), &context_at(1));
+    assert_eq!((style.level, style.inject), (InjectionLevel::Default, true));
 }
 
 #[test]
@@ -344,19 +379,19 @@ fn patterns_of_chains() {
         ("*", "anything", true),
         ("", "", false),
     ] {
-        assert_eq!(fits_pattern(pattern, id), fits, "{pattern} {id}");
+        assert_eq!(matches_pattern(pattern, id), fits, "{pattern} {id}");
     }
 }
 
 #[test]
 fn an_explanation_shows_what_each_level_says() {
     let config = config();
-    let levels = Levels::new(LevelSources {
+    let levels = InjectionLevels::new(InjectionSources {
         chain_id: "plan-trip",
         config: Some(&config),
-        ..LevelSources::default()
+        ..InjectionSources::default()
     });
-    let lines = explain(SystemPrompt, &levels, &at(1));
+    let lines = explain(SystemPrompt, &levels, &context_at(1));
     let told: Vec<(&str, Option<bool>, bool)> = lines
         .iter()
         .map(|line| (line.level.as_str(), line.inject, line.decides))

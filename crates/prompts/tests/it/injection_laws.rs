@@ -1,14 +1,17 @@
 //! Laws of the levels that decide what is added.
 
 use deliberate_prompts::{
-    inject::{Decided, Level, LevelSources, Levels, Modifier, Moment, decide, explain},
+    inject::{
+        InjectionContext, InjectionDecision, InjectionLevel, InjectionLevels, InjectionModifier,
+        InjectionSources, decide, explain,
+    },
     library::InjectionConfig,
     model::Injection::SystemPrompt,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::injection::{at, rules};
+use crate::injection::{context_at, rules};
 
 /// Any rule for the system prompt, or none.
 fn any_rule() -> impl Strategy<Value = Option<Value>> {
@@ -46,7 +49,11 @@ fn any_rules() -> impl Strategy<Value = [Option<Value>; 4]> {
     [any_rule(), any_rule(), any_rule(), any_rule()]
 }
 
-fn decided_by(given: &[Option<Value>; 4], modifier: Option<Modifier>, at: &Moment<'_>) -> Decided {
+fn decide_with(
+    given: &[Option<Value>; 4],
+    modifier: Option<InjectionModifier>,
+    at: &InjectionContext<'_>,
+) -> InjectionDecision {
     let [step, chain, category, global] = given
         .clone()
         .map(|rule| rules(json!({ "system-prompt": rule })));
@@ -54,13 +61,13 @@ fn decided_by(given: &[Option<Value>; 4], modifier: Option<Modifier>, at: &Momen
         global,
         ..InjectionConfig::default()
     };
-    let levels = Levels::new(LevelSources {
+    let levels = InjectionLevels::new(InjectionSources {
         modifier,
         step: Some(&step),
         chain: Some(&chain),
         category: Some(&category),
         config: Some(&config),
-        ..LevelSources::default()
+        ..InjectionSources::default()
     });
     let decided = decide(SystemPrompt, &levels, at);
     let deciding: Vec<_> = explain(SystemPrompt, &levels, at)
@@ -81,12 +88,12 @@ proptest! {
         step in 1_u32..6,
         in_review in any::<bool>(),
         modifier in prop::option::of(prop::sample::select(vec![
-            Modifier::Clean, Modifier::Lean, Modifier::Framework, Modifier::Judge,
+            InjectionModifier::Clean, InjectionModifier::Lean, InjectionModifier::Framework, InjectionModifier::Judge,
         ])),
     ) {
-        let at = Moment { in_review, ..at(step) };
-        let before = decided_by(&given, modifier, &at);
-        for (level, (mine, other)) in [Level::Step, Level::Chain, Level::Category, Level::Global]
+        let at = InjectionContext { in_review, ..context_at(step) };
+        let before = decide_with(&given, modifier, &at);
+        for (level, (mine, other)) in [InjectionLevel::Step, InjectionLevel::Chain, InjectionLevel::Category, InjectionLevel::Global]
             .into_iter()
             .zip(given.iter_mut().zip(other))
         {
@@ -94,6 +101,6 @@ proptest! {
                 *mine = other;
             }
         }
-        prop_assert_eq!(decided_by(&given, modifier, &at), before);
+        prop_assert_eq!(decide_with(&given, modifier, &at), before);
     }
 }

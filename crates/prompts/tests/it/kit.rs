@@ -8,15 +8,17 @@ use std::{
 };
 
 use deliberate_core::{Change, Mode, Session, SessionId, SystemClock, SystemIds};
-use deliberate_prompts::{Engine, Options, library::Shelf, register};
+use deliberate_prompts::{Engine, EngineOptions, library::LiveLibrary, register};
 use deliberate_store::{
     Store,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
-use deliberate_thinker::{Ask, Message, PlainText, Purpose, Reply, ThinkError, Thinker};
+use deliberate_thinker::{
+    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose,
+};
 use deliberate_toolkit::{
-    About, Annotations, Answer, Bounds, Call, Caller, Limits, OneMind, Outcome, Parts, Registry,
-    Tool, ToolError, answer_schema,
+    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, Tool, ToolContext,
+    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -27,108 +29,116 @@ use tokio::time::Instant;
 
 /// Says what it is told, then nothing more.
 #[derive(Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedModel {
     replies: Mutex<VecDeque<String>>,
-    asked: Mutex<Vec<Ask>>,
+    requests: Mutex<Vec<ModelRequest>>,
 }
 
-impl Thinker for Scripted {
+impl ChatModel for ScriptedModel {
     fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn think<'a>(&'a self, ask: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    fn complete<'a>(
+        &'a self,
+        ask: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            self.asked.lock().unwrap().push(ask.clone());
+            self.requests.lock().unwrap().push(ask.clone());
             let text = self
                 .replies
                 .lock()
                 .unwrap()
                 .pop_front()
                 .expect("something to say");
-            Ok(Reply {
+            Ok(ModelReply {
                 text,
-                ..Reply::default()
+                ..ModelReply::default()
             })
         })
     }
 }
 
 /// A workspace with its engine.
-pub(crate) struct Kit {
+pub(crate) struct EngineHarness {
     pub(crate) registry: Arc<Registry>,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) model: Arc<Scripted>,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) library: Arc<LiveLibrary>,
     folder: Arc<TempDir>,
 }
 
-impl Kit {
+impl EngineHarness {
     /// An engine in which whoever calls thinks.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        Self::with(files, Options::default(), false)
+        Self::with_options(files, EngineOptions::default(), false)
     }
 
     /// An engine with a model.
-    pub(crate) fn thinking(files: &[(&str, &str)], replies: &[&str]) -> Self {
-        let kit = Self::with(files, Options::default(), true);
-        kit.will_say(replies);
+    pub(crate) fn with_replies(files: &[(&str, &str)], replies: &[&str]) -> Self {
+        let kit = Self::with_options(files, EngineOptions::default(), true);
+        kit.queue_replies(replies);
         kit
     }
 
-    pub(crate) fn with(files: &[(&str, &str)], options: Options, model: bool) -> Self {
+    pub(crate) fn with_options(
+        files: &[(&str, &str)],
+        options: EngineOptions,
+        model: bool,
+    ) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         for (path, text) in files {
             write(&folder.path().join("workspace/resources").join(path), text);
         }
-        Self::at(folder, options, model)
+        Self::in_folder(folder, options, model)
     }
 
     /// Another engine on the same files and the same database, as another process would be.
-    pub(crate) fn again(&self) -> Self {
-        Self::at(self.folder.clone(), Options::default(), false)
+    pub(crate) fn second_process(&self) -> Self {
+        Self::in_folder(self.folder.clone(), EngineOptions::default(), false)
     }
 
-    fn at(folder: Arc<TempDir>, mut options: Options, model: bool) -> Self {
-        options.places.workspace = folder.path().join("workspace");
-        let scripted = Arc::<Scripted>::default();
-        let mind = model.then(|| scripted.clone() as Arc<dyn Thinker>);
+    fn in_folder(folder: Arc<TempDir>, mut options: EngineOptions, model: bool) -> Self {
+        options.paths.workspace = folder.path().join("workspace");
+        let scripted = Arc::<ScriptedModel>::default();
+        let mind = model.then(|| scripted.clone() as Arc<dyn ChatModel>);
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("store.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         }));
-        let shelf = Shelf::new(&options);
-        let engine = Arc::new(Engine::new(options, shelf.clone()));
+        let library = LiveLibrary::new(&options);
+        let engine = Arc::new(Engine::new(options, library.clone()));
         let registry = register(
-            Registry::new(Parts {
+            Registry::new(RegistryDeps {
                 store: store.clone(),
-                minds: Arc::new(OneMind(mind)),
+                models: Arc::new(FixedModel(mind)),
                 clock: Arc::new(SystemClock),
                 ids: Arc::new(SystemIds),
-                bounds: Bounds::default(),
+                limits: CallLimits::default(),
             })
-            .with(NoteDown)
-            .with(Ponder),
+            .with(AddSessionTool)
+            .with(AskModelTool),
             &engine,
         );
         Self {
             registry: Arc::new(registry),
             store,
             model: scripted,
-            shelf,
+            library,
             folder,
         }
     }
 
-    pub(crate) fn will_say(&self, replies: &[&str]) {
+    pub(crate) fn queue_replies(&self, replies: &[&str]) {
         let replies = replies.iter().map(|it| (*it).to_owned());
         self.model.replies.lock().unwrap().extend(replies);
     }
 
     /// What the model was asked, as one text each.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        let asks = self.model.asked.lock().unwrap();
+    pub(crate) fn model_requests(&self) -> Vec<String> {
+        let asks = self.model.requests.lock().unwrap();
         asks.iter()
             .map(|ask| format!("{}\n{}", ask.system, ask.messages[0].text))
             .collect()
@@ -141,26 +151,26 @@ impl Kit {
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
         match self
             .registry
-            .call(tool, arguments, Caller::default())
+            .call(tool, arguments, CallerContext::default())
             .await?
         {
-            Answer::Done(output) => Ok(output),
-            Answer::NeedsReply(needs) => Ok(json!({ "needs_reply": needs })),
+            CallOutcome::Done(output) => Ok(output),
+            CallOutcome::NeedsReply(needs) => Ok(json!({ "needs_reply": needs })),
         }
     }
 
     /// Calls the engine, for its answer.
-    pub(crate) async fn engine(&self, arguments: Value) -> Value {
+    pub(crate) async fn call_engine(&self, arguments: Value) -> Value {
         self.call("prompt_engine", arguments).await.unwrap()
     }
 
     /// What the engine says to a command.
-    pub(crate) async fn said(&self, command: &str) -> String {
-        said(&self.engine(json!({ "command": command })).await)
+    pub(crate) async fn command_text(&self, command: &str) -> String {
+        reply_text(&self.call_engine(json!({ "command": command })).await)
     }
 
     /// What is wrong with a command, as it is told.
-    pub(crate) async fn wrong(&self, arguments: Value) -> String {
+    pub(crate) async fn error_text(&self, arguments: Value) -> String {
         let error = self.call("prompt_engine", arguments).await.unwrap_err();
         format!(
             "{}: {error} {}",
@@ -170,17 +180,17 @@ impl Kit {
     }
 
     /// Answers the step of a run.
-    pub(crate) async fn answer(&self, run: &str, text: &str) -> Value {
-        self.engine(json!({ "chain_id": run, "user_response": text }))
+    pub(crate) async fn answer_step(&self, run: &str, text: &str) -> Value {
+        self.call_engine(json!({ "chain_id": run, "user_response": text }))
             .await
     }
 }
 
-pub(crate) fn said(answer: &Value) -> String {
+pub(crate) fn reply_text(answer: &Value) -> String {
     answer["said"].as_str().unwrap().to_owned()
 }
 
-pub(crate) fn run_of(answer: &Value) -> String {
+pub(crate) fn run_id(answer: &Value) -> String {
     answer["chain_id"].as_str().expect("a run").to_owned()
 }
 
@@ -197,39 +207,43 @@ pub(crate) const ECHO: (&str, &str) = (
 );
 
 /// Adds a session: something to see in the store.
-struct NoteDown;
+struct AddSessionTool;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Note {
+pub(crate) struct AddSessionInput {
     title: String,
     times: Option<u32>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Noted {
+pub(crate) struct AddSessionOutput {
     session: String,
     title: String,
     times: u32,
 }
 
-impl Tool for NoteDown {
-    type Input = Note;
-    type Output = Noted;
+impl Tool for AddSessionTool {
+    type Input = AddSessionInput;
+    type Output = AddSessionOutput;
 
-    fn about(&self) -> About {
-        about("note_down", false)
+    fn meta(&self) -> ToolMeta {
+        tool_meta("note_down", false)
     }
 
-    async fn run(&self, note: Note, call: &Call) -> Result<Outcome<Noted>, ToolError> {
+    async fn run(
+        &self,
+        note: AddSessionInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<AddSessionOutput>, ToolError> {
         if note.title == "refuse" {
-            return Err(ToolError::Told {
+            return Err(ToolError::Custom {
                 code: "Refused".to_owned(),
                 message: "it does not want to".to_owned(),
                 hint: None,
             });
         }
-        let id: SessionId = call.fresh();
+        let id: SessionId = call.new_id();
         let session = Session {
             id: id.clone(),
             mode: Mode::Linear,
@@ -239,8 +253,8 @@ impl Tool for NoteDown {
             active_branch_id: None,
             metadata: None,
         };
-        Ok(Outcome {
-            output: Noted {
+        Ok(ToolOutput {
+            output: AddSessionOutput {
                 session: id.to_string(),
                 title: note.title,
                 times: note.times.unwrap_or(1),
@@ -252,40 +266,44 @@ impl Tool for NoteDown {
 }
 
 /// Asks the model.
-struct Ponder;
+struct AskModelTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Pondered {
+pub(crate) struct AskModelInput {
     about: String,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Thought {
+pub(crate) struct AskModelOutput {
     thought: String,
 }
 
-impl Tool for Ponder {
-    type Input = Pondered;
-    type Output = Thought;
+impl Tool for AskModelTool {
+    type Input = AskModelInput;
+    type Output = AskModelOutput;
 
-    fn about(&self) -> About {
-        about("ponder", true)
+    fn meta(&self) -> ToolMeta {
+        tool_meta("ponder", true)
     }
 
-    async fn run(&self, input: Pondered, call: &Call) -> Result<Outcome<Thought>, ToolError> {
-        let ask = Ask {
+    async fn run(
+        &self,
+        input: AskModelInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<AskModelOutput>, ToolError> {
+        let ask = ModelRequest {
             key: "thought".to_owned(),
             purpose: Purpose::new("ponder"),
             system: "Ponder.".to_owned(),
-            messages: vec![Message::user(input.about)],
-            schema: answer_schema::<Thought>(),
+            messages: vec![ChatMessage::user(input.about)],
+            schema: answer_schema::<AskModelOutput>(),
             plain_text: PlainText::IsRefused,
             max_tokens: 100,
             temperature: 0.0,
-            ..Ask::default()
+            ..ModelRequest::default()
         };
-        let thought = call.think::<Thought>(ask, None).await?.value;
-        Ok(Outcome {
+        let thought = call.ask::<AskModelOutput>(ask, None).await?.value;
+        Ok(ToolOutput {
             output: thought,
             changes: Vec::new(),
             session: None,
@@ -293,13 +311,13 @@ impl Tool for Ponder {
     }
 }
 
-fn about(name: &'static str, thinks: bool) -> About {
-    About {
+fn tool_meta(name: &'static str, thinks: bool) -> ToolMeta {
+    ToolMeta {
         name,
         title: "For tests",
         description: "Does what a test needs.",
-        annotations: Annotations::ADDS,
-        thinks,
-        limits: Limits::default(),
+        hints: ToolHints::ADDITIVE,
+        asks_model: thinks,
+        limits: ToolLimits::default(),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{fs, process::Command};
 
-use deliberate_prompts::library::{Library, Weight};
+use deliberate_prompts::library::{ProblemSeverity, PromptLibrary};
 
-use crate::library_workspace::{Workspace, assert_clean, errors, only, problems};
+use crate::library_workspace::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
 
 /// Loads one prompt from one file, beside a good one.
-fn load_one(yaml: &str) -> (Workspace, Library) {
-    let workspace = Workspace::new();
+fn load_one(yaml: &str) -> (LibraryWorkspace, PromptLibrary) {
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("good")
         .write("resources/prompts/general/bad/prompt.yaml", yaml);
@@ -20,10 +20,10 @@ fn load_one(yaml: &str) -> (Workspace, Library) {
     (workspace, library)
 }
 
-fn refused(yaml: &str, line: Option<u32>, words: &str) {
+fn assert_rejected(yaml: &str, line: Option<u32>, words: &str) {
     let (_workspace, library) = load_one(yaml);
-    let problem = only(&library);
-    assert_eq!(problem.weight, Weight::Error, "{problem:#?}");
+    let problem = only_problem(&library);
+    assert_eq!(problem.weight, ProblemSeverity::Error, "{problem:#?}");
     assert_eq!(problem.id, "bad");
     assert_eq!(problem.file, "resources/prompts/general/bad/prompt.yaml");
     assert!(problem.message.contains(words), "{problem:#?}");
@@ -36,7 +36,7 @@ const HEAD: &str = "id: bad\nname: Bad\ndescription: is bad\n";
 #[test]
 fn broken_yaml_is_told_with_its_line() {
     let (_workspace, library) = load_one("id: bad\nname: [open\ndescription: x\n");
-    let problem = only(&library);
+    let problem = only_problem(&library);
     assert!(
         problem.message.starts_with("The YAML can't be read"),
         "{problem:#?}"
@@ -50,7 +50,7 @@ fn broken_yaml_is_told_with_its_line() {
 
 #[test]
 fn an_id_that_differs_from_its_folder_is_told() {
-    refused(
+    assert_rejected(
         "id: other\nname: x\ndescription: x\nuserMessageTemplate: x\n",
         Some(1),
         "`other`",
@@ -59,39 +59,39 @@ fn an_id_that_differs_from_its_folder_is_told() {
 
 #[test]
 fn what_is_missing_is_told() {
-    refused(
+    assert_rejected(
         "id: bad\nname: x\nuserMessageTemplate: x\n",
         None,
         "`description`",
     );
-    refused(HEAD, None, "no template");
-    refused(
+    assert_rejected(HEAD, None, "no template");
+    assert_rejected(
         &format!("{HEAD}userMessageTemplateFile: gone.md\n"),
         Some(4),
         "gone.md",
     );
-    refused("", None, "names with values");
-    refused("- a\n- b\n", None, "names with values");
+    assert_rejected("", None, "names with values");
+    assert_rejected("- a\n- b\n", None, "names with values");
 }
 
 #[test]
 fn what_does_not_fit_is_told_at_its_place() {
-    refused(
+    assert_rejected(
         &format!("{HEAD}userMessageTemplate: x\narguments:\n  - name: a\n    type: colour\n"),
         Some(7),
         "colour",
     );
-    refused(
+    assert_rejected(
         &format!("{HEAD}userMessageTemplate: x\narguments:\n  - {{name: a}}\n  - {{name: a}}\n"),
         Some(7),
         "twice",
     );
-    refused(
+    assert_rejected(
         &format!("{HEAD}chainSteps:\n  - {{stepName: nothing}}\n"),
         Some(5),
         "exactly one",
     );
-    refused(
+    assert_rejected(
         &format!("{HEAD}name: again\nuserMessageTemplate: x\n"),
         Some(4),
         "there twice",
@@ -101,8 +101,8 @@ fn what_does_not_fit_is_told_at_its_place() {
 #[test]
 fn a_misspelt_name_is_a_warning_with_the_right_one() {
     let (_workspace, library) = load_one(&format!("{HEAD}userMessageTemplate: x\nargumnets: []\n"));
-    let problem = only(&library);
-    assert_eq!(problem.weight, Weight::Warning);
+    let problem = only_problem(&library);
+    assert_eq!(problem.weight, ProblemSeverity::Warning);
     assert_eq!((problem.line, problem.column), (Some(5), Some(1)));
     assert_eq!(problem.help.as_deref(), Some("Did you mean `arguments`?"));
     assert!(library.prompt("bad").is_some());
@@ -111,7 +111,7 @@ fn a_misspelt_name_is_a_warning_with_the_right_one() {
 #[test]
 fn patterns_that_could_hang_or_are_broken_are_refused_at_their_line() {
     for pattern in ["(?=ahead)x", "(a)\\1", "(open", "(?:a{1000}){1000}"] {
-        refused(
+        assert_rejected(
             &format!(
                 "{HEAD}userMessageTemplate: x\narguments:\n  - name: a\n    validation:\n      pattern: '{pattern}'\n"
             ),
@@ -119,7 +119,7 @@ fn patterns_that_could_hang_or_are_broken_are_refused_at_their_line() {
             "pattern",
         );
     }
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(
         "resources/gates/g/gate.yaml",
         "id: g\nname: G\ntype: validation\ndescription: g\npass_criteria:\n  - type: content_check\n    max_lenght: 3\n    required_patterns:\n      - fine\n      - '(?<!x)y'\n",
@@ -134,13 +134,13 @@ fn patterns_that_could_hang_or_are_broken_are_refused_at_their_line() {
 
 #[test]
 fn a_gate_without_a_type_of_criterion_is_told() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(
         "resources/gates/g/gate.yaml",
         "id: g\nname: G\ntype: validation\ndescription: g\npass_criteria:\n  - {max_length: 3}\n",
     );
     let library = workspace.load();
-    let problem = only(&library);
+    let problem = only_problem(&library);
     assert_eq!(problem.line, Some(6), "{problem:#?}");
     assert!(problem.message.contains("type"), "{problem:#?}");
 }
@@ -164,21 +164,25 @@ fn an_alias_bomb_is_refused() {
 
 #[test]
 fn a_file_that_is_too_long_or_no_text_is_refused() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     let long = format!("{HEAD}userMessageTemplate: {}\n", "x".repeat(2 << 20));
     workspace.write("resources/prompts/general/bad/prompt.yaml", &long);
-    assert!(only(&workspace.load()).message.contains("longer than"));
+    assert!(
+        only_problem(&workspace.load())
+            .message
+            .contains("longer than")
+    );
     fs::write(
         workspace.path("resources/prompts/general/bad/prompt.yaml"),
         [0xff, 0xfe, 0x00],
     )
     .expect("bytes");
-    assert!(only(&workspace.load()).message.contains("UTF-8"));
+    assert!(only_problem(&workspace.load()).message.contains("UTF-8"));
 }
 
 #[test]
 fn file_fields_can_not_leave_their_folder() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write("secret.md", "secret");
     workspace.write("resources/prompts/general/other/user-message.md", "secret");
     let absolute = workspace.path("secret.md");
@@ -196,8 +200,8 @@ fn file_fields_can_not_leave_their_folder() {
                 &format!("{HEAD}userMessageTemplate: x\n{field}: {name}\n"),
             );
             let library = workspace.load();
-            let problem = only(&library);
-            assert_eq!(problem.weight, Weight::Error);
+            let problem = only_problem(&library);
+            assert_eq!(problem.weight, ProblemSeverity::Error);
             assert!(problem.message.contains("leads out"), "{problem:#?}");
             assert_eq!(problem.line, Some(5));
             assert!(library.prompt("bad").is_none());
@@ -213,12 +217,12 @@ fn ids_are_plain() {
         ));
         assert_eq!(errors(&library).len(), 1, "{id}");
     }
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write("resources/prompts/general/a b/prompt.yaml", "id: a b\n");
     workspace.write("resources/prompts/general/.hidden/prompt.yaml", "broken: [");
     workspace.write("resources/prompts/_drafts/x/prompt.yaml", "broken: [");
     assert_eq!(
-        only(&workspace.load()).file,
+        only_problem(&workspace.load()).file,
         "resources/prompts/general/a b"
     );
     assert!(!deliberate_prompts::library::is_id("a//b"));
@@ -233,9 +237,9 @@ mod links {
 
     #[test]
     fn links_out_of_the_folder_are_refused() {
-        let outside = Workspace::new();
+        let outside = LibraryWorkspace::new();
         outside.write("text.md", "secret").prompt("stolen");
-        let workspace = Workspace::new();
+        let workspace = LibraryWorkspace::new();
         workspace.prompt("good").write(
             "resources/prompts/general/bad/prompt.yaml",
             &format!("{HEAD}userMessageTemplateFile: user-message.md\n"),
@@ -264,9 +268,9 @@ mod links {
 
     #[test]
     fn a_root_that_leads_out_is_refused_and_a_loop_ends() {
-        let outside = Workspace::new();
+        let outside = LibraryWorkspace::new();
         outside.prompt("stolen");
-        let workspace = Workspace::new();
+        let workspace = LibraryWorkspace::new();
         fs::create_dir(workspace.path("resources")).expect("a folder");
         symlink(
             outside.path("resources/prompts"),
@@ -274,10 +278,10 @@ mod links {
         )
         .expect("a link");
         let library = workspace.load();
-        assert!(only(&library).message.contains("leads out"));
+        assert!(only_problem(&library).message.contains("leads out"));
         assert!(library.prompt("stolen").is_none());
 
-        let workspace = Workspace::new();
+        let workspace = LibraryWorkspace::new();
         workspace.prompt("good");
         symlink(
             workspace.path("resources/prompts"),
@@ -291,7 +295,7 @@ mod links {
 
     #[test]
     fn a_link_inside_the_folder_is_read() {
-        let workspace = Workspace::new();
+        let workspace = LibraryWorkspace::new();
         workspace
             .write(
                 "resources/prompts/general/bad/prompt.yaml",
@@ -311,7 +315,7 @@ mod links {
 
     #[test]
     fn a_pipe_is_never_opened() {
-        let workspace = Workspace::new();
+        let workspace = LibraryWorkspace::new();
         workspace.prompt("good").write(
             "resources/prompts/general/bad/prompt.yaml",
             &format!("{HEAD}userMessageTemplateFile: user-message.md\n"),
@@ -337,7 +341,7 @@ mod links {
 
 #[test]
 fn nesting_has_an_end() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     let mut path = String::from("p0");
     workspace.prompt(&path);
     for level in 1..14 {
@@ -346,7 +350,7 @@ fn nesting_has_an_end() {
     }
     let library = workspace.load();
     assert!(
-        only(&library).message.contains("deep"),
+        only_problem(&library).message.contains("deep"),
         "{:#?}",
         library.problems
     );
@@ -355,7 +359,7 @@ fn nesting_has_an_end() {
 
 #[test]
 fn a_broken_config_is_a_problem_and_no_more() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("good")
         .write("config.json", "{\n  \"injection\": {,\n}")
@@ -373,7 +377,7 @@ fn a_broken_config_is_a_problem_and_no_more() {
 
 #[test]
 fn a_script_outside_its_folder_is_refused() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write("evil.sh", "echo");
     for script in ["../../../evil.sh", "/bin/sh", "gone.sh"] {
         workspace.write(
@@ -388,13 +392,13 @@ fn a_script_outside_its_folder_is_refused() {
 
 #[test]
 fn too_many_things_are_told() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     for number in 0..8 {
         workspace.prompt(&format!("p{number}"));
     }
     let mut options = workspace.options();
     options.limits.files = 5;
-    let (library, _) = deliberate_prompts::library::check(&options, &|_| None);
+    let (library, _) = deliberate_prompts::library::check_workspace(&options, &|_| None);
     assert!(
         library
             .problems

@@ -1,17 +1,17 @@
 //! The list of problems for people.
 
-use deliberate_prompts::library::{Remark, Weight, check};
+use deliberate_prompts::library::{ProblemSeverity, TemplateProblem, check_workspace};
 
-use crate::library_workspace::Workspace;
+use crate::library_workspace::LibraryWorkspace;
 
 #[test]
 fn a_problem_is_drawn_with_its_line() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(
         "resources/prompts/general/p.yaml",
         "id: p\nname: P\ndescription: x\nuserMessageTemplate: x\nargumnets: []\n",
     );
-    let (_, findings) = check(&workspace.options(), &|_| None);
+    let (_, findings) = check_workspace(&workspace.options(), &|_| None);
     assert_eq!(findings.len(), 1);
     let drawn = findings[0].problem.render(findings[0].source.as_deref());
     insta::assert_snapshot!(drawn, @"
@@ -27,9 +27,9 @@ fn a_problem_is_drawn_with_its_line() {
 
 #[test]
 fn a_problem_without_a_line_and_past_the_end_is_drawn_too() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write("resources/prompts/general/p.yaml", "id: p\nname: P\n");
-    let (_, findings) = check(&workspace.options(), &|_| None);
+    let (_, findings) = check_workspace(&workspace.options(), &|_| None);
     let mut problem = findings[0].problem.clone();
     assert!(
         problem
@@ -47,11 +47,11 @@ fn a_problem_without_a_line_and_past_the_end_is_drawn_too() {
 
 #[test]
 fn templates_are_judged_by_whoever_knows_them() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.prompt("p");
-    let (_, findings) = check(&workspace.options(), &|text| {
-        text.file.starts_with("resources").then(|| Remark {
-            weight: Weight::Error,
+    let (_, findings) = check_workspace(&workspace.options(), &|text| {
+        text.file.starts_with("resources").then(|| TemplateProblem {
+            severity: ProblemSeverity::Error,
             line: Some(text.line),
             column: None,
             message: "I don't like it.".to_owned(),

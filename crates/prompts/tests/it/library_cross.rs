@@ -1,17 +1,17 @@
 //! What the files say about each other.
 
-use deliberate_prompts::library::Weight;
+use deliberate_prompts::library::ProblemSeverity;
 
-use crate::library_workspace::{Workspace, assert_clean, errors, only, problems};
+use crate::library_workspace::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
 
 #[test]
 fn a_chain_with_an_unknown_step_names_the_nearest() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("summary")
         .chain("flow", &["summary", "sumary"]);
     let library = workspace.load();
-    let problem = only(&library);
+    let problem = only_problem(&library);
     assert_eq!(problem.message, "There is no prompt `sumary`.");
     assert_eq!(problem.help.as_deref(), Some("Did you mean `summary`?"));
     assert_eq!(problem.line, Some(6));
@@ -20,7 +20,7 @@ fn a_chain_with_an_unknown_step_names_the_nearest() {
 
 #[test]
 fn chains_that_contain_themselves_are_named() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("leaf")
         .chain("a", &["leaf", "b"])
@@ -48,7 +48,7 @@ fn chains_that_contain_themselves_are_named() {
 
 #[test]
 fn templates_that_take_each_other_in_are_checked() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     let write = |id: &str, text: &str| {
         workspace.write(
             &format!("resources/prompts/general/{id}.yaml"),
@@ -74,7 +74,7 @@ fn templates_that_take_each_other_in_are_checked() {
 
 #[test]
 fn chains_nested_too_deep_are_refused() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.prompt("c0");
     for level in 1..13 {
         workspace.chain(&format!("c{level}"), &[&format!("c{}", level - 1)]);
@@ -93,7 +93,7 @@ fn chains_nested_too_deep_are_refused() {
 
 #[test]
 fn a_gate_that_does_not_exist_is_told_with_the_nearest() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .write(
             "resources/gates/cites-sources/gate.yaml",
@@ -106,7 +106,7 @@ fn a_gate_that_does_not_exist_is_told_with_the_nearest() {
     let library = workspace.load();
     let found = problems(&library);
     assert_eq!(found.len(), 2, "{found:#?}");
-    assert_eq!(found[0].weight, Weight::Warning);
+    assert_eq!(found[0].weight, ProblemSeverity::Warning);
     assert_eq!(found[0].line, Some(7));
     assert_eq!(
         found[0].help.as_deref(),
@@ -118,14 +118,14 @@ fn a_gate_that_does_not_exist_is_told_with_the_nearest() {
 
 #[test]
 fn of_two_with_one_id_the_folder_wins_and_the_loser_is_told() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.prompt("twin").write(
         "resources/prompts/general/twin.yaml",
         "id: twin\nname: file\ndescription: x\nuserMessageTemplate: x\n",
     );
     let library = workspace.load();
     assert_eq!(library.prompt("twin").expect("one").name, "twin");
-    let problem = only(&library);
+    let problem = only_problem(&library);
     assert_eq!(problem.file, "resources/prompts/general/twin.yaml");
     assert!(
         problem
@@ -136,7 +136,7 @@ fn of_two_with_one_id_the_folder_wins_and_the_loser_is_told() {
 
 #[test]
 fn nested_prompts_can_be_steps_by_their_whole_id() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("parent")
         .prompt("parent/child")

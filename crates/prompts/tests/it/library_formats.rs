@@ -1,12 +1,12 @@
 //! Every format that a workspace may be written in.
 
 use deliberate_prompts::model::{
-    ArgumentType, CriterionKind, Enforcement, FrequencyMode, Kind, Layer, Severity, StepKind,
-    Trigger,
+    ArgumentType, CriterionKind, Enforcement, GateSeverity, InjectionFrequencyMode,
+    LibraryItemKind, LibraryLayer, ScriptTrigger, StepKind,
 };
 use serde_json::json;
 
-use crate::library_workspace::{Workspace, assert_clean};
+use crate::library_workspace::{LibraryWorkspace, assert_clean};
 
 const RELEASE_NOTES: &str = r#"id: release_notes
 name: Release notes
@@ -26,7 +26,7 @@ chainSteps:
 
 #[test]
 fn a_folder_with_nested_prompts_is_read_whole() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .write("resources/prompts/writing/release_notes/prompt.yaml", RELEASE_NOTES)
         .write("resources/prompts/writing/release_notes/user-message.md", "Notes for {{ changes }}")
@@ -51,7 +51,7 @@ fn a_folder_with_nested_prompts_is_read_whole() {
 
     let prompt = library.prompt("release_notes").expect("the prompt");
     assert_eq!(prompt.category, "writing");
-    assert_eq!(prompt.origin.layer, Layer::Workspace);
+    assert_eq!(prompt.origin.layer, LibraryLayer::Workspace);
     assert_eq!(
         prompt.origin.file,
         "resources/prompts/writing/release_notes/prompt.yaml"
@@ -102,7 +102,7 @@ fn a_folder_with_nested_prompts_is_read_whole() {
 
 #[test]
 fn a_single_file_is_a_prompt() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(
         "resources/prompts/dev/review.yaml",
         "id: review\nname: Review\ndescription: reviews\nsystemMessage: be kind\nuserMessageTemplate: >\n  look at\n  {{ code }}\nsubagentModel: fast\nagentType: reviewer\nregisterWithMcp: true\ncreates: gate\narguments: [{name: code}]\n",
@@ -114,12 +114,12 @@ fn a_single_file_is_a_prompt() {
     assert_eq!(prompt.template.as_ref().expect("a template").line, 6);
     assert_eq!(prompt.delegation.model.as_deref(), Some("fast"));
     assert_eq!(prompt.registered, Some(true));
-    assert_eq!(prompt.creates, Some(Kind::Gate));
+    assert_eq!(prompt.creates, Some(LibraryItemKind::Gate));
 }
 
 #[test]
 fn the_older_markdown_is_a_prompt_and_a_readme_is_none() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("one")
         .prompt("two")
@@ -160,7 +160,7 @@ fn the_older_markdown_is_a_prompt_and_a_readme_is_none() {
 
 #[test]
 fn our_own_additions_to_steps_are_read() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.prompt("a").prompt("b").write(
         "resources/prompts/general/flow/prompt.yaml",
         r#"id: flow
@@ -208,7 +208,7 @@ chainSteps:
 
 #[test]
 fn gates_styles_methodologies_and_scripts_are_read() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .write(
             "resources/gates/brief/gate.yaml",
@@ -246,7 +246,7 @@ fn gates_styles_methodologies_and_scripts_are_read() {
     assert_clean(&library);
 
     let gate = library.gate("brief").expect("the gate");
-    assert_eq!(gate.severity, Severity::High);
+    assert_eq!(gate.severity, GateSeverity::High);
     assert_eq!(gate.enforcement, Some(Enforcement::Advisory));
     assert_eq!(gate.guidance, "Be brief.");
     assert!(
@@ -273,7 +273,7 @@ fn gates_styles_methodologies_and_scripts_are_read() {
 
     let count = &library.scripts["count"];
     assert_eq!(count.description, "Counts.");
-    assert_eq!(count.execution.trigger, Trigger::Explicit);
+    assert_eq!(count.execution.trigger, ScriptTrigger::Explicit);
     assert_eq!(count.env["LEVEL"], "3");
     assert_eq!(count.schema, Some(json!({"type": "object"})));
     let own = library
@@ -285,7 +285,7 @@ fn gates_styles_methodologies_and_scripts_are_read() {
 
 #[test]
 fn settings_come_from_engine_yaml_and_from_an_older_config() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .write(
             "config.json",
@@ -305,7 +305,7 @@ fn settings_come_from_engine_yaml_and_from_an_older_config() {
     let system = system.expect("a frequency");
     assert_eq!(
         (system.mode, system.interval),
-        (FrequencyMode::Every, Some(3))
+        (InjectionFrequencyMode::Every, Some(3))
     );
     assert_eq!(
         global.style_guidance.as_ref().and_then(|rule| rule.enabled),
@@ -324,32 +324,35 @@ fn folders_may_stand_in_four_places_and_elsewhere() {
         "server/resources/prompts",
         "server/prompts",
     ] {
-        let workspace = Workspace::new();
+        let workspace = LibraryWorkspace::new();
         workspace.write(
             &format!("{place}/general/here.yaml"),
             "id: here\nname: Here\ndescription: is here\nuserMessageTemplate: x\n",
         );
         assert!(workspace.load().prompt("here").is_some(), "{place}");
     }
-    let workspace = Workspace::new();
-    let other = Workspace::new();
+    let workspace = LibraryWorkspace::new();
+    let other = LibraryWorkspace::new();
     other.prompt("there");
     let mut options = workspace.options();
-    options.places.prompts = Some(other.path("resources/prompts"));
-    let (library, _) = deliberate_prompts::library::check(&options, &|_| None);
+    options.paths.prompts = Some(other.path("resources/prompts"));
+    let (library, _) = deliberate_prompts::library::check_workspace(&options, &|_| None);
     assert!(library.prompt("there").is_some());
 }
 
 #[test]
 fn the_workspace_replaces_what_is_shipped() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     let before = workspace.load();
     let shipped = before.prompts.values().next().expect("a shipped prompt");
-    assert_eq!(shipped.origin.layer, Layer::Shipped);
+    assert_eq!(shipped.origin.layer, LibraryLayer::Shipped);
     assert!(before.problems.is_empty(), "{:#?}", before.problems);
     workspace.prompt(&shipped.id);
     let after = workspace.load();
-    assert_eq!(after.prompts[&shipped.id].origin.layer, Layer::Workspace);
+    assert_eq!(
+        after.prompts[&shipped.id].origin.layer,
+        LibraryLayer::Workspace
+    );
     assert_eq!(after.prompts.len(), before.prompts.len());
     assert_clean(&after);
 }

@@ -3,22 +3,22 @@
 
 use std::{fs, path::PathBuf};
 
-use deliberate_prompts::library::{Changed, Library};
+use deliberate_prompts::library::{LibraryDiff, PromptLibrary};
 use proptest::prelude::*;
 
-use crate::library_workspace::Workspace;
+use crate::library_workspace::LibraryWorkspace;
 
 const FOLDERS: [&str; 4] = ["general/a", "general/b", "general/a/c", "other/d"];
 
 #[derive(Debug, Clone)]
-enum Edit {
+enum LibraryEdit {
     Prompt(usize, u8),
     Broken(usize),
     Text(usize, u8),
     Remove(usize),
     RemoveCategory,
-    Single(u8),
-    RemoveSingle,
+    SingleFile(u8),
+    RemoveSingleFile,
     Category(u8),
     Chain(usize),
     Gate(u8),
@@ -27,27 +27,27 @@ enum Edit {
     Group(u8),
 }
 
-fn edit() -> impl Strategy<Value = Edit> {
+fn edit() -> impl Strategy<Value = LibraryEdit> {
     let which = 0..FOLDERS.len();
     prop_oneof![
-        4 => (which.clone(), 0..4_u8).prop_map(|(at, what)| Edit::Prompt(at, what)),
-        1 => which.clone().prop_map(Edit::Broken),
-        2 => (which.clone(), 0..4_u8).prop_map(|(at, what)| Edit::Text(at, what)),
-        2 => which.clone().prop_map(Edit::Remove),
-        1 => Just(Edit::RemoveCategory),
-        1 => (0..4_u8).prop_map(Edit::Single),
-        1 => Just(Edit::RemoveSingle),
-        1 => (0..4_u8).prop_map(Edit::Category),
-        2 => which.prop_map(Edit::Chain),
-        2 => (0..4_u8).prop_map(Edit::Gate),
-        1 => Just(Edit::RemoveGates),
-        1 => any::<bool>().prop_map(Edit::Engine),
-        1 => (0..4_u8).prop_map(Edit::Group),
+        4 => (which.clone(), 0..4_u8).prop_map(|(at, what)| LibraryEdit::Prompt(at, what)),
+        1 => which.clone().prop_map(LibraryEdit::Broken),
+        2 => (which.clone(), 0..4_u8).prop_map(|(at, what)| LibraryEdit::Text(at, what)),
+        2 => which.clone().prop_map(LibraryEdit::Remove),
+        1 => Just(LibraryEdit::RemoveCategory),
+        1 => (0..4_u8).prop_map(LibraryEdit::SingleFile),
+        1 => Just(LibraryEdit::RemoveSingleFile),
+        1 => (0..4_u8).prop_map(LibraryEdit::Category),
+        2 => which.prop_map(LibraryEdit::Chain),
+        2 => (0..4_u8).prop_map(LibraryEdit::Gate),
+        1 => Just(LibraryEdit::RemoveGates),
+        1 => any::<bool>().prop_map(LibraryEdit::Engine),
+        1 => (0..4_u8).prop_map(LibraryEdit::Group),
     ]
 }
 
 /// Does it, and returns the path that changed.
-fn apply(workspace: &Workspace, edit: &Edit) -> PathBuf {
+fn apply(workspace: &LibraryWorkspace, edit: &LibraryEdit) -> PathBuf {
     let place = |at: &usize| format!("resources/prompts/{}", FOLDERS[*at]);
     let id = |at: &usize| FOLDERS[*at].rsplit('/').next().expect("a name");
     let write = |path: String, text: String| {
@@ -69,9 +69,11 @@ fn apply(workspace: &Workspace, edit: &Edit) -> PathBuf {
         )
     };
     match edit {
-        Edit::Prompt(at, what) => write(format!("{}/prompt.yaml", place(at)), body(id(at), *what)),
-        Edit::Broken(at) => write(format!("{}/prompt.yaml", place(at)), "id: [".to_owned()),
-        Edit::Text(at, what) => {
+        LibraryEdit::Prompt(at, what) => {
+            write(format!("{}/prompt.yaml", place(at)), body(id(at), *what))
+        }
+        LibraryEdit::Broken(at) => write(format!("{}/prompt.yaml", place(at)), "id: [".to_owned()),
+        LibraryEdit::Text(at, what) => {
             let text = format!(
                 "id: {0}\nname: {0}\ndescription: x\nuserMessageTemplateFile: t.md\n",
                 id(at)
@@ -79,34 +81,34 @@ fn apply(workspace: &Workspace, edit: &Edit) -> PathBuf {
             write(format!("{}/prompt.yaml", place(at)), text);
             write(format!("{}/t.md", place(at)), format!("text {what}"))
         }
-        Edit::Remove(at) => remove(&place(at)),
-        Edit::RemoveCategory => remove("resources/prompts/general"),
-        Edit::Single(what) => write(
+        LibraryEdit::Remove(at) => remove(&place(at)),
+        LibraryEdit::RemoveCategory => remove("resources/prompts/general"),
+        LibraryEdit::SingleFile(what) => write(
             "resources/prompts/other/a.yaml".to_owned(),
             body("a", *what),
         ),
-        Edit::RemoveSingle => remove("resources/prompts/other/a.yaml"),
-        Edit::Category(what) => write(
+        LibraryEdit::RemoveSingleFile => remove("resources/prompts/other/a.yaml"),
+        LibraryEdit::Category(what) => write(
             "resources/prompts/general/category.yaml".to_owned(),
             format!("name: v{what}\n"),
         ),
-        Edit::Chain(at) => write(
+        LibraryEdit::Chain(at) => write(
             format!("{}/prompt.yaml", place(at)),
             format!(
                 "id: {0}\nname: {0}\ndescription: x\nchainSteps: [{{promptId: a, stepName: s}}, {{promptId: d, stepName: s}}]\n",
                 id(at)
             ),
         ),
-        Edit::Gate(what) => write(
+        LibraryEdit::Gate(what) => write(
             "resources/gates/g/gate.yaml".to_owned(),
             format!("id: g\nname: G\ntype: guidance\ndescription: v{what}\nguidance: g\n"),
         ),
-        Edit::RemoveGates => remove("resources/gates"),
-        Edit::Engine(on) => write(
+        LibraryEdit::RemoveGates => remove("resources/gates"),
+        LibraryEdit::Engine(on) => write(
             "engine.yaml".to_owned(),
             format!("injection: {{global: {{system-prompt: {{enabled: {on}}}}}}}\n"),
         ),
-        Edit::Group(what) => write(
+        LibraryEdit::Group(what) => write(
             "resources/prompts/general/group/x.yaml".to_owned(),
             body("x", *what),
         ),
@@ -114,7 +116,7 @@ fn apply(workspace: &Workspace, edit: &Edit) -> PathBuf {
 }
 
 /// Without what is only there because an earlier form was kept.
-fn comparable(library: &Library) -> Option<Library> {
+fn comparable(library: &PromptLibrary) -> Option<PromptLibrary> {
     let kept = library
         .problems
         .iter()
@@ -128,13 +130,13 @@ proptest! {
     #[test]
     fn reading_piece_by_piece_is_reading_all(edits in prop::collection::vec(edit(), 200)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let workspace = Workspace::new();
-        let shelf = workspace.shelf();
+        let workspace = LibraryWorkspace::new();
+        let shelf = workspace.live_library();
         runtime.block_on(shelf.reload_all());
         for (number, edit) in edits.iter().enumerate() {
             let path = apply(&workspace, edit);
             let mut paths = vec![path];
-            if let Edit::Text(..) = edit {
+            if let LibraryEdit::Text(..) = edit {
                 paths.push(paths[0].with_file_name("prompt.yaml"));
             }
             let pieces = runtime.block_on(shelf.refresh(paths));
@@ -143,20 +145,20 @@ proptest! {
             }
             if let Some(pieces) = comparable(&pieces) {
                 let whole = workspace.load();
-                let changed = Changed::between(&pieces, &whole);
+                let changed = LibraryDiff::compute(&pieces, &whole);
                 let (one, other) = (&pieces.problems, &whole.problems);
-                prop_assert!(!changed.any(), "after {edit:?}: {changed:?}\n{one:#?}\n{other:#?}");
+                prop_assert!(!changed.has_changes(), "after {edit:?}: {changed:?}\n{one:#?}\n{other:#?}");
             }
         }
         // Once nothing is broken, nothing is kept either.
         for at in 0..FOLDERS.len() {
-            let path = apply(&workspace, &Edit::Prompt(at, 0));
+            let path = apply(&workspace, &LibraryEdit::Prompt(at, 0));
             runtime.block_on(shelf.refresh(vec![path]));
         }
-        let pieces = shelf.now().expect("a library");
+        let pieces = shelf.current().expect("a library");
         let whole = workspace.load();
-        let changed = Changed::between(&pieces, &whole);
+        let changed = LibraryDiff::compute(&pieces, &whole);
         let (one, other) = (&pieces.problems, &whole.problems);
-        prop_assert!(!changed.any(), "{changed:?}\n{one:#?}\n{other:#?}");
+        prop_assert!(!changed.has_changes(), "{changed:?}\n{one:#?}\n{other:#?}");
     }
 }

@@ -7,14 +7,18 @@ use std::{
 };
 
 use deliberate_prompts::{
-    library::{Changed, Library, Shelf},
-    model::Kind,
+    library::{LibraryDiff, LiveLibrary, PromptLibrary},
+    model::LibraryItemKind,
 };
 
-use crate::library_workspace::{Workspace, assert_clean, only, problems};
+use crate::library_workspace::{LibraryWorkspace, assert_clean, only_problem, problems};
 
 /// Waits until the watcher made it true.
-async fn until(shelf: &Arc<Shelf>, what: &str, holds: impl Fn(&Library) -> bool) -> Arc<Library> {
+async fn wait_until(
+    shelf: &Arc<LiveLibrary>,
+    what: &str,
+    holds: impl Fn(&PromptLibrary) -> bool,
+) -> Arc<PromptLibrary> {
     for _ in 0..600 {
         let library = shelf.library().await;
         if holds(&library) {
@@ -22,10 +26,10 @@ async fn until(shelf: &Arc<Shelf>, what: &str, holds: impl Fn(&Library) -> bool)
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("never: {what}: {:#?}", shelf.now());
+    panic!("never: {what}: {:#?}", shelf.current());
 }
 
-fn text(library: &Library, id: &str) -> String {
+fn text(library: &PromptLibrary, id: &str) -> String {
     library
         .prompt(id)
         .and_then(|prompt| prompt.template.as_ref())
@@ -41,32 +45,32 @@ fn prompt(body: &str) -> String {
 
 #[tokio::test]
 async fn nothing_is_read_before_it_is_asked_for() {
-    let workspace = Workspace::new();
-    let shelf = workspace.shelf();
-    assert!(shelf.now().is_none());
+    let workspace = LibraryWorkspace::new();
+    let shelf = workspace.live_library();
+    assert!(shelf.current().is_none());
     workspace.prompt("late");
     assert!(shelf.library().await.prompt("late").is_some());
-    assert!(shelf.now().is_some());
+    assert!(shelf.current().is_some());
 }
 
 #[tokio::test]
 async fn edits_new_files_and_removals_are_seen() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("one"));
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     shelf.start();
     let first = shelf.library().await;
     assert_eq!(text(&first, "p"), "one");
 
     workspace.write(PROMPT, &prompt("two"));
-    until(&shelf, "an edit", |library| text(library, "p") == "two").await;
+    wait_until(&shelf, "an edit", |library| text(library, "p") == "two").await;
     assert_eq!(text(&first, "p"), "one", "an old snapshot stays as it was");
 
     workspace.prompt("new").write(
         "resources/prompts/fresh/q.yaml",
         "id: q\nname: Q\ndescription: x\nuserMessageTemplate: x\n",
     );
-    until(&shelf, "new ones", |library| {
+    wait_until(&shelf, "new ones", |library| {
         library.prompt("new").is_some() && library.prompt("q").is_some()
     })
     .await;
@@ -81,7 +85,7 @@ async fn edits_new_files_and_removals_are_seen() {
         "id: r\nname: R\ndescription: x\nuserMessageTemplate: x\n",
     );
     fs::remove_dir_all(workspace.path("resources/prompts/general/new")).expect("a removal");
-    let last = until(&shelf, "a rename and a removal", |library| {
+    let last = wait_until(&shelf, "a rename and a removal", |library| {
         library.prompt("new").is_none()
             && library.prompt("q").is_none()
             && library.prompt("r").is_some()
@@ -93,12 +97,12 @@ async fn edits_new_files_and_removals_are_seen() {
 
 #[tokio::test]
 async fn folders_that_appear_later_are_seen() {
-    let workspace = Workspace::new();
-    let shelf = workspace.shelf();
+    let workspace = LibraryWorkspace::new();
+    let shelf = workspace.live_library();
     shelf.start();
     shelf.library().await;
     workspace.prompt("first");
-    until(&shelf, "the first prompt", |library| {
+    wait_until(&shelf, "the first prompt", |library| {
         library.prompt("first").is_some()
     })
     .await;
@@ -106,7 +110,7 @@ async fn folders_that_appear_later_are_seen() {
         "resources/gates/g/gate.yaml",
         "id: g\nname: G\ntype: guidance\ndescription: g\nguidance: g\n",
     );
-    until(&shelf, "the first gate", |library| {
+    wait_until(&shelf, "the first gate", |library| {
         library.gate("g").is_some()
     })
     .await;
@@ -114,7 +118,7 @@ async fn folders_that_appear_later_are_seen() {
         "engine.yaml",
         "injection: {global: {system-prompt: {enabled: false}}}\n",
     );
-    until(&shelf, "settings", |library| {
+    wait_until(&shelf, "settings", |library| {
         library.injection.global.system_prompt.is_some()
     })
     .await;
@@ -122,33 +126,33 @@ async fn folders_that_appear_later_are_seen() {
 
 #[tokio::test]
 async fn what_breaks_stays_in_use_until_it_is_repaired() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("one"));
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     shelf.start();
     assert_eq!(text(&*shelf.library().await, "p"), "one");
     workspace.write(PROMPT, "id: p\nname: [broken\n");
-    let library = until(&shelf, "the problem", |library| {
+    let library = wait_until(&shelf, "the problem", |library| {
         !problems(library).is_empty()
     })
     .await;
     assert_eq!(text(&library, "p"), "one");
-    assert!(only(&library).last_good_kept);
+    assert!(only_problem(&library).last_good_kept);
     // It is still kept when something else changes.
     workspace.prompt("other");
-    let library = until(&shelf, "another", |library| {
+    let library = wait_until(&shelf, "another", |library| {
         library.prompt("other").is_some()
     })
     .await;
     assert_eq!(text(&library, "p"), "one");
     workspace.write(PROMPT, &prompt("repaired"));
-    let library = until(&shelf, "the repair", |library| {
+    let library = wait_until(&shelf, "the repair", |library| {
         text(library, "p") == "repaired"
     })
     .await;
     assert_clean(&library);
     fs::remove_dir_all(workspace.path("resources/prompts/general/p")).expect("a removal");
-    until(&shelf, "the removal", |library| {
+    wait_until(&shelf, "the removal", |library| {
         library.prompt("p").is_none()
     })
     .await;
@@ -156,9 +160,9 @@ async fn what_breaks_stays_in_use_until_it_is_repaired() {
 
 #[tokio::test]
 async fn readers_never_see_a_prompt_missing_while_it_is_edited() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("good"));
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     shelf.library().await;
     let reader = {
         let shelf = Arc::clone(&shelf);
@@ -183,12 +187,12 @@ async fn readers_never_see_a_prompt_missing_while_it_is_edited() {
 
 #[tokio::test]
 async fn an_edit_that_closes_a_circle_keeps_the_chain_before_it() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace
         .prompt("leaf")
         .chain("a", &["b"])
         .chain("b", &["leaf"]);
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     shelf.library().await;
     workspace.chain("b", &["a"]);
     let library = shelf
@@ -196,7 +200,7 @@ async fn an_edit_that_closes_a_circle_keeps_the_chain_before_it() {
             workspace.path("resources/prompts/general/b/prompt.yaml"),
         ])
         .await;
-    let problem = only(&library);
+    let problem = only_problem(&library);
     assert!(problem.message.contains("b → a → b"), "{problem:#?}");
     assert!(problem.last_good_kept);
     assert!(library.prompt("a").is_some() && library.prompt("b").is_some());
@@ -204,10 +208,12 @@ async fn an_edit_that_closes_a_circle_keeps_the_chain_before_it() {
 
 #[tokio::test]
 async fn a_write_is_seen_by_whoever_wrote_it() {
-    let workspace = Workspace::new();
-    let shelf = workspace.shelf();
+    let workspace = LibraryWorkspace::new();
+    let shelf = workspace.live_library();
     shelf.library().await;
-    let path = shelf.folder(Kind::Prompt).join("general/mine.yaml");
+    let path = shelf
+        .folder(LibraryItemKind::Prompt)
+        .join("general/mine.yaml");
     assert_eq!(path, workspace.path("resources/prompts/general/mine.yaml"));
     for round in 0..20 {
         workspace.write(
@@ -226,7 +232,7 @@ async fn a_write_is_seen_by_whoever_wrote_it() {
 }
 
 /// The next change that is told.
-async fn next(told: &Mutex<Vec<Changed>>) -> Changed {
+async fn next_change(told: &Mutex<Vec<LibraryDiff>>) -> LibraryDiff {
     for _ in 0..600 {
         if let Some(changed) = told.lock().expect("the list").pop() {
             return changed;
@@ -238,12 +244,12 @@ async fn next(told: &Mutex<Vec<Changed>>) -> Changed {
 
 #[tokio::test]
 async fn only_real_changes_are_told() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("one"));
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     // Read without a watcher, which would see half written files.
     let before = shelf.reload_all().await;
-    let told: Arc<Mutex<Vec<Changed>>> = Arc::default();
+    let told: Arc<Mutex<Vec<LibraryDiff>>> = Arc::default();
     let hears = Arc::clone(&told);
     shelf.on_change(Box::new(move |changed| {
         hears.lock().expect("the list").push(changed.clone());
@@ -258,32 +264,32 @@ async fn only_real_changes_are_told() {
 
     workspace.write(PROMPT, &prompt("two"));
     shelf.refresh(path.clone()).await;
-    let changed = next(&told).await;
-    assert!(changed.prompts && !changed.menu && !changed.problems && !changed.gates);
-    assert_eq!(changed.ids, [(Kind::Prompt, "p".to_owned())]);
+    let changed = next_change(&told).await;
+    assert!(changed.prompts && !changed.prompt_list && !changed.problems && !changed.gates);
+    assert_eq!(changed.ids, [(LibraryItemKind::Prompt, "p".to_owned())]);
 
     workspace.write(PROMPT, &prompt("two").replace("says", "whispers"));
     shelf.refresh(path.clone()).await;
-    assert!(next(&told).await.menu);
+    assert!(next_change(&told).await.prompt_list);
 
     workspace.write(PROMPT, "id: [");
     shelf.refresh(path).await;
-    let changed = next(&told).await;
+    let changed = next_change(&told).await;
     assert!(changed.problems && !changed.prompts);
 }
 
 #[tokio::test]
 async fn a_template_that_broke_does_not_replace_one_that_worked() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("\"one\""));
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     shelf.library().await;
     let path = workspace.path(PROMPT);
     for _ in 0..2 {
         workspace.write(PROMPT, &prompt("\"two {{a\""));
         let library = shelf.refresh(vec![path.clone()]).await;
         assert_eq!(text(&library, "p"), "one");
-        let problem = only(&library);
+        let problem = only_problem(&library);
         assert_eq!(problem.line, Some(4));
         assert!(problem.last_good_kept, "{problem:?}");
         assert!(problem.message.starts_with("The template can't be read: "));
@@ -299,28 +305,28 @@ async fn a_template_that_broke_does_not_replace_one_that_worked() {
 
 #[tokio::test]
 async fn templates_that_were_broken_at_the_start_are_told_of() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("\"{{a\""));
-    let shelf = workspace.shelf();
+    let shelf = workspace.live_library();
     shelf.start();
-    let library = until(&shelf, "a problem", |library| !problems(library).is_empty()).await;
-    assert!(!only(&library).last_good_kept);
+    let library = wait_until(&shelf, "a problem", |library| !problems(library).is_empty()).await;
+    assert!(!only_problem(&library).last_good_kept);
     // It never worked, so there is nothing else to keep.
     workspace.write(PROMPT, &prompt("\"{{b\""));
     let library = shelf.refresh(vec![workspace.path(PROMPT)]).await;
     assert_eq!(text(&library, "p"), "{{b");
-    assert!(!only(&library).last_good_kept);
+    assert!(!only_problem(&library).last_good_kept);
     shelf.stop();
 }
 
 #[tokio::test]
 async fn names_that_nobody_gives_are_told_of() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     let body = "\"{{ topik }} {{ steps }} {{ maybe | default('x') }} {{ step2_result }}\"\n\
                 arguments: [{name: topic}]";
     workspace.write(PROMPT, &prompt(body));
     let library = workspace.load();
-    let problem = only(&library);
+    let problem = only_problem(&library);
     assert!(problem.message.contains("`topik`"), "{problem:?}");
     assert_eq!(problem.help.as_deref(), Some("Did you mean `topic`?"));
     assert_eq!(problem.line, Some(4));
@@ -331,7 +337,7 @@ async fn names_that_nobody_gives_are_told_of() {
 
 #[test]
 fn texts_given_to_tools_are_templates_too() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     let tool = |text: &str| {
         format!(
             "id: p\nname: P\ndescription: d\nchainSteps:\n  - tool: think\n    arguments:\n      \
@@ -342,15 +348,15 @@ fn texts_given_to_tools_are_templates_too() {
     assert_clean(&workspace.load());
     workspace.write(PROMPT, &tool("a {{ steps"));
     let library = workspace.load();
-    assert_eq!(only(&library).line, Some(7));
+    assert_eq!(only_problem(&library).line, Some(7));
 }
 
 #[test]
 fn the_words_of_the_yaml_reader_stay_inside() {
-    let workspace = Workspace::new();
+    let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, "id: p\nname: P\nname: Q\n");
     let library = workspace.load();
-    let message = &only(&library).message;
+    let message = &only_problem(&library).message;
     assert_eq!(
         message,
         "The YAML can't be read: the name `name` is there twice."
@@ -359,17 +365,17 @@ fn the_words_of_the_yaml_reader_stay_inside() {
     workspace.write(PROMPT, &deep);
     let library = workspace.load();
     assert!(
-        !only(&library).message.contains("breach"),
+        !only_problem(&library).message.contains("breach"),
         "{:?}",
-        only(&library)
+        only_problem(&library)
     );
     let pattern = "id: p\nname: P\ndescription: d\nuserMessageTemplate: x\narguments:\n  \
                    - {name: a, validation: {pattern: \"(a{1000}){1000}\"}}\n";
     workspace.write(PROMPT, pattern);
     let library = workspace.load();
     assert!(
-        !only(&library).message.ends_with(".."),
+        !only_problem(&library).message.ends_with(".."),
         "{:?}",
-        only(&library)
+        only_problem(&library)
     );
 }

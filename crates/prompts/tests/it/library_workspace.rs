@@ -3,16 +3,16 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use deliberate_prompts::{
-    Options, Places,
-    library::{Library, Problem, Shelf, Weight, check},
+    EngineOptions, LibraryPaths,
+    library::{LibraryProblem, LiveLibrary, ProblemSeverity, PromptLibrary, check_workspace},
 };
 use tempfile::TempDir;
 
-pub(crate) struct Workspace {
+pub(crate) struct LibraryWorkspace {
     pub(crate) folder: TempDir,
 }
 
-impl Workspace {
+impl LibraryWorkspace {
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().expect("a folder"),
@@ -53,27 +53,27 @@ impl Workspace {
         )
     }
 
-    pub(crate) fn options(&self) -> Options {
-        Options {
-            places: Places {
+    pub(crate) fn options(&self) -> EngineOptions {
+        EngineOptions {
+            paths: LibraryPaths {
                 workspace: self.folder.path().to_path_buf(),
-                ..Places::default()
+                ..LibraryPaths::default()
             },
-            ..Options::default()
+            ..EngineOptions::default()
         }
     }
 
-    pub(crate) fn load(&self) -> Library {
-        check(&self.options(), &|_| None).0
+    pub(crate) fn load(&self) -> PromptLibrary {
+        check_workspace(&self.options(), &|_| None).0
     }
 
-    pub(crate) fn shelf(&self) -> Arc<Shelf> {
-        Shelf::new(&self.options())
+    pub(crate) fn live_library(&self) -> Arc<LiveLibrary> {
+        LiveLibrary::new(&self.options())
     }
 }
 
 /// The problems about files of the workspace.
-pub(crate) fn problems(library: &Library) -> Vec<&Problem> {
+pub(crate) fn problems(library: &PromptLibrary) -> Vec<&LibraryProblem> {
     library
         .problems
         .iter()
@@ -82,20 +82,20 @@ pub(crate) fn problems(library: &Library) -> Vec<&Problem> {
 }
 
 /// The only problem there is.
-pub(crate) fn only(library: &Library) -> &Problem {
+pub(crate) fn only_problem(library: &PromptLibrary) -> &LibraryProblem {
     let all = problems(library);
     assert_eq!(all.len(), 1, "{all:#?}");
     all[0]
 }
 
-pub(crate) fn assert_clean(library: &Library) {
+pub(crate) fn assert_clean(library: &PromptLibrary) {
     let all = problems(library);
     assert!(all.is_empty(), "{all:#?}");
 }
 
-pub(crate) fn errors(library: &Library) -> Vec<&Problem> {
+pub(crate) fn errors(library: &PromptLibrary) -> Vec<&LibraryProblem> {
     problems(library)
         .into_iter()
-        .filter(|problem| problem.weight == Weight::Error)
+        .filter(|problem| problem.weight == ProblemSeverity::Error)
         .collect()
 }

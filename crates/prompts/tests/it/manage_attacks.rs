@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::manage_kit::Shop;
+use crate::manage_kit::ManagerHarness;
 
 #[tokio::test]
 async fn no_id_and_no_category_leads_out_of_its_folder() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let long = "a".repeat(101);
     let ids = [
         "../x",
@@ -53,11 +53,11 @@ async fn no_id_and_no_category_leads_out_of_its_folder() {
                 }
                 _ => create.insert("guidance".to_owned(), json!("g")),
             };
-            let (code, text) = shop.fails(create.into()).await;
+            let (code, text) = shop.manage_error(create.into()).await;
             assert_eq!(code, "InvalidInput", "{kind} {id:?}: {text}");
             for action in ["update", "delete", "history", "rollback", "compare"] {
                 let (code, text) = shop
-                    .fails(json!({ "resource_type": kind, "action": action, "id": id,
+                    .manage_error(json!({ "resource_type": kind, "action": action, "id": id,
                                    "confirm": true, "version": 1 }))
                     .await;
                 assert_eq!(code, "InvalidInput", "{kind} {action} {id:?}: {text}");
@@ -67,7 +67,7 @@ async fn no_id_and_no_category_leads_out_of_its_folder() {
             continue;
         }
         let (code, text) = shop
-            .fails(
+            .manage_error(
                 json!({ "resource_type": "prompt", "action": "create", "id": "fine",
                            "name": "N", "description": "d", "user_message_template": "t",
                            "category": id }),
@@ -75,14 +75,14 @@ async fn no_id_and_no_category_leads_out_of_its_folder() {
             .await;
         assert_eq!(code, "InvalidInput", "category {id:?}: {text}");
     }
-    assert_eq!(shop.everything(), Vec::<String>::new());
+    assert_eq!(shop.all_files(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_nested_id_is_for_prompts_only() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "gate", "action": "create", "id": "a/b", "name": "N",
                        "description": "d", "guidance": "g" }),
         )
@@ -92,15 +92,15 @@ async fn a_nested_id_is_for_prompts_only() {
 
 #[tokio::test]
 async fn a_file_field_can_not_be_given() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     for field in [
         "user_message_template_file",
         "userMessageTemplateFile",
         "systemMessageFile",
     ] {
         let (code, _) = shop
-            .fails(
+            .manage_error(
                 json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                            field: "../../../etc/hostname" }),
             )
@@ -111,12 +111,12 @@ async fn a_file_field_can_not_be_given() {
 
 #[tokio::test]
 async fn a_file_that_names_another_outside_is_not_written_through() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     shop.write(
         "prompts/misc/sly/prompt.yaml",
         "id: sly\nname: Sly\ndescription: Names a file elsewhere\nuserMessageTemplateFile: ../../../../victim.md\n",
     );
-    fs::write(shop.outside().join("victim.md"), "mine").unwrap();
+    fs::write(shop.root().join("victim.md"), "mine").unwrap();
     shop.manage(
         json!({ "resource_type": "prompt", "action": "update", "id": "sly",
                         "user_message_template": "theirs" }),
@@ -124,7 +124,7 @@ async fn a_file_that_names_another_outside_is_not_written_through() {
     .await
     .ok();
     assert_eq!(
-        fs::read_to_string(shop.outside().join("victim.md")).unwrap(),
+        fs::read_to_string(shop.root().join("victim.md")).unwrap(),
         "mine"
     );
 }
@@ -134,39 +134,39 @@ async fn a_file_that_names_another_outside_is_not_written_through() {
 async fn links_are_not_followed() {
     use std::os::unix::fs::symlink;
 
-    let shop = Shop::new();
-    let elsewhere = shop.outside().join("elsewhere");
+    let shop = ManagerHarness::new();
+    let elsewhere = shop.root().join("elsewhere");
     fs::create_dir_all(elsewhere.join("linked")).unwrap();
     fs::write(elsewhere.join("linked/gate.yaml"), "id: linked\n").unwrap();
     let gate = |id: &str| {
         json!({ "resource_type": "gate", "action": "create", "id": id, "name": "N",
                 "description": "d", "guidance": "g" })
     };
-    fs::create_dir_all(shop.at("gates")).unwrap();
-    symlink(elsewhere.join("linked"), shop.at("gates/linked")).unwrap();
-    let (code, _) = shop.fails(gate("linked")).await;
+    fs::create_dir_all(shop.resource_path("gates")).unwrap();
+    symlink(elsewhere.join("linked"), shop.resource_path("gates/linked")).unwrap();
+    let (code, _) = shop.manage_error(gate("linked")).await;
     assert_eq!(code, "Outside");
     for action in ["update", "delete"] {
         let (code, text) = shop
-            .fails(
+            .manage_error(
                 json!({ "resource_type": "gate", "action": action, "id": "linked",
                            "confirm": true }),
             )
             .await;
         assert_eq!(code, "Outside", "{text}");
     }
-    fs::create_dir_all(shop.at("prompts")).unwrap();
-    symlink(&elsewhere, shop.at("prompts/cat")).unwrap();
+    fs::create_dir_all(shop.resource_path("prompts")).unwrap();
+    symlink(&elsewhere, shop.resource_path("prompts/cat")).unwrap();
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "create", "id": "p", "name": "N",
                        "description": "d", "user_message_template": "t", "category": "cat" }),
         )
         .await;
     assert_eq!(code, "Outside");
-    symlink(&elsewhere, shop.at("styles")).unwrap();
+    symlink(&elsewhere, shop.resource_path("styles")).unwrap();
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "style", "action": "create", "id": "s", "name": "N",
                        "guidance": "g" }),
         )
@@ -174,7 +174,7 @@ async fn links_are_not_followed() {
     assert_eq!(code, "Outside");
     symlink(&elsewhere, shop.workspace().join(".checkpoints")).unwrap();
     let (code, _) = shop
-        .fails(json!({ "resource_type": "checkpoint", "action": "create", "id": "c" }))
+        .manage_error(json!({ "resource_type": "checkpoint", "action": "create", "id": "c" }))
         .await;
     assert_eq!(code, "Outside");
     let left: Vec<_> = fs::read_dir(&elsewhere).unwrap().collect();
@@ -187,11 +187,11 @@ async fn links_are_not_followed() {
 async fn a_linked_file_is_replaced_and_its_target_left_alone() {
     use std::os::unix::fs::symlink;
 
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    let victim = shop.outside().join("victim.md");
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    let victim = shop.root().join("victim.md");
     fs::write(&victim, "mine").unwrap();
-    let text = shop.at("prompts/people/greet/user-message.md");
+    let text = shop.resource_path("prompts/people/greet/user-message.md");
     fs::remove_file(&text).unwrap();
     symlink(&victim, &text).unwrap();
     shop.manage(
@@ -205,10 +205,10 @@ async fn a_linked_file_is_replaced_and_its_target_left_alone() {
 
 #[tokio::test]
 async fn what_is_too_long_is_refused() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let text = "x".repeat(2 << 20);
     let (code, message) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "create", "id": "big", "name": "N",
                        "description": "d", "user_message_template": text }),
         )
@@ -218,9 +218,9 @@ async fn what_is_too_long_is_refused() {
         message.contains("user-message.md") && message.len() < 300,
         "{message}"
     );
-    shop.greeting("greet").await;
+    shop.create_greeting("greet").await;
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                        "user_message_template": text }),
         )
@@ -235,8 +235,8 @@ async fn what_is_too_long_is_refused() {
 #[cfg(unix)]
 #[tokio::test]
 async fn hostile_yaml_is_an_error() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
     for (name, last) in ["b", "c", "d", "e", "f", "g"]
         .iter()
@@ -247,7 +247,7 @@ async fn hostile_yaml_is_an_error() {
     }
     shop.write("prompts/people/greet/prompt.yaml", &bomb);
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                        "name": "x" }),
         )
@@ -255,7 +255,7 @@ async fn hostile_yaml_is_an_error() {
     assert_eq!(code, "InvalidResource");
     let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "create", "id": "deep", "name": "N",
                        "description": "d", "user_message_template": "t", "injection": deep }),
         )
@@ -265,9 +265,9 @@ async fn hostile_yaml_is_an_error() {
 
 #[tokio::test]
 async fn a_forged_history_writes_nothing_elsewhere() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    shop.greeting("greet/formal").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    shop.create_greeting("greet/formal").await;
     let yaml = shop.read("prompts/people/greet/prompt.yaml");
     let names = [
         "../../../../victim.md",
@@ -289,18 +289,18 @@ async fn a_forged_history_writes_nothing_elsewhere() {
                            "snapshot": { "files": { "prompt.yaml": yaml, name: "forged" } } }],
         });
         shop.write("prompts/people/greet/.history.json", &forged.to_string());
-        let before = shop.everything();
+        let before = shop.all_files();
         let (code, _) = shop
-            .fails(
+            .manage_error(
                 json!({ "resource_type": "prompt", "action": "rollback", "id": "greet",
                            "version": 1, "confirm": true }),
             )
             .await;
         assert_eq!(code, "DamagedHistory", "{name}");
-        assert_eq!(shop.everything(), before, "{name}");
+        assert_eq!(shop.all_files(), before, "{name}");
     }
     // The largest number there is does not stop the next update.
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                       "description": "Goes on" }),
     )
@@ -309,7 +309,7 @@ async fn a_forged_history_writes_nothing_elsewhere() {
 
 #[tokio::test]
 async fn a_file_that_two_share_stays_when_one_goes() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     for id in ["one", "two"] {
         shop.write(
             &format!("prompts/misc/{id}.yaml"),
@@ -319,10 +319,10 @@ async fn a_file_that_two_share_stays_when_one_goes() {
         );
     }
     shop.write("prompts/misc/shared.txt", "both");
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "delete", "id": "one",
                       "confirm": true }),
     )
     .await;
-    assert!(shop.say(">>two").await.contains("both"));
+    assert!(shop.render_command(">>two").await.contains("both"));
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{Shop, said};
+use crate::manage_kit::{ManagerHarness, reply_text};
 
 fn checkpoint(action: &str, more: &Value) -> Value {
     let mut all = json!({ "resource_type": "checkpoint", "action": action });
@@ -16,94 +16,100 @@ fn checkpoint(action: &str, more: &Value) -> Value {
 
 #[tokio::test]
 async fn everything_comes_back_and_the_way_back_is_kept() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    shop.must(
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    shop.manage_ok(
         json!({ "resource_type": "gate", "action": "create", "id": "g", "name": "G",
                       "description": "d", "guidance": "g" }),
     )
     .await;
     let made = shop
-        .must(checkpoint(
+        .manage_ok(checkpoint(
             "create",
             &json!({ "name": "good", "description": "works" }),
         ))
         .await;
     assert_eq!(made["files"], 6, "{made}");
     let before: Vec<(String, Vec<u8>)> = shop
-        .everything()
+        .all_files()
         .into_iter()
         .filter(|name| !name.contains(".checkpoints"))
-        .map(|name| (name.clone(), fs::read(shop.outside().join(name)).unwrap()))
+        .map(|name| (name.clone(), fs::read(shop.root().join(name)).unwrap()))
         .collect();
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                       "user_message_template": "Other {{ who }}" }),
     )
     .await;
-    shop.must(json!({ "resource_type": "gate", "action": "delete", "id": "g", "confirm": true }))
-        .await;
-    shop.greeting("extra").await;
+    shop.manage_ok(
+        json!({ "resource_type": "gate", "action": "delete", "id": "g", "confirm": true }),
+    )
+    .await;
+    shop.create_greeting("extra").await;
     let (code, _) = shop
-        .fails(checkpoint("rollback", &json!({ "id": "good" })))
+        .manage_error(checkpoint("rollback", &json!({ "id": "good" })))
         .await;
     assert_eq!(code, "ConfirmationNeeded");
     let back = shop
-        .must(checkpoint(
+        .manage_ok(checkpoint(
             "rollback",
             &json!({ "id": "good", "confirm": true }),
         ))
         .await;
     let now: Vec<(String, Vec<u8>)> = shop
-        .everything()
+        .all_files()
         .into_iter()
         .filter(|name| !name.contains(".checkpoints"))
-        .map(|name| (name.clone(), fs::read(shop.outside().join(name)).unwrap()))
+        .map(|name| (name.clone(), fs::read(shop.root().join(name)).unwrap()))
         .collect();
     assert_eq!(now, before);
-    let library = shop.shelf.library().await;
+    let library = shop.library.library().await;
     assert!(library.gates.contains_key("g"));
     assert!(!library.prompts.contains_key("extra"));
-    shop.must(checkpoint(
+    shop.manage_ok(checkpoint(
         "rollback",
         &json!({ "id": back["safety"], "confirm": true }),
     ))
     .await;
-    let library = shop.shelf.library().await;
+    let library = shop.library.library().await;
     assert!(library.prompts.contains_key("extra"));
     assert!(!library.gates.contains_key("g"));
-    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Other Ada"));
+    assert!(
+        shop.render_command(">>greet who:\"Ada\"")
+            .await
+            .contains("Other Ada")
+    );
 }
 
 #[tokio::test]
 async fn they_are_listed_named_once_and_removed_with_consent() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     for name in ["one", "two"] {
-        shop.must(checkpoint("create", &json!({ "id": name })))
+        shop.manage_ok(checkpoint("create", &json!({ "id": name })))
             .await;
     }
     let (code, _) = shop
-        .fails(checkpoint("create", &json!({ "id": "One" })))
+        .manage_error(checkpoint("create", &json!({ "id": "One" })))
         .await;
     assert_eq!(code, "AlreadyExists");
-    let listed = shop.must(checkpoint("list", &json!({}))).await;
+    let listed = shop.manage_ok(checkpoint("list", &json!({}))).await;
     assert_eq!(listed["total"], 2);
-    assert!(said(&listed).contains("one"), "{listed}");
+    assert!(reply_text(&listed).contains("one"), "{listed}");
     assert_eq!(shop.problems().await, Vec::<String>::new());
     for action in ["delete", "clear"] {
         let (code, _) = shop
-            .fails(checkpoint(action, &json!({ "id": "one" })))
+            .manage_error(checkpoint(action, &json!({ "id": "one" })))
             .await;
         assert_eq!(code, "ConfirmationNeeded");
     }
-    shop.must(checkpoint(
+    shop.manage_ok(checkpoint(
         "delete",
         &json!({ "id": "one", "confirm": true }),
     ))
     .await;
     let (code, text) = shop
-        .fails(checkpoint(
+        .manage_error(checkpoint(
             "rollback",
             &json!({ "id": "tow", "confirm": true }),
         ))
@@ -111,17 +117,17 @@ async fn they_are_listed_named_once_and_removed_with_consent() {
     assert_eq!(code, "NotFound");
     assert!(text.contains("`two`"), "{text}");
     let cleared = shop
-        .must(checkpoint("clear", &json!({ "confirm": true })))
+        .manage_ok(checkpoint("clear", &json!({ "confirm": true })))
         .await;
     assert_eq!(cleared["deleted"], 1);
     for name in ["../out", "", ".hidden", "a/b"] {
         let (code, _) = shop
-            .fails(checkpoint("create", &json!({ "id": name })))
+            .manage_error(checkpoint("create", &json!({ "id": name })))
             .await;
         assert_eq!(code, "InvalidInput");
     }
     let (code, _) = shop
-        .fails(checkpoint("switch", &json!({ "id": "one" })))
+        .manage_error(checkpoint("switch", &json!({ "id": "one" })))
         .await;
     assert_eq!(code, "InvalidInput");
 }

@@ -4,24 +4,24 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::manage_kit::Shop;
+use crate::manage_kit::ManagerHarness;
 
 #[tokio::test]
 async fn what_a_crash_left_is_harmless_and_swept() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     shop.write("prompts/people/greet/.deliberate-tmp-1-1", "half a fi");
     fs::create_dir_all(shop.workspace().join(".deliberate-try-1-1/own/x")).unwrap();
     let before = shop
-        .must(json!({ "resource_type": "prompt", "action": "inspect", "id": "greet" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "inspect", "id": "greet" }))
         .await;
     assert!(before.get("problems").is_none(), "{before}");
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                       "description": "Another one" }),
     )
     .await;
-    let left = shop.everything();
+    let left = shop.all_files();
     assert!(
         left.iter().all(|name| !name.contains("deliberate-t")),
         "{left:?}"
@@ -33,21 +33,21 @@ async fn what_a_crash_left_is_harmless_and_swept() {
 async fn a_folder_that_can_not_be_written_keeps_the_old() {
     use std::os::unix::fs::PermissionsExt;
 
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    let folder = shop.at("prompts/people/greet");
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    let folder = shop.resource_path("prompts/people/greet");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
     // Root may write anywhere; then there is nothing to see.
     let is_root = fs::write(folder.join("probe"), "").is_ok();
     if !is_root {
         let (code, text) = shop
-            .fails(
+            .manage_error(
                 json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                            "description": "Another one" }),
             )
             .await;
         assert_eq!(code, "StorageError", "{text}");
-        assert!(!text.contains(shop.outside().to_str().unwrap()), "{text}");
+        assert!(!text.contains(shop.root().to_str().unwrap()), "{text}");
         assert!(
             shop.read("prompts/people/greet/prompt.yaml")
                 .contains("Greets someone")
@@ -58,13 +58,13 @@ async fn a_folder_that_can_not_be_written_keeps_the_old() {
 
 #[tokio::test]
 async fn a_folder_in_the_way_of_a_file_keeps_the_old() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     // The rename over this folder fails after other files were replaced.
-    fs::create_dir_all(shop.at("prompts/people/greet/system-message.md/x")).unwrap();
+    fs::create_dir_all(shop.resource_path("prompts/people/greet/system-message.md/x")).unwrap();
     let before = shop.read("prompts/people/greet/prompt.yaml");
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                        "description": "Another one", "system_message": "s",
                        "user_message_template": "new {{ who }}" }),
@@ -76,7 +76,7 @@ async fn a_folder_in_the_way_of_a_file_keeps_the_old() {
         shop.read("prompts/people/greet/user-message.md"),
         "Hello {{ who }}!"
     );
-    let left = shop.everything();
+    let left = shop.all_files();
     assert!(
         left.iter().all(|name| !name.contains("deliberate-t")),
         "{left:?}"
@@ -85,8 +85,8 @@ async fn a_folder_in_the_way_of_a_file_keeps_the_old() {
 
 #[tokio::test]
 async fn a_cancelled_call_finishes_its_work() {
-    let shop = Shop::new();
-    shop.shelf.library().await;
+    let shop = ManagerHarness::new();
+    shop.library.library().await;
     let registry = shop.registry.clone();
     let call = tokio::spawn(async move {
         registry
@@ -94,7 +94,7 @@ async fn a_cancelled_call_finishes_its_work() {
                 "resource_manager",
                 json!({ "resource_type": "gate", "action": "create", "id": "late", "name": "N",
                         "description": "d", "guidance": "g" }),
-                deliberate_toolkit::Caller::default(),
+                deliberate_toolkit::CallerContext::default(),
             )
             .await
     });
@@ -103,15 +103,15 @@ async fn a_cancelled_call_finishes_its_work() {
     let _ = call.await;
     // Either it never began or it is whole.
     let answer = shop
-        .must(json!({ "resource_type": "gate", "action": "list", "filter": "late" }))
+        .manage_ok(json!({ "resource_type": "gate", "action": "list", "filter": "late" }))
         .await;
     assert!(answer["total"].as_u64().unwrap() <= 1);
-    let half =
-        shop.at("gates/late/guidance.md").exists() && !shop.at("gates/late/gate.yaml").exists();
+    let half = shop.resource_path("gates/late/guidance.md").exists()
+        && !shop.resource_path("gates/late/gate.yaml").exists();
     if half {
         // It is at work just now: wait for the lock by doing something harmless.
-        shop.must(json!({ "resource_type": "checkpoint", "action": "create", "id": "wait" }))
+        shop.manage_ok(json!({ "resource_type": "checkpoint", "action": "create", "id": "wait" }))
             .await;
-        assert!(shop.at("gates/late/gate.yaml").exists());
+        assert!(shop.resource_path("gates/late/gate.yaml").exists());
     }
 }

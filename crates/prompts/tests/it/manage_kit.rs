@@ -6,70 +6,72 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_prompts::{Engine, Options, Places, library::Shelf, register};
+use deliberate_prompts::{Engine, EngineOptions, LibraryPaths, library::LiveLibrary, register};
 use deliberate_store::{
     Store,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry, ToolError};
+use deliberate_toolkit::{
+    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
+};
 use serde_json::{Value, json};
 
-pub(crate) struct Shop {
+pub(crate) struct ManagerHarness {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) library: Arc<LiveLibrary>,
     pub(crate) store: Arc<dyn Store>,
     folder: Arc<tempfile::TempDir>,
 }
 
-impl Shop {
+impl ManagerHarness {
     pub(crate) fn new() -> Self {
         Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), &|_| {})
     }
 
     /// With other settings.
-    pub(crate) fn with(change: &dyn Fn(&mut Options)) -> Self {
+    pub(crate) fn with_options(change: &dyn Fn(&mut EngineOptions)) -> Self {
         Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), change)
     }
 
     /// Another process on the same workspace.
-    pub(crate) fn beside(&self) -> Self {
+    pub(crate) fn second_process(&self) -> Self {
         Self::in_folder(self.folder.clone(), &|_| {})
     }
 
-    fn in_folder(folder: Arc<tempfile::TempDir>, change: &dyn Fn(&mut Options)) -> Self {
-        let mut options = Options {
-            places: Places {
+    fn in_folder(folder: Arc<tempfile::TempDir>, change: &dyn Fn(&mut EngineOptions)) -> Self {
+        let mut options = EngineOptions {
+            paths: LibraryPaths {
                 workspace: folder.path().join("workspace"),
-                ..Places::default()
+                ..LibraryPaths::default()
             },
-            ..Options::default()
+            ..EngineOptions::default()
         };
         change(&mut options);
-        let shelf = Shelf::new(&options);
-        let engine = Arc::new(Engine::new(options, shelf.clone()));
+        let library = LiveLibrary::new(&options);
+        let engine = Arc::new(Engine::new(options, library.clone()));
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("store.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         }));
-        let registry = Registry::new(Parts {
+        let registry = Registry::new(RegistryDeps {
             store: store.clone(),
-            minds: Arc::new(OneMind(None)),
+            models: Arc::new(FixedModel(None)),
             clock: Arc::new(FixedClock::new()),
             ids: Arc::new(CountingIds::new()),
-            bounds: Bounds::default(),
+            limits: CallLimits::default(),
         });
         Self {
             registry: Arc::new(register(registry, &engine)),
-            shelf,
+            library,
             store,
             folder,
         }
     }
 
     /// The folder around the workspace.
-    pub(crate) fn outside(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
 
@@ -78,16 +80,17 @@ impl Shop {
     }
 
     /// A path below `resources`.
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn resource_path(&self, path: &str) -> PathBuf {
         self.workspace().join("resources").join(path)
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.at(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+        fs::read_to_string(self.resource_path(path))
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.at(path);
+        let path = self.resource_path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
@@ -95,22 +98,22 @@ impl Shop {
     pub(crate) async fn manage(&self, arguments: Value) -> Result<Value, ToolError> {
         let called = self
             .registry
-            .call("resource_manager", arguments, Caller::default())
+            .call("resource_manager", arguments, CallerContext::default())
             .await?;
         match called {
-            Answer::Done(answer) => Ok(answer),
-            Answer::NeedsReply(asked) => panic!("it asked: {asked:?}"),
+            CallOutcome::Done(answer) => Ok(answer),
+            CallOutcome::NeedsReply(asked) => panic!("it asked: {asked:?}"),
         }
     }
 
-    pub(crate) async fn must(&self, arguments: Value) -> Value {
+    pub(crate) async fn manage_ok(&self, arguments: Value) -> Value {
         self.manage(arguments.clone())
             .await
             .unwrap_or_else(|error| panic!("{arguments}: {error}"))
     }
 
     /// The code and the text of an error.
-    pub(crate) async fn fails(&self, arguments: Value) -> (String, String) {
+    pub(crate) async fn manage_error(&self, arguments: Value) -> (String, String) {
         match self.manage(arguments.clone()).await {
             Ok(answer) => panic!("{arguments} was answered {answer}"),
             Err(error) => {
@@ -126,8 +129,8 @@ impl Shop {
     }
 
     /// Makes a prompt that greets.
-    pub(crate) async fn greeting(&self, id: &str) -> Value {
-        self.must(json!({
+    pub(crate) async fn create_greeting(&self, id: &str) -> Value {
+        self.manage_ok(json!({
             "resource_type": "prompt", "action": "create", "id": id, "name": "Greeting",
             "description": "Greets someone by name", "category": "people",
             "user_message_template": "Hello {{ who }}!",
@@ -137,25 +140,25 @@ impl Shop {
     }
 
     /// What a prompt renders to.
-    pub(crate) async fn say(&self, command: &str) -> String {
+    pub(crate) async fn render_command(&self, command: &str) -> String {
         let called = self
             .registry
             .call(
                 "prompt_engine",
                 json!({ "command": command }),
-                Caller::default(),
+                CallerContext::default(),
             )
             .await
             .unwrap_or_else(|error| panic!("{command}: {error}"));
         match called {
-            Answer::Done(answer) => answer["said"].as_str().unwrap().to_owned(),
-            Answer::NeedsReply(asked) => panic!("it asked: {asked:?}"),
+            CallOutcome::Done(answer) => answer["said"].as_str().unwrap().to_owned(),
+            CallOutcome::NeedsReply(asked) => panic!("it asked: {asked:?}"),
         }
     }
 
     /// What is wrong with the workspace.
     pub(crate) async fn problems(&self) -> Vec<String> {
-        let library = self.shelf.library().await;
+        let library = self.library.library().await;
         let own = library
             .problems
             .iter()
@@ -165,7 +168,7 @@ impl Shop {
     }
 
     /// All files below the folder around the workspace, but for the store and the lock.
-    pub(crate) fn everything(&self) -> Vec<String> {
+    pub(crate) fn all_files(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut waiting = vec![self.folder.path().to_path_buf()];
         while let Some(folder) = waiting.pop() {
@@ -190,6 +193,6 @@ impl Shop {
 }
 
 /// The text of an answer.
-pub(crate) fn said(answer: &Value) -> &str {
+pub(crate) fn reply_text(answer: &Value) -> &str {
     answer["said"].as_str().unwrap()
 }

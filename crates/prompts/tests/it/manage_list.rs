@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{Shop, said};
+use crate::manage_kit::{ManagerHarness, reply_text};
 
 #[tokio::test]
 async fn filters_formats_and_pages_are_honoured() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let list = |more: Value| {
         let mut all = json!({ "resource_type": "prompt", "action": "list", "format": "json" });
         for (name, value) in more.as_object().unwrap() {
@@ -14,13 +14,13 @@ async fn filters_formats_and_pages_are_honoured() {
         }
         all
     };
-    let all = shop.must(list(json!({}))).await;
+    let all = shop.manage_ok(list(json!({}))).await;
     let total = all["total"].as_u64().unwrap();
     assert!(total > 20);
-    let parsed: Value = serde_json::from_str(said(&all)).unwrap();
+    let parsed: Value = serde_json::from_str(reply_text(&all)).unwrap();
     assert_eq!(parsed["items"], all["items"]);
     let some = shop
-        .must(list(json!({ "filter": "category:development review" })))
+        .manage_ok(list(json!({ "filter": "category:development review" })))
         .await;
     let items = some["items"].as_array().unwrap();
     assert!(!items.is_empty() && items.len() < 10);
@@ -28,7 +28,9 @@ async fn filters_formats_and_pages_are_honoured() {
         assert_eq!(item["category"], "development");
         assert!(item.to_string().to_lowercase().contains("review"), "{item}");
     }
-    let chains = shop.must(list(json!({ "filter": "type:chain" }))).await;
+    let chains = shop
+        .manage_ok(list(json!({ "filter": "type:chain" })))
+        .await;
     for item in chains["items"].as_array().unwrap() {
         assert!(
             item["type"].as_str().unwrap().starts_with("chain with"),
@@ -36,14 +38,14 @@ async fn filters_formats_and_pages_are_honoured() {
         );
     }
     let none = shop
-        .must(list(json!({ "search_query": "zzz-nothing" })))
+        .manage_ok(list(json!({ "search_query": "zzz-nothing" })))
         .await;
     assert_eq!(none["total"], 0);
     let mut seen = Vec::new();
     let mut offset = 0;
     loop {
         let page = shop
-            .must(list(json!({ "limit": 7, "offset": offset })))
+            .manage_ok(list(json!({ "limit": 7, "offset": offset })))
             .await;
         let items = page["items"].as_array().unwrap();
         assert!(items.len() <= 7);
@@ -54,9 +56,9 @@ async fn filters_formats_and_pages_are_honoured() {
         }
     }
     assert_eq!(seen.len() as u64, total);
-    shop.greeting("greet").await;
+    shop.create_greeting("greet").await;
     let mine = shop
-        .must(list(json!({ "filter": "layer:workspace" })))
+        .manage_ok(list(json!({ "filter": "layer:workspace" })))
         .await;
     assert_eq!(mine["items"][0]["id"], "greet");
     assert_eq!(mine["total"], 1);
@@ -64,61 +66,61 @@ async fn filters_formats_and_pages_are_honoured() {
 
 #[tokio::test]
 async fn a_text_list_is_short_and_says_what_is_a_chain() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let answer = shop
-        .must(json!({ "resource_type": "prompt", "action": "list", "filter": "release" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "list", "filter": "release" }))
         .await;
-    assert!(said(&answer).contains("[writing]"), "{answer}");
-    assert!(said(&answer).contains("(chain with"), "{answer}");
+    assert!(reply_text(&answer).contains("[writing]"), "{answer}");
+    assert!(reply_text(&answer).contains("(chain with"), "{answer}");
     assert!(answer.get("items").is_none());
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "style", "action": "create", "id": "off", "name": "Off",
                       "guidance": "g", "enabled": false }),
     )
     .await;
-    let ids = |answer: &Value| said(answer).contains("off: Off");
+    let ids = |answer: &Value| reply_text(answer).contains("off: Off");
     let all = shop
-        .must(json!({ "resource_type": "style", "action": "list" }))
+        .manage_ok(json!({ "resource_type": "style", "action": "list" }))
         .await;
     assert!(ids(&all), "{all}");
     let on = shop
-        .must(json!({ "resource_type": "style", "action": "list", "enabled_only": true }))
+        .manage_ok(json!({ "resource_type": "style", "action": "list", "enabled_only": true }))
         .await;
     assert!(!ids(&on), "{on}");
 }
 
 #[tokio::test]
 async fn inspecting_shows_steps_users_and_problems() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let seen = shop
-        .must(json!({ "resource_type": "prompt", "action": "inspect", "id": "release_notes" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "inspect", "id": "release_notes" }))
         .await;
     assert_eq!(seen["type"], "chain");
     assert!(seen["total_steps"].as_u64().unwrap() > 1);
-    assert!(said(&seen).contains("step 1:"), "{seen}");
+    assert!(reply_text(&seen).contains("step 1:"), "{seen}");
     let seen = shop
-        .must(json!({ "resource_type": "prompt", "action": "inspect",
+        .manage_ok(json!({ "resource_type": "prompt", "action": "inspect",
                       "id": "release_notes/group", "format": "json" }))
         .await;
     assert!(
         seen["used_by"].to_string().contains("release_notes"),
         "{seen}"
     );
-    serde_json::from_str::<Value>(said(&seen)).unwrap();
+    serde_json::from_str::<Value>(reply_text(&seen)).unwrap();
     shop.write("prompts/misc/broken/prompt.yaml", "id: broken\nname: [");
-    shop.must(json!({ "resource_type": "prompt", "action": "reload" }))
+    shop.manage_ok(json!({ "resource_type": "prompt", "action": "reload" }))
         .await;
     let seen = shop
-        .must(json!({ "resource_type": "prompt", "action": "inspect", "id": "broken" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "inspect", "id": "broken" }))
         .await;
-    assert!(said(&seen).contains("prompt.yaml"), "{seen}");
+    assert!(reply_text(&seen).contains("prompt.yaml"), "{seen}");
     let kind = shop
-        .must(json!({ "resource_type": "prompt", "action": "analyze_type",
+        .manage_ok(json!({ "resource_type": "prompt", "action": "analyze_type",
                       "id": "release_notes" }))
         .await;
     assert_eq!(kind["type"], "chain");
     let gates = shop
-        .must(
+        .manage_ok(
             json!({ "resource_type": "prompt", "action": "analyze_gates",
                       "id": "commit_message" }),
         )

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::Shop;
+use crate::manage_kit::ManagerHarness;
 
-fn with_listed() -> Shop {
-    let shop = Shop::with(&|options| {
+fn with_listed_scripts() -> ManagerHarness {
+    let shop = ManagerHarness::with_options(&|options| {
         options.scripts = vec!["report:check".to_owned(), "auto*".to_owned()];
     });
     shop.write(
@@ -35,8 +35,8 @@ fn prompt(action: &str, id: &str, tools: &Value) -> Value {
 
 #[tokio::test]
 async fn a_listed_script_is_neither_made_nor_changed() {
-    let shop = with_listed();
-    let before = shop.everything();
+    let shop = with_listed_scripts();
+    let before = shop.all_files();
     for call in [
         prompt("update", "report", &tool("check")),
         prompt("update", "report", &tool("Check")),
@@ -44,32 +44,34 @@ async fn a_listed_script_is_neither_made_nor_changed() {
         prompt("create", "Auto_new", &tool("anything")),
         prompt("create", "report/tools/check", &json!([])),
     ] {
-        let (code, text) = shop.fails(call.clone()).await;
+        let (code, text) = shop.manage_error(call.clone()).await;
         assert_eq!(code, "OperatorsOwn", "{call}: {text}");
         assert!(text.contains("on disk"), "{text}");
     }
-    assert_eq!(shop.everything(), before);
+    assert_eq!(shop.all_files(), before);
     let script = shop.read("prompts/people/report/tools/check/script.py");
     assert!(script.contains("operator"));
     // What is not listed can't run, and may be written.
-    shop.must(prompt("update", "report", &tool("other"))).await;
-    shop.must(prompt("create", "plain", &tool("check"))).await;
+    shop.manage_ok(prompt("update", "report", &tool("other")))
+        .await;
+    shop.manage_ok(prompt("create", "plain", &tool("check")))
+        .await;
 }
 
 #[tokio::test]
 async fn no_rollback_brings_an_earlier_script_back() {
-    let shop = with_listed();
+    let shop = with_listed_scripts();
     let version = json!({ "resource_type": "prompt", "action": "update", "id": "report",
                           "description": "other" });
-    shop.must(version).await;
-    shop.must(json!({ "resource_type": "checkpoint", "action": "create", "name": "old" }))
+    shop.manage_ok(version).await;
+    shop.manage_ok(json!({ "resource_type": "checkpoint", "action": "create", "name": "old" }))
         .await;
     let script = "prompts/people/report/tools/check/script.py";
     shop.write(script, "print('mended')\n");
     for kind in ["prompt", "checkpoint"] {
         let id = if kind == "prompt" { "report" } else { "old" };
         let (code, text) = shop
-            .fails(
+            .manage_error(
                 json!({ "resource_type": kind, "action": "rollback", "id": id,
                            "version": 1, "confirm": true }),
             )
@@ -81,18 +83,18 @@ async fn no_rollback_brings_an_earlier_script_back() {
 
 #[tokio::test]
 async fn no_rollback_brings_a_shared_script_back() {
-    let shop = with_listed();
+    let shop = with_listed_scripts();
     let file = "scripts/autofix/script.py";
     shop.write(
         "scripts/autofix/tool.yaml",
         "id: autofix\nname: C\nscript: script.py\nruntime: python\n",
     );
     shop.write(file, "1\n");
-    shop.must(json!({ "resource_type": "checkpoint", "action": "create", "name": "old" }))
+    shop.manage_ok(json!({ "resource_type": "checkpoint", "action": "create", "name": "old" }))
         .await;
     shop.write(file, "2\n");
     let (code, _) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "checkpoint", "action": "rollback", "id": "old",
                        "confirm": true }),
         )

@@ -4,25 +4,31 @@ use std::fs::{self, File};
 
 use serde_json::json;
 
-use crate::manage_kit::{Shop, said};
+use crate::manage_kit::{ManagerHarness, reply_text};
 
 #[tokio::test]
 async fn a_gate_is_not_active_everywhere_unless_that_is_said() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let gate = |id: &str| {
         json!({ "resource_type": "gate", "action": "create", "id": id, "name": "N",
                 "description": "d", "guidance": "g" })
     };
-    let made = shop.must(gate("quiet")).await;
-    assert!(said(&made).contains("only where it is named"), "{made}");
+    let made = shop.manage_ok(gate("quiet")).await;
+    assert!(
+        reply_text(&made).contains("only where it is named"),
+        "{made}"
+    );
     assert!(
         shop.read("gates/quiet/gate.yaml")
             .contains("explicit_request: true")
     );
     let mut open = gate("loud");
     open["activation"] = json!({ "prompt_categories": ["people"] });
-    let made = shop.must(open).await;
-    assert!(!said(&made).contains("only where it is named"), "{made}");
+    let made = shop.manage_ok(open).await;
+    assert!(
+        !reply_text(&made).contains("only where it is named"),
+        "{made}"
+    );
     assert!(
         !shop
             .read("gates/loud/gate.yaml")
@@ -32,14 +38,14 @@ async fn a_gate_is_not_active_everywhere_unless_that_is_said() {
 
 #[tokio::test]
 async fn a_gate_is_listed_with_its_type_and_its_severity() {
-    let shop = Shop::new();
-    shop.must(
+    let shop = ManagerHarness::new();
+    shop.manage_ok(
         json!({ "resource_type": "gate", "action": "create", "id": "g", "name": "N",
                       "description": "d", "guidance": "g", "severity": "high" }),
     )
     .await;
     let list = shop
-        .must(
+        .manage_ok(
             json!({ "resource_type": "gate", "action": "list", "format": "json",
                       "filter": "layer:workspace" }),
         )
@@ -53,23 +59,23 @@ async fn a_gate_is_listed_with_its_type_and_its_severity() {
 
 #[tokio::test]
 async fn gates_that_a_prompt_defines_are_told_of() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     shop.write(
         "prompts/people/p/prompt.yaml",
         "id: p\nname: P\ndescription: d\nuserMessageTemplate: t\ngateConfiguration:\n  \
          inline_gate_definitions:\n    - {id: mine, name: Mine, guidance: g}\n",
     );
     let told = shop
-        .must(json!({ "resource_type": "prompt", "action": "analyze_gates", "id": "p" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "analyze_gates", "id": "p" }))
         .await;
     assert_eq!(told["inline"], json!(["mine"]), "{told}");
-    assert!(said(&told).contains("mine"));
+    assert!(reply_text(&told).contains("mine"));
 }
 
 #[tokio::test]
 async fn a_list_must_be_a_list() {
-    let shop = Shop::new();
-    shop.greeting("g").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("g").await;
     let before = shop.read("prompts/people/g/prompt.yaml");
     for (field, value) in [
         ("arguments", json!("notalist")),
@@ -79,7 +85,7 @@ async fn a_list_must_be_a_list() {
     ] {
         let mut call = json!({ "resource_type": "prompt", "action": "update", "id": "g" });
         call[field] = value;
-        let (code, text) = shop.fails(call.clone()).await;
+        let (code, text) = shop.manage_error(call.clone()).await;
         assert_eq!(code, "InvalidInput", "{call}: {text}");
     }
     assert_eq!(shop.read("prompts/people/g/prompt.yaml"), before);
@@ -87,43 +93,43 @@ async fn a_list_must_be_a_list() {
 
 #[tokio::test]
 async fn a_template_may_not_use_what_nothing_gives_it() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let create = json!({ "resource_type": "prompt", "action": "create", "id": "p", "name": "N",
                          "description": "d", "user_message_template": "{{ topik }}",
                          "arguments": [{ "name": "topic" }] });
-    let (code, text) = shop.fails(create).await;
+    let (code, text) = shop.manage_error(create).await;
     assert_eq!(code, "InvalidResource");
     assert!(
         text.contains("`topik`") && text.contains("`topic`"),
         "{text}"
     );
-    shop.greeting("g").await;
+    shop.create_greeting("g").await;
     let update = json!({ "resource_type": "prompt", "action": "update", "id": "g",
                          "user_message_template": "{{ whoo }}" });
-    let (_, text) = shop.fails(update.clone()).await;
+    let (_, text) = shop.manage_error(update.clone()).await;
     assert!(text.contains("`whoo`") && text.contains("`who`"), "{text}");
     // A chain may give it to its step.
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "create", "id": "c", "name": "N",
                       "description": "d", "chain_steps": [{ "prompt_id": "g" }] }),
     )
     .await;
-    shop.must(update).await;
+    shop.manage_ok(update).await;
 }
 
 #[tokio::test]
 async fn a_workspace_that_stays_locked_is_no_reason_to_hang() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     fs::create_dir_all(shop.workspace()).unwrap();
     let other = File::create(shop.workspace().join(".deliberate.lock")).unwrap();
     other.lock().unwrap();
     let (code, text) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "create", "id": "p", "name": "N",
                        "description": "d", "user_message_template": "t" }),
         )
         .await;
     assert_eq!(code, "Busy", "{text}");
     drop(other);
-    shop.greeting("g").await;
+    shop.create_greeting("g").await;
 }

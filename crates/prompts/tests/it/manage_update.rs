@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{Shop, said};
+use crate::manage_kit::{ManagerHarness, reply_text};
 
 fn update(more: &Value) -> Value {
     let mut all = json!({ "resource_type": "prompt", "action": "update", "id": "greet" });
@@ -14,17 +14,21 @@ fn update(more: &Value) -> Value {
 
 #[tokio::test]
 async fn only_what_is_given_changes_and_the_next_call_sees_it() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     let first = shop
-        .must(update(&json!({ "user_message_template": "Hi {{ who }}!" })))
+        .manage_ok(update(&json!({ "user_message_template": "Hi {{ who }}!" })))
         .await;
     assert_eq!(first["version"], 2);
-    assert!(said(&first).contains("-Hello {{ who }}!"), "{first}");
-    assert!(said(&first).contains("+Hi {{ who }}!"), "{first}");
-    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Hi Ada!"));
+    assert!(reply_text(&first).contains("-Hello {{ who }}!"), "{first}");
+    assert!(reply_text(&first).contains("+Hi {{ who }}!"), "{first}");
+    assert!(
+        shop.render_command(">>greet who:\"Ada\"")
+            .await
+            .contains("Hi Ada!")
+    );
     let second = shop
-        .must(update(
+        .manage_ok(update(
             &json!({ "description": "Greets in a friendly way" }),
         ))
         .await;
@@ -33,24 +37,28 @@ async fn only_what_is_given_changes_and_the_next_call_sees_it() {
         shop.read("prompts/people/greet/user-message.md"),
         "Hi {{ who }}!"
     );
-    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Hi Ada!"));
+    assert!(
+        shop.render_command(">>greet who:\"Ada\"")
+            .await
+            .contains("Hi Ada!")
+    );
     let same = shop
-        .must(update(
+        .manage_ok(update(
             &json!({ "description": "Greets in a friendly way" }),
         ))
         .await;
-    assert!(said(&same).contains("Nothing to change"), "{same}");
+    assert!(reply_text(&same).contains("Nothing to change"), "{same}");
 }
 
 #[tokio::test]
 async fn edits_by_hand_comments_and_unknown_names_stay() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     let file = "prompts/people/greet/prompt.yaml";
     let mine = "# mine\nid: greet\nname: Greeting # short\nx-owner: me\n\n# why\ndescription: Greets someone\nuserMessageTemplateFile: user-message.md\narguments:\n- {name: who}\n";
     shop.write(file, mine);
     shop.write("prompts/people/greet/user-message.md", "By hand, {{ who }}");
-    shop.must(update(&json!({ "description": "Greets anyone" })))
+    shop.manage_ok(update(&json!({ "description": "Greets anyone" })))
         .await;
     assert_eq!(
         shop.read(file),
@@ -61,7 +69,7 @@ async fn edits_by_hand_comments_and_unknown_names_stay() {
         "By hand, {{ who }}"
     );
     let history = shop
-        .must(json!({ "resource_type": "prompt", "action": "history", "id": "greet" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "history", "id": "greet" }))
         .await;
     assert_eq!(history["total"], 3);
     assert_eq!(history["versions"][1]["description"], "Changed outside");
@@ -69,31 +77,46 @@ async fn edits_by_hand_comments_and_unknown_names_stay() {
 
 #[tokio::test]
 async fn an_empty_text_clears_what_may_be_left_out() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    shop.must(update(&json!({ "system_message": "Be brief." })))
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    shop.manage_ok(update(&json!({ "system_message": "Be brief." })))
         .await;
-    assert!(shop.at("prompts/people/greet/system-message.md").exists());
-    shop.must(update(&json!({ "system_message": "" }))).await;
-    assert!(!shop.at("prompts/people/greet/system-message.md").exists());
-    assert!(shop.shelf.library().await.prompts["greet"].system.is_none());
-    let (_, text) = shop.fails(update(&json!({ "name": "" }))).await;
+    assert!(
+        shop.resource_path("prompts/people/greet/system-message.md")
+            .exists()
+    );
+    shop.manage_ok(update(&json!({ "system_message": "" })))
+        .await;
+    assert!(
+        !shop
+            .resource_path("prompts/people/greet/system-message.md")
+            .exists()
+    );
+    assert!(
+        shop.library.library().await.prompts["greet"]
+            .system
+            .is_none()
+    );
+    let (_, text) = shop.manage_error(update(&json!({ "name": "" }))).await;
     assert!(text.contains("name"), "{text}");
-    assert_eq!(shop.shelf.library().await.prompts["greet"].name, "Greeting");
+    assert_eq!(
+        shop.library.library().await.prompts["greet"].name,
+        "Greeting"
+    );
 }
 
 #[tokio::test]
 async fn a_hash_that_is_not_the_current_one_is_a_conflict() {
-    let shop = Shop::new();
-    let made = shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    let made = shop.create_greeting("greet").await;
     let hash = made["hash"].as_str().unwrap();
     let changed = shop
-        .must(update(
+        .manage_ok(update(
             &json!({ "description": "Second", "expected_hash": hash }),
         ))
         .await;
     let (code, text) = shop
-        .fails(update(
+        .manage_error(update(
             &json!({ "description": "Third", "expected_hash": hash }),
         ))
         .await;
@@ -102,7 +125,7 @@ async fn a_hash_that_is_not_the_current_one_is_a_conflict() {
     // An edit by hand counts, even before anyone noticed it.
     shop.write("prompts/people/greet/user-message.md", "Else {{ who }}");
     let (code, _) = shop
-        .fails(update(
+        .manage_error(update(
             &json!({ "description": "Third", "expected_hash": changed["hash"] }),
         ))
         .await;
@@ -111,13 +134,13 @@ async fn a_hash_that_is_not_the_current_one_is_a_conflict() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_processes_with_the_same_hash_one_wins() {
-    let shop = Shop::new();
-    let other = shop.beside();
-    shop.greeting("greet").await;
-    other.shelf.library().await;
+    let shop = ManagerHarness::new();
+    let other = shop.second_process();
+    shop.create_greeting("greet").await;
+    other.library.library().await;
     for round in 0..10 {
         let seen = shop
-            .must(json!({ "resource_type": "prompt", "action": "inspect", "id": "greet" }))
+            .manage_ok(json!({ "resource_type": "prompt", "action": "inspect", "id": "greet" }))
             .await;
         let change = |who: &str| {
             update(
@@ -135,9 +158,9 @@ async fn of_two_processes_with_the_same_hash_one_wins() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn updates_of_different_fields_at_once_are_all_kept() {
-    let shop = Shop::new();
-    let other = shop.beside();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    let other = shop.second_process();
+    shop.create_greeting("greet").await;
     let calls: Vec<_> = (0..8)
         .map(|number| {
             let registry = if number % 2 == 0 { &shop } else { &other }
@@ -148,7 +171,7 @@ async fn updates_of_different_fields_at_once_are_all_kept() {
             tokio::spawn(async move {
                 // Whoever waits too long for the others is told so, and comes again.
                 loop {
-                    let caller = deliberate_toolkit::Caller::default();
+                    let caller = deliberate_toolkit::CallerContext::default();
                     match registry
                         .call("resource_manager", call.clone(), caller)
                         .await
@@ -163,10 +186,10 @@ async fn updates_of_different_fields_at_once_are_all_kept() {
     for call in calls {
         call.await.unwrap();
     }
-    shop.must(json!({ "resource_type": "prompt", "action": "reload" }))
+    shop.manage_ok(json!({ "resource_type": "prompt", "action": "reload" }))
         .await;
     let seen = shop
-        .must(json!({ "resource_type": "prompt", "action": "inspect", "id": "greet" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "inspect", "id": "greet" }))
         .await;
     assert_eq!(seen["total_steps"], 8, "{seen}");
     assert_eq!(seen["versions"], 9, "{seen}");
@@ -174,38 +197,41 @@ async fn updates_of_different_fields_at_once_are_all_kept() {
 
 #[tokio::test]
 async fn an_update_of_a_shipped_thing_is_a_copy() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let answer = shop
-        .must(
+        .manage_ok(
             json!({ "resource_type": "gate", "action": "update", "id": "no-filler",
                       "severity": "critical" }),
         )
         .await;
-    assert!(said(&answer).contains("copy in the workspace"), "{answer}");
+    assert!(
+        reply_text(&answer).contains("copy in the workspace"),
+        "{answer}"
+    );
     assert_eq!(answer["version"], 2);
     let seen = shop
-        .must(json!({ "resource_type": "gate", "action": "inspect", "id": "no-filler" }))
+        .manage_ok(json!({ "resource_type": "gate", "action": "inspect", "id": "no-filler" }))
         .await;
     assert_eq!(seen["severity"], "critical");
     assert_eq!(seen["layer"], "workspace");
-    assert!(shop.at("gates/no-filler/guidance.md").exists());
-    shop.must(
+    assert!(shop.resource_path("gates/no-filler/guidance.md").exists());
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "update", "id": "release_notes/group",
                       "description": "Groups the changes of a release" }),
     )
     .await;
     assert_eq!(shop.problems().await, Vec::<String>::new());
     assert!(
-        shop.at("prompts/writing/release_notes/group/prompt.yaml")
+        shop.resource_path("prompts/writing/release_notes/group/prompt.yaml")
             .exists()
     );
 }
 
 #[tokio::test]
 async fn single_steps_and_old_sections_can_be_changed() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    shop.greeting("bye").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    shop.create_greeting("bye").await;
     let chain = |more: Value| {
         let mut all = json!({ "resource_type": "prompt", "action": "update", "id": "chain" });
         for (name, value) in more.as_object().unwrap() {
@@ -213,34 +239,34 @@ async fn single_steps_and_old_sections_can_be_changed() {
         }
         all
     };
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "create", "id": "chain", "name": "C",
                       "description": "d", "chain_steps": ["greet"] }),
     )
     .await;
-    shop.must(chain(
+    shop.manage_ok(chain(
         json!({ "chain_step_operation": "add", "chain_step_data": "bye" }),
     ))
     .await;
-    shop.must(chain(json!({ "chain_step_operation": "add", "index": 0,
+    shop.manage_ok(chain(json!({ "chain_step_operation": "add", "index": 0,
                             "data": { "promptId": "bye", "stepName": "First" } })))
         .await;
-    shop.must(chain(
+    shop.manage_ok(chain(
         json!({ "chain_step_operation": { "operation": "reorder",
                                                       "order": [2, 0, 1] } }),
     ))
     .await;
-    shop.must(chain(
+    shop.manage_ok(chain(
         json!({ "chain_step_operation": "remove", "chain_step_index": 2 }),
     ))
     .await;
-    shop.must(chain(
+    shop.manage_ok(chain(
         json!({ "chain_step_operation": "replace", "chain_step_index": 1,
                             "chain_step_data": { "prompt_id": "greet", "retries": 1 } }),
     ))
     .await;
     let seen = shop
-        .must(json!({ "resource_type": "prompt", "action": "inspect", "id": "chain" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "inspect", "id": "chain" }))
         .await;
     assert_eq!(seen["steps"], json!(["bye", "greet"]));
     for (bad, hint) in [
@@ -259,10 +285,10 @@ async fn single_steps_and_old_sections_can_be_changed() {
             "section_content",
         ),
     ] {
-        let (_, text) = shop.fails(chain(bad)).await;
+        let (_, text) = shop.manage_error(chain(bad)).await;
         assert!(text.contains(hint), "{text}");
     }
-    shop.must(update(&json!({ "section": "User Message Template",
+    shop.manage_ok(update(&json!({ "section": "User Message Template",
                               "section_content": "Hey {{ who }}" })))
         .await;
     assert_eq!(
@@ -273,30 +299,30 @@ async fn single_steps_and_old_sections_can_be_changed() {
 
 #[tokio::test]
 async fn a_single_file_stays_one() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     shop.write(
         "prompts/misc/one.yaml",
         "id: one\nname: One\ndescription: A single file\nuserMessageTemplate: |\n  Old {{ x }}\narguments: [{name: x}]\n",
     );
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "update", "id": "one",
                       "user_message_template": "New {{ x }}", "system_message": "s" }),
     )
     .await;
     assert!(shop.read("prompts/misc/one.yaml").contains("New {{ x }}"));
-    assert!(!shop.at("prompts/misc/one").exists());
-    assert!(shop.say(">>one x:\"1\"").await.contains("New 1"));
+    assert!(!shop.resource_path("prompts/misc/one").exists());
+    assert!(shop.render_command(">>one x:\"1\"").await.contains("New 1"));
     let history = shop
-        .must(json!({ "resource_type": "prompt", "action": "history", "id": "one" }))
+        .manage_ok(json!({ "resource_type": "prompt", "action": "history", "id": "one" }))
         .await;
     assert_eq!(history["total"], 2);
 }
 
 #[tokio::test]
 async fn what_is_not_there_has_a_neighbour() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let (code, text) = shop
-        .fails(
+        .manage_error(
             json!({ "resource_type": "prompt", "action": "update", "id": "code_reveiw",
                        "name": "x" }),
         )
@@ -307,58 +333,62 @@ async fn what_is_not_there_has_a_neighbour() {
 
 #[tokio::test]
 async fn what_is_remembered_of_a_broken_file_is_not_what_is_there() {
-    let shop = Shop::new();
-    let made = shop.greeting("greet").await;
-    std::fs::remove_file(shop.at("prompts/people/greet/user-message.md")).unwrap();
+    let shop = ManagerHarness::new();
+    let made = shop.create_greeting("greet").await;
+    std::fs::remove_file(shop.resource_path("prompts/people/greet/user-message.md")).unwrap();
     let (code, _) = shop
-        .fails(update(
+        .manage_error(update(
             &json!({ "description": "Another", "expected_hash": made["hash"] }),
         ))
         .await;
     assert_eq!(code, "Conflict");
     let (code, text) = shop
-        .fails(update(&json!({ "description": "Another" })))
+        .manage_error(update(&json!({ "description": "Another" })))
         .await;
     assert_eq!(code, "InvalidResource", "{text}");
-    shop.must(update(
+    shop.manage_ok(update(
         &json!({ "user_message_template": "Again {{ who }}" }),
     ))
     .await;
-    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Again Ada"));
+    assert!(
+        shop.render_command(">>greet who:\"Ada\"")
+            .await
+            .contains("Again Ada")
+    );
 }
 
 #[tokio::test]
 async fn gates_methodologies_and_styles_change_field_by_field() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let gate = shop
-        .must(
+        .manage_ok(
             json!({ "resource_type": "gate", "action": "update", "id": "no-filler",
                       "guidance": "No filler at all.", "gate_type": "guidance",
                       "pass_criteria": ["It is short"] }),
         )
         .await;
-    assert!(said(&gate).contains("+No filler at all."), "{gate}");
-    let library = shop.shelf.library().await;
+    assert!(reply_text(&gate).contains("+No filler at all."), "{gate}");
+    let library = shop.library.library().await;
     assert_eq!(library.gates["no-filler"].criteria.len(), 1);
     assert_eq!(library.gates["no-filler"].gate_type, "custom");
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "methodology", "action": "update", "id": "react",
                       "phases": [{ "name": "Reason" }, { "name": "Act" }], "enabled": false,
                       "judge_prompt": "Judge it." }),
     )
     .await;
-    let library = shop.shelf.library().await;
+    let library = shop.library.library().await;
     let changed = &library.methodologies["react"];
     assert_eq!(changed.phases.len(), 2);
     assert!(!changed.enabled);
     assert_eq!(changed.judge_prompt.as_deref(), Some("Judge it."));
     assert!(!changed.execution_steps.is_empty());
-    shop.must(
+    shop.manage_ok(
         json!({ "resource_type": "style", "action": "update", "id": "concise",
                       "guidance": "Few words.", "priority": 7 }),
     )
     .await;
-    let library = shop.shelf.library().await;
+    let library = shop.library.library().await;
     assert_eq!(library.styles["concise"].guidance, "Few words.");
     assert_eq!(library.styles["concise"].priority, 7);
 }

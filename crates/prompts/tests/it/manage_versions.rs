@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{Shop, said};
+use crate::manage_kit::{ManagerHarness, reply_text};
 
-fn ask(action: &str, more: &Value) -> Value {
+fn versions_arguments(action: &str, more: &Value) -> Value {
     let mut all = json!({ "resource_type": "prompt", "action": action, "id": "greet" });
     for (name, value) in more.as_object().unwrap() {
         all[name] = value.clone();
@@ -16,20 +16,22 @@ fn ask(action: &str, more: &Value) -> Value {
 
 #[tokio::test]
 async fn the_newest_version_is_what_is_there() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
-    shop.must(ask(
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
+    shop.manage_ok(versions_arguments(
         "update",
         &json!({ "user_message_template": "Two {{ who }}" }),
     ))
     .await;
-    shop.must(ask(
+    shop.manage_ok(versions_arguments(
         "update",
         &json!({ "user_message_template": "Three {{ who }}",
                                      "reason": "better" }),
     ))
     .await;
-    let history = shop.must(ask("history", &json!({}))).await;
+    let history = shop
+        .manage_ok(versions_arguments("history", &json!({})))
+        .await;
     let numbers: Vec<&Value> = history["versions"]
         .as_array()
         .unwrap()
@@ -39,19 +41,29 @@ async fn the_newest_version_is_what_is_there() {
     assert_eq!(numbers, [3, 2, 1]);
     assert_eq!(history["versions"][0]["description"], "better");
     assert_eq!(history["versions"][0]["diff"], "+1 -1");
-    let one = shop.must(ask("history", &json!({ "limit": 1 }))).await;
+    let one = shop
+        .manage_ok(versions_arguments("history", &json!({ "limit": 1 })))
+        .await;
     assert_eq!(one["versions"].as_array().unwrap().len(), 1);
     assert_eq!(one["total"], 3);
     let compared = shop
-        .must(ask(
+        .manage_ok(versions_arguments(
             "compare",
             &json!({ "from_version": 1, "to_version": 3 }),
         ))
         .await;
-    assert!(said(&compared).contains("-Hello {{ who }}!"), "{compared}");
-    assert!(said(&compared).contains("+Three {{ who }}"), "{compared}");
-    let last = shop.must(ask("compare", &json!({}))).await;
-    assert!(said(&last).contains("-Two {{ who }}"), "{last}");
+    assert!(
+        reply_text(&compared).contains("-Hello {{ who }}!"),
+        "{compared}"
+    );
+    assert!(
+        reply_text(&compared).contains("+Three {{ who }}"),
+        "{compared}"
+    );
+    let last = shop
+        .manage_ok(versions_arguments("compare", &json!({})))
+        .await;
+    assert!(reply_text(&last).contains("-Two {{ who }}"), "{last}");
     let kept: Value =
         serde_json::from_str(&shop.read("prompts/people/greet/.history.json")).unwrap();
     assert_eq!(kept["resource_type"], "prompt");
@@ -62,10 +74,10 @@ async fn the_newest_version_is_what_is_there() {
 
 #[tokio::test]
 async fn a_rollback_is_confirmed_exact_and_can_be_undone() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     let before = shop.read("prompts/people/greet/prompt.yaml");
-    shop.must(ask(
+    shop.manage_ok(versions_arguments(
         "update",
         &json!({ "user_message_template": "Two {{ who }}",
                                      "system_message": "s", "description": "Another" }),
@@ -73,10 +85,15 @@ async fn a_rollback_is_confirmed_exact_and_can_be_undone() {
     .await;
     // Unnoticed so far.
     shop.write("prompts/people/greet/user-message.md", "By hand {{ who }}");
-    let (code, _) = shop.fails(ask("rollback", &json!({ "version": 1 }))).await;
+    let (code, _) = shop
+        .manage_error(versions_arguments("rollback", &json!({ "version": 1 })))
+        .await;
     assert_eq!(code, "ConfirmationNeeded");
     let answer = shop
-        .must(ask("rollback", &json!({ "version": 1, "confirm": true })))
+        .manage_ok(versions_arguments(
+            "rollback",
+            &json!({ "version": 1, "confirm": true }),
+        ))
         .await;
     assert_eq!(answer["version"], 4, "{answer}");
     assert_eq!(shop.read("prompts/people/greet/prompt.yaml"), before);
@@ -84,17 +101,31 @@ async fn a_rollback_is_confirmed_exact_and_can_be_undone() {
         shop.read("prompts/people/greet/user-message.md"),
         "Hello {{ who }}!"
     );
-    assert!(!shop.at("prompts/people/greet/system-message.md").exists());
-    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Hello Ada!"));
-    shop.must(ask("rollback", &json!({ "version": 3, "confirm": true })))
-        .await;
+    assert!(
+        !shop
+            .resource_path("prompts/people/greet/system-message.md")
+            .exists()
+    );
+    assert!(
+        shop.render_command(">>greet who:\"Ada\"")
+            .await
+            .contains("Hello Ada!")
+    );
+    shop.manage_ok(versions_arguments(
+        "rollback",
+        &json!({ "version": 3, "confirm": true }),
+    ))
+    .await;
     assert_eq!(
         shop.read("prompts/people/greet/user-message.md"),
         "By hand {{ who }}"
     );
     assert_eq!(shop.read("prompts/people/greet/system-message.md"), "s");
     let (code, text) = shop
-        .fails(ask("rollback", &json!({ "version": 99, "confirm": true })))
+        .manage_error(versions_arguments(
+            "rollback",
+            &json!({ "version": 99, "confirm": true }),
+        ))
         .await;
     assert_eq!(code, "NotFound");
     assert!(text.contains("5, 4, 3"), "{text}");
@@ -102,86 +133,110 @@ async fn a_rollback_is_confirmed_exact_and_can_be_undone() {
 
 #[tokio::test]
 async fn a_broken_file_can_be_rolled_back() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     shop.write("prompts/people/greet/prompt.yaml", "id: [broken");
-    let (code, text) = shop.fails(ask("update", &json!({ "name": "x" }))).await;
+    let (code, text) = shop
+        .manage_error(versions_arguments("update", &json!({ "name": "x" })))
+        .await;
     assert_eq!(code, "InvalidResource");
     assert!(text.contains("roll back"), "{text}");
-    shop.must(ask("rollback", &json!({ "version": 1, "confirm": true })))
-        .await;
+    shop.manage_ok(versions_arguments(
+        "rollback",
+        &json!({ "version": 1, "confirm": true }),
+    ))
+    .await;
     assert_eq!(shop.problems().await, Vec::<String>::new());
     let compared = shop
-        .must(ask(
+        .manage_ok(versions_arguments(
             "compare",
             &json!({ "from_version": 2, "to_version": 3 }),
         ))
         .await;
-    assert!(said(&compared).contains("-id: [broken"), "{compared}");
+    assert!(reply_text(&compared).contains("-id: [broken"), "{compared}");
 }
 
 #[tokio::test]
 async fn no_more_are_kept_than_allowed_and_none_if_not_wanted() {
-    let shop = Shop::with(&|options| options.limits.versions_kept = 3);
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::with_options(&|options| options.limits.max_versions = 3);
+    shop.create_greeting("greet").await;
     for number in 0..6 {
-        shop.must(ask(
+        shop.manage_ok(versions_arguments(
             "update",
             &json!({ "description": format!("Number {number}") }),
         ))
         .await;
     }
-    let history = shop.must(ask("history", &json!({}))).await;
+    let history = shop
+        .manage_ok(versions_arguments("history", &json!({})))
+        .await;
     assert_eq!(history["total"], 3);
     assert_eq!(history["versions"][0]["version"], 7);
     let skipped = shop
-        .must(ask(
+        .manage_ok(versions_arguments(
             "update",
             &json!({ "description": "Quiet", "skip_version": true }),
         ))
         .await;
     assert_eq!(skipped["version"], Value::Null);
-    let history = shop.must(ask("history", &json!({}))).await;
-    assert_eq!(history["versions"][0]["version"], 7);
-    shop.must(ask("update", &json!({ "description": "Loud" })))
+    let history = shop
+        .manage_ok(versions_arguments("history", &json!({})))
         .await;
-    let history = shop.must(ask("history", &json!({}))).await;
+    assert_eq!(history["versions"][0]["version"], 7);
+    shop.manage_ok(versions_arguments(
+        "update",
+        &json!({ "description": "Loud" }),
+    ))
+    .await;
+    let history = shop
+        .manage_ok(versions_arguments("history", &json!({})))
+        .await;
     assert_eq!(history["versions"][1]["description"], "Changed outside");
     assert_eq!(history["versions"][0]["version"], 9);
 }
 
 #[tokio::test]
 async fn a_damaged_history_is_told_and_set_aside() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     shop.write("prompts/people/greet/.history.json", "{ half");
     for action in ["history", "compare"] {
-        let (code, text) = shop.fails(ask(action, &json!({}))).await;
+        let (code, text) = shop
+            .manage_error(versions_arguments(action, &json!({})))
+            .await;
         assert_eq!(code, "DamagedHistory", "{text}");
     }
     let (code, _) = shop
-        .fails(ask("rollback", &json!({ "version": 1, "confirm": true })))
+        .manage_error(versions_arguments(
+            "rollback",
+            &json!({ "version": 1, "confirm": true }),
+        ))
         .await;
     assert_eq!(code, "DamagedHistory");
     let answer = shop
-        .must(ask("update", &json!({ "description": "Goes on" })))
+        .manage_ok(versions_arguments(
+            "update",
+            &json!({ "description": "Goes on" }),
+        ))
         .await;
     assert!(
-        said(&answer).contains(".history.json.damaged-1"),
+        reply_text(&answer).contains(".history.json.damaged-1"),
         "{answer}"
     );
     assert_eq!(
         shop.read("prompts/people/greet/.history.json.damaged-1"),
         "{ half"
     );
-    let history = shop.must(ask("history", &json!({}))).await;
+    let history = shop
+        .manage_ok(versions_arguments("history", &json!({})))
+        .await;
     assert_eq!(history["total"], 2);
 }
 
 #[tokio::test]
 async fn the_history_of_an_earlier_program_is_read() {
-    let shop = Shop::new();
-    shop.greeting("greet").await;
+    let shop = ManagerHarness::new();
+    shop.create_greeting("greet").await;
     let old = json!({
         "resource_type": "prompt", "resource_id": "greet", "current_version": 2,
         "versions": [
@@ -196,26 +251,37 @@ async fn the_history_of_an_earlier_program_is_read() {
         ],
     });
     fs::write(
-        shop.at("prompts/people/greet/.history.json"),
+        shop.resource_path("prompts/people/greet/.history.json"),
         old.to_string(),
     )
     .unwrap();
-    let history = shop.must(ask("history", &json!({}))).await;
+    let history = shop
+        .manage_ok(versions_arguments("history", &json!({})))
+        .await;
     assert_eq!(history["total"], 2);
     let answer = shop
-        .must(ask("rollback", &json!({ "version": 2, "confirm": true })))
+        .manage_ok(versions_arguments(
+            "rollback",
+            &json!({ "version": 2, "confirm": true }),
+        ))
         .await;
     assert_eq!(answer["version"], 4, "{answer}");
-    assert!(shop.say(">>greet who:\"Ada\"").await.contains("Older Ada"));
-    let seen = shop.must(ask("inspect", &json!({}))).await;
+    assert!(
+        shop.render_command(">>greet who:\"Ada\"")
+            .await
+            .contains("Older Ada")
+    );
+    let seen = shop
+        .manage_ok(versions_arguments("inspect", &json!({})))
+        .await;
     assert_eq!(seen["name"], "Old name");
 }
 
 #[tokio::test]
 async fn a_shipped_thing_has_none() {
-    let shop = Shop::new();
+    let shop = ManagerHarness::new();
     let history = shop
-        .must(json!({ "resource_type": "gate", "action": "history", "id": "no-filler" }))
+        .manage_ok(json!({ "resource_type": "gate", "action": "history", "id": "no-filler" }))
         .await;
     assert_eq!(history["total"], 0);
     assert!(!shop.workspace().exists());

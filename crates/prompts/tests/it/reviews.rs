@@ -1,9 +1,9 @@
 //! Gates: what the server finds of an answer, and what follows.
 
-use deliberate_prompts::{Judge, Options};
+use deliberate_prompts::{EngineOptions, GateJudgeKind};
 use serde_json::{Value, json};
 
-use crate::kit::{ECHO, Kit, run_of, said};
+use crate::kit::{ECHO, EngineHarness, reply_text, run_id};
 
 const SHORT: (&str, &str) = (
     "gates/brief/gate.yaml",
@@ -13,17 +13,17 @@ const SHORT: (&str, &str) = (
      activation: {explicit_request: true}\n",
 );
 
-fn kit() -> Kit {
-    Kit::new(&[ECHO, SHORT])
+fn harness() -> EngineHarness {
+    EngineHarness::new(&[ECHO, SHORT])
 }
 
 #[tokio::test]
 async fn criteria_reach_the_answer_and_say_where_they_come_from() {
-    let kit = kit();
+    let kit = harness();
     let answer = kit
-        .engine(json!({ "command": ">>echo hi :: \"cites its sources\"", "gates": ["brief"] }))
+        .call_engine(json!({ "command": ">>echo hi :: \"cites its sources\"", "gates": ["brief"] }))
         .await;
-    let text = said(&answer);
+    let text = reply_text(&answer);
     assert!(
         text.contains("cites its sources") && text.contains("from: inline"),
         "{text}"
@@ -37,8 +37,8 @@ async fn criteria_reach_the_answer_and_say_where_they_come_from() {
 
 #[tokio::test]
 async fn criteria_are_not_cut_at_letters() {
-    let text = kit()
-        .said(">>echo hi :: \"understand standards and handle errors, cite sources\"")
+    let text = harness()
+        .command_text(">>echo hi :: \"understand standards and handle errors, cite sources\"")
         .await;
     assert!(
         text.contains("understand standards and handle errors, cite sources"),
@@ -48,66 +48,76 @@ async fn criteria_are_not_cut_at_letters() {
 
 #[tokio::test]
 async fn what_the_server_finds_holds_whatever_the_verdict_says() {
-    let kit = kit();
-    let run = run_of(&kit.engine(json!({ "command": ">>echo hi :: brief" })).await);
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: brief" }))
+            .await,
+    );
     let long = "x".repeat(30);
     let held = kit
-        .engine(json!({ "chain_id": run, "user_response": long, "gate_verdict": "PASS - fine" }))
+        .call_engine(
+            json!({ "chain_id": run, "user_response": long, "gate_verdict": "PASS - fine" }),
+        )
         .await;
     assert_eq!(held["status"], "review", "{held}");
-    assert!(said(&held).contains("Attempt 1 of 2"), "{held}");
-    let done = kit.answer(&run, "short").await;
+    assert!(reply_text(&held).contains("Attempt 1 of 2"), "{held}");
+    let done = kit.answer_step(&run, "short").await;
     assert_eq!(done["status"], "done", "{done}");
 }
 
 #[tokio::test]
 async fn a_failed_answer_counts_once() {
-    let kit = kit();
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
             .await,
     );
     let fail = |text: &str| json!({ "chain_id": run, "user_response": text, "gate_verdict": "FAIL - rude" });
-    let first = kit.engine(fail("one")).await;
-    assert!(said(&first).contains("Attempt 1 of 2"), "{first}");
-    let second = kit.engine(fail("two")).await;
-    assert!(said(&second).contains("Attempt 2 of 2"), "{second}");
-    assert!(said(&second).contains("gate_action"), "{second}");
+    let first = kit.call_engine(fail("one")).await;
+    assert!(reply_text(&first).contains("Attempt 1 of 2"), "{first}");
+    let second = kit.call_engine(fail("two")).await;
+    assert!(reply_text(&second).contains("Attempt 2 of 2"), "{second}");
+    assert!(reply_text(&second).contains("gate_action"), "{second}");
     let retry = kit
-        .engine(json!({ "chain_id": run, "gate_action": "retry" }))
+        .call_engine(json!({ "chain_id": run, "gate_action": "retry" }))
         .await;
     assert_eq!(retry["status"], "step", "{retry}");
     let done = kit
-        .engine(json!({ "chain_id": run, "user_response": "three", "gate_verdict": "PASS - kind" }))
+        .call_engine(
+            json!({ "chain_id": run, "user_response": "three", "gate_verdict": "PASS - kind" }),
+        )
         .await;
     assert_eq!(done["status"], "done", "{done}");
 }
 
 #[tokio::test]
 async fn a_held_answer_that_is_sent_again_counts_once() {
-    let kit = kit();
-    let run = run_of(&kit.engine(json!({ "command": ">>echo hi :: brief" })).await);
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: brief" }))
+            .await,
+    );
     let long = "x".repeat(30);
-    let first = kit.answer(&run, &long).await;
-    let second = kit.answer(&run, &long).await;
+    let first = kit.answer_step(&run, &long).await;
+    let second = kit.answer_step(&run, &long).await;
     assert_eq!(first, second);
     let fail = json!({ "chain_id": run, "user_response": long, "gate_verdict": "FAIL - too long" });
-    let third = kit.engine(fail).await;
-    assert!(said(&third).contains("Attempt 1 of 2"), "{third}");
+    let third = kit.call_engine(fail).await;
+    assert!(reply_text(&third).contains("Attempt 1 of 2"), "{third}");
 }
 
 #[tokio::test]
 async fn a_judgement_can_be_given_after_the_answer() {
-    let kit = kit();
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
             .await,
     );
-    let held = kit.answer(&run, "my answer").await;
+    let held = kit.answer_step(&run, "my answer").await;
     assert_eq!(held["status"], "review");
-    assert!(said(&held).contains("verdict is needed"), "{held}");
+    assert!(reply_text(&held).contains("verdict is needed"), "{held}");
     let done = kit
-        .engine(
+        .call_engine(
             json!({ "chain_id": run, "gate_verdict": { "overall": "pass", "rationale": "it is" } }),
         )
         .await;
@@ -119,74 +129,76 @@ async fn a_judgement_can_be_given_after_the_answer() {
 
 #[tokio::test]
 async fn skipping_goes_on_and_aborting_ends() {
-    let kit = kit();
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo one :: brief --> >>echo two" }))
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo one :: brief --> >>echo two" }))
             .await,
     );
-    kit.answer(&run, &"x".repeat(30)).await;
+    kit.answer_step(&run, &"x".repeat(30)).await;
     let next = kit
-        .engine(json!({ "chain_id": run, "gate_action": "skip" }))
+        .call_engine(json!({ "chain_id": run, "gate_action": "skip" }))
         .await;
     assert_eq!(next["steps"], json!([2]), "{next}");
     let end = kit
-        .engine(json!({ "chain_id": run, "gate_action": "abort" }))
+        .call_engine(json!({ "chain_id": run, "gate_action": "abort" }))
         .await;
     assert_eq!(end["status"], "aborted");
 }
 
 #[tokio::test]
 async fn a_verdict_without_its_reason_is_an_error() {
-    let kit = kit();
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
             .await,
     );
     let wrong = kit
-        .wrong(json!({ "chain_id": run, "user_response": "x", "gate_verdict": "PASS" }))
+        .error_text(json!({ "chain_id": run, "user_response": "x", "gate_verdict": "PASS" }))
         .await;
     assert!(wrong.contains("GATE_REVIEW"), "{wrong}");
 }
 
 #[tokio::test]
 async fn clean_drops_gates_and_lean_keeps_them() {
-    let kit = kit();
+    let kit = harness();
     let clean = kit
-        .engine(json!({ "command": "%clean >>echo hi :: brief" }))
+        .call_engine(json!({ "command": "%clean >>echo hi :: brief" }))
         .await;
     assert_eq!(clean, json!({ "said": "hi" }));
     let lean = kit
-        .engine(json!({ "command": "%lean >>echo hi :: brief" }))
+        .call_engine(json!({ "command": "%lean >>echo hi :: brief" }))
         .await;
-    assert!(said(&lean).contains("Be brief."), "{lean}");
+    assert!(reply_text(&lean).contains("Be brief."), "{lean}");
 }
 
 #[tokio::test]
 async fn a_model_can_judge() {
-    let options = Options {
-        judge: Judge::Model,
-        ..Options::default()
+    let options = EngineOptions {
+        judge: GateJudgeKind::Model,
+        ..EngineOptions::default()
     };
-    let kit = Kit::with(&[ECHO, SHORT], options, true);
+    let kit = EngineHarness::with_options(&[ECHO, SHORT], options, true);
     let verdict = |word: &str| {
         json!({ "criteria": [{ "index": 1, "verdict": word, "rationale": "seen" }] }).to_string()
     };
-    kit.will_say(&[&verdict("fail"), &verdict("pass")]);
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
+    kit.queue_replies(&[&verdict("fail"), &verdict("pass")]);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
             .await,
     );
-    assert_eq!(kit.answer(&run, "rude").await["status"], "review");
-    assert_eq!(kit.answer(&run, "kind").await["status"], "done");
-    assert!(kit.asked()[0].contains("is polite") && kit.asked()[0].contains("rude"));
+    assert_eq!(kit.answer_step(&run, "rude").await["status"], "review");
+    assert_eq!(kit.answer_step(&run, "kind").await["status"], "done");
+    assert!(
+        kit.model_requests()[0].contains("is polite") && kit.model_requests()[0].contains("rude")
+    );
 }
 
 #[tokio::test]
 async fn a_command_is_not_run_unless_the_operator_allows_it() {
-    let kit = kit();
+    let kit = harness();
     let marker = kit.workspace().join("marker");
     let command = format!(">>echo hi :: verify:\"touch {}\"", marker.display());
-    let wrong = kit.wrong(json!({ "command": command })).await;
+    let wrong = kit.error_text(json!({ "command": command })).await;
     assert!(
         wrong.starts_with("NotAllowed") && wrong.contains("operator"),
         "{wrong}"
@@ -196,28 +208,34 @@ async fn a_command_is_not_run_unless_the_operator_allows_it() {
 
 #[tokio::test]
 async fn an_allowed_command_is_run_on_the_answer_and_not_before() {
-    let options = Options {
+    let options = EngineOptions {
         commands: vec!["test -s *".to_owned()],
-        ..Options::default()
+        ..EngineOptions::default()
     };
-    let kit = Kit::with(&[ECHO], options, false);
+    let kit = EngineHarness::with_options(&[ECHO], options, false);
     let file = kit.workspace().join("made.txt");
     let command = format!(">>echo hi :: verify:\"test -s {}\"", file.display());
-    let run = run_of(&kit.engine(json!({ "command": command })).await);
-    let held = kit.answer(&run, "I made nothing").await;
-    assert!(said(&held).contains("Attempt 1 of 5"), "{held}");
+    let run = run_id(&kit.call_engine(json!({ "command": command })).await);
+    let held = kit.answer_step(&run, "I made nothing").await;
+    assert!(reply_text(&held).contains("Attempt 1 of 5"), "{held}");
     std::fs::write(&file, "made").unwrap();
-    assert_eq!(kit.answer(&run, "now I did").await["status"], "done");
+    assert_eq!(kit.answer_step(&run, "now I did").await["status"], "done");
 }
 
 #[tokio::test]
 async fn a_review_is_the_same_in_another_process() {
-    let kit = kit();
-    let run = run_of(&kit.engine(json!({ "command": ">>echo hi :: brief" })).await);
-    let held = kit.answer(&run, &"x".repeat(30)).await;
-    let shown: Value = kit.again().engine(json!({ "chain_id": run })).await;
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: brief" }))
+            .await,
+    );
+    let held = kit.answer_step(&run, &"x".repeat(30)).await;
+    let shown: Value = kit
+        .second_process()
+        .call_engine(json!({ "chain_id": run }))
+        .await;
     assert_eq!(shown["review"], held["review"]);
-    assert!(said(&shown).contains("Attempt 1 of 2"), "{shown}");
+    assert!(reply_text(&shown).contains("Attempt 1 of 2"), "{shown}");
 }
 
 #[tokio::test]
@@ -229,15 +247,17 @@ async fn what_a_model_is_to_judge_is_not_passed_by_whoever_answered() {
          pass_criteria: [{type: llm_self_check, prompt_template: is kind}]\n\
          activation: {explicit_request: true}\n",
     );
-    let kit = Kit::with(&[ECHO, judged], Options::default(), true);
+    let kit = EngineHarness::with_options(&[ECHO, judged], EngineOptions::default(), true);
     let verdict = json!({ "criteria": [{ "index": 1, "verdict": "fail", "rationale": "rude" }] });
-    kit.will_say(&[&verdict.to_string()]);
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo hi :: judged" }))
+    kit.queue_replies(&[&verdict.to_string()]);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: judged" }))
             .await,
     );
     let held = kit
-        .engine(json!({ "chain_id": run, "user_response": "x", "gate_verdict": "PASS - sure" }))
+        .call_engine(
+            json!({ "chain_id": run, "user_response": "x", "gate_verdict": "PASS - sure" }),
+        )
         .await;
     assert_eq!(held["status"], "review", "{held}");
     assert_eq!(held["review"][0]["criteria"][0]["judged_by"], "model");
@@ -252,44 +272,47 @@ async fn what_only_warns_is_told() {
          pass_criteria: [{type: content_check, max_length: 5}]\n\
          activation: {explicit_request: true}\n",
     );
-    let kit = Kit::new(&[ECHO, advisory]);
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo a :: short --> >>echo b" }))
+    let kit = EngineHarness::new(&[ECHO, advisory]);
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo a :: short --> >>echo b" }))
             .await,
     );
-    let next = kit.answer(&run, "much too long").await;
+    let next = kit.answer_step(&run, "much too long").await;
     assert_eq!(next["steps"], json!([2]));
     assert!(
-        said(&next).contains("short:") && said(&next).contains("only warns"),
+        reply_text(&next).contains("short:") && reply_text(&next).contains("only warns"),
         "{next}"
     );
 }
 
 #[tokio::test]
 async fn the_limit_of_answers_is_one() {
-    let kit = kit();
-    let run = run_of(&kit.engine(json!({ "command": ">>echo hi :: brief" })).await);
-    kit.answer(&run, &"x".repeat(30)).await;
-    kit.answer(&run, &"y".repeat(30)).await;
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: brief" }))
+            .await,
+    );
+    kit.answer_step(&run, &"x".repeat(30)).await;
+    kit.answer_step(&run, &"y".repeat(30)).await;
     let wrong = kit
-        .wrong(json!({ "chain_id": run, "user_response": "fine" }))
+        .error_text(json!({ "chain_id": run, "user_response": "fine" }))
         .await;
     assert!(wrong.starts_with("LimitReached"), "{wrong}");
     let again = json!({ "chain_id": run, "gate_action": "retry", "user_response": "fine" });
-    assert_eq!(kit.engine(again).await["status"], "done");
+    assert_eq!(kit.call_engine(again).await["status"], "done");
 }
 
 #[tokio::test]
 async fn a_verdict_of_no_is_not_turned_round_without_another_answer() {
-    let kit = kit();
-    let run = run_of(
-        &kit.engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
+    let kit = harness();
+    let run = run_id(
+        &kit.call_engine(json!({ "command": ">>echo hi :: \"is polite\"" }))
             .await,
     );
     let no = json!({ "chain_id": run, "user_response": "one", "gate_verdict": "FAIL - rude" });
-    kit.engine(no).await;
+    kit.call_engine(no).await;
     let wrong = kit
-        .wrong(json!({ "chain_id": run, "gate_verdict": "PASS - well" }))
+        .error_text(json!({ "chain_id": run, "gate_verdict": "PASS - well" }))
         .await;
     assert!(wrong.starts_with("AlreadyJudged"), "{wrong}");
 }
@@ -297,7 +320,9 @@ async fn a_verdict_of_no_is_not_turned_round_without_another_answer() {
 #[tokio::test]
 async fn a_gate_whose_file_is_broken_is_no_criterion() {
     let broken = ("gates/broken/gate.yaml", "id: [");
-    let kit = Kit::new(&[ECHO, broken]);
-    let wrong = kit.wrong(json!({ "command": ">>echo hi :: broken" })).await;
+    let kit = EngineHarness::new(&[ECHO, broken]);
+    let wrong = kit
+        .error_text(json!({ "command": ">>echo hi :: broken" }))
+        .await;
     assert!(wrong.contains("gates/broken/gate.yaml"), "{wrong}");
 }

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use deliberate_prompts::{
-    Options,
-    library::{Remark, Weight, check},
-    model::{Kind, Layer, Text},
+    EngineOptions,
+    library::{ProblemSeverity, TemplateProblem, check_workspace},
+    model::{LibraryItemKind, LibraryLayer, TemplateSource},
     template,
 };
 
-use crate::kit::Kit;
+use crate::kit::EngineHarness;
 
 /// Finds what a template says wrong.
-fn compiled(text: &Text) -> Option<Remark> {
-    template::compile_check(text).map(|error| Remark {
-        weight: Weight::Error,
+fn template_problem(text: &TemplateSource) -> Option<TemplateProblem> {
+    template::compile_check(text).map(|error| TemplateProblem {
+        severity: ProblemSeverity::Error,
         line: Some(error.line),
         column: error.column,
         message: error.message,
@@ -25,9 +25,9 @@ fn compiled(text: &Text) -> Option<Remark> {
 #[test]
 fn it_has_no_problems() {
     let folder = tempfile::tempdir().unwrap();
-    let mut options = Options::default();
-    options.places.workspace = folder.path().to_owned();
-    let (library, findings) = check(&options, &compiled);
+    let mut options = EngineOptions::default();
+    options.paths.workspace = folder.path().to_owned();
+    let (library, findings) = check_workspace(&options, &template_problem);
     let told: Vec<String> = findings
         .iter()
         .map(|it| it.problem.render(it.source.as_deref()))
@@ -39,7 +39,7 @@ fn it_has_no_problems() {
         library
             .prompts
             .values()
-            .all(|it| it.origin.layer == Layer::Shipped)
+            .all(|it| it.origin.layer == LibraryLayer::Shipped)
     );
     for id in ["cageerf", "react", "5w1h", "scamper"] {
         assert!(!library.methodologies[id].phases.is_empty(), "{id}");
@@ -52,8 +52,8 @@ fn it_has_no_problems() {
 
 #[tokio::test]
 async fn no_gate_joins_a_prompt_that_did_not_ask_for_it() {
-    let kit = Kit::new(&[]);
-    let library = kit.shelf.library().await;
+    let kit = EngineHarness::new(&[]);
+    let library = kit.library.library().await;
     for gate in library.gates.values() {
         let explicit = gate
             .activation
@@ -65,25 +65,29 @@ async fn no_gate_joins_a_prompt_that_did_not_ask_for_it() {
 
 #[tokio::test]
 async fn the_prompts_that_create_are_there() {
-    let kit = Kit::new(&[]);
-    let library = kit.shelf.library().await;
-    let creates: BTreeSet<Kind> = library
+    let kit = EngineHarness::new(&[]);
+    let library = kit.library.library().await;
+    let creates: BTreeSet<LibraryItemKind> = library
         .prompts
         .values()
         .filter_map(|it| it.creates)
         .collect();
     assert_eq!(
         creates,
-        BTreeSet::from([Kind::Prompt, Kind::Gate, Kind::Methodology])
+        BTreeSet::from([
+            LibraryItemKind::Prompt,
+            LibraryItemKind::Gate,
+            LibraryItemKind::Methodology
+        ])
     );
-    let said = kit.said(">>create_gate").await;
+    let said = kit.command_text(">>create_gate").await;
     assert!(said.contains("guidance"), "{said}");
 }
 
 #[tokio::test]
 async fn every_chain_can_begin() {
-    let kit = Kit::new(&[]);
-    let library = kit.shelf.library().await;
+    let kit = EngineHarness::new(&[]);
+    let library = kit.library.library().await;
     for prompt in library.prompts.values().filter(|it| it.is_chain()) {
         let arguments: serde_json::Map<String, serde_json::Value> = prompt
             .arguments

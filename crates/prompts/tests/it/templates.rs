@@ -1,39 +1,39 @@
 //! What templates can say, what is absent, and how a mistake is shown.
 
 use deliberate_prompts::{
-    Limits,
-    model::Text,
-    template::{Renderer, TemplateError, Values, compile_check, names_used},
+    EngineLimits,
+    model::TemplateSource,
+    template::{TemplateError, TemplateRenderer, TemplateValues, compile_check, names_used},
 };
 use serde_json::{Value, json};
 
-pub(crate) fn text(body: &str) -> Text {
-    Text {
+pub(crate) fn text(body: &str) -> TemplateSource {
+    TemplateSource {
         body: body.to_owned(),
         file: "user-message.md".to_owned(),
         line: 1,
     }
 }
 
-pub(crate) fn values(json: Value) -> Values {
+pub(crate) fn values(json: Value) -> TemplateValues {
     let Value::Object(fields) = json else {
         panic!("not an object")
     };
     fields.into_iter().collect()
 }
 
-fn try_with(body: &str, given: Value) -> Result<String, TemplateError> {
-    Renderer::new(&Limits::default()).render(&text(body), "p", &values(given))
+fn try_render(body: &str, given: Value) -> Result<String, TemplateError> {
+    TemplateRenderer::new(&EngineLimits::default()).render(&text(body), "p", &values(given))
 }
 
 #[track_caller]
-fn with(body: &str, given: Value) -> String {
-    try_with(body, given).unwrap_or_else(|error| panic!("{error}"))
+fn render(body: &str, given: Value) -> String {
+    try_render(body, given).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[track_caller]
-fn error(body: &str, given: Value) -> TemplateError {
-    match try_with(body, given) {
+fn render_error(body: &str, given: Value) -> TemplateError {
+    match try_render(body, given) {
         Ok(rendered) => panic!("rendered {rendered:?}"),
         Err(error) => error,
     }
@@ -42,45 +42,45 @@ fn error(body: &str, given: Value) -> TemplateError {
 #[test]
 fn the_language_of_prompts_is_there() {
     assert_eq!(
-        with("Hello {{ x }}!\n", json!({"x": "you"})),
+        render("Hello {{ x }}!\n", json!({"x": "you"})),
         "Hello you!\n"
     );
     let branches =
         "{% if n > 2 %}many{% elif n == 2 %}two{% elseif n == 1 %}one{% else %}none{% endif %}";
     for (n, said) in [(3, "many"), (2, "two"), (1, "one"), (0, "none")] {
-        assert_eq!(with(branches, json!({"n": n})), said);
+        assert_eq!(render(branches, json!({"n": n})), said);
     }
     assert_eq!(
-        with(
+        render(
             "{% for a in l %}{{ loop.index }}/{{ loop.length }}:{{ a }} {% endfor %}",
             json!({"l": ["x", "y"]})
         ),
         "1/2:x 2/2:y "
     );
     assert_eq!(
-        with("{% raw %}{{ x }}{% endraw %}{# gone #}", json!({})),
+        render("{% raw %}{{ x }}{% endraw %}{# gone #}", json!({})),
         "{{ x }}"
     );
     assert_eq!(
-        with("{% set a = x ~ '!' %}{{ a }}", json!({"x": "y"})),
+        render("{% set a = x ~ '!' %}{{ a }}", json!({"x": "y"})),
         "y!"
     );
     assert_eq!(
-        with(
+        render(
             "{% macro m(a, b='B') %}<{{ a }}{{ b }}>{% endmacro %}{{ m(x) }}{{ m(x, 'C') }}",
             json!({"x": "y"})
         ),
         "<yB><yC>"
     );
     assert_eq!(
-        with(
+        render(
             "{% set a %}[{{ x }}]{% endset %}{{ a }}{{ a }}",
             json!({"x": 1})
         ),
         "[1][1]"
     );
-    assert_eq!(with("a {%- if true -%} b {%- endif %}", json!({})), "ab");
-    assert_eq!(with("a {% set b = 1 -%}  c", json!({})), "a c");
+    assert_eq!(render("a {%- if true -%} b {%- endif %}", json!({})), "ab");
+    assert_eq!(render("a {% set b = 1 -%}  c", json!({})), "a c");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn the_filters_of_prompts_are_there() {
             "in ltruefalse",
         ),
     ] {
-        assert_eq!(with(body, given.clone()), said, "{body}");
+        assert_eq!(render(body, given.clone()), said, "{body}");
     }
 }
 
@@ -131,7 +131,7 @@ fn the_filters_of_prompts_are_there() {
 fn values_print_as_people_read_them() {
     let given = json!({"t": true, "f": false, "n": 2.5, "i": 7, "l": [1, "b", true], "o": {"b": [1, {}], "a": 1}, "z": null});
     assert_eq!(
-        with(
+        render(
             "{{ t }} {{ f }} {{ n }} {{ i }} {{ l }} {{ o }} {{ o.b }} [{{ z }}]",
             given
         ),
@@ -180,7 +180,7 @@ fn what_is_declared_and_not_given_needs_no_care() {
             "true true false false false",
         ),
     ] {
-        assert_eq!(with(body, given.clone()), said, "{body}");
+        assert_eq!(render(body, given.clone()), said, "{body}");
     }
 }
 
@@ -191,17 +191,17 @@ fn what_is_neither_declared_nor_given_is_an_error_with_the_nearest_name() {
         "a\n\n  {% if titel %}{% endif %}",
         "a\n\n  {% for a in titel %}{% endfor %}",
     ] {
-        let found = error(body, json!({"title": "x"}));
+        let found = render_error(body, json!({"title": "x"}));
         assert_eq!((found.line, found.prompt.as_str()), (3, "p"), "{body}");
         assert_eq!(
             found.to_string(),
             "prompt \"p\", file user-message.md, line 3: there is no value named `titel`; did you mean `title`?"
         );
     }
-    let far = error("{{ weather }}", json!({"title": "x"}));
+    let far = render_error("{{ weather }}", json!({"title": "x"}));
     assert!(far.help.unwrap().contains("declare `weather`"));
     assert_eq!(
-        with(
+        render(
             "{{ weather | default('none') }}{{ weather is defined }}",
             json!({})
         ),
@@ -227,7 +227,7 @@ fn an_error_stands_on_the_line_of_its_file() {
 
 #[test]
 fn columns_hold_behind_what_was_changed() {
-    let found = error(
+    let found = render_error(
         "{% set a = 1 %}{% for k, v in o %}{% endfor %}{{ missing }}",
         json!({"o": {}}),
     );
@@ -243,12 +243,12 @@ fn words_of_other_languages_are_errors_that_say_what_to_write() {
         ("{{ a || b }}", "`||`", "`or`"),
         ("{% if !a %}{% endif %}", "`!`", "`not`"),
     ] {
-        let found = error(body, json!({"a": 1, "b": 2}));
+        let found = render_error(body, json!({"a": 1, "b": 2}));
         assert!(found.message.contains(word), "{found}");
         assert_eq!(found.help.unwrap(), format!("write {ours}"));
     }
     assert_eq!(
-        with("{{ '=== && || !' }} === && || !", json!({})),
+        render("{{ '=== && || !' }} === && || !", json!({})),
         "=== && || ! === && || !"
     );
 }
@@ -270,7 +270,7 @@ fn no_file_and_no_inside_of_the_engine_can_be_reached() {
         "{% import 'x' as y %}",
         "{% include '' %}",
     ] {
-        error(body, json!({}));
+        render_error(body, json!({}));
     }
     for body in [
         "{{ debug() }}",
@@ -278,8 +278,8 @@ fn no_file_and_no_inside_of_the_engine_can_be_reached() {
         "{{ range.constructor('return 1')() }}",
         "{{ x.__class__() }}",
     ] {
-        error(body, json!({"x": "a"}));
+        render_error(body, json!({"x": "a"}));
     }
-    let include = error("{% include 'a.md' %}", json!({}));
+    let include = render_error("{% include 'a.md' %}", json!({}));
     assert!(include.help.unwrap().contains("{{ref:"));
 }

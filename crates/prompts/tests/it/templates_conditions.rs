@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use deliberate_prompts::{
-    Limits,
-    template::{Condition, Renderer, lookup},
+    EngineLimits,
+    template::{ParsedCondition, TemplateRenderer, lookup},
 };
 use serde_json::json;
 
 use crate::templates::values;
 
-fn known() -> BTreeSet<String> {
+fn known_names() -> BTreeSet<String> {
     [
         "severity",
         "count",
@@ -24,7 +24,7 @@ fn known() -> BTreeSet<String> {
 
 #[test]
 fn expressions_hold_or_not() {
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let given = values(json!({
         "severity": "high", "count": 3, "previous_step_result": "I say yes to it", "answer": null,
         "steps": {"Collect": {"result": "x", "output": {"ok": true}}},
@@ -47,10 +47,16 @@ fn expressions_hold_or_not() {
         ("answer == none", true),
         ("count != none", true),
     ] {
-        let Ok(Condition::Expression(expression)) = renderer.condition(text, &known()) else {
+        let Ok(ParsedCondition::Expression(expression)) =
+            renderer.parse_condition(text, &known_names())
+        else {
             panic!("{text} is no expression")
         };
-        assert_eq!(renderer.holds(&expression, &given), Ok(holds), "{text}");
+        assert_eq!(
+            renderer.evaluate_bool(&expression, &given),
+            Ok(holds),
+            "{text}"
+        );
     }
     assert_eq!(renderer.evaluate("count + 1", &given), Ok(json!(4)));
     assert_eq!(
@@ -66,7 +72,7 @@ fn expressions_hold_or_not() {
 
 #[test]
 fn sentences_are_questions() {
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     for text in [
         "Is the severity high enough to wake someone?",
         "the answer is complete",
@@ -76,16 +82,20 @@ fn sentences_are_questions() {
         "it's done",
         "",
     ] {
-        let found = renderer.condition(text, &known());
-        assert_eq!(found, Ok(Condition::Question(text.to_owned())), "{text}");
+        let found = renderer.parse_condition(text, &known_names());
+        assert_eq!(
+            found,
+            Ok(ParsedCondition::Question(text.to_owned())),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_slip_does_not_become_a_question() {
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let found = renderer
-        .condition(r#"severty == "x""#, &known())
+        .parse_condition(r#"severty == "x""#, &known_names())
         .unwrap_err();
     assert_eq!(
         found.to_string(),
@@ -100,9 +110,16 @@ fn a_slip_does_not_become_a_question() {
         "count | nofilter == 1",
         "step.x",
     ] {
-        assert!(renderer.condition(text, &known()).is_err(), "{text}");
+        assert!(
+            renderer.parse_condition(text, &known_names()).is_err(),
+            "{text}"
+        );
     }
-    assert!(renderer.condition(&"x ".repeat(10_000), &known()).is_err());
+    assert!(
+        renderer
+            .parse_condition(&"x ".repeat(10_000), &known_names())
+            .is_err()
+    );
 }
 
 #[test]

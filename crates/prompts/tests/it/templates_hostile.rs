@@ -1,32 +1,36 @@
 //! Values that look like templates, and templates that want too much.
 
 use deliberate_prompts::{
-    Limits,
-    template::{Renderer, TemplateError},
+    EngineLimits,
+    template::{TemplateError, TemplateRenderer},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::templates::{text, values};
 
-fn small() -> Limits {
-    Limits {
+fn small_limits() -> EngineLimits {
+    EngineLimits {
         rendered_bytes: 100_000,
         fuel: 50_000,
-        ..Limits::default()
+        ..EngineLimits::default()
     }
 }
 
-fn within(limits: &Limits, body: &str, given: Value) -> Result<String, TemplateError> {
-    Renderer::new(limits).render(&text(body), "p", &values(given))
+fn render_limited(
+    limits: &EngineLimits,
+    body: &str,
+    given: Value,
+) -> Result<String, TemplateError> {
+    TemplateRenderer::new(limits).render(&text(body), "p", &values(given))
 }
 
 #[test]
 fn row_17_braces_and_dollars_in_a_value_stay_as_they_are() {
     let hostile =
         "{{ 7*7 }} {% raw %} $& $1 $$ $` \\1 {# x #} {{ref:p}} {{script:s}} \"'\u{0}\u{1b}\r\n";
-    let found = within(
-        &small(),
+    let found = render_limited(
+        &small_limits(),
         "<{{ x }}|{{ o.a }}|{{ l | join }}>",
         json!({"x": hostile, "o": {"a": hostile}, "l": [hostile]}),
     );
@@ -36,11 +40,11 @@ fn row_17_braces_and_dollars_in_a_value_stay_as_they_are() {
 #[test]
 fn a_template_without_end_is_stopped() {
     let loops = "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}";
-    let found = within(&small(), loops, json!({})).unwrap_err();
+    let found = render_limited(&small_limits(), loops, json!({})).unwrap_err();
     assert_eq!(found.message, "the template takes too many steps");
     assert!(
-        within(
-            &small(),
+        render_limited(
+            &small_limits(),
             "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
             json!({})
         )
@@ -48,7 +52,7 @@ fn a_template_without_end_is_stopped() {
     );
     let forks =
         "{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}{{ m(40) }}";
-    assert!(within(&small(), forks, json!({})).is_err());
+    assert!(render_limited(&small_limits(), forks, json!({})).is_err());
 }
 
 #[test]
@@ -86,12 +90,12 @@ fn a_template_that_makes_too_much_is_stopped() {
         "{{ 'x' | indent(999999999) ~ 1 * 1 * 1 * 1 * 1 * 1 * 1 * 1 * 1 * 1 }}".to_owned(),
         "{{ big | replace('x', big) | replace('x', big) }}".to_owned(),
     ] {
-        let found = within(&small(), &body, json!({"big": big, "a": big}));
+        let found = render_limited(&small_limits(), &body, json!({"big": big, "a": big}));
         let shown: String = body.chars().take(60).collect();
         assert!(found.is_err(), "{shown} rendered");
     }
-    let found = within(
-        &small(),
+    let found = render_limited(
+        &small_limits(),
         "a\n{% for a in range(1000) %}{{ big }}{% endfor %}",
         json!({"big": big}),
     );
@@ -117,15 +121,15 @@ fn a_text_of_a_megabyte_full_of_tags_is_read_in_a_moment() {
         for end in ["", "\n"] {
             let unit = format!("{unit}{end}");
             let body = unit.repeat(1_000_000 / unit.len());
-            drop(within(&small(), &body, json!({"a": 1})));
+            drop(render_limited(&small_limits(), &body, json!({"a": 1})));
         }
     }
     let line = "x".repeat(70_000);
     assert_eq!(
-        within(&small(), &line, json!({})).as_deref(),
+        render_limited(&small_limits(), &line, json!({})).as_deref(),
         Ok(line.as_str())
     );
-    let long = within(&small(), &format!("\n{line}{{{{ x"), json!({})).unwrap_err();
+    let long = render_limited(&small_limits(), &format!("\n{line}{{{{ x"), json!({})).unwrap_err();
     assert_eq!(long.line, 2);
     assert!(long.message.contains("60000 bytes"), "{long}");
 }
@@ -193,7 +197,7 @@ proptest! {
 
     #[test]
     fn any_text_comes_out_as_it_went_in(value in any::<String>()) {
-        let found = within(&Limits::default(), "{{ x }}", json!({"x": value})).unwrap();
+        let found = render_limited(&EngineLimits::default(), "{{ x }}", json!({"x": value})).unwrap();
         prop_assert_eq!(found, value);
     }
 
@@ -202,18 +206,18 @@ proptest! {
         value in r#"([{}%#$&"'\\`<>\x00-\x1f]|ref:p|script:s|raw|endraw|-->| ){0,40}"#
     ) {
         let body = "{% set y = x %}{{ x }}{{ y }}{% for a in [x] %}{{ a }}{% endfor %}{{ o.x }}";
-        let found = within(&Limits::default(), body, json!({"x": value, "o": {"x": value}})).unwrap();
+        let found = render_limited(&EngineLimits::default(), body, json!({"x": value, "o": {"x": value}})).unwrap();
         prop_assert_eq!(found, value.repeat(4));
     }
 
     #[test]
     fn no_template_panics_or_runs_without_end(body in template()) {
         let given = json!({"x": "abc", "l": [1, "b", [2], {"a": 1}], "o": {"a": null, "b": [1]}});
-        drop(within(&small(), &body, given));
+        drop(render_limited(&small_limits(), &body, given));
     }
 
     #[test]
     fn no_text_as_a_template_panics(body in r#"([{}%#|.()\[\]"'a-c0-9~*+=<> \n-]|\{\{|\}\}|\{%|%\}| is | in | if | for | set ){0,40}"#) {
-        drop(within(&small(), &body, json!({"a": "x", "b": [1]})));
+        drop(render_limited(&small_limits(), &body, json!({"a": "x", "b": [1]})));
     }
 }

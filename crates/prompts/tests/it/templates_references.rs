@@ -3,17 +3,17 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use deliberate_prompts::{
-    Limits,
-    library::Library,
-    model::{Argument, Prompt, ScriptTool},
-    template::{Renderer, ScriptCall, Target, TemplateError, plan_refs},
+    EngineLimits,
+    library::PromptLibrary,
+    model::{ArgumentDefinition, Prompt, ScriptTool},
+    template::{IncludeTarget, ScriptCall, TemplateError, TemplateRenderer, find_includes},
 };
 use serde_json::{Value, json};
 
 use crate::templates::{text, values};
 
-fn library(prompts: &[(&str, &str)]) -> Library {
-    let mut library = Library::default();
+fn library(prompts: &[(&str, &str)]) -> PromptLibrary {
+    let mut library = PromptLibrary::default();
     for (id, body) in prompts {
         let prompt = Prompt {
             id: (*id).to_owned(),
@@ -25,17 +25,17 @@ fn library(prompts: &[(&str, &str)]) -> Library {
     library
 }
 
-fn render(library: &Library, id: &str, given: Value) -> Result<String, TemplateError> {
+fn render(library: &PromptLibrary, id: &str, given: Value) -> Result<String, TemplateError> {
     render_with(library, id, given, &BTreeMap::new())
 }
 
 fn render_with(
-    library: &Library,
+    library: &PromptLibrary,
     id: &str,
     given: Value,
     scripts: &BTreeMap<ScriptCall, Value>,
 ) -> Result<String, TemplateError> {
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let prompt = &library.prompts[id];
     let rendered = renderer.render_prompt(library, prompt, &values(given), scripts)?;
     Ok(rendered.user)
@@ -79,20 +79,20 @@ fn both_texts_of_a_prompt_are_rendered() {
         system: Some(text("S {{ref:b}}")),
         template: Some(text("U {{ x }}{{ y }}{{ z }}")),
         arguments: vec![
-            Argument {
+            ArgumentDefinition {
                 name: "y".to_owned(),
-                ..Argument::default()
+                ..ArgumentDefinition::default()
             },
-            Argument {
+            ArgumentDefinition {
                 name: "z".to_owned(),
                 default_value: Some(json!("Z")),
-                ..Argument::default()
+                ..ArgumentDefinition::default()
             },
         ],
         ..Prompt::default()
     };
     library.prompts.insert("a".to_owned(), Arc::new(prompt));
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let given = values(json!({"x": 1}));
     let rendered = renderer
         .render_prompt(&library, &library.prompts["a"], &given, &BTreeMap::new())
@@ -122,7 +122,7 @@ fn a_cycle_and_a_missing_prompt_are_errors_that_name_the_way() {
         "prompt \"c\", file user-message.md, line 1: there is no prompt `aa` to put in; did you mean `a`?"
     );
     assert!(render(&library, "d", json!({})).unwrap_err().help.is_some());
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     assert_eq!(
         renderer
             .script_calls(&library, &library.prompts["a"])
@@ -201,7 +201,7 @@ fn scripts_are_named_once_and_their_answers_are_values() {
             .scripts
             .insert(key.to_owned(), Arc::new(ScriptTool::default()));
     }
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let calls = renderer
         .script_calls(&library, &library.prompts["a"])
         .unwrap();
@@ -241,7 +241,7 @@ fn a_prompt_runs_so_many_scripts_and_no_more() {
     library
         .scripts
         .insert("s".to_owned(), Arc::new(ScriptTool::default()));
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let found = renderer.script_calls(&library, &library.prompts["a"]);
     assert_eq!(
         found.unwrap_err().message,
@@ -285,19 +285,19 @@ fn what_a_script_lacks_is_an_error() {
 
 #[test]
 fn references_are_found_without_a_library() {
-    let found = plan_refs("{{ref:a}}\n{{ x }} {{script:s.f k=1}}");
+    let found = find_includes("{{ref:a}}\n{{ x }} {{script:s.f k=1}}");
     assert_eq!(found.len(), 2);
     assert_eq!(
         (found[0].target.clone(), found[0].line),
-        (Target::Prompt("a".to_owned()), 1)
+        (IncludeTarget::Prompt("a".to_owned()), 1)
     );
-    assert!(matches!(&found[1].target, Target::Script { id, .. } if id == "s"));
+    assert!(matches!(&found[1].target, IncludeTarget::Script { id, .. } if id == "s"));
     assert_eq!(found[1].line, 2);
 }
 
 #[test]
 fn a_reference_outside_a_prompt_is_an_error() {
-    let renderer = Renderer::new(&Limits::default());
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
     let found = renderer
         .render(&text("{{ref:a}}"), "p", &values(json!({})))
         .unwrap_err();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 )]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum Choice {
+pub(super) enum ModeChoice {
     Linear,
     Tree,
     Divergent,
@@ -19,7 +19,7 @@ pub(super) enum Choice {
     Direct,
 }
 
-impl Choice {
+impl ModeChoice {
     pub(super) const ALL: [Self; 7] = [
         Self::Linear,
         Self::Tree,
@@ -58,18 +58,18 @@ impl Choice {
 
 /// A choice in a session that has nowhere to return to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Forward(Choice);
+pub(super) struct ForwardChoice(ModeChoice);
 
-impl From<Forward> for Choice {
-    fn from(forward: Forward) -> Self {
+impl From<ForwardChoice> for ModeChoice {
+    fn from(forward: ForwardChoice) -> Self {
         forward.0
     }
 }
 
-impl<'de> Deserialize<'de> for Forward {
+impl<'de> Deserialize<'de> for ForwardChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Choice::deserialize(deserializer)? {
-            Choice::Backtracking => Err(de::Error::custom(
+        match ModeChoice::deserialize(deserializer)? {
+            ModeChoice::Backtracking => Err(de::Error::custom(
                 "backtracking is not among the ways to choose from",
             )),
             choice => Ok(Self(choice)),
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for Forward {
     }
 }
 
-impl JsonSchema for Forward {
+impl JsonSchema for ForwardChoice {
     fn inline_schema() -> bool {
         true
     }
@@ -87,10 +87,10 @@ impl JsonSchema for Forward {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let words: Vec<&str> = Choice::ALL
+        let words: Vec<&str> = ModeChoice::ALL
             .into_iter()
-            .filter(|choice| *choice != Choice::Backtracking)
-            .map(Choice::as_str)
+            .filter(|choice| *choice != ModeChoice::Backtracking)
+            .map(ModeChoice::as_str)
             .collect();
         schemars::json_schema!({ "type": "string", "enum": words })
     }

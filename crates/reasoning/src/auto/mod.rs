@@ -6,27 +6,29 @@ mod rules;
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use deliberate_core::{Percent, Score, Session, SessionId};
-use deliberate_store::Page;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_store::Pagination;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    context::{Past, standing},
+    context::{SessionHistory, current_history},
     divergent,
-    given::listed,
+    given::check_list,
     graph, linear,
-    prompt::{Asking, Freedom},
+    prompt::{AskTemplate, GenerationParams},
     reflection,
-    said::{Sure, fitting, or_none, says_nothing},
-    session::{WorksOn, known_if_named},
-    tree::{self, Explore},
+    said::{Confidence, is_blank, lenient_option, lenient_vec},
+    session::{ModeFilter, optional_session},
+    tree::{self, ExploreRequest},
 };
-use choice::{Choice, Forward};
+use choice::{ForwardChoice, ModeChoice};
 
 /// Other ways that are answered.
-const MOST_ALTERNATIVES: usize = 3;
+const MAX_ALTERNATIVES: usize = 3;
 
 /// What is answered when the router chose and did not say why.
 const NO_REASON: &str = "The router chose it and gave no reason.";
@@ -53,7 +55,7 @@ pub struct Input {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The mode to use; direct means to answer without one
-    recommended_mode: Choice,
+    recommended_mode: ModeChoice,
     /// How sure the choice is
     confidence: Score,
     /// Why this mode
@@ -61,7 +63,7 @@ pub struct Output {
     /// How complex the problem is
     complexity: Score,
     /// Other modes that would do, 3 at the most
-    alternative_modes: Vec<Alternative>,
+    alternative_modes: Vec<ModeAlternative>,
     /// rules for a clear case, router if a model was asked
     decided_by: DecidedBy,
     /// The tool of that mode; null for direct
@@ -73,9 +75,9 @@ pub struct Output {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Alternative {
+struct ModeAlternative {
     /// The other mode
-    mode: Choice,
+    mode: ModeChoice,
     /// How well it would do
     confidence: Score,
     /// Why it would do; may be empty
@@ -97,40 +99,40 @@ enum DecidedBy {
 #[schemars(extend("required" = [
     "mode", "rationale", "confidence_percent", "complexity_percent", "alternatives"
 ]))]
-struct Route<C> {
+struct RouterReply<C> {
     #[serde(alias = "recommended_mode")]
     mode: C,
     /// Why, in a sentence
-    #[serde(default, deserialize_with = "or_none")]
+    #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "String", length(min = 1))]
     rationale: Option<String>,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
     /// How complex the problem is
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     complexity_percent: Option<Percent>,
-    #[serde(default, deserialize_with = "fitting")]
+    #[serde(default, deserialize_with = "lenient_vec")]
     #[schemars(length(max = 3))]
-    alternatives: Vec<OtherRoute<C>>,
+    alternatives: Vec<AlternativeReply<C>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["mode", "confidence_percent", "rationale"]))]
-struct OtherRoute<C> {
+struct AlternativeReply<C> {
     mode: C,
-    #[serde(default, deserialize_with = "or_none")]
+    #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "String")]
     rationale: Option<String>,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
 }
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct AutoAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
+    past: &'a SessionHistory,
     session_mode: Option<&'static str>,
     backtracking: bool,
     hints: &'a [String],
@@ -138,43 +140,45 @@ struct Shown<'a> {
 }
 
 /// Limits as in the pipes of the original server.
-const FREEDOM: Freedom = Freedom {
+const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 1_000,
     temperature: 0.5,
 };
 
-const TEXT: &str = include_str!("router.md");
+const ROUTER_TEMPLATE: &str = include_str!("router.md");
 
-static ASK: LazyLock<Asking> =
-    LazyLock::new(|| Asking::new::<Route<Forward>>("auto", TEXT, FREEDOM));
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    AskTemplate::new::<RouterReply<ForwardChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
+});
 
 /// The ask in a session that has somewhere to return to.
-static ASK_WITH_WAY_BACK: LazyLock<Asking> =
-    LazyLock::new(|| Asking::new::<Route<Choice>>("auto", TEXT, FREEDOM));
+static ASK_WITH_BACKTRACKING: LazyLock<AskTemplate> = LazyLock::new(|| {
+    AskTemplate::new::<RouterReply<ModeChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
+});
 
 impl Tool for Auto {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_auto",
             title: "Choose a way to think",
             description: "Select the most appropriate reasoning mode for the content; with run, \
                           use it at once.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let content = call.checked_content("content", &input.content)?;
-        let hints = listed("hints", input.hints, call)?;
-        let session = known_if_named(input.session_id.as_ref(), WorksOn::Any, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let content = call.check_content("content", &input.content)?;
+        let hints = check_list("hints", input.hints, call)?;
+        let session = optional_session(input.session_id.as_ref(), ModeFilter::Any, call).await?;
         let mut output = choose(content, &hints, session.as_ref(), call).await?;
         if input.run != Some(true) {
-            return Ok(Outcome {
+            return Ok(ToolOutput {
                 output,
                 changes: Vec::new(),
                 session: input.session_id,
@@ -182,18 +186,18 @@ impl Tool for Auto {
         }
         let ran = run_chosen(output.recommended_mode, input.content, session, call).await?;
         Ok(match ran {
-            Ran::Tool(outcome) => {
+            ModeRun::Executed(outcome) => {
                 output.result = Some(outcome.output);
-                Outcome {
+                ToolOutput {
                     output,
                     changes: outcome.changes,
                     session: outcome.session,
                 }
             }
-            Ran::Nothing(why) => {
+            ModeRun::Skipped(why) => {
                 output.result = Some(Value::Null);
                 output.rationale = format!("{} {why}", output.rationale);
-                Outcome {
+                ToolOutput {
                     output,
                     changes: Vec::new(),
                     session: input.session_id,
@@ -207,31 +211,34 @@ async fn choose(
     content: &str,
     hints: &[String],
     session: Option<&Session>,
-    call: &Call,
+    call: &ToolContext,
 ) -> Result<Output, ToolError> {
     // Kept, because the router was offered what was there when it was asked.
-    let has_way_back = call.keep("has_way_back", has_way_back(session, call).await?);
+    let has_way_back = call.memoize("has_way_back", has_checkpoints(session, call).await?);
     if let Some(ruling) = rules::decide(content, hints, has_way_back) {
         return Ok(Output {
             recommended_mode: ruling.choice,
             confidence: Score::clamped(ruling.confidence),
             rationale: ruling.rationale,
-            complexity: Score::clamped(rules::complexity(ruling.choice, content)),
+            complexity: Score::clamped(rules::estimate_complexity(ruling.choice, content)),
             alternative_modes: alternatives(
                 ruling.choice,
-                ruling.other.into_iter().map(|(mode, why)| Alternative {
-                    mode,
-                    confidence: Score::clamped(rules::OF_OTHERS),
-                    rationale: why,
-                }),
+                ruling
+                    .alternative
+                    .into_iter()
+                    .map(|(mode, why)| ModeAlternative {
+                        mode,
+                        confidence: Score::clamped(rules::ALTERNATIVE_CONFIDENCE),
+                        rationale: why,
+                    }),
             ),
             decided_by: DecidedBy::Rules,
             tool: ruling.choice.tool(),
             result: None,
         });
     }
-    let past = standing(session, call).await?;
-    let shown = Shown {
+    let past = current_history(session, call).await?;
+    let shown = AutoAskContext {
         past: &past,
         session_mode: session.map(|session| session.mode.as_str()),
         backtracking: has_way_back,
@@ -240,46 +247,46 @@ async fn choose(
     };
     call.progress(0.0, None, "choosing");
     if has_way_back {
-        route::<Choice>(&ASK_WITH_WAY_BACK, shown, call).await
+        route::<ModeChoice>(&ASK_WITH_BACKTRACKING, shown, call).await
     } else {
-        route::<Forward>(&ASK, shown, call).await
+        route::<ForwardChoice>(&ASK, shown, call).await
     }
 }
 
-async fn has_way_back(session: Option<&Session>, call: &Call) -> Result<bool, ToolError> {
+async fn has_checkpoints(session: Option<&Session>, call: &ToolContext) -> Result<bool, ToolError> {
     let Some(session) = session else {
         return Ok(false);
     };
     let checkpoints = call
         .store()
-        .checkpoints(&session.id, Page::first(1))
+        .checkpoints(&session.id, Pagination::limit(1))
         .await?;
     Ok(!checkpoints.is_empty())
 }
 
-async fn route<C: DeserializeOwned + Into<Choice>>(
-    asking: &Asking,
-    shown: Shown<'_>,
-    call: &Call,
+async fn route<C: DeserializeOwned + Into<ModeChoice>>(
+    asking: &AskTemplate,
+    shown: AutoAskContext<'_>,
+    call: &ToolContext,
 ) -> Result<Output, ToolError> {
     let content = shown.content;
-    let mut ask = asking.ask(shown)?;
+    let mut ask = asking.render(shown)?;
     ask.variables = [("content".to_owned(), content.to_owned())].into();
-    let route: Route<C> = call.think(ask, None).await?.value;
+    let route: RouterReply<C> = call.ask(ask, None).await?.value;
     let mode = route.mode.into();
     let complexity = route.complexity_percent.map(|percent| percent.0);
-    let estimate = || Score::clamped(rules::complexity(mode, content));
+    let estimate = || Score::clamped(rules::estimate_complexity(mode, content));
     Ok(Output {
         recommended_mode: mode,
         confidence: route.sure.score(),
-        rationale: reason(route.rationale).unwrap_or_else(|| NO_REASON.to_owned()),
+        rationale: non_blank_reason(route.rationale).unwrap_or_else(|| NO_REASON.to_owned()),
         complexity: complexity.unwrap_or_else(estimate),
         alternative_modes: alternatives(
             mode,
-            route.alternatives.into_iter().map(|it| Alternative {
+            route.alternatives.into_iter().map(|it| ModeAlternative {
                 mode: it.mode.into(),
                 confidence: it.sure.score(),
-                rationale: reason(it.rationale).unwrap_or_default(),
+                rationale: non_blank_reason(it.rationale).unwrap_or_default(),
             }),
         ),
         decided_by: DecidedBy::Router,
@@ -289,65 +296,72 @@ async fn route<C: DeserializeOwned + Into<Choice>>(
 }
 
 /// A reason, if one was given.
-fn reason(said: Option<String>) -> Option<String> {
-    let said = said.filter(|text| !says_nothing(text))?;
+fn non_blank_reason(said: Option<String>) -> Option<String> {
+    let said = said.filter(|text| !is_blank(text))?;
     Some(said.trim().to_owned())
 }
 
 /// Those that are others, each once.
-fn alternatives(chosen: Choice, others: impl Iterator<Item = Alternative>) -> Vec<Alternative> {
+fn alternatives(
+    chosen: ModeChoice,
+    others: impl Iterator<Item = ModeAlternative>,
+) -> Vec<ModeAlternative> {
     let mut seen = BTreeSet::from([chosen]);
     others
         .filter(|other| seen.insert(other.mode))
-        .take(MOST_ALTERNATIVES)
+        .take(MAX_ALTERNATIVES)
         .collect()
 }
 
 /// What came of running the mode that was chosen.
-enum Ran {
-    Tool(Outcome<Value>),
+enum ModeRun {
+    Executed(ToolOutput<Value>),
     /// Nothing was run, for this reason.
-    Nothing(&'static str),
+    Skipped(&'static str),
 }
 
 /// Runs a mode in the session, whatever its mode: mixing them is the point.
 async fn run_chosen(
-    choice: Choice,
+    choice: ModeChoice,
     content: String,
     session: Option<Session>,
-    call: &Call,
-) -> Result<Ran, ToolError> {
+    call: &ToolContext,
+) -> Result<ModeRun, ToolError> {
     let outcome = match choice {
-        Choice::Linear => {
-            let input = linear::Input::about(content);
-            as_value(linear::step(input, session, call).await?)?
+        ModeChoice::Linear => {
+            let input = linear::Input::from_content(content);
+            output_to_json(linear::think_step(input, session, call).await?)?
         }
-        Choice::Divergent => {
-            let input = divergent::Input::about(content);
-            as_value(divergent::look(input, session, call).await?)?
+        ModeChoice::Divergent => {
+            let input = divergent::Input::from_content(content);
+            output_to_json(divergent::diverge(input, session, call).await?)?
         }
-        Choice::Reflection => as_value(reflection::reflect_on(content, session, call).await?)?,
-        Choice::Tree => as_value(tree::explore(Explore::of(content), session, call).await?)?,
-        Choice::Got => as_value(graph::start_and_grow(&content, session, call).await?)?,
-        Choice::Backtracking => {
-            return Ok(Ran::Nothing(
+        ModeChoice::Reflection => {
+            output_to_json(reflection::reflect_on(content, session, call).await?)?
+        }
+        ModeChoice::Tree => output_to_json(
+            tree::explore(ExploreRequest::from_content(content), session, call).await?,
+        )?,
+        ModeChoice::Got => output_to_json(graph::start_and_expand(&content, session, call).await?)?,
+        ModeChoice::Backtracking => {
+            return Ok(ModeRun::Skipped(
                 "Nothing was run: pick a checkpoint with reasoning_checkpoint_list, then call \
                  reasoning_backtrack.",
             ));
         }
-        Choice::Direct => {
-            return Ok(Ran::Nothing("Nothing was run: answer it directly."));
+        ModeChoice::Direct => {
+            return Ok(ModeRun::Skipped("Nothing was run: answer it directly."));
         }
     };
-    Ok(Ran::Tool(outcome))
+    Ok(ModeRun::Executed(outcome))
 }
 
-fn as_value<T: Serialize>(outcome: Outcome<T>) -> Result<Outcome<Value>, ToolError> {
+fn output_to_json<T: Serialize>(outcome: ToolOutput<T>) -> Result<ToolOutput<Value>, ToolError> {
     let output = serde_json::to_value(outcome.output).map_err(|error| {
         tracing::error!(%error, "a mode's answer can't be written as JSON");
         ToolError::Internal
     })?;
-    Ok(Outcome {
+    Ok(ToolOutput {
         output,
         changes: outcome.changes,
         session: outcome.session,

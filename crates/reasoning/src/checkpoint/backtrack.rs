@@ -4,22 +4,24 @@ use std::sync::LazyLock;
 
 use deliberate_core::{
     Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, Graph,
-    GraphNode, Mode, NodeId, Score, Session, SessionId, Thought, ThoughtId, cut_to_chars,
+    GraphNode, Mode, NodeId, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
 };
-use deliberate_store::{Moved, WayBack};
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_store::{BacktrackPreview, EntityCounts};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{here, latest_at};
+use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::{
-    context::{Past, latest_graph, line, with_graph},
-    graph::take_direction,
-    prompt::{Asking, Freedom},
-    said::{Doubt, Sure, any_text, something},
-    session::metadata,
+    context::{SessionHistory, ancestor_history, latest_graph, with_graph},
+    graph::add_direction_node,
+    prompt::{AskTemplate, GenerationParams},
+    said::{Confidence, ThresholdNote, non_blank, optional_text},
+    session::metadata_object,
 };
 
 /// `reasoning_backtrack`.
@@ -65,18 +67,18 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     new_node_id: Option<NodeId>,
     /// How much was set aside
-    set_aside: Counts,
+    set_aside: BacktrackCounts,
     /// How much that had been set aside is current again
-    brought_back: Counts,
+    brought_back: BacktrackCounts,
     /// Backtrack to it to undo this
     undo_checkpoint_id: CheckpointId,
     #[serde(flatten)]
-    doubt: Doubt,
+    doubt: ThresholdNote,
 }
 
 // How much was moved.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Counts {
+struct BacktrackCounts {
     /// Number of thoughts
     thoughts: u64,
     /// Number of branches
@@ -85,8 +87,8 @@ struct Counts {
     nodes: u64,
 }
 
-impl From<Moved> for Counts {
-    fn from(moved: Moved) -> Self {
+impl From<EntityCounts> for BacktrackCounts {
+    fn from(moved: EntityCounts) -> Self {
         Self {
             thoughts: moved.thoughts,
             branches: moved.branches,
@@ -98,55 +100,55 @@ impl From<Moved> for Counts {
 // What the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
-struct Way {
+struct DirectionReply {
     /// The reasoning along the new direction
-    #[serde(deserialize_with = "something")]
+    #[serde(deserialize_with = "non_blank")]
     #[schemars(length(min = 1))]
     thought: String,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
     /// What is most likely to be wrong with it
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct BacktrackAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
+    past: &'a SessionHistory,
     name: &'a str,
     description: &'a str,
     direction: &'a str,
 }
 
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 2_000,
         temperature: 0.7,
     };
-    Asking::new::<Way>("backtracking", include_str!("direction.md"), freedom)
+    AskTemplate::new::<DirectionReply>("backtracking", include_str!("direction.md"), freedom)
 });
 
 impl Tool for Backtrack {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_backtrack",
             title: "Go back to a checkpoint",
             description: "Restore from a checkpoint and explore alternative reasoning paths: later \
                           steps are set aside (kept as history), and new_direction opens a branch \
                           from there. Can be undone.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         if let Some(id) = &input.session_id {
             call.session(id).await?;
         }
@@ -154,65 +156,75 @@ impl Tool for Backtrack {
             .checkpoint(&input.checkpoint_id, input.session_id.as_ref())
             .await?;
         let session = call.session(&checkpoint.session_id).await?;
-        let back = Back::to(checkpoint, session, call).await?;
+        let back = BacktrackPlan::prepare(checkpoint, session, call).await?;
         match &input.new_direction {
-            None => Ok(back.alone()),
+            None => Ok(back.into_output()),
             Some(direction) => {
-                let direction = call.checked_content("new_direction", direction)?;
-                let past = line(back.latest.as_ref().map(|it| &it.id), call).await?;
+                let direction = call.check_content("new_direction", direction)?;
+                let past =
+                    ancestor_history(back.latest_thought.as_ref().map(|it| &it.id), call).await?;
                 let then = Some(back.checkpoint.created_at);
                 let past = with_graph(past, &back.session, then, call).await?;
-                let past = call.keep("past", past);
+                let past = call.memoize("past", past);
                 call.progress(0.0, Some(1.0), "thinking");
-                let way = call.think(ask(&back.checkpoint, &past, direction)?, None);
+                let way = call.ask(direction_request(&back.checkpoint, &past, direction)?, None);
                 let way = way.await?.value;
-                let graph = back.graph(call).await?;
-                Ok(back.along(direction, way, input.confidence, graph, call))
+                let graph = back.latest_open_graph(call).await?;
+                Ok(back.into_output_with_branch(direction, way, input.confidence, graph, call))
             }
         }
     }
 }
 
-fn ask(checkpoint: &Checkpoint, past: &Past, direction: &str) -> Result<Ask, ToolError> {
-    let ask = ASK.ask(Shown {
+fn direction_request(
+    checkpoint: &Checkpoint,
+    past: &SessionHistory,
+    direction: &str,
+) -> Result<ModelRequest, ToolError> {
+    let ask = ASK.render(BacktrackAskContext {
         past,
         name: &checkpoint.name,
         description: checkpoint.description.as_deref().unwrap_or_default(),
         direction,
     })?;
-    Ok(Ask {
+    Ok(ModelRequest {
         variables: [("content".to_owned(), direction.to_owned())].into(),
         ..ask
     })
 }
 
 /// A return that is about to happen.
-struct Back {
+struct BacktrackPlan {
     checkpoint: Checkpoint,
     session: Session,
     /// The latest thought there.
-    latest: Option<Thought>,
+    latest_thought: Option<Thought>,
     /// The place that is left.
-    left: Checkpoint,
-    moves: WayBack,
+    undo_checkpoint: Checkpoint,
+    preview: BacktrackPreview,
 }
 
-impl Back {
-    async fn to(checkpoint: Checkpoint, session: Session, call: &Call) -> Result<Self, ToolError> {
-        let latest = match latest_at(&checkpoint) {
+impl BacktrackPlan {
+    async fn prepare(
+        checkpoint: Checkpoint,
+        session: Session,
+        call: &ToolContext,
+    ) -> Result<Self, ToolError> {
+        let latest = match checkpoint_latest_thought(&checkpoint) {
             Some(id) => call.store().thought(&id).await?,
             None => None,
         };
-        let name = cut_to_chars(
+        let name = truncate_chars(
             &format!("before the return to {}", checkpoint.name),
             NAME_CHARS,
         );
         Ok(Self {
-            latest,
-            left: here(&session, name, None, CheckpointKind::Undo, call).await?,
-            moves: call
+            latest_thought: latest,
+            undo_checkpoint: new_checkpoint(&session, name, None, CheckpointKind::Undo, call)
+                .await?,
+            preview: call
                 .store()
-                .way_back(&checkpoint.id)
+                .preview_backtrack(&checkpoint.id)
                 .await?
                 .unwrap_or_default(),
             checkpoint,
@@ -226,7 +238,7 @@ impl Back {
             Change::Backtrack {
                 session_id: self.session.id.clone(),
                 to: self.checkpoint.id.clone(),
-                left: self.left.clone(),
+                left: self.undo_checkpoint.clone(),
             },
             Change::KeepThread {
                 session_id: self.session.id.clone(),
@@ -237,7 +249,7 @@ impl Back {
 
     /// The answer as far as the return goes.
     fn output(&self) -> Output {
-        let latest = self.latest.as_ref();
+        let latest = self.latest_thought.as_ref();
         Output {
             session_id: self.session.id.clone(),
             checkpoint_restored: self.checkpoint.id.clone(),
@@ -248,16 +260,16 @@ impl Back {
             active_branch: self.checkpoint.branch_id.clone(),
             new_branch_id: None,
             new_node_id: None,
-            set_aside: self.moves.set_aside.into(),
-            brought_back: self.moves.brought_back.into(),
-            undo_checkpoint_id: self.left.id.clone(),
-            doubt: Doubt::default(),
+            set_aside: self.preview.set_aside.into(),
+            brought_back: self.preview.restored.into(),
+            undo_checkpoint_id: self.undo_checkpoint.id.clone(),
+            doubt: ThresholdNote::default(),
         }
     }
 
     /// The return and nothing more.
-    fn alone(self) -> Outcome<Output> {
-        Outcome {
+    fn into_output(self) -> ToolOutput<Output> {
+        ToolOutput {
             output: self.output(),
             changes: self.changes(),
             session: Some(self.session.id),
@@ -265,7 +277,10 @@ impl Back {
     }
 
     /// In a session of graphs: the latest graph that was there, and its usable nodes that were.
-    async fn graph(&self, call: &Call) -> Result<Option<(Graph, Vec<GraphNode>)>, ToolError> {
+    async fn latest_open_graph(
+        &self,
+        call: &ToolContext,
+    ) -> Result<Option<(Graph, Vec<GraphNode>)>, ToolError> {
         let then = self.checkpoint.created_at;
         let Some((graph, mut nodes)) = latest_graph(&self.session, call).await? else {
             return Ok(None);
@@ -275,21 +290,21 @@ impl Back {
     }
 
     /// The return, and a new branch along `direction`; in a graph, a node too.
-    fn along(
+    fn into_output_with_branch(
         self,
         direction: &str,
-        way: Way,
+        way: DirectionReply,
         threshold: Option<Score>,
         graph: Option<(Graph, Vec<GraphNode>)>,
-        call: &Call,
-    ) -> Outcome<Output> {
+        call: &ToolContext,
+    ) -> ToolOutput<Output> {
         let confidence = way.sure.score();
         let now = call.now();
         let words: Vec<&str> = direction.split_whitespace().collect();
         let branch = Branch {
-            id: call.fresh(),
+            id: call.new_id(),
             session_id: self.session.id.clone(),
-            name: Some(cut_to_chars(&words.join(" "), NAME_CHARS)),
+            name: Some(truncate_chars(&words.join(" "), NAME_CHARS)),
             parent_id: self.checkpoint.branch_id.clone(),
             state: BranchState::Active,
             confidence,
@@ -297,25 +312,28 @@ impl Back {
             set_aside: false,
             created_at: now,
             updated_at: now,
-            metadata: metadata([("from_checkpoint", json!(self.checkpoint.id))]),
+            metadata: metadata_object([("from_checkpoint", json!(self.checkpoint.id))]),
         };
         let thought = Thought {
-            id: call.fresh(),
+            id: call.new_id(),
             session_id: self.session.id.clone(),
             input: Some(direction.to_owned()),
             content: way.thought,
             confidence,
             mode: Mode::Backtracking,
-            parent_id: self.latest.as_ref().map(|thought| thought.id.clone()),
+            parent_id: self
+                .latest_thought
+                .as_ref()
+                .map(|thought| thought.id.clone()),
             branch_id: Some(branch.id.clone()),
             set_aside: false,
             created_at: now,
-            metadata: metadata([("weakest_point", json!(way.weakest_point))]),
+            metadata: metadata_object([("weakest_point", json!(way.weakest_point))]),
         };
         let node = graph.and_then(|(graph, nodes)| {
             let from = nodes.get(1).or(nodes.first())?;
             let said = (thought.content.as_str(), confidence);
-            take_direction(&graph, from, nodes.len(), said, call)
+            add_direction_node(&graph, from, nodes.len(), said, call)
         });
         let (new_node_id, grown) = node.unzip();
         let output = Output {
@@ -325,7 +343,11 @@ impl Back {
             confidence: Some(confidence),
             active_branch: Some(branch.id.clone()),
             new_branch_id: Some(branch.id.clone()),
-            doubt: Doubt::of(threshold, confidence, way.weakest_point.as_deref()),
+            doubt: ThresholdNote::for_threshold(
+                threshold,
+                confidence,
+                way.weakest_point.as_deref(),
+            ),
             ..self.output()
         };
         let mut changes = self.changes();
@@ -340,7 +362,7 @@ impl Back {
             follow,
         ]);
         changes.extend(grown.unwrap_or_default());
-        Outcome {
+        ToolOutput {
             output,
             changes,
             session: Some(self.session.id),

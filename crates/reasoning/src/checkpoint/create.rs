@@ -1,14 +1,16 @@
 //! `reasoning_checkpoint_create`.
 
 use deliberate_core::{
-    BranchId, Change, CheckpointId, CheckpointKind, Requirement, SessionId, ThoughtId, Timestamp,
+    BranchId, Change, CheckpointId, CheckpointKind, Precondition, SessionId, ThoughtId, Timestamp,
 };
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{here, latest_at};
-use crate::session::{WorksOn, known};
+use super::{checkpoint_latest_thought, new_checkpoint};
+use crate::session::{ModeFilter, require_session};
 
 /// `reasoning_checkpoint_create`.
 pub struct CheckpointCreate;
@@ -49,40 +51,40 @@ impl Tool for CheckpointCreate {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_checkpoint_create",
             title: "Make a checkpoint",
             description: "Create a checkpoint at the current reasoning state, to return to later \
                           with reasoning_backtrack.",
-            annotations: Annotations::ADDS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::ADDITIVE,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = known(&input.session_id, WorksOn::Any, call).await?;
-        let name = call.checked_content("name", &input.name)?.trim().to_owned();
-        if let Some(taken) = call.store().checkpoint_named(&session.id, &name).await? {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
+        let name = call.check_content("name", &input.name)?.trim().to_owned();
+        if let Some(taken) = call.store().checkpoint_by_name(&session.id, &name).await? {
             let rule = format!("is the name of checkpoint {taken} already");
-            let issue = Issue::new("name", rule).given(&name.into());
+            let issue = ArgumentIssue::new("name", rule).with_value(&name.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
         let kind = CheckpointKind::Asked;
-        let checkpoint = here(&session, name, input.description, kind, call).await?;
-        Ok(Outcome {
+        let checkpoint = new_checkpoint(&session, name, input.description, kind, call).await?;
+        Ok(ToolOutput {
             output: Output {
                 checkpoint_id: checkpoint.id.clone(),
                 session_id: session.id.clone(),
                 name: checkpoint.name.clone(),
                 description: checkpoint.description.clone(),
                 branch_id: checkpoint.branch_id.clone(),
-                latest_thought: latest_at(&checkpoint),
+                latest_thought: checkpoint_latest_thought(&checkpoint),
                 created_at: checkpoint.created_at,
             },
             changes: vec![
-                Change::Require(Requirement::FreeName {
+                Change::Require(Precondition::FreeName {
                     session_id: session.id.clone(),
                     name: checkpoint.name.clone(),
                 }),

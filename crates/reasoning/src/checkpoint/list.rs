@@ -1,18 +1,20 @@
 //! `reasoning_checkpoint_list`.
 
 use deliberate_core::{BranchId, Checkpoint, CheckpointId, CheckpointKind, SessionId, Timestamp};
-use deliberate_store::Page;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_store::Pagination;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{WorksOn, known};
+use crate::session::{ModeFilter, require_session};
 
 /// `reasoning_checkpoint_list`.
 pub struct CheckpointList;
 
 /// Listed at once.
-const LISTED: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,7 +31,7 @@ pub struct Output {
     /// The session they belong to
     session_id: SessionId,
     /// Newest first
-    checkpoints: Vec<Listed>,
+    checkpoints: Vec<CheckpointSummary>,
     /// `offset` of the next page; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
@@ -37,7 +39,7 @@ pub struct Output {
 
 // A checkpoint in the list.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed {
+struct CheckpointSummary {
     /// Pass it to `reasoning_backtrack` to return there
     id: CheckpointId,
     /// Its name
@@ -53,7 +55,7 @@ struct Listed {
     created_at: Timestamp,
 }
 
-impl From<Checkpoint> for Listed {
+impl From<Checkpoint> for CheckpointSummary {
     fn from(checkpoint: Checkpoint) -> Self {
         Self {
             id: checkpoint.id,
@@ -70,34 +72,34 @@ impl Tool for CheckpointList {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_checkpoint_list",
             title: "List checkpoints",
             description: "List all checkpoints available for a session, newest first; kind undo is \
                           the place a backtrack left.",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = known(&input.session_id, WorksOn::Any, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
         let offset = input.offset.unwrap_or(0);
         // One more, to know whether there are more.
-        let page = Page {
+        let page = Pagination {
             offset,
-            limit: LISTED + 1,
+            limit: PAGE_SIZE + 1,
         };
         let mut all = call.store().checkpoints(&session.id, page).await?;
-        let more = all.len() > LISTED as usize;
-        all.truncate(LISTED as usize);
-        Ok(Outcome {
+        let more = all.len() > PAGE_SIZE as usize;
+        all.truncate(PAGE_SIZE as usize);
+        Ok(ToolOutput {
             output: Output {
                 session_id: session.id.clone(),
-                checkpoints: all.into_iter().map(Listed::from).collect(),
-                next_offset: more.then(|| offset.saturating_add(LISTED)),
+                checkpoints: all.into_iter().map(CheckpointSummary::from).collect(),
+                next_offset: more.then(|| offset.saturating_add(PAGE_SIZE)),
             },
             changes: Vec::new(),
             session: Some(session.id),

@@ -10,23 +10,23 @@ pub use list::CheckpointList;
 
 use deliberate_core::{Checkpoint, CheckpointId, CheckpointKind, Session, ThoughtId};
 use deliberate_store::StoreError;
-use deliberate_toolkit::Call;
+use deliberate_toolkit::ToolContext;
 use serde_json::{Value, json};
 
 use crate::context::latest_thought;
 
 /// A checkpoint of where the session stands. It names the place and holds no copy, so it costs
 /// the same however long the session is.
-async fn here(
+async fn new_checkpoint(
     session: &Session,
     name: String,
     description: Option<String>,
     kind: CheckpointKind,
-    call: &Call,
+    call: &ToolContext,
 ) -> Result<Checkpoint, StoreError> {
     let latest = latest_thought(session, call).await?.map(|it| it.id);
     Ok(Checkpoint {
-        id: call.fresh::<CheckpointId>(),
+        id: call.new_id::<CheckpointId>(),
         session_id: session.id.clone(),
         branch_id: session.active_branch_id.clone(),
         name,
@@ -39,7 +39,7 @@ async fn here(
 
 /// The latest thought when a checkpoint was made. Those of the original server hold the session's
 /// thoughts themselves.
-fn latest_at(checkpoint: &Checkpoint) -> Option<ThoughtId> {
+fn checkpoint_latest_thought(checkpoint: &Checkpoint) -> Option<ThoughtId> {
     let snapshot = &checkpoint.snapshot;
     let in_original = || snapshot.get("thoughts")?.as_array()?.last()?.get("id");
     let id = snapshot.get("latest_thought_id").or_else(in_original);

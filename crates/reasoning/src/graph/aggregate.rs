@@ -6,20 +6,24 @@ use std::{
 };
 
 use deliberate_core::{
-    Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, Requirement, Score,
+    Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, Precondition, Score,
     SessionId,
 };
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{load::Whole, new_edge, new_node, problem, rest, shape::Shape, shown};
+use super::{
+    deactivate_node, load::GraphData, new_edge, new_node, resolve_problem, shape::Topology, shown,
+};
 use crate::{
-    prompt::{Asking, Freedom},
-    said::{Sure, any_text, fitting, some_things, something},
-    session::metadata,
+    prompt::{AskTemplate, GenerationParams},
+    said::{Confidence, lenient_vec, non_blank, non_blank_list, optional_text},
+    session::metadata_object,
 };
 
 /// `reasoning_got_aggregate`.
@@ -62,98 +66,103 @@ pub struct Output {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "approach", "conflicts_resolved", "contradictions",
     "confidence_percent"]))]
-struct Insight {
+struct AggregateReply {
     /// The merged insight
     #[schemars(length(min = 1))]
-    #[serde(alias = "content", deserialize_with = "something")]
+    #[serde(alias = "content", deserialize_with = "non_blank")]
     thought: String,
     /// How they were brought together
-    #[serde(default, alias = "synthesis_approach", deserialize_with = "any_text")]
+    #[serde(
+        default,
+        alias = "synthesis_approach",
+        deserialize_with = "optional_text"
+    )]
     #[schemars(with = "String", length(max = 500))]
     approach: Option<String>,
     /// Each disagreement, and how it was settled
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     #[schemars(length(max = 10), inner(length(max = 300)))]
     conflicts_resolved: Vec<String>,
     /// Nodes that can't both be true
-    #[serde(default, deserialize_with = "fitting")]
+    #[serde(default, deserialize_with = "lenient_vec")]
     #[schemars(length(max = 10))]
-    contradictions: Vec<Contradiction>,
+    contradictions: Vec<NumberedContradiction>,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
 }
 
 // Two nodes of which one must be wrong, by the numbers they were shown with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["first", "second", "reason"]))]
-struct Contradiction {
+struct NumberedContradiction {
     first: usize,
     second: usize,
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     reason: Option<String>,
 }
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown {
+struct AggregateAskContext {
     problem: Option<String>,
-    nodes: Vec<ShownNode>,
+    nodes: Vec<AggregateAskNode>,
 }
 
 #[derive(Serialize)]
-struct ShownNode {
+struct AggregateAskNode {
     number: usize,
     score: Option<String>,
     content: String,
 }
 
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.5,
     };
-    Asking::new::<Insight>("got_aggregate", include_str!("aggregate.md"), freedom)
+    AskTemplate::new::<AggregateReply>("got_aggregate", include_str!("aggregate.md"), freedom)
 });
 
 impl Tool for GotAggregate {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_aggregate",
             title: "Merge nodes",
             description: "Merge multiple reasoning nodes into a unified insight.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let whole = Whole::read(&input.graph_id, call).await?;
-        let sources = sources(&input, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let whole = GraphData::load(&input.graph_id, call).await?;
+        let sources = load_sources(&input, call).await?;
         let depth = sources.iter().map(|node| node.depth).max().unwrap_or(0) + 1;
         whole.config.check_depth(depth)?;
-        whole.config.room(whole.usable().count())?;
-        let problem = problem(input.problem.as_deref(), &whole.graph, call)?;
+        whole.config.remaining_nodes(whole.usable_nodes().count())?;
+        let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
         call.progress(0.0, Some(1.0), "merging");
-        let ask = ask(problem, &sources, call.context_tokens())?;
-        let insight = call.think::<Insight>(ask, None).await?.value;
+        let ask = aggregate_request(problem, &sources, call.context_tokens())?;
+        let insight = call.ask::<AggregateReply>(ask, None).await?.value;
         let confidence = insight.sure.score();
         let kind = NodeKind::Aggregation;
         let mut node = new_node(&whole.graph, kind, depth, insight.thought, call);
-        node.metadata = metadata([
+        node.metadata = metadata_object([
             ("confidence", json!(confidence)),
             ("approach", json!(insight.approach)),
             ("conflicts_resolved", json!(insight.conflicts_resolved)),
         ]);
-        let mut shape = Shape::of(&whole.edges);
-        let mut edges = contradictions(&insight.contradictions, &sources, &whole, &mut shape, call);
+        let mut shape = Topology::from_edges(&whole.edges);
+        let mut edges =
+            contradiction_edges(&insight.contradictions, &sources, &whole, &mut shape, call);
         for source in &sources {
             let ends = (&source.id, &node.id);
-            if shape.add(ends.0, ends.1) {
+            if shape.add_acyclic_edge(ends.0, ends.1) {
                 let kind = EdgeKind::Aggregates;
                 edges.push(new_edge(&whole.graph, kind, ends, confidence, call));
             }
@@ -168,16 +177,16 @@ impl Tool for GotAggregate {
             synthesis_approach: insight.approach,
             conflicts_resolved: insight.conflicts_resolved,
         };
-        Ok(Outcome {
+        Ok(ToolOutput {
             output,
-            changes: changes(&sources, node, edges, &whole, call),
+            changes: aggregate_changes(&sources, node, edges, &whole, call),
             session: Some(whole.graph.session_id),
         })
     }
 }
 
 /// The nodes that are named, each once.
-async fn sources(input: &Input, call: &Call) -> Result<Vec<GraphNode>, ToolError> {
+async fn load_sources(input: &Input, call: &ToolContext) -> Result<Vec<GraphNode>, ToolError> {
     let mut seen = HashSet::new();
     let ids: Vec<&NodeId> = input
         .node_ids
@@ -186,7 +195,7 @@ async fn sources(input: &Input, call: &Call) -> Result<Vec<GraphNode>, ToolError
         .collect();
     if ids.len() < 2 {
         let rule = "must name at least two different nodes";
-        let issue = Issue::new("node_ids", rule).given(&json!(input.node_ids));
+        let issue = ArgumentIssue::new("node_ids", rule).with_value(&json!(input.node_ids));
         return Err(ToolError::Invalid(vec![issue]));
     }
     let mut nodes = Vec::with_capacity(ids.len());
@@ -196,26 +205,33 @@ async fn sources(input: &Input, call: &Call) -> Result<Vec<GraphNode>, ToolError
     Ok(nodes)
 }
 
-fn ask(problem: Option<&str>, sources: &[GraphNode], budget: usize) -> Result<Ask, ToolError> {
-    let nodes = sources.iter().zip(1..).map(|(node, number)| ShownNode {
-        number,
-        score: node.score.map(|score| format!("{:.2}", score.get())),
-        content: shown::among(&node.content, sources.len(), budget),
-    });
-    ASK.ask(Shown {
-        problem: shown::problem(problem, budget),
+fn aggregate_request(
+    problem: Option<&str>,
+    sources: &[GraphNode],
+    budget: usize,
+) -> Result<ModelRequest, ToolError> {
+    let nodes = sources
+        .iter()
+        .zip(1..)
+        .map(|(node, number)| AggregateAskNode {
+            number,
+            score: node.score.map(|score| format!("{:.2}", score.get())),
+            content: shown::truncate_to_equal_share(&node.content, sources.len(), budget),
+        });
+    ASK.render(AggregateAskContext {
+        problem: shown::truncate_problem(problem, budget),
         nodes: nodes.collect(),
     })
 }
 
 /// The contradictions that are new, as edges from the older node to the younger: all edges go that
 /// way, so that calls at the same time can't close a cycle between them either.
-fn contradictions(
-    named: &[Contradiction],
+fn contradiction_edges(
+    named: &[NumberedContradiction],
     sources: &[GraphNode],
-    whole: &Whole,
-    shape: &mut Shape,
-    call: &Call,
+    whole: &GraphData,
+    shape: &mut Topology,
+    call: &ToolContext,
 ) -> Vec<GraphEdge> {
     let ages: HashMap<&NodeId, usize> = whole.nodes.iter().map(|node| &node.id).zip(0..).collect();
     let known = whole
@@ -238,29 +254,33 @@ fn contradictions(
         } else {
             (other, one)
         };
-        if known.insert(ends) && shape.add(ends.0, ends.1) {
+        if known.insert(ends) && shape.add_acyclic_edge(ends.0, ends.1) {
             let kind = EdgeKind::Contradicts;
             let mut edge = new_edge(&whole.graph, kind, ends, Score::ONE, call);
-            edge.metadata = metadata([("reason", json!(pair.reason))]);
+            edge.metadata = metadata_object([("reason", json!(pair.reason))]);
             edges.push(edge);
         }
     }
     edges
 }
 
-fn changes(
+fn aggregate_changes(
     sources: &[GraphNode],
     node: GraphNode,
     edges: Vec<GraphEdge>,
-    whole: &Whole,
-    call: &Call,
+    whole: &GraphData,
+    call: &ToolContext,
 ) -> Vec<Change> {
-    let usable = |node: &GraphNode| Change::Require(Requirement::UsableNode(node.id.clone()));
+    let usable = |node: &GraphNode| Change::Require(Precondition::UsableNode(node.id.clone()));
     let mut changes: Vec<Change> = sources.iter().map(usable).collect();
     changes.push(Change::AddNode(node));
     changes.extend(edges.into_iter().map(Change::AddEdge));
-    changes.extend(sources.iter().map(|source| rest(&source.id, call)));
-    changes.push(Change::Require(Requirement::NodesAtMost {
+    changes.extend(
+        sources
+            .iter()
+            .map(|source| deactivate_node(&source.id, call)),
+    );
+    changes.push(Change::Require(Precondition::NodesAtMost {
         graph_id: whole.graph.id.clone(),
         most: whole.config.max_nodes,
     }));

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 const DEFAULT_K: u32 = 3;
 
 /// The most continuations that can be asked for at once.
-const MOST_BRANCHES: u32 = 10;
+const MAX_BRANCHES: u32 = 10;
 
 /// Limits as a caller gives them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct GraphConfigInput {
     #[schemars(range(min = 1, max = 100))]
     max_depth: Option<u32>,
     /// Most k
@@ -28,26 +28,26 @@ pub(crate) struct Wanted {
 /// Limits as they are obeyed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Config {
+pub(crate) struct GraphConfig {
     pub(super) max_depth: u32,
     pub(super) max_branches: u32,
     pub(super) prune_threshold: Score,
     pub(super) max_nodes: u32,
 }
 
-impl Default for Config {
+impl Default for GraphConfig {
     fn default() -> Self {
         Self {
             max_depth: 10,
-            max_branches: MOST_BRANCHES,
+            max_branches: MAX_BRANCHES,
             prune_threshold: Score::clamped(0.3),
             max_nodes: 100,
         }
     }
 }
 
-impl From<Wanted> for Config {
-    fn from(wanted: Wanted) -> Self {
+impl From<GraphConfigInput> for GraphConfig {
+    fn from(wanted: GraphConfigInput) -> Self {
         let usual = Self::default();
         Self {
             max_depth: wanted.max_depth.unwrap_or(usual.max_depth),
@@ -58,14 +58,14 @@ impl From<Wanted> for Config {
     }
 }
 
-impl Config {
+impl GraphConfig {
     /// The limits of a graph. One that was imported has none of its own.
-    pub(super) fn of(graph: &Graph) -> Self {
+    pub(super) fn for_graph(graph: &Graph) -> Self {
         serde_json::from_value(graph.config.clone()).unwrap_or_default()
     }
 
     /// How many continuations a call gets.
-    pub(super) fn k(&self, wanted: Option<u32>) -> Result<u32, ToolError> {
+    pub(super) fn continuation_count(&self, wanted: Option<u32>) -> Result<u32, ToolError> {
         let k = wanted.unwrap_or(DEFAULT_K.min(self.max_branches));
         if k <= self.max_branches {
             return Ok(k);
@@ -90,7 +90,7 @@ impl Config {
     }
 
     /// How many more nodes there may be beside `nodes`; at least one, or it is an error.
-    pub(super) fn room(&self, nodes: usize) -> Result<u32, ToolError> {
+    pub(super) fn remaining_nodes(&self, nodes: usize) -> Result<u32, ToolError> {
         let room = u32::try_from(nodes).map_or(0, |nodes| self.max_nodes.saturating_sub(nodes));
         if room > 0 {
             return Ok(room);

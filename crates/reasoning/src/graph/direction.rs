@@ -1,33 +1,33 @@
 //! A new direction that a backtrack takes in a session of graphs: it becomes a node, so that the
 //! graph can be gone on with from there.
 
-use deliberate_core::{Change, EdgeKind, Graph, GraphNode, NodeId, NodeKind, Requirement, Score};
-use deliberate_toolkit::Call;
+use deliberate_core::{Change, EdgeKind, Graph, GraphNode, NodeId, NodeKind, Precondition, Score};
+use deliberate_toolkit::ToolContext;
 
-use super::{config::Config, new_edge, new_node};
+use super::{config::GraphConfig, new_edge, new_node};
 
 /// The node for a direction taken from `from`, and what adds it. None where the graph's limits
 /// leave no room.
-pub(crate) fn take_direction(
+pub(crate) fn add_direction_node(
     graph: &Graph,
     from: &GraphNode,
     nodes: usize,
     (content, confidence): (&str, Score),
-    call: &Call,
+    call: &ToolContext,
 ) -> Option<(NodeId, Vec<Change>)> {
-    let limits = Config::of(graph);
+    let limits = GraphConfig::for_graph(graph);
     let depth = from.depth + 1;
     limits.check_depth(depth).ok()?;
-    limits.room(nodes).ok()?;
+    limits.remaining_nodes(nodes).ok()?;
     let node = new_node(graph, NodeKind::Hypothesis, depth, content.to_owned(), call);
     let ends = (&from.id, &node.id);
     let edge = new_edge(graph, EdgeKind::Generates, ends, confidence, call);
     let id = node.id.clone();
     let changes = vec![
-        Change::Require(Requirement::OpenNode(from.id.clone())),
+        Change::Require(Precondition::OpenNode(from.id.clone())),
         Change::AddNode(node),
         Change::AddEdge(edge),
-        Change::Require(Requirement::NodesAtMost {
+        Change::Require(Precondition::NodesAtMost {
             graph_id: graph.id.clone(),
             most: limits.max_nodes,
         }),

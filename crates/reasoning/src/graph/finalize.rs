@@ -2,20 +2,22 @@
 
 use std::collections::HashSet;
 
-use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeMarks, Score, SessionId};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Score, SessionId};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    load::{Whole, is_root},
-    mark,
-    rank::{better_first, rating},
+    load::{GraphData, is_root},
+    rank::{compare_rating, rating},
+    update_node,
 };
 
 /// Conclusions that are chosen where none are named.
-const CHOSEN: usize = 3;
+const MAX_CONCLUSIONS: usize = 3;
 
 /// `reasoning_got_finalize`.
 pub struct GotFinalize;
@@ -66,37 +68,37 @@ impl Tool for GotFinalize {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_finalize",
             title: "Conclude a graph",
             description: "Mark terminal nodes and retrieve final conclusions from the reasoning \
                           graph.",
-            annotations: Annotations::MARKS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::IDEMPOTENT,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let whole = Whole::read(&input.graph_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let whole = GraphData::load(&input.graph_id, call).await?;
         let named = input.terminal_node_ids.unwrap_or_default();
         let terminal = if named.is_empty() {
-            chosen(&whole)
+            select_conclusions(&whole)
         } else {
-            self::named(&named, &whole, call).await?
+            self::load_named_nodes(&named, &whole, call).await?
         };
         let mut changes = Vec::new();
         for node in terminal.iter().filter(|node| !node.is_terminal) {
-            let marks = NodeMarks {
+            let marks = NodeUpdate {
                 is_terminal: Some(true),
                 is_active: Some(false),
-                ..NodeMarks::default()
+                ..NodeUpdate::default()
             };
-            changes.push(mark(&node.id, marks, call));
+            changes.push(update_node(&node.id, marks, call));
         }
         let nothing = "There is no node to conclude with yet; continue the root first.";
-        Ok(Outcome {
+        Ok(ToolOutput {
             session: Some(whole.graph.session_id.clone()),
             output: Output {
                 graph_id: whole.graph.id,
@@ -123,15 +125,19 @@ impl From<GraphNode> for Conclusion {
 }
 
 /// The nodes that are named, each once.
-async fn named(ids: &[NodeId], whole: &Whole, call: &Call) -> Result<Vec<GraphNode>, ToolError> {
+async fn load_named_nodes(
+    ids: &[NodeId],
+    whole: &GraphData,
+    call: &ToolContext,
+) -> Result<Vec<GraphNode>, ToolError> {
     let mut seen = HashSet::new();
-    let is_alone = whole.usable().count() == 1;
+    let is_alone = whole.usable_nodes().count() == 1;
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids.iter().filter(|id| seen.insert(*id)) {
         let node = call.node(id, &whole.graph.id).await?;
         if is_root(&node) && !is_alone {
             let rule = "must not name the root of a graph that has other nodes";
-            let issue = Issue::new("terminal_node_ids", rule).given(&json!(id));
+            let issue = ArgumentIssue::new("terminal_node_ids", rule).with_value(&json!(id));
             return Err(ToolError::Invalid(vec![issue]));
         }
         nodes.push(node);
@@ -141,34 +147,43 @@ async fn named(ids: &[NodeId], whole: &Whole, call: &Call) -> Result<Vec<GraphNo
 
 /// The conclusions there are; else the best nodes; else, where nothing is rated, the deepest that
 /// are still worked on. What was merged or made better is represented by what it became.
-fn chosen(whole: &Whole) -> Vec<GraphNode> {
-    let terminal: Vec<&GraphNode> = whole.usable().filter(|node| node.is_terminal).collect();
+fn select_conclusions(whole: &GraphData) -> Vec<GraphNode> {
+    let terminal: Vec<&GraphNode> = whole
+        .usable_nodes()
+        .filter(|node| node.is_terminal)
+        .collect();
     if !terminal.is_empty() {
         // A conclusion that someone named stays one, unless it became part of another.
-        let replaced = whole.replaced(|node| node.is_terminal);
-        let mut conclusions = standing(terminal, &replaced);
-        conclusions.sort_by(|one, other| better_first(one, other));
+        let replaced = whole.replaced_nodes(|node| node.is_terminal);
+        let mut conclusions = without_replaced(terminal, &replaced);
+        conclusions.sort_by(|one, other| compare_rating(one, other));
         return conclusions.into_iter().cloned().collect();
     }
-    let others = whole.usable().filter(|node| !is_root(node));
-    let left = standing(others.collect(), &whole.replaced(|_| true));
-    let mut best = some_of(&left, |node| rating(node).is_some());
+    let others = whole.usable_nodes().filter(|node| !is_root(node));
+    let left = without_replaced(others.collect(), &whole.replaced_nodes(|_| true));
+    let mut best = filter_nodes(&left, |node| rating(node).is_some());
     if best.is_empty() {
-        let open = some_of(&left, |node| node.is_active);
+        let open = filter_nodes(&left, |node| node.is_active);
         best = if open.is_empty() { left } else { open };
         let deepest = best.iter().map(|node| node.depth).max();
         best.retain(|node| Some(node.depth) == deepest);
     }
-    best.sort_by(|one, other| better_first(one, other));
-    best.into_iter().take(CHOSEN).cloned().collect()
+    best.sort_by(|one, other| compare_rating(one, other));
+    best.into_iter().take(MAX_CONCLUSIONS).cloned().collect()
 }
 
 /// Those that were not replaced; all, if that leaves none.
-fn standing<'a>(nodes: Vec<&'a GraphNode>, replaced: &HashSet<&NodeId>) -> Vec<&'a GraphNode> {
-    let left = some_of(&nodes, |node| !replaced.contains(&node.id));
+fn without_replaced<'a>(
+    nodes: Vec<&'a GraphNode>,
+    replaced: &HashSet<&NodeId>,
+) -> Vec<&'a GraphNode> {
+    let left = filter_nodes(&nodes, |node| !replaced.contains(&node.id));
     if left.is_empty() { nodes } else { left }
 }
 
-fn some_of<'a>(nodes: &[&'a GraphNode], is: impl Fn(&GraphNode) -> bool) -> Vec<&'a GraphNode> {
+fn filter_nodes<'a>(
+    nodes: &[&'a GraphNode],
+    is: impl Fn(&GraphNode) -> bool,
+) -> Vec<&'a GraphNode> {
     nodes.iter().copied().filter(|node| is(node)).collect()
 }

@@ -1,16 +1,19 @@
 //! `reasoning_got_generate`: a node is continued in several ways at once.
 
-use deliberate_core::{Change, GraphId, GraphNode, NodeId, Requirement, SessionId};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{Change, GraphId, GraphNode, NodeId, Precondition, SessionId};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    grow::{Continuation, Growth, Source, Way, think},
-    load::Whole,
-    problem, rest,
+    deactivate_node,
+    grow::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
+    load::GraphData,
+    resolve_problem,
 };
-use crate::acting::Used;
+use crate::acting::ToolUseSummary;
 
 /// `reasoning_got_generate`.
 pub struct GotGenerate;
@@ -51,52 +54,55 @@ pub struct Output {
     note: Option<String>,
     /// What tools answered for them
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<Used>,
+    evidence: Vec<ToolUseSummary>,
 }
 
 impl Tool for GotGenerate {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_generate",
             title: "Continue a node",
             description: "Generate k diverse continuations from a node in the reasoning graph.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let before = Whole::read(&input.graph_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let before = GraphData::load(&input.graph_id, call).await?;
         let node = open_node(&input.node_id, &input.graph_id, call).await?;
-        let k = before.config.k(input.k)?;
+        let k = before.config.continuation_count(input.k)?;
         before.config.check_depth(node.depth + 1)?;
-        let room = before.config.room(before.usable().count())?;
+        let room = before
+            .config
+            .remaining_nodes(before.usable_nodes().count())?;
         // A call that is run again asks what it asked before, whatever room there is by now.
-        let asked = call.keep("k", k.min(room));
-        let way = Way {
-            problem: problem(input.problem.as_deref(), &before.graph, call)?,
-            line: &before.line_to(&node),
+        let asked = call.memoize("k", k.min(room));
+        let way = Ancestry {
+            problem: resolve_problem(input.problem.as_deref(), &before.graph, call)?,
+            ancestors: &before.ancestors(&node),
         };
         let tools = input.tools.as_deref();
-        let (thoughts, found) = think(&source(&before, &node), &way, asked, tools, call).await?;
+        let (thoughts, found) =
+            request_continuations(&expand_from(&before, &node), &way, asked, tools, call).await?;
 
         // Models take their time, and others work meanwhile: what counts is what is there now.
-        let whole = Whole::read(&input.graph_id, call).await?;
+        let whole = GraphData::load(&input.graph_id, call).await?;
         let node = open_node(&input.node_id, &input.graph_id, call).await?;
-        let mut growth = Growth::of(&source(&whole, &node), thoughts, &found, call);
-        let evidence = found.told();
+        let mut growth = Expansion::from_reply(&expand_from(&whole, &node), thoughts, &found, call);
+        let evidence = found.summarize();
         let mut changes = found.changes;
         let mut is_full = asked < k;
         if !growth.nodes.is_empty() {
-            is_full |= growth.keep_only(whole.config.room(whole.usable().count())?);
-            changes.push(Change::Require(Requirement::OpenNode(node.id.clone())));
+            is_full |= growth.truncate(whole.config.remaining_nodes(whole.usable_nodes().count())?);
+            changes.push(Change::Require(Precondition::OpenNode(node.id.clone())));
             changes.extend(growth.changes());
-            changes.push(rest(&node.id, call));
-            changes.push(Change::Require(Requirement::NodesAtMost {
+            changes.push(deactivate_node(&node.id, call));
+            changes.push(Change::Require(Precondition::NodesAtMost {
                 graph_id: input.graph_id,
                 most: whole.config.max_nodes,
             }));
@@ -107,16 +113,16 @@ impl Tool for GotGenerate {
                 whole.config.max_nodes
             ));
         }
-        Ok(Outcome {
+        Ok(ToolOutput {
             session: Some(whole.graph.session_id.clone()),
             output: Output {
                 graph_id: whole.graph.id,
                 session_id: whole.graph.session_id,
                 source_node_id: node.id,
-                count: growth.answers.len(),
+                count: growth.continuations.len(),
                 duplicates_dropped: growth.duplicates,
                 note: growth.note(),
-                continuations: growth.answers,
+                continuations: growth.continuations,
                 evidence,
             },
             changes,
@@ -124,8 +130,8 @@ impl Tool for GotGenerate {
     }
 }
 
-fn source<'a>(whole: &'a Whole, node: &'a GraphNode) -> Source<'a> {
-    Source {
+fn expand_from<'a>(whole: &'a GraphData, node: &'a GraphNode) -> ExpandFrom<'a> {
+    ExpandFrom {
         graph: &whole.graph,
         node,
         children: whole.children_of(&node.id),
@@ -133,7 +139,11 @@ fn source<'a>(whole: &'a Whole, node: &'a GraphNode) -> Source<'a> {
 }
 
 /// The node, if it may be continued.
-async fn open_node(id: &NodeId, graph: &GraphId, call: &Call) -> Result<GraphNode, ToolError> {
+async fn open_node(
+    id: &NodeId,
+    graph: &GraphId,
+    call: &ToolContext,
+) -> Result<GraphNode, ToolError> {
     let node = call.node(id, graph).await?;
     if node.is_terminal {
         return Err(ToolError::LimitReached {

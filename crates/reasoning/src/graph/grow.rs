@@ -4,22 +4,22 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use deliberate_core::{Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, Score};
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    load::beginning,
+    load::truncate_pruned,
     new_edge, new_node,
-    shown::{Around, beside},
+    shown::{GraphNodeContext, siblings},
 };
 use crate::{
-    acting::{Found, ShownFound, find_out},
-    prompt::{Asking, Freedom},
-    said::{Sure, any_text, gist, or_none, something},
-    session::metadata,
+    acting::{EvidenceInPrompt, StepEvidence, gather_evidence},
+    prompt::{AskTemplate, GenerationParams},
+    said::{Confidence, lenient_option, non_blank, normalized, optional_text},
+    session::metadata_object,
 };
 
 // One new node.
@@ -41,19 +41,19 @@ pub(crate) struct Continuation {
 /// What the model is asked for, once for each continuation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "kind", "confidence_percent", "rationale"]))]
-struct Step {
+struct ContinuationReply {
     /// The continuation
     #[schemars(length(min = 1))]
-    #[serde(alias = "content", deserialize_with = "something")]
+    #[serde(alias = "content", deserialize_with = "non_blank")]
     thought: String,
     /// What it is
-    #[serde(default, deserialize_with = "or_none")]
-    #[schemars(with = "Kind")]
-    kind: Option<Kind>,
+    #[serde(default, deserialize_with = "lenient_option")]
+    #[schemars(with = "ContinuationKind")]
+    kind: Option<ContinuationKind>,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
     /// Why it is worth following
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     rationale: Option<String>,
 }
@@ -61,18 +61,18 @@ struct Step {
 /// The kinds of node a model may make.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ContinuationKind {
     Thought,
     Hypothesis,
     Conclusion,
 }
 
-impl From<Kind> for NodeKind {
-    fn from(kind: Kind) -> Self {
+impl From<ContinuationKind> for NodeKind {
+    fn from(kind: ContinuationKind) -> Self {
         match kind {
-            Kind::Thought => Self::Thought,
-            Kind::Hypothesis => Self::Hypothesis,
-            Kind::Conclusion => Self::Conclusion,
+            ContinuationKind::Thought => Self::Thought,
+            ContinuationKind::Hypothesis => Self::Hypothesis,
+            ContinuationKind::Conclusion => Self::Conclusion,
         }
     }
 }
@@ -94,28 +94,28 @@ const ANGLES: [&str; 10] = [
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ExpandAskContext<'a> {
     #[serde(flatten)]
-    around: &'a Around,
+    around: &'a GraphNodeContext,
     /// Continuations that are there already.
     others: &'a [String],
     /// Continuations that were there and pruned.
     given_up: &'a [String],
     angle: &'a str,
     #[serde(flatten)]
-    found: &'a ShownFound,
+    found: &'a EvidenceInPrompt,
 }
 
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.7,
     };
-    Asking::new::<Step>("got_generate", include_str!("generate.md"), freedom)
+    AskTemplate::new::<ContinuationReply>("got_generate", include_str!("generate.md"), freedom)
 });
 
 /// What is continued, stored or not.
-pub(super) struct Source<'a> {
+pub(super) struct ExpandFrom<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a GraphNode,
     /// The continuations it ever got.
@@ -123,47 +123,47 @@ pub(super) struct Source<'a> {
 }
 
 /// What leads to it.
-pub(super) struct Way<'a> {
+pub(super) struct Ancestry<'a> {
     pub(super) problem: Option<&'a str>,
-    pub(super) line: &'a [&'a GraphNode],
+    pub(super) ancestors: &'a [&'a GraphNode],
 }
 
 /// What the model said.
-pub(super) struct Thoughts {
-    steps: Vec<Step>,
+pub(super) struct ExpansionReply {
+    continuations: Vec<ContinuationReply>,
     /// What went wrong, if something did.
     note: Option<String>,
 }
 
 /// What a node grew.
 #[derive(Default)]
-pub(super) struct Growth {
+pub(super) struct Expansion {
     pub(super) nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,
-    pub(super) answers: Vec<Continuation>,
+    pub(super) continuations: Vec<Continuation>,
     pub(super) duplicates: usize,
     pub(super) notes: Vec<String>,
 }
 
 /// Asks for `k` continuations at once.
-pub(super) async fn think(
-    source: &Source<'_>,
-    way: &Way<'_>,
+pub(super) async fn request_continuations(
+    source: &ExpandFrom<'_>,
+    way: &Ancestry<'_>,
     k: u32,
     tools: Option<&[String]>,
-    call: &Call,
-) -> Result<(Thoughts, Found), ToolError> {
+    call: &ToolContext,
+) -> Result<(ExpansionReply, StepEvidence), ToolError> {
     // What is found out is for all of them.
-    let plain = asks(source, way, 1, &ShownFound::default(), call)?;
+    let plain = continuation_requests(source, way, 1, &EvidenceInPrompt::default(), call)?;
     let found = match plain.first() {
-        Some(first) => find_out(tools, first, call).await?,
-        None => Found::default(),
+        Some(first) => gather_evidence(tools, first, call).await?,
+        None => StepEvidence::default(),
     };
     call.progress(0.0, Some(1.0), "thinking of continuations");
-    let asks = asks(source, way, k, &found.shown(call), call)?;
+    let asks = continuation_requests(source, way, k, &found.to_prompt(call), call)?;
     let mut steps = Vec::new();
     let mut failures = Vec::new();
-    for outcome in call.think_all::<Step>(asks).await? {
+    for outcome in call.ask_all::<ContinuationReply>(asks).await? {
         match outcome {
             Ok(answer) => steps.push(answer.value),
             Err(error) => failures.push(error),
@@ -175,18 +175,24 @@ pub(super) async fn think(
         return Err(first.unwrap_or(ToolError::Internal));
     }
     let note = first.map(|error| format!("{failed} of {k} asks failed ({})", error.code()));
-    Ok((Thoughts { steps, note }, found))
+    Ok((
+        ExpansionReply {
+            continuations: steps,
+            note,
+        },
+        found,
+    ))
 }
 
-fn asks(
-    source: &Source<'_>,
-    way: &Way<'_>,
+fn continuation_requests(
+    source: &ExpandFrom<'_>,
+    way: &Ancestry<'_>,
     k: u32,
-    found: &ShownFound,
-    call: &Call,
-) -> Result<Vec<Ask>, ToolError> {
+    found: &EvidenceInPrompt,
+    call: &ToolContext,
+) -> Result<Vec<ModelRequest>, ToolError> {
     let budget = call.context_tokens();
-    let around = Around::new(way.problem, way.line, &source.node.content, budget);
+    let around = GraphNodeContext::new(way.problem, way.ancestors, &source.node.content, budget);
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
         .children
         .iter()
@@ -198,36 +204,36 @@ fn asks(
     } else {
         budget / 2
     };
-    let others = beside(others.into_iter(), share);
-    let given_up = beside(given_up.into_iter(), share);
-    let first = call.keep("first_angle", source.children.len() % ANGLES.len());
+    let others = siblings(others.into_iter(), share);
+    let given_up = siblings(given_up.into_iter(), share);
+    let first = call.memoize("first_angle", source.children.len() % ANGLES.len());
     let angles = ANGLES.iter().cycle().skip(first);
     angles
         .zip(1..=k)
         .map(|(angle, number)| {
-            let shown = Shown {
+            let shown = ExpandAskContext {
                 around: &around,
                 others: &others,
                 given_up: &given_up,
                 angle,
                 found,
             };
-            Ok(Ask {
+            Ok(ModelRequest {
                 key: format!("got_generate_{number}"),
-                ..ASK.ask(shown)?
+                ..ASK.render(shown)?
             })
         })
         .collect()
 }
 
 /// What was said before, of which pruned nodes only keep the beginning.
-struct Known {
-    whole: HashSet<String>,
-    begun: HashSet<String>,
+struct SeenTexts {
+    full_texts: HashSet<String>,
+    prefixes: HashSet<String>,
 }
 
-impl Known {
-    fn of(source: &Source<'_>) -> Self {
+impl SeenTexts {
+    fn from_children(source: &ExpandFrom<'_>) -> Self {
         let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
             .children
             .iter()
@@ -235,36 +241,44 @@ impl Known {
             .partition(|child| child.pruned);
         let whole = others.into_iter().chain([source.node]);
         Self {
-            whole: whole.map(|node| sameness(&node.content)).collect(),
-            begun: given_up
+            full_texts: whole.map(|node| comparison_key(&node.content)).collect(),
+            prefixes: given_up
                 .into_iter()
-                .map(|node| sameness(&beginning(&node.content)))
+                .map(|node| comparison_key(&truncate_pruned(&node.content)))
                 .collect(),
         }
     }
 
     /// Whether a text is new; it no longer is, then.
-    fn add(&mut self, text: &str) -> bool {
-        !self.begun.contains(&sameness(&beginning(text))) && self.whole.insert(sameness(text))
+    fn insert(&mut self, text: &str) -> bool {
+        !self
+            .prefixes
+            .contains(&comparison_key(&truncate_pruned(text)))
+            && self.full_texts.insert(comparison_key(text))
     }
 }
 
 /// What is compared to find out whether something was said before.
-fn sameness(text: &str) -> String {
-    let letters = gist(text);
+fn comparison_key(text: &str) -> String {
+    let letters = normalized(text);
     if letters.is_empty() {
         return text.trim().to_owned();
     }
     letters
 }
 
-impl Growth {
+impl Expansion {
     /// Those thoughts that are new, as nodes.
-    pub(super) fn of(source: &Source<'_>, thoughts: Thoughts, found: &Found, call: &Call) -> Self {
+    pub(super) fn from_reply(
+        source: &ExpandFrom<'_>,
+        thoughts: ExpansionReply,
+        found: &StepEvidence,
+        call: &ToolContext,
+    ) -> Self {
         let mut growth = Self::default();
-        let mut known = Known::of(source);
-        for step in thoughts.steps {
-            if known.add(&step.thought) {
+        let mut known = SeenTexts::from_children(source);
+        for step in thoughts.continuations {
+            if known.insert(&step.thought) {
                 growth.add(source, step, found, call);
             } else {
                 growth.duplicates += 1;
@@ -278,19 +292,25 @@ impl Growth {
         growth
     }
 
-    fn add(&mut self, source: &Source<'_>, thought: Step, found: &Found, call: &Call) {
+    fn add(
+        &mut self,
+        source: &ExpandFrom<'_>,
+        thought: ContinuationReply,
+        found: &StepEvidence,
+        call: &ToolContext,
+    ) {
         let kind = thought.kind.map_or(NodeKind::Thought, Into::into);
         let depth = source.node.depth + 1;
         let confidence = thought.sure.score();
         let mut node = new_node(source.graph, kind, depth, thought.thought, call);
-        node.metadata = metadata([
+        node.metadata = metadata_object([
             ("confidence", json!(confidence)),
             ("rationale", json!(thought.rationale)),
-            ("evidence", found.kept()),
+            ("evidence", found.to_metadata()),
         ]);
         let ends = (&source.node.id, &node.id);
         let edge = new_edge(source.graph, EdgeKind::Generates, ends, confidence, call);
-        self.answers.push(Continuation {
+        self.continuations.push(Continuation {
             node_id: node.id.clone(),
             content: node.content.clone(),
             node_type: kind,
@@ -302,12 +322,12 @@ impl Growth {
     }
 
     /// Leaves out what there is no room for. Whether something was.
-    pub(super) fn keep_only(&mut self, room: u32) -> bool {
+    pub(super) fn truncate(&mut self, room: u32) -> bool {
         let room = room as usize;
         let is_cut = self.nodes.len() > room;
         self.nodes.truncate(room);
         self.edges.truncate(room);
-        self.answers.truncate(room);
+        self.continuations.truncate(room);
         is_cut
     }
 

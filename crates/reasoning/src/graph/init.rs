@@ -3,17 +3,19 @@
 use deliberate_core::{
     Change, Graph, GraphId, GraphNode, Mode, NodeId, NodeKind, Score, Session, SessionId,
 };
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    config::{Config, Wanted},
-    grow::{Continuation, Growth, Source, Way, think},
+    config::{GraphConfig, GraphConfigInput},
+    grow::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
     new_node,
 };
-use crate::session::{Home, WorksOn, known_if_named};
+use crate::session::{ModeFilter, TargetSession, optional_session};
 
 /// `reasoning_got_init`.
 pub struct GotInit;
@@ -30,7 +32,7 @@ pub struct Input {
     /// Problem description for context
     problem: Option<String>,
     /// Graph configuration
-    config: Option<Wanted>,
+    config: Option<GraphConfigInput>,
 }
 
 /// What it answers.
@@ -48,38 +50,38 @@ pub struct Output {
     confidence: Score,
     /// The limits of the graph, given or default
     #[schemars(with = "Map<String, Value>")]
-    config: Config,
+    config: GraphConfig,
 }
 
 impl Tool for GotInit {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_init",
             title: "Begin a graph of thoughts",
             description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, for \
                           problems whose partial answers are compared, merged and improved.",
-            annotations: Annotations::ADDS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::ADDITIVE,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let session =
-            known_if_named(input.session_id.as_ref(), WorksOn::Mode(Mode::Got), call).await?;
-        let config = Config::from(input.config.unwrap_or_default());
+            optional_session(input.session_id.as_ref(), ModeFilter::Mode(Mode::Got), call).await?;
+        let config = GraphConfig::from(input.config.unwrap_or_default());
         let problem = input.problem.as_deref();
-        let start = Start::new(&input.content, problem, config, session, call)?;
+        let start = GraphStart::new(&input.content, problem, config, session, call)?;
         let mut changes = start.changes();
         changes.push(Change::AddNode(start.root.clone()));
-        Ok(Outcome {
-            session: Some(start.home.id()),
+        Ok(ToolOutput {
+            session: Some(start.target.id()),
             output: Output {
                 graph_id: start.graph.id,
-                session_id: start.home.id(),
+                session_id: start.target.id(),
                 root_node_id: start.root.id,
                 content: start.root.content,
                 confidence: Score::DEFAULT_CONFIDENCE,
@@ -91,29 +93,29 @@ impl Tool for GotInit {
 }
 
 /// A graph that begins, not stored yet.
-struct Start {
-    home: Home,
+struct GraphStart {
+    target: TargetSession,
     graph: Graph,
-    config: Config,
+    config: GraphConfig,
     root: GraphNode,
 }
 
-impl Start {
+impl GraphStart {
     fn new(
         content: &str,
         problem: Option<&str>,
-        config: Config,
+        config: GraphConfig,
         session: Option<Session>,
-        call: &Call,
+        call: &ToolContext,
     ) -> Result<Self, ToolError> {
-        let content = call.checked_content("content", content)?;
+        let content = call.check_content("content", content)?;
         if let Some(problem) = problem {
-            call.checked_content("problem", problem)?;
+            call.check_content("problem", problem)?;
         }
-        let home = Home::of(session, Mode::Got, content, call);
+        let home = TargetSession::existing_or_new(session, Mode::Got, content, call);
         let now = call.now();
         let graph = Graph {
-            id: call.fresh(),
+            id: call.new_id(),
             session_id: home.id(),
             problem: problem.map(str::to_owned),
             config: json!(config),
@@ -123,7 +125,7 @@ impl Start {
         };
         let root = new_node(&graph, NodeKind::Root, 0, content.to_owned(), call);
         Ok(Self {
-            home,
+            target: home,
             graph,
             config,
             root,
@@ -132,7 +134,7 @@ impl Start {
 
     /// What has to be done before the root can be added.
     fn changes(&self) -> Vec<Change> {
-        let mut changes = self.home.changes();
+        let mut changes = self.target.changes();
         changes.push(Change::AddGraph(self.graph.clone()));
         changes
     }
@@ -140,7 +142,7 @@ impl Start {
 
 /// A graph that was begun and grown in one call.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Grown {
+pub(crate) struct NewGraph {
     /// The new graph
     pub(crate) graph_id: GraphId,
     /// The session it belongs to
@@ -157,36 +159,43 @@ pub(crate) struct Grown {
 }
 
 /// Begins a graph with the usual limits, in a session or in a new one, and continues its root.
-pub(crate) async fn start_and_grow(
+pub(crate) async fn start_and_expand(
     content: &str,
     session: Option<Session>,
-    call: &Call,
-) -> Result<Outcome<Grown>, ToolError> {
-    let mut start = Start::new(content, None, Config::default(), session, call)?;
-    let source = Source {
+    call: &ToolContext,
+) -> Result<ToolOutput<NewGraph>, ToolError> {
+    let mut start = GraphStart::new(content, None, GraphConfig::default(), session, call)?;
+    let source = ExpandFrom {
         graph: &start.graph,
         node: &start.root,
         children: Vec::new(),
     };
-    let way = Way {
+    let way = Ancestry {
         problem: None,
-        line: &[],
+        ancestors: &[],
     };
-    let (thoughts, found) = think(&source, &way, start.config.k(None)?, None, call).await?;
-    let growth = Growth::of(&source, thoughts, &found, call);
+    let (thoughts, found) = request_continuations(
+        &source,
+        &way,
+        start.config.continuation_count(None)?,
+        None,
+        call,
+    )
+    .await?;
+    let growth = Expansion::from_reply(&source, thoughts, &found, call);
     start.root.is_active = growth.nodes.is_empty();
     let mut changes = start.changes();
     changes.push(Change::AddNode(start.root.clone()));
     changes.extend(growth.changes());
-    Ok(Outcome {
-        session: Some(start.home.id()),
-        output: Grown {
+    Ok(ToolOutput {
+        session: Some(start.target.id()),
+        output: NewGraph {
             graph_id: start.graph.id,
-            session_id: start.home.id(),
+            session_id: start.target.id(),
             root_node_id: start.root.id,
-            count: growth.answers.len(),
+            count: growth.continuations.len(),
             note: growth.note(),
-            continuations: growth.answers,
+            continuations: growth.continuations,
         },
         changes,
     })

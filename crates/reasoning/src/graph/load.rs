@@ -7,52 +7,52 @@ use std::{
 };
 
 use deliberate_core::{EdgeKind, Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeKind};
-use deliberate_store::{Page, StoreError, Which};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_store::{EpochFilter, Pagination, StoreError};
+use deliberate_toolkit::{ToolContext, ToolError};
 
-use super::config::Config;
+use super::config::GraphConfig;
 
 /// Pages read at the most: imported graphs may be larger than ours, and pruned nodes pile up.
-const MOST_PAGES: u32 = 20;
+const MAX_PAGES: u32 = 20;
 
 /// Characters kept of the text of a pruned node: enough to show it, and to know it again.
-const BEGINNING: usize = 1_000;
+const PRUNED_TEXT_CHARS: usize = 1_000;
 
 /// A graph with its current nodes and the edges between them.
-pub(super) struct Whole {
+pub(super) struct GraphData {
     pub(super) graph: Graph,
-    pub(super) config: Config,
+    pub(super) config: GraphConfig,
     /// Oldest first, those that were pruned too.
     pub(super) nodes: Vec<GraphNode>,
     /// Oldest first, with both ends among the nodes.
     pub(super) edges: Vec<GraphEdge>,
 }
 
-impl Whole {
+impl GraphData {
     /// The graph of that id, if it is current.
-    pub(super) async fn read(id: &GraphId, call: &Call) -> Result<Self, ToolError> {
+    pub(super) async fn load(id: &GraphId, call: &ToolContext) -> Result<Self, ToolError> {
         let graph = call.graph(id).await?;
         let store = call.store();
-        let nodes = all(
-            |page| store.nodes(&graph.id, Which::Current, page),
+        let nodes = read_all_pages(
+            |page| store.nodes(&graph.id, EpochFilter::Current, page),
             |mut node: GraphNode| {
                 if node.pruned {
-                    node.content = beginning(&node.content);
+                    node.content = truncate_pruned(&node.content);
                 }
                 node
             },
         )
         .await?;
         // After the nodes, so that none is read without what leads to it.
-        let mut edges = all(
-            |page| store.edges(&graph.id, Which::Current, page),
+        let mut edges = read_all_pages(
+            |page| store.edges(&graph.id, EpochFilter::Current, page),
             |edge| edge,
         )
         .await?;
         let known: HashSet<&NodeId> = nodes.iter().map(|node| &node.id).collect();
         edges.retain(|edge| known.contains(&edge.from_node) && known.contains(&edge.to_node));
         Ok(Self {
-            config: Config::of(&graph),
+            config: GraphConfig::for_graph(&graph),
             graph,
             nodes,
             edges,
@@ -60,21 +60,21 @@ impl Whole {
     }
 
     /// The nodes that were not pruned, oldest first.
-    pub(super) fn usable(&self) -> impl Iterator<Item = &GraphNode> {
+    pub(super) fn usable_nodes(&self) -> impl Iterator<Item = &GraphNode> {
         self.nodes.iter().filter(|node| !node.pruned)
     }
 
     /// The same by their ids.
     pub(super) fn usable_by_id(&self) -> HashMap<&NodeId, &GraphNode> {
-        self.usable().map(|node| (&node.id, node)).collect()
+        self.usable_nodes().map(|node| (&node.id, node)).collect()
     }
 
     /// What leads to a node, from the root on, without the node itself. Where a node has several
     /// sources it is the first; what was made better is represented by what it became.
-    pub(super) fn line_to(&self, node: &GraphNode) -> Vec<&GraphNode> {
+    pub(super) fn ancestors(&self, node: &GraphNode) -> Vec<&GraphNode> {
         let usable = self.usable_by_id();
         let mut source: HashMap<&NodeId, &GraphEdge> = HashMap::new();
-        for edge in self.edges.iter().filter(|edge| is_structure(edge)) {
+        for edge in self.edges.iter().filter(|edge| is_structural(edge)) {
             if usable.contains_key(&edge.from_node) {
                 source.entry(&edge.to_node).or_insert(edge);
             }
@@ -107,7 +107,7 @@ impl Whole {
     }
 
     /// The nodes that were merged into such a usable one, or made better by it.
-    pub(super) fn replaced(&self, by: impl Fn(&GraphNode) -> bool) -> HashSet<&NodeId> {
+    pub(super) fn replaced_nodes(&self, by: impl Fn(&GraphNode) -> bool) -> HashSet<&NodeId> {
         let usable = self.usable_by_id();
         let takes_over = |edge: &&GraphEdge| {
             matches!(edge.edge_type, EdgeKind::Refines | EdgeKind::Aggregates)
@@ -120,21 +120,21 @@ impl Whole {
 }
 
 /// The items of all pages, as they are kept.
-async fn all<T, Read>(
-    read: impl Fn(Page) -> Read,
+async fn read_all_pages<T, Read>(
+    read: impl Fn(Pagination) -> Read,
     kept: impl Fn(T) -> T,
 ) -> Result<Vec<T>, StoreError>
 where
     Read: Future<Output = Result<Vec<T>, StoreError>>,
 {
     let mut items = Vec::new();
-    for number in 0..MOST_PAGES {
-        let page = read(Page {
-            offset: number * Page::MOST,
-            limit: Page::MOST,
+    for number in 0..MAX_PAGES {
+        let page = read(Pagination {
+            offset: number * Pagination::MAX,
+            limit: Pagination::MAX,
         })
         .await?;
-        let is_last = page.len() < Page::MOST as usize;
+        let is_last = page.len() < Pagination::MAX as usize;
         items.extend(page.into_iter().map(&kept));
         if is_last {
             break;
@@ -144,12 +144,12 @@ where
 }
 
 /// As much of a text as is kept of pruned nodes.
-pub(super) fn beginning(text: &str) -> String {
-    text.chars().take(BEGINNING).collect()
+pub(super) fn truncate_pruned(text: &str) -> String {
+    text.chars().take(PRUNED_TEXT_CHARS).collect()
 }
 
 /// Whether an edge says where a node comes from, and not what it says about another.
-pub(super) fn is_structure(edge: &GraphEdge) -> bool {
+pub(super) fn is_structural(edge: &GraphEdge) -> bool {
     match edge.edge_type {
         EdgeKind::Generates | EdgeKind::Refines | EdgeKind::Aggregates => true,
         EdgeKind::Supports | EdgeKind::Contradicts => false,

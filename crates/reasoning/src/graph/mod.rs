@@ -18,9 +18,9 @@ mod shown;
 mod state;
 
 use deliberate_core::{
-    Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, NodeMarks, Score,
+    Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, NodeUpdate, Score,
 };
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde_json::{Map, Value};
 
 pub use aggregate::GotAggregate;
@@ -32,25 +32,31 @@ pub use refine::GotRefine;
 pub use score::GotScore;
 pub use state::GotState;
 
-pub(crate) use direction::take_direction;
-pub(crate) use init::start_and_grow;
+pub(crate) use direction::add_direction_node;
+pub(crate) use init::start_and_expand;
 
 /// The problem a call is about: the one it names, else the one the graph was made for.
-fn problem<'a>(
+fn resolve_problem<'a>(
     named: Option<&'a str>,
     graph: &'a Graph,
-    call: &Call,
+    call: &ToolContext,
 ) -> Result<Option<&'a str>, ToolError> {
     match named {
-        Some(problem) => call.checked_content("problem", problem).map(Some),
+        Some(problem) => call.check_content("problem", problem).map(Some),
         None => Ok(graph.problem.as_deref()),
     }
 }
 
 /// A new node of a graph: active, without a score.
-fn new_node(graph: &Graph, kind: NodeKind, depth: i64, content: String, call: &Call) -> GraphNode {
+fn new_node(
+    graph: &Graph,
+    kind: NodeKind,
+    depth: i64,
+    content: String,
+    call: &ToolContext,
+) -> GraphNode {
     GraphNode {
-        id: call.fresh(),
+        id: call.new_id(),
         graph_id: graph.id.clone(),
         session_id: graph.session_id.clone(),
         content,
@@ -72,10 +78,10 @@ fn new_edge(
     kind: EdgeKind,
     (from, to): (&NodeId, &NodeId),
     weight: Score,
-    call: &Call,
+    call: &ToolContext,
 ) -> GraphEdge {
     GraphEdge {
-        id: call.fresh(),
+        id: call.new_id(),
         graph_id: graph.id.clone(),
         from_node: from.clone(),
         to_node: to.clone(),
@@ -87,18 +93,18 @@ fn new_edge(
 }
 
 /// The node is no longer the end of a way: it was continued or merged, or is a conclusion.
-fn rest(id: &NodeId, call: &Call) -> Change {
-    mark(
+fn deactivate_node(id: &NodeId, call: &ToolContext) -> Change {
+    update_node(
         id,
-        NodeMarks {
+        NodeUpdate {
             is_active: Some(false),
-            ..NodeMarks::default()
+            ..NodeUpdate::default()
         },
         call,
     )
 }
 
-fn mark(id: &NodeId, marks: NodeMarks, call: &Call) -> Change {
+fn update_node(id: &NodeId, marks: NodeUpdate, call: &ToolContext) -> Change {
     Change::MarkNode {
         id: id.clone(),
         marks,
@@ -107,7 +113,7 @@ fn mark(id: &NodeId, marks: NodeMarks, call: &Call) -> Change {
 }
 
 /// Notes something about a node beside what was noted before.
-fn note(node: &mut GraphNode, name: &str, value: Value) {
+fn add_metadata(node: &mut GraphNode, name: &str, value: Value) {
     if value.is_null() {
         return;
     }

@@ -5,11 +5,13 @@
 use std::collections::{HashMap, HashSet};
 
 use deliberate_core::{Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, Score, SessionId};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::{Whole, is_root, is_structure};
+use super::load::{GraphData, is_root, is_structural};
 
 /// `reasoning_got_prune`.
 pub struct GotPrune;
@@ -49,26 +51,30 @@ impl Tool for GotPrune {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_prune",
             title: "Prune a graph",
             description: "Remove low-scoring nodes, and what grew from them alone, from the \
                           reasoning graph. They stay stored.",
-            annotations: Annotations::MARKS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::IDEMPOTENT,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let whole = Whole::read(&input.graph_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let whole = GraphData::load(&input.graph_id, call).await?;
         let threshold = input.threshold.unwrap_or(whole.config.prune_threshold);
-        let pruned = fallen(&whole, threshold);
-        let remaining = || whole.usable().filter(|node| !pruned.contains(&node.id));
+        let pruned = nodes_to_prune(&whole, threshold);
+        let remaining = || {
+            whole
+                .usable_nodes()
+                .filter(|node| !pruned.contains(&node.id))
+        };
         let unscored = remaining().filter(|node| node.score.is_none() && !is_root(node));
         let pruned_node_ids: Vec<NodeId> = whole
-            .usable()
+            .usable_nodes()
             .filter(|node| pruned.contains(&node.id))
             .map(|node| node.id.clone())
             .collect();
@@ -77,7 +83,7 @@ impl Tool for GotPrune {
             nodes: pruned_node_ids.clone(),
             at: call.now(),
         });
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 graph_id: whole.graph.id.clone(),
                 session_id: whole.graph.session_id.clone(),
@@ -100,8 +106,8 @@ impl Tool for GotPrune {
 ///
 /// A node stands if it can be reached from where the graph begins, or from a conclusion, without
 /// passing through what fell. Each node and edge is looked at once.
-fn fallen(whole: &Whole, threshold: Score) -> HashSet<&NodeId> {
-    let structure = || whole.edges.iter().filter(|edge| is_structure(edge));
+fn nodes_to_prune(whole: &GraphData, threshold: Score) -> HashSet<&NodeId> {
+    let structure = || whole.edges.iter().filter(|edge| is_structural(edge));
     let mut from: HashMap<&NodeId, Vec<&GraphEdge>> = HashMap::new();
     for edge in structure() {
         from.entry(&edge.from_node).or_default().push(edge);
@@ -110,7 +116,11 @@ fn fallen(whole: &Whole, threshold: Score) -> HashSet<&NodeId> {
     let is_safe = |node: &GraphNode| is_root(node) || node.is_terminal;
     let weak =
         |node: &&GraphNode| !is_safe(node) && node.score.is_some_and(|score| score < threshold);
-    let mut gone: HashSet<&NodeId> = whole.usable().filter(weak).map(|node| &node.id).collect();
+    let mut gone: HashSet<&NodeId> = whole
+        .usable_nodes()
+        .filter(weak)
+        .map(|node| &node.id)
+        .collect();
     let earlier = whole.nodes.iter().filter(|node| node.pruned);
     let through: HashSet<&NodeId> = earlier.map(|node| &node.id).chain(gone.clone()).collect();
 
@@ -123,17 +133,17 @@ fn fallen(whole: &Whole, threshold: Score) -> HashSet<&NodeId> {
         .iter()
         .filter(|node| is_safe(node) || !has_source.contains(&node.id))
         .map(|node| &node.id);
-    let stands = reached(begins, &from, passes);
-    let below = reached(through.iter().copied(), &from, |_| true);
+    let stands = reachable_from(begins, &from, passes);
+    let below = reachable_from(through.iter().copied(), &from, |_| true);
     let cut_off = whole
-        .usable()
+        .usable_nodes()
         .filter(|node| !is_safe(node) && below.contains(&node.id) && !stands.contains(&node.id));
     gone.extend(cut_off.map(|node| &node.id));
     gone
 }
 
 /// The nodes that edges which pass lead to, and where it begins.
-fn reached<'a>(
+fn reachable_from<'a>(
     begins: impl Iterator<Item = &'a NodeId>,
     from: &HashMap<&'a NodeId, Vec<&'a GraphEdge>>,
     passes: impl Fn(&GraphEdge) -> bool,

@@ -26,7 +26,7 @@ pub(super) fn rating(node: &GraphNode) -> Option<f64> {
 }
 
 /// By rating, then by depth; a sort by it is stable, so the older comes first.
-pub(super) fn better_first(one: &GraphNode, other: &GraphNode) -> Ordering {
+pub(super) fn compare_rating(one: &GraphNode, other: &GraphNode) -> Ordering {
     let rated = |node: &GraphNode| rating(node).unwrap_or(-1.0);
     let by_rating = rated(other).total_cmp(&rated(one));
     by_rating.then_with(|| other.depth.cmp(&one.depth))

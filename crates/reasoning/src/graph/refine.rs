@@ -3,24 +3,28 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    Change, EdgeKind, GraphId, GraphNode, NodeId, NodeKind, NodeMarks, Requirement, Score,
+    Change, EdgeKind, GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Precondition, Score,
     SessionId,
 };
-use deliberate_thinker::ThinkError;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Thinking, Tool, ToolError};
+use deliberate_thinker::ModelError;
+use deliberate_toolkit::{
+    ModelAnswer, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    load::Whole,
-    mark, new_edge, new_node, note, problem,
-    score::{self, Judgement},
-    shown::Around,
+    add_metadata,
+    load::GraphData,
+    new_edge, new_node, resolve_problem,
+    score::{self, ScoreJudgment},
+    shown::GraphNodeContext,
+    update_node,
 };
 use crate::{
-    prompt::{Asking, Freedom},
-    said::{any_text, gist, rounded, some_things, something},
+    prompt::{AskTemplate, GenerationParams},
+    said::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
 };
 
 /// `reasoning_got_refine`.
@@ -56,13 +60,13 @@ pub struct Output {
     /// Score of the new text less that of the original; 0 if it did not change
     quality_delta: f64,
     /// Which of both scored better; the original if equal
-    kept: Kept,
+    kept: RefinementChoice,
 }
 
 // Which of both was better.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kept {
+enum RefinementChoice {
     Refined,
     Original,
 }
@@ -70,9 +74,9 @@ enum Kept {
 /// What the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["critique", "thought", "improvements"]))]
-struct Refined {
+struct RefineReply {
     /// What was weak
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 1000))]
     critique: Option<String>,
     /// The whole improved thought
@@ -80,62 +84,67 @@ struct Refined {
     #[serde(
         alias = "content",
         alias = "refined_content",
-        deserialize_with = "something"
+        deserialize_with = "non_blank"
     )]
     thought: String,
     /// What was improved
-    #[serde(default, alias = "improvements_made", deserialize_with = "some_things")]
+    #[serde(
+        default,
+        alias = "improvements_made",
+        deserialize_with = "non_blank_list"
+    )]
     #[schemars(length(max = 10), inner(length(max = 300)))]
     improvements: Vec<String>,
 }
 
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.5,
     };
-    Asking::new::<Refined>("got_refine", include_str!("refine.md"), freedom)
+    AskTemplate::new::<RefineReply>("got_refine", include_str!("refine.md"), freedom)
 });
 
 impl Tool for GotRefine {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_refine",
             title: "Improve a node",
             description: "Improve a reasoning node through self-critique and refinement; keeps \
                           the better of both by score.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let whole = Whole::read(&input.graph_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let whole = GraphData::load(&input.graph_id, call).await?;
         let node = call.node(&input.node_id, &input.graph_id).await?;
-        whole.config.room(whole.usable().count())?;
-        let problem = problem(input.problem.as_deref(), &whole.graph, call)?;
-        let line = whole.line_to(&node);
-        let around = |text: &str| Around::new(problem, &line, text, call.context_tokens());
+        whole.config.remaining_nodes(whole.usable_nodes().count())?;
+        let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
+        let line = whole.ancestors(&node);
+        let around =
+            |text: &str| GraphNodeContext::new(problem, &line, text, call.context_tokens());
         // Whether the original has to be judged is settled once, whoever judges it meanwhile.
-        let known = call.keep("original_score", node.score);
+        let known = call.memoize("original_score", node.score);
         call.progress(0.0, Some(2.0), "improving");
         let (refined, judged) = improve(&around(&node.content), known.is_none(), call).await?;
         let original = known.or(judged.as_ref().map(|it| it.parts.overall()));
         let original = original.ok_or(ToolError::Internal)?;
-        let better = if gist(&refined.thought) == gist(&node.content) {
+        let better = if normalized(&refined.thought) == normalized(&node.content) {
             None
         } else {
             call.progress(1.0, Some(2.0), "comparing");
-            let ask = score::ask(&around(&refined.thought), "got_score_refined")?;
-            Some(call.think::<Judgement>(ask, None).await?.value)
+            let ask = score::score_request(&around(&refined.thought), "got_score_refined")?;
+            Some(call.ask::<ScoreJudgment>(ask, None).await?.value)
         };
         // It may have become a conclusion meanwhile.
         let node = call.node(&node.id, &input.graph_id).await?;
-        Ok(outcome(
+        Ok(refine_output(
             &whole, &node, original, judged, refined, better, call,
         ))
     }
@@ -144,39 +153,40 @@ impl Tool for GotRefine {
 /// Asks for a better text and, if need be, how good the present one is: at once, because neither
 /// depends on the other.
 async fn improve(
-    around: &Around,
+    around: &GraphNodeContext,
     judge: bool,
-    call: &Call,
-) -> Result<(Refined, Option<Judgement>), ToolError> {
-    let refine = call.think::<Refined>(ASK.ask(around)?, None);
+    call: &ToolContext,
+) -> Result<(RefineReply, Option<ScoreJudgment>), ToolError> {
+    let refine = call.ask::<RefineReply>(ASK.render(around)?, None);
     if !judge {
         return Ok((refine.await?.value, None));
     }
-    let judge = call.think::<Judgement>(score::ask(around, "got_score_original")?, None);
+    let judge =
+        call.ask::<ScoreJudgment>(score::score_request(around, "got_score_original")?, None);
     let (refined, judged) = futures::future::join(refine, judge).await;
     // One that waits for the client must not be hidden by the failure of the other.
-    if waits(&refined) || waits(&judged) {
-        return Err(ThinkError::Pending.into());
+    if is_pending(&refined) || is_pending(&judged) {
+        return Err(ModelError::Pending.into());
     }
     Ok((refined?.value, Some(judged?.value)))
 }
 
-fn waits<T>(outcome: &Result<Thinking<T>, ToolError>) -> bool {
-    matches!(outcome, Err(ToolError::Think(ThinkError::Pending)))
+fn is_pending<T>(outcome: &Result<ModelAnswer<T>, ToolError>) -> bool {
+    matches!(outcome, Err(ToolError::Model(ModelError::Pending)))
 }
 
 /// The better of both, and what is to be remembered of it.
-fn outcome(
-    whole: &Whole,
+fn refine_output(
+    whole: &GraphData,
     node: &GraphNode,
     original: Score,
-    judged: Option<Judgement>,
-    refined: Refined,
-    better: Option<Judgement>,
-    call: &Call,
-) -> Outcome<Output> {
+    judged: Option<ScoreJudgment>,
+    refined: RefineReply,
+    better: Option<ScoreJudgment>,
+    call: &ToolContext,
+) -> ToolOutput<Output> {
     let delta = better.as_ref().map_or(0.0, |better| {
-        rounded(better.parts.overall().get() - original.get())
+        round_fraction(better.parts.overall().get() - original.get())
     });
     let mut output = Output {
         graph_id: whole.graph.id.clone(),
@@ -187,12 +197,12 @@ fn outcome(
         confidence: original,
         improvements_made: Vec::new(),
         quality_delta: delta,
-        kept: Kept::Original,
+        kept: RefinementChoice::Original,
     };
-    let judged = judged.map(|judged| judged.marks());
+    let judged = judged.map(|judged| judged.node_update());
     let Some(better) = better.filter(|_| delta > 0.0) else {
-        let scored = judged.map(|marks| mark(&node.id, marks, call));
-        return Outcome {
+        let scored = judged.map(|marks| update_node(&node.id, marks, call));
+        return ToolOutput {
             output,
             changes: scored.into_iter().collect(),
             session: Some(whole.graph.session_id.clone()),
@@ -204,9 +214,9 @@ fn outcome(
     new.is_terminal = node.is_terminal;
     new.is_active = !node.is_terminal;
     new.score = Some(better.parts.overall());
-    new.metadata = Some(better.notes());
-    note(&mut new, "critique", json!(refined.critique));
-    note(&mut new, "improvements", json!(refined.improvements));
+    new.metadata = Some(better.to_metadata());
+    add_metadata(&mut new, "critique", json!(refined.critique));
+    add_metadata(&mut new, "improvements", json!(refined.improvements));
     let confidence = better.parts.overall();
     let ends = (&node.id, &new.id);
     let edge = new_edge(&whole.graph, EdgeKind::Refines, ends, confidence, call);
@@ -214,23 +224,23 @@ fn outcome(
     output.content.clone_from(&new.content);
     output.confidence = confidence;
     output.improvements_made = refined.improvements;
-    output.kept = Kept::Refined;
-    let marks = NodeMarks {
+    output.kept = RefinementChoice::Refined;
+    let marks = NodeUpdate {
         is_active: Some(false),
         is_terminal: node.is_terminal.then_some(false),
         ..judged.unwrap_or_default()
     };
     let changes = vec![
-        Change::Require(Requirement::UsableNode(node.id.clone())),
+        Change::Require(Precondition::UsableNode(node.id.clone())),
         Change::AddNode(new),
         Change::AddEdge(edge),
-        mark(&node.id, marks, call),
-        Change::Require(Requirement::NodesAtMost {
+        update_node(&node.id, marks, call),
+        Change::Require(Precondition::NodesAtMost {
             graph_id: whole.graph.id.clone(),
             most: whole.config.max_nodes,
         }),
     ];
-    Outcome {
+    ToolOutput {
         output,
         changes,
         session: Some(whole.graph.session_id.clone()),

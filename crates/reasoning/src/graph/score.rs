@@ -2,21 +2,23 @@
 
 use std::sync::LazyLock;
 
-use deliberate_core::{GraphId, ModelScore, NodeId, NodeMarks, Percent, Score, SessionId};
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{GraphId, ModelScore, NodeId, NodeUpdate, Percent, Score, SessionId};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{load::Whole, mark, problem, shown::Around};
+use super::{load::GraphData, resolve_problem, shown::GraphNodeContext, update_node};
 use crate::{
-    prompt::{Asking, Freedom},
-    said::{any_text, rounded},
+    prompt::{AskTemplate, GenerationParams},
+    said::{optional_text, round_fraction},
 };
 
 /// From this score on a node may be where the graph ends.
-const GOOD_ENOUGH: f64 = 0.8;
+const TERMINAL_SCORE: f64 = 0.8;
 
 /// `reasoning_got_score`.
 pub struct GotScore;
@@ -43,7 +45,7 @@ pub struct Output {
     /// Mean of the four measures, kept as its score
     overall_score: Score,
     /// The four measures
-    breakdown: Breakdown,
+    breakdown: ScoreBreakdown,
     /// Why; null if the model did not say
     rationale: Option<String>,
     /// What is most wrong with it; null if the model did not say
@@ -54,7 +56,7 @@ pub struct Output {
 
 // The four measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Breakdown {
+pub(super) struct ScoreBreakdown {
     /// How much it helps with the problem
     relevance: Score,
     /// Whether it is true and follows from what leads to it
@@ -65,19 +67,19 @@ pub(super) struct Breakdown {
     novelty: Score,
 }
 
-impl Breakdown {
+impl ScoreBreakdown {
     /// Their mean, whatever a model makes of them.
     pub(super) fn overall(&self) -> Score {
         let sum = self.relevance.get() + self.validity.get() + self.depth.get();
-        Score::clamped(rounded((sum + self.novelty.get()) / 4.0))
+        Score::clamped(round_fraction((sum + self.novelty.get()) / 4.0))
     }
 }
 
 /// A judgement of a node, of which nothing is missing.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "Written")]
-pub(super) struct Judgement {
-    pub(super) parts: Breakdown,
+#[serde(try_from = "ScoreReply")]
+pub(super) struct ScoreJudgment {
+    pub(super) parts: ScoreBreakdown,
     rationale: Option<String>,
     weakest_point: Option<String>,
 }
@@ -87,55 +89,55 @@ pub(super) struct Judgement {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["relevance_percent", "validity_percent", "depth_percent",
     "novelty_percent", "rationale", "weakest_point"]))]
-struct Written {
+struct ScoreReply {
     /// How much it helps with the problem
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     relevance_percent: Option<Percent>,
     /// Whether it is true and follows
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     validity_percent: Option<Percent>,
     /// How far it goes beneath the surface
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     depth_percent: Option<Percent>,
     /// What it adds to the line before it
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     novelty_percent: Option<Percent>,
-    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[serde(default, deserialize_with = "ModelScore::lenient_option")]
     #[schemars(skip)]
     relevance: Option<ModelScore>,
-    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[serde(default, deserialize_with = "ModelScore::lenient_option")]
     #[schemars(skip)]
     validity: Option<ModelScore>,
-    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[serde(default, deserialize_with = "ModelScore::lenient_option")]
     #[schemars(skip)]
     depth: Option<ModelScore>,
-    #[serde(default, deserialize_with = "ModelScore::or_none")]
+    #[serde(default, deserialize_with = "ModelScore::lenient_option")]
     #[schemars(skip)]
     novelty: Option<ModelScore>,
     /// Why
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 500))]
     rationale: Option<String>,
     /// What is most wrong with it
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
 
-impl TryFrom<Written> for Judgement {
+impl TryFrom<ScoreReply> for ScoreJudgment {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: ScoreReply) -> Result<Self, String> {
         let measure = |percent: Option<Percent>, plain: Option<ModelScore>, name: &str| {
             let score = percent.map(|it| it.0).or(plain.map(|it| it.0));
             score.ok_or_else(|| format!("`{name}` must be a whole number from 0 to 100"))
         };
         Ok(Self {
-            parts: Breakdown {
+            parts: ScoreBreakdown {
                 relevance: measure(
                     written.relevance_percent,
                     written.relevance,
@@ -155,18 +157,18 @@ impl TryFrom<Written> for Judgement {
     }
 }
 
-impl Judgement {
+impl ScoreJudgment {
     /// What it changes in the node it is about.
-    pub(super) fn marks(&self) -> NodeMarks {
-        NodeMarks {
+    pub(super) fn node_update(&self) -> NodeUpdate {
+        NodeUpdate {
             score: Some(self.parts.overall()),
-            notes: Some(self.notes()),
-            ..NodeMarks::default()
+            notes: Some(self.to_metadata()),
+            ..NodeUpdate::default()
         }
     }
 
     /// What is worth keeping of it beside the score.
-    pub(super) fn notes(&self) -> Value {
+    pub(super) fn to_metadata(&self) -> Value {
         json!({
             "score_parts": self.parts,
             "score_rationale": self.rationale,
@@ -176,19 +178,22 @@ impl Judgement {
 }
 
 /// A judge must not be inventive.
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 1_000,
         temperature: 0.2,
     };
-    Asking::new::<Written>("got_score", include_str!("score.md"), freedom)
+    AskTemplate::new::<ScoreReply>("got_score", include_str!("score.md"), freedom)
 });
 
 /// The question how good something is.
-pub(super) fn ask(around: &Around, key: &str) -> Result<Ask, ToolError> {
-    Ok(Ask {
+pub(super) fn score_request(
+    around: &GraphNodeContext,
+    key: &str,
+) -> Result<ModelRequest, ToolError> {
+    Ok(ModelRequest {
         key: key.to_owned(),
-        ..ASK.ask(around)?
+        ..ASK.render(around)?
     })
 }
 
@@ -196,31 +201,31 @@ impl Tool for GotScore {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_score",
             title: "Score a node",
             description: "Score a node's quality based on relevance, validity, depth, and novelty.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let whole = Whole::read(&input.graph_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let whole = GraphData::load(&input.graph_id, call).await?;
         let node = call.node(&input.node_id, &input.graph_id).await?;
-        let problem = problem(input.problem.as_deref(), &whole.graph, call)?;
-        let line = whole.line_to(&node);
-        let around = Around::new(problem, &line, &node.content, call.context_tokens());
+        let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
+        let line = whole.ancestors(&node);
+        let around = GraphNodeContext::new(problem, &line, &node.content, call.context_tokens());
         call.progress(0.0, Some(1.0), "judging");
         let answer = call
-            .think::<Judgement>(ask(&around, "got_score")?, None)
+            .ask::<ScoreJudgment>(score_request(&around, "got_score")?, None)
             .await?;
         let judgement = answer.value;
         let overall = judgement.parts.overall();
-        let marks = judgement.marks();
-        Ok(Outcome {
+        let marks = judgement.node_update();
+        Ok(ToolOutput {
             session: Some(whole.graph.session_id.clone()),
             output: Output {
                 graph_id: whole.graph.id,
@@ -230,9 +235,9 @@ impl Tool for GotScore {
                 breakdown: judgement.parts,
                 rationale: judgement.rationale,
                 weakest_point: judgement.weakest_point,
-                is_terminal_candidate: overall.get() >= GOOD_ENOUGH && node.depth >= 1,
+                is_terminal_candidate: overall.get() >= TERMINAL_SCORE && node.depth >= 1,
             },
-            changes: vec![mark(&input.node_id, marks, call)],
+            changes: vec![update_node(&input.node_id, marks, call)],
         })
     }
 }

@@ -10,27 +10,30 @@ use petgraph::{
 
 /// Edges without what they say.
 #[derive(Default)]
-pub(super) struct Shape {
+pub(super) struct Topology {
     graph: DiGraph<(), ()>,
-    places: HashMap<NodeId, NodeIndex>,
+    indices: HashMap<NodeId, NodeIndex>,
 }
 
-impl Shape {
-    pub(super) fn of<'a>(edges: impl IntoIterator<Item = &'a GraphEdge>) -> Self {
+impl Topology {
+    pub(super) fn from_edges<'a>(edges: impl IntoIterator<Item = &'a GraphEdge>) -> Self {
         let mut shape = Self::default();
         for edge in edges {
-            let (from, to) = (shape.place(&edge.from_node), shape.place(&edge.to_node));
+            let (from, to) = (
+                shape.node_index(&edge.from_node),
+                shape.node_index(&edge.to_node),
+            );
             shape.graph.add_edge(from, to, ());
         }
         shape
     }
 
-    fn place(&mut self, node: &NodeId) -> NodeIndex {
-        if let Some(place) = self.places.get(node) {
+    fn node_index(&mut self, node: &NodeId) -> NodeIndex {
+        if let Some(place) = self.indices.get(node) {
             return *place;
         }
         let place = self.graph.add_node(());
-        self.places.insert(node.clone(), place);
+        self.indices.insert(node.clone(), place);
         place
     }
 
@@ -41,8 +44,8 @@ impl Shape {
     }
 
     /// Adds an edge, unless it would close a cycle. Says whether it did.
-    pub(super) fn add(&mut self, from: &NodeId, to: &NodeId) -> bool {
-        let (from, to) = (self.place(from), self.place(to));
+    pub(super) fn add_acyclic_edge(&mut self, from: &NodeId, to: &NodeId) -> bool {
+        let (from, to) = (self.node_index(from), self.node_index(to));
         if has_path_connecting(&self.graph, to, from, None) {
             return false;
         }
@@ -58,18 +61,22 @@ mod tests {
     #[test]
     fn an_edge_that_closes_a_cycle_is_not_added() {
         let [a, b, c] = ["a", "b", "c"].map(NodeId::from);
-        let mut shape = Shape::default();
-        assert!(shape.add(&a, &b) && shape.add(&b, &c) && shape.add(&a, &c));
-        assert!(!shape.add(&c, &a));
-        assert!(!shape.add(&b, &b));
+        let mut shape = Topology::default();
+        assert!(
+            shape.add_acyclic_edge(&a, &b)
+                && shape.add_acyclic_edge(&b, &c)
+                && shape.add_acyclic_edge(&a, &c)
+        );
+        assert!(!shape.add_acyclic_edge(&c, &a));
+        assert!(!shape.add_acyclic_edge(&b, &b));
         assert!(!shape.has_cycle());
     }
 
     #[test]
     fn a_very_long_line_is_no_cycle_and_its_closing_is() {
         let ids: Vec<NodeId> = (0..20_000).map(|n| n.to_string().into()).collect();
-        let mut shape = Shape::default();
-        let places: Vec<_> = ids.iter().map(|id| shape.place(id)).collect();
+        let mut shape = Topology::default();
+        let places: Vec<_> = ids.iter().map(|id| shape.node_index(id)).collect();
         for pair in places.windows(2) {
             shape.graph.add_edge(pair[0], pair[1], ());
         }

@@ -1,18 +1,18 @@
 //! What an ask shows of a graph: the problem, the line that leads to a node, the node. Each has its
 //! share of the call's budget, so that none pushes out the others.
 
-use deliberate_core::{GraphNode, approximate_tokens, cut_to_tokens};
+use deliberate_core::{GraphNode, approximate_tokens, truncate_tokens};
 use serde::Serialize;
 
 /// Parts the budget is divided into: problem, line, node, and what stands beside the node.
-const PARTS: usize = 4;
+const BUDGET_PARTS: usize = 4;
 
 /// The tags around a text take about this many tokens.
-const FRAME: usize = 8;
+const TAG_TOKENS: usize = 8;
 
 /// A node and what leads to it.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Around {
+pub(super) struct GraphNodeContext {
     problem: Option<String>,
     /// From the root on.
     line: Vec<String>,
@@ -21,35 +21,35 @@ pub(super) struct Around {
     content: String,
 }
 
-impl Around {
+impl GraphNodeContext {
     pub(super) fn new(
         problem: Option<&str>,
         line: &[&GraphNode],
         content: &str,
         budget: usize,
     ) -> Self {
-        let share = budget / PARTS;
-        let (line, gap) = bounded_line(line, share);
+        let share = budget / BUDGET_PARTS;
+        let (line, gap) = truncate_ancestors(line, share);
         Self {
-            problem: problem.map(|problem| cut_to_tokens(problem, share)),
+            problem: problem.map(|problem| truncate_tokens(problem, share)),
             line,
             gap,
-            content: cut_to_tokens(content, share),
+            content: truncate_tokens(content, share),
         }
     }
 }
 
 /// The root and the nodes nearest to the end of the line.
-fn bounded_line(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool) {
+fn truncate_ancestors(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool) {
     let Some((root, rest)) = line.split_first() else {
         return (Vec::new(), false);
     };
     let one = budget / 3;
-    let root = cut_to_tokens(&root.content, one);
+    let root = truncate_tokens(&root.content, one);
     let mut left = budget.saturating_sub(tokens(&root));
     let mut nearest = Vec::new();
     for node in rest.iter().rev() {
-        let text = cut_to_tokens(&node.content, one);
+        let text = truncate_tokens(&node.content, one);
         let Some(rest) = left.checked_sub(tokens(&text)) else {
             break;
         };
@@ -63,15 +63,15 @@ fn bounded_line(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool) {
 }
 
 /// Texts that stand beside each other, the latest that fit, oldest first.
-pub(super) fn beside<'a>(
+pub(super) fn siblings<'a>(
     nodes: impl DoubleEndedIterator<Item = &'a GraphNode>,
     budget: usize,
 ) -> Vec<String> {
-    let share = budget / PARTS;
+    let share = budget / BUDGET_PARTS;
     let mut left = share;
     let mut texts = Vec::new();
     for node in nodes.rev() {
-        let text = cut_to_tokens(&node.content, share / 8);
+        let text = truncate_tokens(&node.content, share / 8);
         let Some(rest) = left.checked_sub(tokens(&text)) else {
             break;
         };
@@ -83,16 +83,16 @@ pub(super) fn beside<'a>(
 }
 
 /// A text cut to an equal share among `count`, of all of the budget but the problem's.
-pub(super) fn among(text: &str, count: usize, budget: usize) -> String {
-    let share = (budget - budget / PARTS) / count.max(1);
-    cut_to_tokens(text, share.saturating_sub(FRAME))
+pub(super) fn truncate_to_equal_share(text: &str, count: usize, budget: usize) -> String {
+    let share = (budget - budget / BUDGET_PARTS) / count.max(1);
+    truncate_tokens(text, share.saturating_sub(TAG_TOKENS))
 }
 
 /// The problem, cut to its share.
-pub(super) fn problem(text: Option<&str>, budget: usize) -> Option<String> {
-    text.map(|text| cut_to_tokens(text, budget / PARTS))
+pub(super) fn truncate_problem(text: Option<&str>, budget: usize) -> Option<String> {
+    text.map(|text| truncate_tokens(text, budget / BUDGET_PARTS))
 }
 
 fn tokens(text: &str) -> usize {
-    approximate_tokens(text) + FRAME
+    approximate_tokens(text) + TAG_TOKENS
 }

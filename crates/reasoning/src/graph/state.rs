@@ -1,20 +1,22 @@
 //! `reasoning_got_state`: what a graph is like now.
 
 use deliberate_core::{GraphId, GraphNode, NodeId, Score, SessionId};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    config::Config,
-    load::{Whole, is_root},
-    rank::better_first,
-    shape::Shape,
+    config::GraphConfig,
+    load::{GraphData, is_root},
+    rank::compare_rating,
+    shape::Topology,
 };
 
 /// Ids listed of each kind at the most.
-const MOST_IDS: usize = 50;
+const MAX_IDS: usize = 50;
 
 /// `reasoning_got_state`.
 pub struct GotState;
@@ -51,7 +53,7 @@ pub struct Output {
     problem: Option<String>,
     /// The limits of the graph
     #[schemars(with = "Map<String, Value>")]
-    config: Config,
+    config: GraphConfig,
     /// The node with the highest score; null if none has one
     best_node_id: Option<NodeId>,
     /// Nodes to work on: active ones first, conclusions last, the better first; 50 at the most
@@ -68,48 +70,53 @@ impl Tool for GotState {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_got_state",
             title: "Look at a graph",
             description: "Get the current state of the reasoning graph including node counts and \
                           structure.",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let whole = Whole::read(&input.graph_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let whole = GraphData::load(&input.graph_id, call).await?;
         let usable = whole.usable_by_id();
         let between = whole.edges.iter().filter(|edge| {
             usable.contains_key(&edge.from_node) && usable.contains_key(&edge.to_node)
         });
-        let count = |is: fn(&GraphNode) -> bool| whole.usable().filter(|node| is(node)).count();
+        let count =
+            |is: fn(&GraphNode) -> bool| whole.usable_nodes().filter(|node| is(node)).count();
         let ids = |is: fn(&GraphNode) -> bool| {
-            let those = whole.usable().filter(|node| is(node));
-            those.take(MOST_IDS).map(|node| node.id.clone()).collect()
+            let those = whole.usable_nodes().filter(|node| is(node));
+            those.take(MAX_IDS).map(|node| node.id.clone()).collect()
         };
         let output = Output {
             graph_id: whole.graph.id.clone(),
             session_id: whole.graph.session_id.clone(),
             node_count: usable.len(),
             edge_count: between.count(),
-            max_depth: whole.usable().map(|node| node.depth).max().unwrap_or(0),
+            max_depth: whole
+                .usable_nodes()
+                .map(|node| node.depth)
+                .max()
+                .unwrap_or(0),
             active_nodes: count(|node| node.is_active),
             terminal_nodes: count(|node| node.is_terminal),
-            has_cycle: Shape::of(&whole.edges).has_cycle(),
+            has_cycle: Topology::from_edges(&whole.edges).has_cycle(),
             pruned_nodes: whole.nodes.len() - usable.len(),
             problem: whole.graph.problem.clone(),
             config: whole.config.clone(),
-            best_node_id: best(&whole),
-            usable_node_ids: workable(&whole),
+            best_node_id: best_node_id(&whole),
+            usable_node_ids: workable_nodes(&whole),
             root_node_ids: ids(is_root),
             active_node_ids: ids(|node| node.is_active),
             terminal_node_ids: ids(|node| node.is_terminal),
         };
-        Ok(Outcome {
+        Ok(ToolOutput {
             output,
             changes: Vec::new(),
             session: Some(whole.graph.session_id.clone()),
@@ -119,20 +126,20 @@ impl Tool for GotState {
 
 /// Nodes that can be worked on: first those nobody went on from, then the others, each the better
 /// first; conclusions last.
-fn workable(whole: &Whole) -> Vec<NodeId> {
-    let mut nodes: Vec<&GraphNode> = whole.usable().collect();
+fn workable_nodes(whole: &GraphData) -> Vec<NodeId> {
+    let mut nodes: Vec<&GraphNode> = whole.usable_nodes().collect();
     nodes.sort_by(|one, other| {
         let place = |node: &GraphNode| (node.is_terminal, !node.is_active);
         let by_place = place(one).cmp(&place(other));
-        by_place.then_with(|| better_first(one, other))
+        by_place.then_with(|| compare_rating(one, other))
     });
-    let first = nodes.into_iter().take(MOST_IDS);
+    let first = nodes.into_iter().take(MAX_IDS);
     first.map(|node| node.id.clone()).collect()
 }
 
 /// The node with the highest score; the older of two.
-fn best(whole: &Whole) -> Option<NodeId> {
-    let scored = whole.usable().filter(|node| node.score.is_some());
+fn best_node_id(whole: &GraphData) -> Option<NodeId> {
+    let scored = whole.usable_nodes().filter(|node| node.score.is_some());
     let score = |node: &GraphNode| node.score.map_or(0.0, Score::get);
     let best = scored.reduce(|best, node| {
         if score(node) > score(best) {

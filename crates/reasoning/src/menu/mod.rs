@@ -6,159 +6,167 @@
 
 mod filled;
 
-use deliberate_core::nearest;
-use deliberate_toolkit::{Argument, Choices, Desk, Dish, Issue, Menu, Served, ToolError, Typed};
+use deliberate_core::did_you_mean;
+use deliberate_toolkit::{
+    ArgumentIssue, CompletionRequest, CompletionValues, PromptArgumentInfo, PromptInfo,
+    PromptProvider, RenderedPrompt, ResourceContext, ToolError,
+};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::resources::matching_sessions;
 
 /// The prompts of the reasoning modes.
-pub struct Modes;
+pub struct ReasoningPrompts;
 
 /// A prompt.
-struct Entry {
+struct ReasoningPrompt {
     name: &'static str,
     tool: &'static str,
     title: &'static str,
     description: &'static str,
     /// What the model is told.
     text: &'static str,
-    takes: &'static [Takes],
+    arguments: &'static [ReasoningPromptArgument],
 }
 
 /// Something a prompt takes.
-struct Takes {
+struct ReasoningPromptArgument {
     name: &'static str,
     description: &'static str,
     required: bool,
-    shape: Shape,
+    kind: ReasoningArgumentKind,
 }
 
 /// What it looks like.
 #[derive(Clone, Copy)]
-enum Shape {
+enum ReasoningArgumentKind {
     Text,
     Session,
     Number { least: u8, most: u8 },
 }
 
-const PROBLEM: Takes = Takes {
+const PROBLEM: ReasoningPromptArgument = ReasoningPromptArgument {
     name: "problem",
     description: "The question or problem to think about",
     required: true,
-    shape: Shape::Text,
+    kind: ReasoningArgumentKind::Text,
 };
 
-const SESSION: Takes = Takes {
+const SESSION: ReasoningPromptArgument = ReasoningPromptArgument {
     name: "session_id",
     description: "A session to continue; leave it out to begin a new one",
     required: false,
-    shape: Shape::Session,
+    kind: ReasoningArgumentKind::Session,
 };
 
-const WHICH_SESSION: Takes = Takes {
+const REQUIRED_SESSION: ReasoningPromptArgument = ReasoningPromptArgument {
     name: "session_id",
     description: "The session",
     required: true,
-    shape: Shape::Session,
+    kind: ReasoningArgumentKind::Session,
 };
 
-const fn number(name: &'static str, description: &'static str, least: u8, most: u8) -> Takes {
-    Takes {
+const fn number_argument(
+    name: &'static str,
+    description: &'static str,
+    least: u8,
+    most: u8,
+) -> ReasoningPromptArgument {
+    ReasoningPromptArgument {
         name,
         description,
         required: false,
-        shape: Shape::Number { least, most },
+        kind: ReasoningArgumentKind::Number { least, most },
     }
 }
 
-const ENTRIES: &[Entry] = &[
-    Entry {
+const PROMPTS: &[ReasoningPrompt] = &[
+    ReasoningPrompt {
         name: "think",
         tool: "reasoning_linear",
         title: "Think step by step",
         description: "Work through a problem one recorded step after another.",
         text: include_str!("think.md"),
-        takes: &[
+        arguments: &[
             PROBLEM,
             SESSION,
-            number("steps", "How many steps at the most, 1 to 20", 1, 20),
+            number_argument("steps", "How many steps at the most, 1 to 20", 1, 20),
         ],
     },
-    Entry {
+    ReasoningPrompt {
         name: "tree",
         tool: "reasoning_tree",
         title: "Explore a tree of approaches",
         description: "Lay out several approaches, follow the best, close the others.",
         text: include_str!("tree.md"),
-        takes: &[
+        arguments: &[
             PROBLEM,
             SESSION,
-            number("branches", "How many approaches, 2 to 10", 2, 10),
+            number_argument("branches", "How many approaches, 2 to 10", 2, 10),
         ],
     },
-    Entry {
+    ReasoningPrompt {
         name: "diverge",
         tool: "reasoning_divergent",
         title: "Look from several sides",
         description: "Collect perspectives that disagree, then bring them together.",
         text: include_str!("diverge.md"),
-        takes: &[
+        arguments: &[
             PROBLEM,
             SESSION,
-            number("perspectives", "How many perspectives, 2 to 10", 2, 10),
+            number_argument("perspectives", "How many perspectives, 2 to 10", 2, 10),
         ],
     },
-    Entry {
+    ReasoningPrompt {
         name: "reflect",
         tool: "reasoning_reflection",
         title: "Reflect and improve",
         description: "Find the weak points of a text or thought and write a better version.",
         text: include_str!("reflect.md"),
-        takes: &[
-            Takes {
+        arguments: &[
+            ReasoningPromptArgument {
                 description: "The text, answer or plan to reflect on",
                 ..PROBLEM
             },
             SESSION,
-            number("rounds", "How often to improve it, 1 to 5", 1, 5),
+            number_argument("rounds", "How often to improve it, 1 to 5", 1, 5),
         ],
     },
-    Entry {
+    ReasoningPrompt {
         name: "backtrack",
         tool: "reasoning_backtrack",
         title: "Go back and try another way",
         description: "Review a session's checkpoints and take another way from one of them.",
         text: include_str!("backtrack.md"),
-        takes: &[
-            WHICH_SESSION,
-            Takes {
+        arguments: &[
+            REQUIRED_SESSION,
+            ReasoningPromptArgument {
                 name: "direction",
                 description: "What to try instead; leave it out to be offered some",
                 required: false,
-                shape: Shape::Text,
+                kind: ReasoningArgumentKind::Text,
             },
         ],
     },
-    Entry {
+    ReasoningPrompt {
         name: "auto",
         tool: "reasoning_auto",
         title: "Choose the way to think",
         description: "Let the server choose the way of reasoning that fits, and use it.",
         text: include_str!("auto.md"),
-        takes: &[PROBLEM, SESSION],
+        arguments: &[PROBLEM, SESSION],
     },
-    Entry {
+    ReasoningPrompt {
         name: "graph",
         tool: "reasoning_got_init",
         title: "Build a graph of thoughts",
         description: "Grow, score, merge and prune partial answers until one stands out.",
         text: include_str!("graph.md"),
-        takes: &[
+        arguments: &[
             PROBLEM,
             SESSION,
-            number(
+            number_argument(
                 "ideas",
                 "How many ideas to grow from a node, 1 to 10",
                 1,
@@ -166,90 +174,96 @@ const ENTRIES: &[Entry] = &[
             ),
         ],
     },
-    Entry {
+    ReasoningPrompt {
         name: "recap",
         tool: "reasoning_get",
         title: "Sum up a session",
         description: "Read a session back and sum up what was decided, why, and what is open.",
         text: include_str!("recap.md"),
-        takes: &[WHICH_SESSION],
+        arguments: &[REQUIRED_SESSION],
     },
 ];
 
-impl Menu for Modes {
-    fn list(&self) -> BoxFuture<'_, Vec<Dish>> {
-        Box::pin(async { ENTRIES.iter().map(Entry::dish).collect() })
+impl PromptProvider for ReasoningPrompts {
+    fn list(&self) -> BoxFuture<'_, Vec<PromptInfo>> {
+        Box::pin(async { PROMPTS.iter().map(ReasoningPrompt::to_info).collect() })
     }
 
     fn get<'a>(
         &'a self,
         name: &'a str,
         arguments: &'a Map<String, Value>,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Served, ToolError>>> {
-        let served = Entry::named(name).map(|entry| entry.served(arguments));
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>> {
+        let served = ReasoningPrompt::find(name).map(|entry| entry.render(arguments));
         Box::pin(async move { served })
     }
 
     fn complete<'a>(
         &'a self,
         name: &'a str,
-        typed: Typed<'a>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
+        typed: CompletionRequest<'a>,
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
-            let entry = Entry::named(name)?;
-            let takes = entry.takes.iter().find(|it| it.name == typed.argument);
-            Some(match takes.map(|it| it.shape) {
+            let entry = ReasoningPrompt::find(name)?;
+            let takes = entry.arguments.iter().find(|it| it.name == typed.argument);
+            Some(match takes.map(|it| it.kind) {
                 // What a person reads belongs to their sessions, so their scope must allow it.
-                Some(Shape::Session) if desk.caller.principal.scope.allows("reasoning_get") => {
+                Some(ReasoningArgumentKind::Session)
+                    if desk.caller.principal.scope.allows("reasoning_get") =>
+                {
                     matching_sessions(typed.text, desk).await
                 }
-                Some(Shape::Number { least, most }) => Ok(numbers(least, most, typed.text)),
-                Some(Shape::Session | Shape::Text) | None => Ok(Choices::default()),
+                Some(ReasoningArgumentKind::Number { least, most }) => {
+                    Ok(complete_number(least, most, typed.text))
+                }
+                Some(ReasoningArgumentKind::Session | ReasoningArgumentKind::Text) | None => {
+                    Ok(CompletionValues::default())
+                }
             })
         })
     }
 }
 
-impl Entry {
-    fn named(name: &str) -> Option<&'static Self> {
-        ENTRIES.iter().find(|entry| entry.name == name)
+impl ReasoningPrompt {
+    fn find(name: &str) -> Option<&'static Self> {
+        PROMPTS.iter().find(|entry| entry.name == name)
     }
 
-    fn dish(&self) -> Dish {
-        let argument = |takes: &Takes| Argument {
+    fn to_info(&self) -> PromptInfo {
+        let argument = |takes: &ReasoningPromptArgument| PromptArgumentInfo {
             name: takes.name.to_owned(),
             description: takes.description.to_owned(),
             required: takes.required,
         };
-        Dish {
+        PromptInfo {
             name: self.name.to_owned(),
             title: self.title.to_owned(),
             description: self.description.to_owned(),
-            leads_to: self.tool.to_owned(),
-            arguments: self.takes.iter().map(argument).collect(),
+            tool: self.tool.to_owned(),
+            arguments: self.arguments.iter().map(argument).collect(),
         }
     }
 
-    fn served(&self, arguments: &Map<String, Value>) -> Result<Served, ToolError> {
+    fn render(&self, arguments: &Map<String, Value>) -> Result<RenderedPrompt, ToolError> {
         let mut issues = Vec::new();
-        let names = || self.takes.iter().map(|takes| takes.name);
+        let names = || self.arguments.iter().map(|takes| takes.name);
         for name in arguments.keys() {
             if !names().any(|known| known == name) {
-                let meant = nearest(name, names());
+                let meant = did_you_mean(name, names());
                 let rule = match meant {
                     Some(meant) => {
                         format!("is no argument of {}; did you mean {meant}?", self.name)
                     }
                     None => format!("is no argument of {}", self.name),
                 };
-                issues.push(Issue::new(name, rule));
+                issues.push(ArgumentIssue::new(name, rule));
             }
         }
         let mut given = Vec::new();
-        for takes in self.takes {
-            match takes.checked(arguments.get(takes.name)) {
+        for takes in self.arguments {
+            match takes.check(arguments.get(takes.name)) {
                 Ok(Some(value)) => given.push((takes, value)),
                 Ok(None) => {}
                 Err(issue) => issues.push(issue),
@@ -258,15 +272,15 @@ impl Entry {
         if !issues.is_empty() {
             return Err(ToolError::Invalid(issues));
         }
-        let text = filled::text(self.text, &given);
-        Ok(Served::text(self.description, text))
+        let text = filled::render_prompt(self.text, &given);
+        Ok(RenderedPrompt::text(self.description, text))
     }
 }
 
-fn numbers(least: u8, most: u8, typed: &str) -> Choices {
+fn complete_number(least: u8, most: u8, typed: &str) -> CompletionValues {
     let all = (least..=most).map(|number| number.to_string());
-    Choices {
+    CompletionValues {
         values: all.filter(|number| number.starts_with(typed)).collect(),
-        more: false,
+        has_more: false,
     }
 }

@@ -3,32 +3,35 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use deliberate_core::{
-    GraphNode, NodeKind, Percent, Score, Session, SessionId, approximate_tokens, cut_to_tokens,
+    GraphNode, NodeKind, Percent, Score, Session, SessionId, approximate_tokens, truncate_tokens,
 };
-use deliberate_store::{Page, StoreError, Which};
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_store::{EpochFilter, Pagination, StoreError};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measures::{
-    Branches, Contradiction, Course, Facts, Graphs, Record, kept, rounded_score,
+    BranchCounts, ConfidenceTrend, Contradiction, GraphCounts, SessionData, SessionMetrics,
+    rounded_score, unpruned_nodes,
 };
 use crate::{
-    context::{self, Past},
-    prompt::{Asking, Freedom},
-    said::{Sure, some_things, something},
-    session::{WorksOn, known},
+    context::{self, SessionHistory},
+    prompt::{AskTemplate, GenerationParams},
+    said::{Confidence, non_blank, non_blank_list},
+    session::{ModeFilter, require_session},
 };
 
 /// Graphs that are read; a session seldom has more than one.
-const MOST_GRAPHS: u32 = 100;
+const MAX_GRAPHS: u32 = 100;
 
 /// One node may take this share of what is left for nodes.
-const SHARE_OF_ONE: usize = 4;
+const NODE_SHARE: usize = 4;
 
 /// What the tag around a node takes.
-const FRAME: usize = 12;
+const TAG_TOKENS: usize = 12;
 
 /// `reasoning_reflection_evaluate`.
 pub struct ReflectionEvaluate;
@@ -53,7 +56,7 @@ pub struct Output {
     /// Mean confidence of the thoughts examined; null without any
     average_confidence: Option<Score>,
     /// How the confidence went; null for fewer than two thoughts
-    confidence_course: Option<Course>,
+    confidence_course: Option<ConfidenceTrend>,
     /// How many of the thoughts examined are of each mode
     mode_distribution: BTreeMap<String, usize>,
     /// Share of thoughts that build on an earlier one, of those that could
@@ -61,9 +64,9 @@ pub struct Output {
     /// What was noted to contradict each other, 20 at the most
     contradictions: Vec<Contradiction>,
     /// How many branches it has, of each kind
-    branches: Branches,
+    branches: BranchCounts,
     /// How much there is in its graphs
-    graphs: Graphs,
+    graphs: GraphCounts,
     /// How well it hangs together: mean of what was counted and what the model judged
     coherence_score: Score,
     /// How good the model finds it; null if not rated
@@ -87,92 +90,93 @@ pub struct Output {
     "assessment", "coherence_percent", "quality_percent", "strengths", "weaknesses",
     "recommendations", "confidence_percent"
 ]))]
-struct Verdict {
+struct EvaluationReply {
     /// The judgement, in a few sentences
     #[schemars(length(min = 1))]
-    #[serde(deserialize_with = "something")]
+    #[serde(deserialize_with = "non_blank")]
     assessment: String,
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     coherence_percent: Option<Percent>,
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     quality_percent: Option<Percent>,
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     strengths: Vec<String>,
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     weaknesses: Vec<String>,
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     recommendations: Vec<String>,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
 }
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct EvaluateAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
-    nodes: Vec<ShownNode>,
+    past: &'a SessionHistory,
+    nodes: Vec<EvaluateAskNode>,
     nodes_left_out: usize,
     mode: &'static str,
-    facts: &'a Facts,
+    facts: &'a SessionMetrics,
     average_confidence: String,
     linkage: String,
 }
 
 #[derive(Serialize)]
-struct ShownNode {
+struct EvaluateAskNode {
     kind: &'static str,
     score: String,
     text: String,
 }
 
 /// Limits as in the pipes of the original server.
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.6,
     };
-    Asking::new::<Verdict>("reflection", include_str!("evaluate.md"), freedom)
+    AskTemplate::new::<EvaluationReply>("reflection", include_str!("evaluate.md"), freedom)
 });
 
 impl Tool for ReflectionEvaluate {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_reflection_evaluate",
             title: "Evaluate a session",
             description: "Evaluate a session's overall reasoning quality and coherence, with \
                           recommendations. Changes nothing.",
-            annotations: Annotations {
+            hints: ToolHints {
                 read_only: true,
                 destructive: false,
                 idempotent: true,
                 open_world: true,
             },
-            thinks: true,
-            limits: Limits::default(),
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = known(&input.session_id, WorksOn::Any, call).await?;
-        let record = read(&session, call).await?;
-        if record.thoughts.is_empty() && kept(&record.nodes).next().is_none() {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
+        let record = load_session_data(&session, call).await?;
+        if record.thoughts.is_empty() && unpruned_nodes(&record.nodes).next().is_none() {
             let rule = "names a session without thoughts; there is nothing to evaluate";
-            let issue = Issue::new("session_id", rule).given(&session.id.as_str().into());
+            let issue =
+                ArgumentIssue::new("session_id", rule).with_value(&session.id.as_str().into());
             return Err(ToolError::Invalid(vec![issue]));
         }
         // The verdict is about these, however long its model takes.
-        let facts = call.keep("facts", Facts::of(&record));
+        let facts = call.memoize("facts", SessionMetrics::compute(&record));
         call.progress(0.0, Some(1.0), "thinking");
-        let ask = ask(&session, &record.nodes, &facts, call).await?;
-        let verdict: Verdict = call.think(ask, None).await?.value;
-        Ok(Outcome {
-            output: output(session.id.clone(), facts, verdict),
+        let ask = evaluation_request(&session, &record.nodes, &facts, call).await?;
+        let verdict: EvaluationReply = call.ask(ask, None).await?.value;
+        Ok(ToolOutput {
+            output: evaluation_output(session.id.clone(), facts, verdict),
             changes: Vec::new(),
             session: Some(session.id),
         })
@@ -180,35 +184,38 @@ impl Tool for ReflectionEvaluate {
 }
 
 /// Reads what is counted: of everything a page at the most.
-async fn read(session: &Session, call: &Call) -> Result<Record, StoreError> {
+async fn load_session_data(
+    session: &Session,
+    call: &ToolContext,
+) -> Result<SessionData, StoreError> {
     let store = call.store();
     let id = &session.id;
-    let page = Page::first(Page::MOST);
-    let mut thoughts = store.latest_thoughts(id, Page::MOST).await?;
+    let page = Pagination::limit(Pagination::MAX);
+    let mut thoughts = store.latest_thoughts(id, Pagination::MAX).await?;
     thoughts.reverse();
-    let total_thoughts = if thoughts.len() < Page::MOST as usize {
+    let total_thoughts = if thoughts.len() < Pagination::MAX as usize {
         thoughts.len()
     } else {
-        count(session, call).await?
+        count_thoughts(session, call).await?
     };
     let graphs = store
-        .graphs(id, Which::Current, Page::first(MOST_GRAPHS))
+        .graphs(id, EpochFilter::Current, Pagination::limit(MAX_GRAPHS))
         .await?;
     let (mut nodes, mut edges) = (Vec::new(), Vec::new());
     for graph in &graphs {
-        let room = Page::MOST.saturating_sub(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+        let room = Pagination::MAX.saturating_sub(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
         if room == 0 {
             break;
         }
-        let part = store.nodes(&graph.id, Which::Current, Page::first(room));
+        let part = store.nodes(&graph.id, EpochFilter::Current, Pagination::limit(room));
         nodes.extend(part.await?);
-        edges.extend(store.edges(&graph.id, Which::Current, page).await?);
+        edges.extend(store.edges(&graph.id, EpochFilter::Current, page).await?);
     }
-    Ok(Record {
+    Ok(SessionData {
         total_thoughts,
         thoughts,
-        branches: store.branches(id, Which::Current, page).await?,
-        cross_refs: store.cross_refs(id, Which::Current, page).await?,
+        branches: store.branches(id, EpochFilter::Current, page).await?,
+        cross_refs: store.cross_refs(id, EpochFilter::Current, page).await?,
         graphs: graphs.len(),
         nodes,
         edges,
@@ -217,14 +224,16 @@ async fn read(session: &Session, call: &Call) -> Result<Record, StoreError> {
 
 /// How many thoughts a long session has, found by looking whether there is one at a place: twenty
 /// or thirty single rows instead of all.
-async fn count(session: &Session, call: &Call) -> Result<usize, StoreError> {
+async fn count_thoughts(session: &Session, call: &ToolContext) -> Result<usize, StoreError> {
     let there = async |offset: u32| {
-        let page = Page { offset, limit: 1 };
-        let found = call.store().thoughts(&session.id, Which::Current, page);
+        let page = Pagination { offset, limit: 1 };
+        let found = call
+            .store()
+            .thoughts(&session.id, EpochFilter::Current, page);
         Ok::<_, StoreError>(!found.await?.is_empty())
     };
     // Never fewer than `least`, and in the end never more than `most`.
-    let mut least = Page::MOST;
+    let mut least = Pagination::MAX;
     let mut most = least;
     while most < u32::MAX && there(most).await? {
         least = most + 1;
@@ -241,19 +250,19 @@ async fn count(session: &Session, call: &Call) -> Result<usize, StoreError> {
     Ok(least as usize)
 }
 
-async fn ask(
+async fn evaluation_request(
     session: &Session,
     nodes: &[GraphNode],
-    facts: &Facts,
-    call: &Call,
-) -> Result<Ask, ToolError> {
-    let mut past = call.keep("past", context::latest(session, call).await?);
+    facts: &SessionMetrics,
+    call: &ToolContext,
+) -> Result<ModelRequest, ToolError> {
+    let mut past = call.memoize("past", context::recent_history(session, call).await?);
     let budget = call.context_tokens();
     if !nodes.is_empty() {
-        leave_half(&mut past, budget);
+        free_half_budget(&mut past, budget);
     }
-    let nodes = shown_nodes(nodes, budget.saturating_sub(tokens(&past)));
-    let ask = ASK.ask(Shown {
+    let nodes = select_nodes(nodes, budget.saturating_sub(history_tokens(&past)));
+    let ask = ASK.render(EvaluateAskContext {
         past: &past,
         nodes_left_out: facts.graphs.nodes.saturating_sub(nodes.len()),
         nodes,
@@ -264,28 +273,28 @@ async fn ask(
             .map_or_else(String::new, |it| format!("{:.2}", it.get())),
         linkage: format!("{:.2}", facts.linkage.get()),
     })?;
-    Ok(Ask {
+    Ok(ModelRequest {
         key: "evaluate".to_owned(),
         ..ask
     })
 }
 
 /// What a past takes, a little more than in the ask itself.
-fn tokens(past: &Past) -> usize {
+fn history_tokens(past: &SessionHistory) -> usize {
     serde_json::to_string(&past.steps).map_or(0, |text| approximate_tokens(&text))
 }
 
 /// Leaves out steps after the first until half of the budget is free for nodes.
-fn leave_half(past: &mut Past, budget: usize) {
-    while past.steps.len() > 1 && tokens(past) > budget / 2 {
+fn free_half_budget(past: &mut SessionHistory, budget: usize) {
+    while past.steps.len() > 1 && history_tokens(past) > budget / 2 {
         past.steps.remove(1);
         past.gap = true;
     }
 }
 
 /// The nodes that say most, in the order they were thought, within `budget` tokens.
-fn shown_nodes(nodes: &[GraphNode], budget: usize) -> Vec<ShownNode> {
-    let mut ranked: Vec<(usize, &GraphNode)> = kept(nodes).enumerate().collect();
+fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluateAskNode> {
+    let mut ranked: Vec<(usize, &GraphNode)> = unpruned_nodes(nodes).enumerate().collect();
     let weight = |node: &GraphNode| {
         let place = match node.node_type {
             NodeKind::Root => 2.0,
@@ -295,19 +304,19 @@ fn shown_nodes(nodes: &[GraphNode], budget: usize) -> Vec<ShownNode> {
         place + node.score.map_or(0.0, Score::get)
     };
     ranked.sort_by(|(_, one), (_, other)| weight(other).total_cmp(&weight(one)));
-    let share = budget / SHARE_OF_ONE;
+    let share = budget / NODE_SHARE;
     let mut left = budget;
     let mut shown = Vec::new();
     for (place, node) in ranked {
-        let text = cut_to_tokens(&node.content, share);
-        let Some(rest) = left.checked_sub(approximate_tokens(&text) + FRAME) else {
+        let text = truncate_tokens(&node.content, share);
+        let Some(rest) = left.checked_sub(approximate_tokens(&text) + TAG_TOKENS) else {
             break;
         };
         left = rest;
         shown.push((place, node, text));
     }
     shown.sort_by_key(|(place, ..)| *place);
-    let shown = shown.into_iter().map(|(_, node, text)| ShownNode {
+    let shown = shown.into_iter().map(|(_, node, text)| EvaluateAskNode {
         kind: node.node_type.as_str(),
         score: node
             .score
@@ -317,7 +326,11 @@ fn shown_nodes(nodes: &[GraphNode], budget: usize) -> Vec<ShownNode> {
     shown.collect()
 }
 
-fn output(session_id: SessionId, facts: Facts, verdict: Verdict) -> Output {
+fn evaluation_output(
+    session_id: SessionId,
+    facts: SessionMetrics,
+    verdict: EvaluationReply,
+) -> Output {
     let counted = facts.coherence();
     let judged = verdict.coherence_percent.map(|percent| percent.0.get());
     let coherence = f64::midpoint(counted, judged.unwrap_or(counted));

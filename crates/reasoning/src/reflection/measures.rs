@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, CrossRef, EdgeKind, GraphEdge, GraphNode, NodeId, RefKind,
-    Score, Thought, cut_to_chars,
+    Branch, BranchId, BranchState, CrossRef, CrossRefKind, EdgeKind, GraphEdge, GraphNode, NodeId,
+    Score, Thought, truncate_chars,
 };
 use deliberate_store::BranchEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::said::rounded;
+use crate::said::round_fraction;
 
 /// Confidence that moves less than this stays as it is.
-const STEADY: f64 = 0.05;
+const STEADY_THRESHOLD: f64 = 0.05;
 
 /// Contradictions that are named; the others are counted.
-const MOST_NAMED: usize = 20;
+const MAX_CONTRADICTIONS: usize = 20;
 
 /// What is shown of a name, and of a reason.
 const NAME_CHARS: usize = 80;
@@ -24,7 +24,7 @@ const REASON_CHARS: usize = 300;
 
 /// What was read of a session.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(super) struct SessionData {
     /// How many current thoughts there are.
     pub(super) total_thoughts: usize,
     /// The newest of them, oldest first.
@@ -39,31 +39,31 @@ pub(super) struct Record {
 
 /// What was counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Facts {
+pub(super) struct SessionMetrics {
     pub(super) total_thoughts: usize,
     pub(super) thoughts_examined: usize,
     pub(super) average_confidence: Option<Score>,
-    pub(super) confidence_course: Option<Course>,
+    pub(super) confidence_course: Option<ConfidenceTrend>,
     pub(super) mode_distribution: BTreeMap<String, usize>,
     pub(super) linkage: Score,
     pub(super) contradictions: Vec<Contradiction>,
     pub(super) contradictions_total: usize,
-    pub(super) branches: Branches,
-    pub(super) graphs: Graphs,
+    pub(super) branches: BranchCounts,
+    pub(super) graphs: GraphCounts,
 }
 
 /// How the confidence went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Course {
+pub(super) struct ConfidenceTrend {
     /// The last third against the first
-    pub(super) trend: Trend,
+    pub(super) trend: TrendDirection,
     /// By how much it rises from one thought to the next
     slope: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Trend {
+pub(super) enum TrendDirection {
     Rising,
     Steady,
     Falling,
@@ -86,7 +86,7 @@ pub(super) struct Contradiction {
 
 /// How many branches there are, of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Branches {
+pub(super) struct BranchCounts {
     /// All of them
     total: usize,
     /// Those still followed
@@ -101,7 +101,7 @@ pub(super) struct Branches {
 
 /// How much there is in graphs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Graphs {
+pub(super) struct GraphCounts {
     /// How many graphs there are
     total: usize,
     /// Nodes that were not pruned
@@ -116,22 +116,22 @@ pub(super) struct Graphs {
     pruned: usize,
 }
 
-impl Facts {
-    pub(super) fn of(record: &Record) -> Self {
+impl SessionMetrics {
+    pub(super) fn compute(record: &SessionData) -> Self {
         let mut contradictions = contradictions(record);
         let contradictions_total = contradictions.len();
-        contradictions.truncate(MOST_NAMED);
+        contradictions.truncate(MAX_CONTRADICTIONS);
         Self {
             total_thoughts: record.total_thoughts,
             thoughts_examined: record.thoughts.len(),
             average_confidence: mean(&confidences(&record.thoughts)).map(rounded_score),
-            confidence_course: course(&confidences(&record.thoughts)),
-            mode_distribution: modes(&record.thoughts),
+            confidence_course: confidence_trend(&confidences(&record.thoughts)),
+            mode_distribution: mode_distribution(&record.thoughts),
             linkage: rounded_score(linkage(&record.thoughts)),
             contradictions,
             contradictions_total,
-            branches: branches(&record.branches),
-            graphs: graphs(record.graphs, &record.nodes),
+            branches: count_branches(&record.branches),
+            graphs: count_graphs(record.graphs, &record.nodes),
         }
     }
 
@@ -158,11 +158,11 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 
 /// Four digits, so that 0.7 is not answered as 0.7000000000000001.
 pub(super) fn rounded_score(number: f64) -> Score {
-    Score::clamped(rounded(number))
+    Score::clamped(round_fraction(number))
 }
 
 /// The first third against the last; nothing for a single thought.
-fn course(confidences: &[f64]) -> Option<Course> {
+fn confidence_trend(confidences: &[f64]) -> Option<ConfidenceTrend> {
     let count = confidences.len();
     if count < 2 {
         return None;
@@ -171,13 +171,13 @@ fn course(confidences: &[f64]) -> Option<Course> {
     let first = mean(confidences.get(..third)?)?;
     let last = mean(confidences.get(count - third..)?)?;
     let trend = match last - first {
-        change if change >= STEADY => Trend::Rising,
-        change if change <= -STEADY => Trend::Falling,
-        _ => Trend::Steady,
+        change if change >= STEADY_THRESHOLD => TrendDirection::Rising,
+        change if change <= -STEADY_THRESHOLD => TrendDirection::Falling,
+        _ => TrendDirection::Steady,
     };
-    Some(Course {
+    Some(ConfidenceTrend {
         trend,
-        slope: rounded(slope(confidences)),
+        slope: round_fraction(slope(confidences)),
     })
 }
 
@@ -198,7 +198,7 @@ fn slope(numbers: &[f64]) -> f64 {
     }
 }
 
-fn modes(thoughts: &[Thought]) -> BTreeMap<String, usize> {
+fn mode_distribution(thoughts: &[Thought]) -> BTreeMap<String, usize> {
     let mut modes = BTreeMap::new();
     for thought in thoughts {
         *modes.entry(thought.mode.to_string()).or_default() += 1;
@@ -229,7 +229,7 @@ fn linkage(thoughts: &[Thought]) -> f64 {
     linked as f64 / (linked + broken) as f64
 }
 
-fn contradictions(record: &Record) -> Vec<Contradiction> {
+fn contradictions(record: &SessionData) -> Vec<Contradiction> {
     let names: BTreeMap<&BranchId, &Branch> = record
         .branches
         .iter()
@@ -239,15 +239,15 @@ fn contradictions(record: &Record) -> Vec<Contradiction> {
     let between_branches = record
         .cross_refs
         .iter()
-        .filter(|it| it.ref_type == RefKind::Contradicts)
+        .filter(|it| it.ref_type == CrossRefKind::Contradicts)
         .map(|it| Contradiction {
             from: it.from_branch.to_string(),
             to: it.to_branch.to_string(),
-            from_name: name(&it.from_branch).map(short),
-            to_name: name(&it.to_branch).map(short),
-            reason: it.reason.as_deref().map(reason),
+            from_name: name(&it.from_branch).map(truncate_name),
+            to_name: name(&it.to_branch).map(truncate_name),
+            reason: it.reason.as_deref().map(truncate_reason),
         });
-    let texts: BTreeMap<&NodeId, &str> = kept(&record.nodes)
+    let texts: BTreeMap<&NodeId, &str> = unpruned_nodes(&record.nodes)
         .map(|node| (&node.id, node.content.as_str()))
         .collect();
     let between_nodes = record
@@ -260,36 +260,36 @@ fn contradictions(record: &Record) -> Vec<Contradiction> {
             Some(Contradiction {
                 from: it.from_node.to_string(),
                 to: it.to_node.to_string(),
-                from_name: Some(short(from)),
-                to_name: Some(short(to)),
-                reason: why.and_then(|why| why.as_str()).map(reason),
+                from_name: Some(truncate_name(from)),
+                to_name: Some(truncate_name(to)),
+                reason: why.and_then(|why| why.as_str()).map(truncate_reason),
             })
         });
     between_branches.chain(between_nodes).collect()
 }
 
-fn short(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
-    cut_to_chars(&words.join(" "), NAME_CHARS)
+    truncate_chars(&words.join(" "), NAME_CHARS)
 }
 
-fn reason(text: &str) -> String {
-    cut_to_chars(text.trim(), REASON_CHARS)
+fn truncate_reason(text: &str) -> String {
+    truncate_chars(text.trim(), REASON_CHARS)
 }
 
 /// The nodes that were not pruned.
-pub(super) fn kept(nodes: &[GraphNode]) -> impl Iterator<Item = &GraphNode> {
+pub(super) fn unpruned_nodes(nodes: &[GraphNode]) -> impl Iterator<Item = &GraphNode> {
     nodes.iter().filter(|node| !node.pruned)
 }
 
-fn branches(entries: &[BranchEntry]) -> Branches {
+fn count_branches(entries: &[BranchEntry]) -> BranchCounts {
     let grown: BTreeSet<&BranchId> = entries
         .iter()
         .filter_map(|entry| entry.branch.parent_id.as_ref())
         .collect();
     let of = |state| move |entry: &&BranchEntry| entry.branch.state == state;
     let open = || entries.iter().filter(of(BranchState::Active));
-    Branches {
+    BranchCounts {
         total: entries.len(),
         open: open().count(),
         completed: entries.iter().filter(of(BranchState::Completed)).count(),
@@ -300,15 +300,19 @@ fn branches(entries: &[BranchEntry]) -> Branches {
     }
 }
 
-fn graphs(total: usize, nodes: &[GraphNode]) -> Graphs {
-    let count = kept(nodes).count();
-    let scored = kept(nodes).filter(|node| node.score.is_some()).count();
-    Graphs {
+fn count_graphs(total: usize, nodes: &[GraphNode]) -> GraphCounts {
+    let count = unpruned_nodes(nodes).count();
+    let scored = unpruned_nodes(nodes)
+        .filter(|node| node.score.is_some())
+        .count();
+    GraphCounts {
         total,
         nodes: count,
         scored,
         scored_share: (count > 0).then(|| rounded_score(scored as f64 / count as f64)),
-        terminal: kept(nodes).filter(|node| node.is_terminal).count(),
+        terminal: unpruned_nodes(nodes)
+            .filter(|node| node.is_terminal)
+            .count(),
         pruned: nodes.len() - count,
     }
 }

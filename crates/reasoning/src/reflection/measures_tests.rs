@@ -37,7 +37,7 @@ fn branch(id: &str, parent: Option<&str>, state: BranchState, thoughts: u64) -> 
             metadata: None,
         },
         thoughts,
-        opening: None,
+        first_text: None,
     }
 }
 
@@ -72,7 +72,7 @@ fn edge(from: &str, to: &str, kind: EdgeKind) -> GraphEdge {
     }
 }
 
-fn line(confidences: &[f64]) -> Vec<Thought> {
+fn thought_line(confidences: &[f64]) -> Vec<Thought> {
     let numbered = (1..).zip(confidences);
     numbered
         .map(|(number, it)| thought(number, (number > 1).then(|| number - 1), *it))
@@ -82,11 +82,11 @@ fn line(confidences: &[f64]) -> Vec<Thought> {
 #[test]
 fn a_clean_line_of_any_length_hangs_together() {
     for length in [1, 2, 3, 1_000] {
-        let thoughts = line(&vec![0.8; length]);
-        let facts = Facts::of(&Record {
+        let thoughts = thought_line(&vec![0.8; length]);
+        let facts = SessionMetrics::compute(&SessionData {
             total_thoughts: length,
             thoughts,
-            ..Record::default()
+            ..SessionData::default()
         });
         assert_eq!(facts.linkage, Score::ONE);
         assert!((facts.coherence() - 1.0).abs() < f64::EPSILON);
@@ -98,7 +98,7 @@ fn a_clean_line_of_any_length_hangs_together() {
 
 #[test]
 fn nothing_is_not_incoherent() {
-    let facts = Facts::of(&Record::default());
+    let facts = SessionMetrics::compute(&SessionData::default());
     assert!((facts.coherence() - 1.0).abs() < f64::EPSILON);
     assert_eq!(facts.average_confidence, None);
     assert_eq!(facts.confidence_course, None);
@@ -106,7 +106,7 @@ fn nothing_is_not_incoherent() {
 
 #[test]
 fn a_thought_that_builds_on_nothing_is_a_break() {
-    let mut thoughts = line(&[0.8; 5]);
+    let mut thoughts = thought_line(&[0.8; 5]);
     thoughts[3].parent_id = None;
     assert!((linkage(&thoughts) - 0.75).abs() < f64::EPSILON);
 }
@@ -131,17 +131,17 @@ fn what_begins_a_session_or_a_branch_is_no_break() {
 
 #[test]
 fn the_course_of_confidence_is_read_from_its_ends() {
-    let course = |numbers: &[f64]| course(numbers).unwrap();
+    let course = |numbers: &[f64]| confidence_trend(numbers).unwrap();
     let rising = course(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
-    assert_eq!(rising.trend, Trend::Rising);
+    assert_eq!(rising.trend, TrendDirection::Rising);
     assert!((rising.slope - 0.1).abs() < 1e-9);
-    assert_eq!(course(&[0.9, 0.5]).trend, Trend::Falling);
-    assert_eq!(course(&[0.8, 0.1, 0.82]).trend, Trend::Steady);
+    assert_eq!(course(&[0.9, 0.5]).trend, TrendDirection::Falling);
+    assert_eq!(course(&[0.8, 0.1, 0.82]).trend, TrendDirection::Steady);
     assert_eq!(
         course(&[0.8, 0.8, 0.8, 0.8]).slope.to_bits(),
         0.0_f64.to_bits()
     );
-    assert_eq!(super::course(&[0.8]), None);
+    assert_eq!(super::confidence_trend(&[0.8]), None);
 }
 
 #[test]
@@ -155,12 +155,15 @@ fn contradictions_are_named() {
         strength: Score::ONE,
         created_at: Timestamp::from_micros(0),
     };
-    let record = Record {
+    let record = SessionData {
         branches: vec![
             branch("a", None, BranchState::Active, 2),
             branch("b", None, BranchState::Active, 2),
         ],
-        cross_refs: vec![refers(RefKind::Supports), refers(RefKind::Contradicts)],
+        cross_refs: vec![
+            refers(CrossRefKind::Supports),
+            refers(CrossRefKind::Contradicts),
+        ],
         graphs: 1,
         nodes: vec![
             node("x", None, false),
@@ -172,9 +175,9 @@ fn contradictions_are_named() {
             edge("x", "z", EdgeKind::Contradicts),
             edge("y", "x", EdgeKind::Supports),
         ],
-        ..Record::default()
+        ..SessionData::default()
     };
-    let facts = Facts::of(&record);
+    let facts = SessionMetrics::compute(&record);
     assert_eq!(
         json!(facts.contradictions),
         json!([
@@ -189,20 +192,20 @@ fn contradictions_are_named() {
 
 #[test]
 fn many_contradictions_are_counted_and_the_first_named() {
-    let record = Record {
+    let record = SessionData {
         nodes: vec![node("x", None, false), node("y", None, false)],
         edges: vec![edge("x", "y", EdgeKind::Contradicts); 50],
-        ..Record::default()
+        ..SessionData::default()
     };
-    let facts = Facts::of(&record);
-    assert_eq!(facts.contradictions.len(), MOST_NAMED);
+    let facts = SessionMetrics::compute(&record);
+    assert_eq!(facts.contradictions.len(), MAX_CONTRADICTIONS);
     assert_eq!(facts.contradictions_total, 50);
     assert!(facts.coherence() >= 0.0);
 }
 
 #[test]
 fn branches_are_counted_by_what_became_of_them() {
-    let counted = branches(&[
+    let counted = count_branches(&[
         branch("root", None, BranchState::Active, 1),
         branch("a", Some("root"), BranchState::Active, 3),
         branch("b", Some("root"), BranchState::Active, 1),
@@ -211,7 +214,7 @@ fn branches_are_counted_by_what_became_of_them() {
     ]);
     assert_eq!(
         counted,
-        Branches {
+        BranchCounts {
             total: 5,
             open: 3,
             completed: 1,
@@ -229,8 +232,8 @@ fn pruned_nodes_are_counted_apart() {
         node("p", Some(0.1), true),
     ];
     assert_eq!(
-        graphs(1, &nodes),
-        Graphs {
+        count_graphs(1, &nodes),
+        GraphCounts {
             total: 1,
             nodes: 2,
             scored: 1,

@@ -9,21 +9,23 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use deliberate_core::{
     Change, Mode, Percent, Score, SessionId, Thought, ThoughtId, approximate_tokens,
 };
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    context::Past,
-    given::listed,
-    prompt::{Asking, Freedom},
-    said::{Sure, any_text, gist, some_things, something},
-    session::{Home, metadata, open},
+    context::SessionHistory,
+    given::check_list,
+    prompt::{AskTemplate, GenerationParams},
+    said::{Confidence, non_blank, non_blank_list, normalized, optional_text},
+    session::{TargetSession, metadata_object, require_open_branch},
 };
 pub use evaluate::ReflectionEvaluate;
-use subject::Subject;
+use subject::ReflectionSubject;
 
 /// `reasoning_reflection`.
 pub struct Reflection;
@@ -87,86 +89,88 @@ pub struct Output {
     "analysis", "strengths", "weaknesses", "recommendations", "quality_percent",
     "improved_reasoning", "improved_quality_percent", "confidence_percent", "weakest_point"
 ]))]
-struct Judgement {
+struct ReflectionReply {
     /// The judgement, in a few sentences
     #[schemars(length(min = 1))]
-    #[serde(deserialize_with = "something")]
+    #[serde(deserialize_with = "non_blank")]
     analysis: String,
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     strengths: Vec<String>,
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     weaknesses: Vec<String>,
-    #[serde(default, deserialize_with = "some_things")]
+    #[serde(default, deserialize_with = "non_blank_list")]
     recommendations: Vec<String>,
     /// How good the subject is
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     quality_percent: Option<Percent>,
     /// The subject, written anew
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String")]
     improved_reasoning: Option<String>,
     /// How good that is
-    #[serde(default, deserialize_with = "Percent::or_none")]
+    #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     improved_quality_percent: Option<Percent>,
     #[serde(flatten)]
-    sure: Sure,
+    sure: Confidence,
     /// Where the judgement is most likely to be wrong
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     weakest_point: Option<String>,
 }
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ReflectionAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
+    past: &'a SessionHistory,
     focus: &'a [String],
     subject: &'a str,
 }
 
 /// Limits as in the pipes of the original server.
-const FREEDOM: Freedom = Freedom {
+const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 2_500,
     temperature: 0.6,
 };
 
 /// The subject is written anew, so a long one needs more room; this much at the most.
-const MOST_ROOM: usize = 6_000;
+const MAX_EXTRA_TOKENS: usize = 6_000;
 
 /// What is said of a subject too long for an ask.
-const CUT: &str = "The thought is longer than an ask may be; only its beginning was looked at.";
+const TRUNCATED_NOTE: &str =
+    "The thought is longer than an ask may be; only its beginning was looked at.";
 
-static ASK: LazyLock<Asking> =
-    LazyLock::new(|| Asking::new::<Judgement>("reflection", include_str!("reflect.md"), FREEDOM));
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    AskTemplate::new::<ReflectionReply>("reflection", include_str!("reflect.md"), GENERATION)
+});
 
 impl Tool for Reflection {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_reflection",
             title: "Reflect on a thought",
             description: "Meta-cognitive reasoning: evaluates strengths and weaknesses of a thought \
                           or text, gives recommendations and an improved version.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let subject = Subject::of(
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let subject = ReflectionSubject::resolve(
             input.content,
             input.thought_id.as_ref(),
             input.session_id.as_ref(),
             call,
         )
         .await?;
-        let focus = listed("focus_areas", input.focus_areas, call)?;
+        let focus = check_list("focus_areas", input.focus_areas, call)?;
         reflect(subject, focus, input.max_iterations.unwrap_or(1), call).await
     }
 }
@@ -175,60 +179,60 @@ impl Tool for Reflection {
 pub(crate) async fn reflect_on(
     content: String,
     session: Option<deliberate_core::Session>,
-    call: &Call,
-) -> Result<Outcome<Output>, ToolError> {
-    let subject = Subject::given(content, session, call).await?;
+    call: &ToolContext,
+) -> Result<ToolOutput<Output>, ToolError> {
+    let subject = ReflectionSubject::from_text(content, session, call).await?;
     reflect(subject, Vec::new(), 1, call).await
 }
 
 async fn reflect(
-    subject: Subject,
+    subject: ReflectionSubject,
     focus: Vec<String>,
     most: u8,
-    call: &Call,
-) -> Result<Outcome<Output>, ToolError> {
-    let reflected = Rounds::go(&subject, &focus, most, call).await?;
-    Ok(outcome(subject, focus, reflected, call))
+    call: &ToolContext,
+) -> Result<ToolOutput<Output>, ToolError> {
+    let reflected = ReflectionRounds::run_rounds(&subject, &focus, most, call).await?;
+    Ok(reflection_output(subject, focus, reflected, call))
 }
 
 /// What the rounds came to.
-struct Rounds {
+struct ReflectionRounds {
     /// The judgement that is answered.
-    best: Judgement,
+    best: ReflectionReply,
     /// The text it improved, if it did, and how good that is.
-    improved: Option<Improved>,
+    improved: Option<ImprovedText>,
     quality_before: Option<Score>,
     count: usize,
 }
 
-struct Improved {
+struct ImprovedText {
     text: String,
     quality: Option<Score>,
 }
 
-impl Rounds {
+impl ReflectionRounds {
     /// Reflects on the subject, then on what became of it, for as long as it gets better. No text
     /// is reflected on twice, and a model that gives no numbers is asked once. How good a text is,
     /// the next round says; who wrote it only claims it.
-    async fn go(
-        subject: &Subject,
+    async fn run_rounds(
+        subject: &ReflectionSubject,
         focus: &[String],
         most: u8,
-        call: &Call,
+        call: &ToolContext,
     ) -> Result<Self, ToolError> {
-        let mut rounds = Self::first(subject, focus, most, call).await?;
-        let mut seen = BTreeSet::from([gist(&subject.text)]);
+        let mut rounds = Self::first_round(subject, focus, most, call).await?;
+        let mut seen = BTreeSet::from([normalized(&subject.text)]);
         let mut floor = rounds.quality_before;
         // What to fall back on if the latest turns out to be no better.
-        let mut earlier: Option<(Judgement, Improved)> = None;
+        let mut earlier: Option<(ReflectionReply, ImprovedText)> = None;
         while rounds.count < usize::from(most) {
             let (Some(latest), Some(to_beat)) = (&mut rounds.improved, floor) else {
                 break;
             };
             let Some(claimed) = latest.quality else { break };
-            seen.insert(gist(&latest.text));
+            seen.insert(normalized(&latest.text));
             let number = rounds.count + 1;
-            let next = judge(subject, focus, &latest.text, (number, most), call).await?;
+            let next = run_round(subject, focus, &latest.text, (number, most), call).await?;
             rounds.count = number;
             let judged = next.quality_percent.map_or(claimed, |percent| percent.0);
             if judged <= to_beat {
@@ -244,11 +248,13 @@ impl Rounds {
             latest.quality = Some(judged);
             floor = Some(judged);
             let quality = next.improved_quality();
-            let text = next.improvement().filter(|it| !seen.contains(&gist(it)));
+            let text = next
+                .improved_text()
+                .filter(|it| !seen.contains(&normalized(it)));
             let Some(text) = text.filter(|_| quality.is_some_and(|it| it > judged)) else {
                 break;
             };
-            let better = Some(Improved { text, quality });
+            let better = Some(ImprovedText { text, quality });
             let before = std::mem::replace(&mut rounds.improved, better);
             let judgement = std::mem::replace(&mut rounds.best, next);
             earlier = before.map(|improved| (judgement, improved));
@@ -256,14 +262,14 @@ impl Rounds {
         Ok(rounds)
     }
 
-    async fn first(
-        subject: &Subject,
+    async fn first_round(
+        subject: &ReflectionSubject,
         focus: &[String],
         most: u8,
-        call: &Call,
+        call: &ToolContext,
     ) -> Result<Self, ToolError> {
         let text = &subject.text;
-        let first = judge(subject, focus, text, (1, most), call).await?;
+        let first = run_round(subject, focus, text, (1, most), call).await?;
         let quality_before = first.quality_percent.map(|percent| percent.0);
         let quality = first.improved_quality();
         let worse = match (quality_before, quality) {
@@ -271,10 +277,10 @@ impl Rounds {
             // Nobody says that it is worse, and it was offered as better.
             _ => false,
         };
-        let improved = first.improvement();
-        let improved = improved.filter(|it| !worse && gist(it) != gist(text));
+        let improved = first.improved_text();
+        let improved = improved.filter(|it| !worse && normalized(it) != normalized(text));
         Ok(Self {
-            improved: improved.map(|text| Improved { text, quality }),
+            improved: improved.map(|text| ImprovedText { text, quality }),
             best: first,
             quality_before,
             count: 1,
@@ -282,46 +288,52 @@ impl Rounds {
     }
 }
 
-impl Judgement {
+impl ReflectionReply {
     fn improved_quality(&self) -> Option<Score> {
         self.improved_quality_percent.map(|percent| percent.0)
     }
 
-    fn improvement(&self) -> Option<String> {
+    fn improved_text(&self) -> Option<String> {
         self.improved_reasoning.clone()
     }
 }
 
-async fn judge(
-    subject: &Subject,
+async fn run_round(
+    subject: &ReflectionSubject,
     focus: &[String],
     text: &str,
     (number, most): (usize, u8),
-    call: &Call,
-) -> Result<Judgement, ToolError> {
+    call: &ToolContext,
+) -> Result<ReflectionReply, ToolError> {
     call.progress((number - 1) as f64, Some(f64::from(most)), "reflecting");
-    let ask = ASK.ask(Shown {
+    let ask = ASK.render(ReflectionAskContext {
         past: &subject.past,
         focus,
         subject: text,
     })?;
-    let room = approximate_tokens(text).min(MOST_ROOM);
-    let ask = Ask {
+    let room = approximate_tokens(text).min(MAX_EXTRA_TOKENS);
+    let ask = ModelRequest {
         key: format!("reflection_{number}"),
         max_tokens: ask.max_tokens + u32::try_from(room).unwrap_or_default(),
         variables: [("content".to_owned(), text.to_owned())].into(),
         ..ask
     };
-    Ok(call.think(ask, None).await?.value)
+    Ok(call.ask(ask, None).await?.value)
 }
 
-fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) -> Outcome<Output> {
-    let home = Home::of(subject.session, Mode::Reflection, &subject.text, call);
+fn reflection_output(
+    subject: ReflectionSubject,
+    focus: Vec<String>,
+    rounds: ReflectionRounds,
+    call: &ToolContext,
+) -> ToolOutput<Output> {
+    let home =
+        TargetSession::existing_or_new(subject.session, Mode::Reflection, &subject.text, call);
     let at = call.now();
     let branch_id = subject.branch;
     let reflected = subject.thought.map(|thought| thought.id);
     let thought = |input, content, confidence, parent_id, metadata| Thought {
-        id: call.fresh(),
+        id: call.new_id(),
         session_id: home.id(),
         input,
         content,
@@ -337,13 +349,13 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
     let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
     let confidence = best.sure.score();
     let reflection = thought(
-        subject.given,
+        subject.input_text,
         best.analysis,
         confidence,
         subject.parent,
-        metadata([
+        metadata_object([
             ("kind", json!("reflection")),
-            ("reflects_on", json!(subject.about)),
+            ("reflects_on", json!(subject.target_id)),
             ("strengths", json!(best.strengths)),
             ("weaknesses", json!(best.weaknesses)),
             ("recommendations", json!(best.recommendations)),
@@ -360,9 +372,9 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
             improved.text,
             quality_after.unwrap_or(confidence),
             Some(reflection.id.clone()),
-            metadata([
+            metadata_object([
                 ("kind", json!("improved")),
-                ("improves", json!(subject.about)),
+                ("improves", json!(subject.target_id)),
             ]),
         )
     });
@@ -380,13 +392,13 @@ fn outcome(subject: Subject, focus: Vec<String>, rounds: Rounds, call: &Call) ->
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
-        note: subject.cut.then_some(CUT),
+        note: subject.is_truncated.then_some(TRUNCATED_NOTE),
     };
     let mut changes = home.changes();
-    changes.extend(open(reflection.branch_id.as_ref()));
+    changes.extend(require_open_branch(reflection.branch_id.as_ref()));
     changes.push(Change::AddThought(reflection));
     changes.extend(improved.map(Change::AddThought));
-    Outcome {
+    ToolOutput {
         output,
         changes,
         session: Some(home.id()),

@@ -3,24 +3,24 @@
 //! An id is percent-encoded whole, as RFC 6570 level 1 has it, so it never holds a slash: what
 //! comes after the next slash is ours, and `/markdown` can't be mistaken for the end of an id.
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{Kind, Template, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{EntityKind, ToolError, UriTemplate};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What every address begins with.
-pub(super) const ROOT: &str = "deliberate://";
+pub(super) const URI_PREFIX: &str = "deliberate://";
 
 /// The address of the list of sessions.
-pub(super) const SESSIONS: &str = "deliberate://sessions";
+pub(super) const SESSIONS_URI: &str = "deliberate://sessions";
 
 /// What stands after the id of something that is wanted as Markdown.
-const MARKDOWN: &str = "markdown";
+const MARKDOWN_SUFFIX: &str = "markdown";
 
 /// No id is longer.
-const LONGEST_ID: usize = 512;
+const MAX_ID_LEN: usize = 512;
 
 /// All but what RFC 3986 calls unreserved.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+const ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
@@ -28,7 +28,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// The kinds of thing that have an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ReasoningResourceKind {
     Session,
     Graph,
     Branch,
@@ -37,27 +37,31 @@ pub(super) enum What {
 
 /// What something is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ReasoningResourceFormat {
     Json,
     Markdown,
 }
 
 /// An address, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
-    pub(super) place: Place,
+pub(super) struct ReasoningUri {
+    pub(super) target: ReasoningUriTarget,
     /// Where the wanted part begins.
     pub(super) offset: u32,
 }
 
 /// Where an address points.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ReasoningUriTarget {
     Sessions,
-    Thing { what: What, id: String, form: Form },
+    Entity {
+        kind: ReasoningResourceKind,
+        id: String,
+        format: ReasoningResourceFormat,
+    },
 }
 
-impl What {
+impl ReasoningResourceKind {
     pub(super) const ALL: [Self; 4] = [Self::Session, Self::Graph, Self::Branch, Self::Thought];
 
     pub(super) const fn folder(self) -> &'static str {
@@ -89,30 +93,32 @@ impl What {
         }
     }
 
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) const fn entity_kind(self) -> EntityKind {
         match self {
-            Self::Session => Kind::Session,
-            Self::Graph => Kind::Graph,
-            Self::Branch => Kind::Branch,
-            Self::Thought => Kind::Thought,
+            Self::Session => EntityKind::Session,
+            Self::Graph => EntityKind::Graph,
+            Self::Branch => EntityKind::Branch,
+            Self::Thought => EntityKind::Thought,
         }
     }
 
     /// What the addresses of all things of this kind begin with.
-    pub(super) fn all(self) -> String {
-        format!("{ROOT}{}/", self.folder())
+    pub(super) fn uri_prefix(self) -> String {
+        format!("{URI_PREFIX}{}/", self.folder())
     }
 
     /// Its address.
-    pub(super) fn address(self, id: &str, form: Form) -> String {
-        let id = utf8_percent_encode(id, ENCODED);
+    pub(super) fn uri(self, id: &str, form: ReasoningResourceFormat) -> String {
+        let id = utf8_percent_encode(id, ENCODE_SET);
         match form {
-            Form::Json => format!("{ROOT}{}/{id}", self.folder()),
-            Form::Markdown => format!("{ROOT}{}/{id}/{MARKDOWN}", self.folder()),
+            ReasoningResourceFormat::Json => format!("{URI_PREFIX}{}/{id}", self.folder()),
+            ReasoningResourceFormat::Markdown => {
+                format!("{URI_PREFIX}{}/{id}/{MARKDOWN_SUFFIX}", self.folder())
+            }
         }
     }
 
-    pub(super) fn template(self, form: Form) -> Template {
+    pub(super) fn template(self, form: ReasoningResourceFormat) -> UriTemplate {
         let (name, variable) = (self.name(), self.variable());
         let contents = match self {
             Self::Session => "its thoughts, branches and graphs",
@@ -121,19 +127,21 @@ impl What {
             Self::Thought => "what was given, what was concluded and how surely",
         };
         let (suffix, written, ending) = match form {
-            Form::Json => ("", "JSON", ""),
-            Form::Markdown => ("/markdown", "Markdown", "; /markdown stands after the id"),
+            ReasoningResourceFormat::Json => ("", "JSON", ""),
+            ReasoningResourceFormat::Markdown => {
+                ("/markdown", "Markdown", "; /markdown stands after the id")
+            }
         };
         let more = match self {
             Self::Thought => "",
             _ => " Long ones come in parts: the end of a part names the next, ?offset=N.",
         };
-        let uri = format!("{ROOT}{}/{{{variable}}}{suffix}", self.folder());
-        Template {
+        let uri = format!("{URI_PREFIX}{}/{{{variable}}}{suffix}", self.folder());
+        UriTemplate {
             uri,
             name: match form {
-                Form::Json => name.to_owned(),
-                Form::Markdown => format!("{name}_markdown"),
+                ReasoningResourceFormat::Json => name.to_owned(),
+                ReasoningResourceFormat::Markdown => format!("{name}_markdown"),
             },
             title: format!("A {name} as {written}"),
             description: format!("A {name} with {contents}, as {written}{ending}.{more}"),
@@ -142,7 +150,7 @@ impl What {
     }
 }
 
-impl Form {
+impl ReasoningResourceFormat {
     pub(super) const ALL: [Self; 2] = [Self::Markdown, Self::Json];
 
     pub(super) const fn mime_type(self) -> &'static str {
@@ -153,41 +161,50 @@ impl Form {
     }
 }
 
-impl Address {
+impl ReasoningUri {
     /// `None` if it is not one of ours.
     pub(super) fn parse(uri: &str) -> Option<Self> {
-        let path = uri.strip_prefix(ROOT)?;
+        let path = uri.strip_prefix(URI_PREFIX)?;
         let (path, offset) = match path.split_once('?') {
             Some((path, query)) => (path, query.strip_prefix("offset=")?.parse().ok()?),
             None => (path, 0),
         };
-        let place = if path == What::Session.folder() {
-            Place::Sessions
+        let place = if path == ReasoningResourceKind::Session.folder() {
+            ReasoningUriTarget::Sessions
         } else {
-            thing(path)?
+            parse_entity(path)?
         };
-        Some(Self { place, offset })
+        Some(Self {
+            target: place,
+            offset,
+        })
     }
 }
 
-fn thing(path: &str) -> Option<Place> {
+fn parse_entity(path: &str) -> Option<ReasoningUriTarget> {
     let (folder, rest) = path.split_once('/')?;
-    let what = What::ALL.into_iter().find(|it| it.folder() == folder)?;
+    let what = ReasoningResourceKind::ALL
+        .into_iter()
+        .find(|it| it.folder() == folder)?;
     let (id, form) = match rest.split_once('/') {
-        Some((id, MARKDOWN)) => (id, Form::Markdown),
+        Some((id, MARKDOWN_SUFFIX)) => (id, ReasoningResourceFormat::Markdown),
         Some(_) => return None,
-        None => (rest, Form::Json),
+        None => (rest, ReasoningResourceFormat::Json),
     };
     let id = percent_decode_str(id).decode_utf8().ok()?.into_owned();
-    let fits = !id.is_empty() && id.len() <= LONGEST_ID && !id.contains('\0');
-    fits.then_some(Place::Thing { what, id, form })
+    let fits = !id.is_empty() && id.len() <= MAX_ID_LEN && !id.contains('\0');
+    fits.then_some(ReasoningUriTarget::Entity {
+        kind: what,
+        id,
+        format: form,
+    })
 }
 
 /// What someone is told who asks for an address that leads nowhere.
-pub(super) fn nothing_at(uri: &str) -> ToolError {
+pub(super) fn resource_not_found(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: Kind::Resource,
-        id: cut_to_chars(uri, 200),
+        what: EntityKind::Resource,
+        id: truncate_chars(uri, 200),
     }
 }
 
@@ -200,29 +217,40 @@ mod tests {
     proptest! {
         #[test]
         fn every_id_comes_back_from_its_address(id in "\\PC{1,40}", what in 0usize..4) {
-            let what = *What::ALL.get(what).unwrap_or(&What::Session);
-            for form in Form::ALL {
-                let place = Place::Thing { what, id: id.clone(), form };
-                let address = what.address(&id, form);
-                prop_assert_eq!(Address::parse(&address), Some(Address { place, offset: 0 }));
+            let what = *ReasoningResourceKind::ALL.get(what).unwrap_or(&ReasoningResourceKind::Session);
+            for form in ReasoningResourceFormat::ALL {
+                let place = ReasoningUriTarget::Entity { kind: what, id: id.clone(), format: form };
+                let address = what.uri(&id, form);
+                prop_assert_eq!(ReasoningUri::parse(&address), Some(ReasoningUri { target: place, offset: 0 }));
             }
         }
 
         #[test]
         fn anything_can_be_parsed(uri in "(deliberate://)?\\PC{0,60}") {
-            drop(Address::parse(&uri));
+            drop(ReasoningUri::parse(&uri));
         }
     }
 
     #[test]
     fn an_id_that_looks_like_our_ending_is_an_id() {
-        let address = What::Session.address("a/markdown", Form::Json);
+        let address =
+            ReasoningResourceKind::Session.uri("a/markdown", ReasoningResourceFormat::Json);
         assert_eq!(address, "deliberate://sessions/a%2Fmarkdown");
-        let Some(Address { place, .. }) = Address::parse(&address) else {
+        let Some(ReasoningUri { target: place, .. }) = ReasoningUri::parse(&address) else {
             panic!("{address}");
         };
         let id = "a/markdown".to_owned();
-        let (what, form) = (What::Session, Form::Json);
-        assert_eq!(place, Place::Thing { what, id, form });
+        let (what, form) = (
+            ReasoningResourceKind::Session,
+            ReasoningResourceFormat::Json,
+        );
+        assert_eq!(
+            place,
+            ReasoningUriTarget::Entity {
+                kind: what,
+                id,
+                format: form
+            }
+        );
     }
 }

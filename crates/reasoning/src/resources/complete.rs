@@ -2,90 +2,95 @@
 //! titles.
 
 use deliberate_core::SessionId;
-use deliberate_store::{Page, Store, StoreError, Which};
-use deliberate_toolkit::{Choices, Desk, ToolError, Typed};
+use deliberate_store::{EpochFilter, Pagination, Store, StoreError};
+use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
 
-use super::address::What;
+use super::address::ReasoningResourceKind;
 
 /// Values in one answer.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 
 /// Sessions that are looked at for a session.
-const SESSIONS: u32 = 500;
+const SESSIONS_TO_MATCH: u32 = 500;
 
 /// Sessions that are looked into for what belongs to them, where no session is given.
-const LOOKED_INTO: u32 = 20;
+const SESSIONS_TO_SCAN: u32 = 20;
 
 /// Things of one session that are looked at.
-const OF_ONE: u32 = 100;
+const ITEMS_PER_SESSION: u32 = 100;
 
 /// Ids for the variable of a template.
-pub(super) async fn ids(
-    what: What,
-    typed: Typed<'_>,
-    desk: Desk<'_>,
-) -> Result<Choices, ToolError> {
+pub(super) async fn complete_ids(
+    what: ReasoningResourceKind,
+    typed: CompletionRequest<'_>,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ToolError> {
     if typed.argument != what.variable() {
-        return Ok(Choices::default());
+        return Ok(CompletionValues::default());
     }
-    if what == What::Session {
-        return sessions(typed.text, desk).await;
+    if what == ReasoningResourceKind::Session {
+        return complete_sessions(typed.text, desk).await;
     }
     let store = desk.registry.store().as_ref();
-    let given = typed.given.get(What::Session.variable());
+    let given = typed
+        .arguments
+        .get(ReasoningResourceKind::Session.variable());
     let sessions: Vec<SessionId> = if let Some(id) = given {
         vec![SessionId::from(id.as_str())]
     } else {
-        let latest = store.sessions(Page::first(LOOKED_INTO)).await?;
+        let latest = store.sessions(Pagination::limit(SESSIONS_TO_SCAN)).await?;
         latest.into_iter().map(|entry| entry.session.id).collect()
     };
-    let mut found = Found::new(typed.text);
+    let mut found = CompletionMatches::new(typed.text);
     for session in &sessions {
-        for (id, words) in of_session(what, session, store).await? {
-            found.look_at(&id, words.as_deref());
+        for (id, words) in session_items(what, session, store).await? {
+            found.match_item(&id, words.as_deref());
         }
         if found.is_full() {
             break;
         }
     }
     // Older sessions were not looked into.
-    let unseen = given.is_none() && sessions.len() >= LOOKED_INTO as usize;
-    Ok(found.choices(unseen))
+    let unseen = given.is_none() && sessions.len() >= SESSIONS_TO_SCAN as usize;
+    Ok(found.into_completion(unseen))
 }
 
 /// Sessions whose id begins so, then those whose title has all the words.
-pub(crate) async fn sessions(text: &str, desk: Desk<'_>) -> Result<Choices, ToolError> {
+pub(crate) async fn complete_sessions(
+    text: &str,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ToolError> {
     let store = desk.registry.store().as_ref();
-    let entries = store.sessions(Page::first(SESSIONS)).await?;
-    let unseen = entries.len() >= SESSIONS as usize;
-    let mut found = Found::new(text);
+    let entries = store.sessions(Pagination::limit(SESSIONS_TO_MATCH)).await?;
+    let unseen = entries.len() >= SESSIONS_TO_MATCH as usize;
+    let mut found = CompletionMatches::new(text);
     for entry in &entries {
-        found.look_at(entry.session.id.as_str(), entry.session.title.as_deref());
+        found.match_item(entry.session.id.as_str(), entry.session.title.as_deref());
     }
-    Ok(found.choices(unseen))
+    Ok(found.into_completion(unseen))
 }
 
 /// Ids of what belongs to a session, newest first where the store can, and the words it goes by.
-async fn of_session(
-    what: What,
+async fn session_items(
+    what: ReasoningResourceKind,
     session: &SessionId,
     store: &dyn Store,
 ) -> Result<Vec<(String, Option<String>)>, StoreError> {
-    let page = Page::first(OF_ONE);
+    let page = Pagination::limit(ITEMS_PER_SESSION);
     Ok(match what {
-        What::Session => vec![(session.to_string(), None)],
-        What::Graph => {
-            let graphs = store.graphs(session, Which::Current, page).await?;
+        ReasoningResourceKind::Session => vec![(session.to_string(), None)],
+        ReasoningResourceKind::Graph => {
+            let graphs = store.graphs(session, EpochFilter::Current, page).await?;
             let named = graphs.into_iter().map(|it| (it.id.to_string(), it.problem));
             named.collect()
         }
-        What::Branch => {
-            let branches = store.branches(session, Which::Current, page).await?;
+        ReasoningResourceKind::Branch => {
+            let branches = store.branches(session, EpochFilter::Current, page).await?;
             let named = branches.into_iter().map(|it| it.branch);
             named.map(|it| (it.id.to_string(), it.name)).collect()
         }
-        What::Thought => {
-            let thoughts = store.latest_thoughts(session, OF_ONE).await?;
+        ReasoningResourceKind::Thought => {
+            let thoughts = store.latest_thoughts(session, ITEMS_PER_SESSION).await?;
             let named = thoughts.into_iter().map(|it| (it.id.to_string(), it.input));
             named.collect()
         }
@@ -93,14 +98,14 @@ async fn of_session(
 }
 
 /// What was found so far.
-struct Found<'a> {
+struct CompletionMatches<'a> {
     text: &'a str,
     words: Vec<String>,
     by_id: Vec<String>,
     by_words: Vec<String>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CompletionMatches<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -110,7 +115,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn look_at(&mut self, id: &str, name: Option<&str>) {
+    fn match_item(&mut self, id: &str, name: Option<&str>) {
         if id.starts_with(self.text) {
             self.by_id.push(id.to_owned());
         } else if let Some(name) = name.map(str::to_lowercase)
@@ -122,14 +127,17 @@ impl<'a> Found<'a> {
     }
 
     fn is_full(&self) -> bool {
-        self.by_id.len() > MOST
+        self.by_id.len() > MAX_VALUES
     }
 
-    fn choices(self, unseen: bool) -> Choices {
+    fn into_completion(self, unseen: bool) -> CompletionValues {
         let mut values = self.by_id;
         values.extend(self.by_words);
-        let more = unseen || values.len() > MOST;
-        values.truncate(MOST);
-        Choices { values, more }
+        let more = unseen || values.len() > MAX_VALUES;
+        values.truncate(MAX_VALUES);
+        CompletionValues {
+            values,
+            has_more: more,
+        }
     }
 }

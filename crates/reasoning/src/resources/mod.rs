@@ -11,52 +11,60 @@ mod touched;
 
 use deliberate_core::{Change, SessionId};
 use deliberate_toolkit::{
-    Choices, Contents, Desk, Listed, Resources, Template, ToolError, Touched, Typed,
+    CompletionRequest, CompletionValues, ResourceChange, ResourceContext, ResourceData,
+    ResourcePage, ResourceProvider, ToolError, UriTemplate,
 };
 use futures::future::BoxFuture;
 
-use address::{Address, Form, ROOT, What, nothing_at};
+use address::{
+    ReasoningResourceFormat, ReasoningResourceKind, ReasoningUri, URI_PREFIX, resource_not_found,
+};
 
-pub(crate) use complete::sessions as matching_sessions;
+pub(crate) use complete::complete_sessions as matching_sessions;
 
 /// Sessions, graphs, branches and thoughts by their addresses, which begin with `deliberate://`.
-pub struct Pages;
+pub struct ReasoningResources;
 
-impl Resources for Pages {
-    fn needs(&self) -> Option<&'static str> {
+impl ResourceProvider for ReasoningResources {
+    fn required_scope(&self) -> Option<&'static str> {
         Some("reasoning_get")
     }
 
-    fn knows(&self, uri: &str) -> bool {
-        Address::parse(uri).is_some()
+    fn matches(&self, uri: &str) -> bool {
+        ReasoningUri::parse(uri).is_some()
     }
 
-    fn templates(&self) -> Vec<Template> {
-        let of = |what: What| Form::ALL.map(|form| what.template(form));
-        What::ALL.into_iter().flat_map(of).collect()
+    fn templates(&self) -> Vec<UriTemplate> {
+        let of = |what: ReasoningResourceKind| {
+            ReasoningResourceFormat::ALL.map(|form| what.template(form))
+        };
+        ReasoningResourceKind::ALL
+            .into_iter()
+            .flat_map(of)
+            .collect()
     }
 
     fn list<'a>(
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Result<Listed, ToolError>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
         Box::pin(list::list(after, limit, desk))
     }
 
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
-            if !uri.starts_with(ROOT) {
+            if !uri.starts_with(URI_PREFIX) {
                 return None;
             }
-            Some(match Address::parse(uri) {
+            Some(match ReasoningUri::parse(uri) {
                 Some(address) => read::read(uri, address, desk).await,
-                None => Err(nothing_at(uri)),
+                None => Err(resource_not_found(uri)),
             })
         })
     }
@@ -64,20 +72,20 @@ impl Resources for Pages {
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        typed: Typed<'a>,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
+        typed: CompletionRequest<'a>,
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
-            let of_template = |what: &What| {
-                let mut forms = Form::ALL.into_iter();
+            let of_template = |what: &ReasoningResourceKind| {
+                let mut forms = ReasoningResourceFormat::ALL.into_iter();
                 forms.any(|form| what.template(form).uri == template)
             };
-            let what = What::ALL.into_iter().find(of_template)?;
-            Some(complete::ids(what, typed, desk).await)
+            let what = ReasoningResourceKind::ALL.into_iter().find(of_template)?;
+            Some(complete::complete_ids(what, typed, desk).await)
         })
     }
 
-    fn touched(&self, change: &Change, session: Option<&SessionId>) -> Vec<Touched> {
-        touched::by(change, session)
+    fn changes_for(&self, change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange> {
+        touched::changes_for(change, session)
     }
 }

@@ -1,63 +1,77 @@
 //! What stands at an address, fetched through the gate.
 
-use deliberate_toolkit::{Body, Contents, Desk, ToolError};
+use deliberate_toolkit::{ResourceBody, ResourceContext, ResourceData, ToolError};
 use serde_json::{Value, json};
 
-use super::address::{Address, Form, Place, What, nothing_at};
+use super::address::{
+    ReasoningResourceFormat, ReasoningResourceKind, ReasoningUri, ReasoningUriTarget,
+    resource_not_found,
+};
 
 /// Sessions in one part of their list.
-const LISTED: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 pub(super) async fn read(
     uri: &str,
-    address: Address,
-    desk: Desk<'_>,
-) -> Result<Vec<Contents>, ToolError> {
-    let (form, text) = match address.place {
-        Place::Sessions => (Form::Json, sessions(uri, address.offset, desk).await?),
-        Place::Thing { what, id, form } => {
-            let part = Part {
+    address: ReasoningUri,
+    desk: ResourceContext<'_>,
+) -> Result<Vec<ResourceData>, ToolError> {
+    let (form, text) = match address.target {
+        ReasoningUriTarget::Sessions => (
+            ReasoningResourceFormat::Json,
+            read_sessions(uri, address.offset, desk).await?,
+        ),
+        ReasoningUriTarget::Entity {
+            kind: what,
+            id,
+            format: form,
+        } => {
+            let part = ReasoningPartRequest {
                 uri,
-                what,
+                kind: what,
                 id: &id,
-                form,
+                format: form,
                 offset: address.offset,
             };
             (form, part.read(desk).await?)
         }
     };
-    Ok(vec![Contents {
+    Ok(vec![ResourceData {
         uri: uri.to_owned(),
         mime_type: Some(form.mime_type().to_owned()),
-        body: Body::Text(text),
+        body: ResourceBody::Text(text),
     }])
 }
 
-async fn sessions(uri: &str, offset: u32, desk: Desk<'_>) -> Result<String, ToolError> {
-    let arguments = json!({ "limit": LISTED, "offset": offset });
+async fn read_sessions(
+    uri: &str,
+    offset: u32,
+    desk: ResourceContext<'_>,
+) -> Result<String, ToolError> {
+    let arguments = json!({ "limit": PAGE_SIZE, "offset": offset });
     let mut answer = desk.call("reasoning_sessions", arguments).await?;
     if let Some(fields) = answer.as_object_mut()
         && let Some(next) = fields.shift_remove("next_offset")
     {
-        fields.insert("next".to_owned(), next_part(uri, &next).into());
+        fields.insert("next".to_owned(), next_part_uri(uri, &next).into());
     }
-    pretty(&answer)
+    to_pretty_json(&answer)
 }
 
 /// A part of something that is read.
-struct Part<'a> {
+struct ReasoningPartRequest<'a> {
     uri: &'a str,
-    what: What,
+    kind: ReasoningResourceKind,
     id: &'a str,
-    form: Form,
+    format: ReasoningResourceFormat,
     offset: u32,
 }
 
-impl Part<'_> {
-    async fn read(&self, desk: Desk<'_>) -> Result<String, ToolError> {
-        let format = match self.form {
-            Form::Json => "data",
-            Form::Markdown => "markdown",
+impl ReasoningPartRequest<'_> {
+    async fn read(&self, desk: ResourceContext<'_>) -> Result<String, ToolError> {
+        let format = match self.format {
+            ReasoningResourceFormat::Json => "data",
+            ReasoningResourceFormat::Markdown => "markdown",
         };
         let arguments = json!({ "id": self.id, "format": format, "offset": self.offset });
         let answer = desk.call("reasoning_get", arguments).await;
@@ -65,22 +79,24 @@ impl Part<'_> {
             Ok(answer) => answer,
             // All that can be wrong with our arguments is an id that names nothing, or an offset
             // that nothing reaches.
-            Err(ToolError::Invalid(_)) => return Err(nothing_at(self.uri)),
+            Err(ToolError::Invalid(_)) => return Err(resource_not_found(self.uri)),
             Err(error) => return Err(error),
         };
-        if answer.get("kind").and_then(Value::as_str) != Some(self.what.name()) {
-            return Err(self.no_such_thing());
+        if answer.get("kind").and_then(Value::as_str) != Some(self.kind.name()) {
+            return Err(self.not_found());
         }
-        let next = answer.get("next_offset").map(|it| next_part(self.uri, it));
-        match self.form {
-            Form::Json => {
+        let next = answer
+            .get("next_offset")
+            .map(|it| next_part_uri(self.uri, it));
+        match self.format {
+            ReasoningResourceFormat::Json => {
                 let mut data = answer.get_mut("data").map(Value::take).unwrap_or_default();
                 if let (Some(next), Some(fields)) = (next, data.as_object_mut()) {
                     fields.insert("next".to_owned(), next.into());
                 }
-                pretty(&data)
+                to_pretty_json(&data)
             }
-            Form::Markdown => {
+            ReasoningResourceFormat::Markdown => {
                 let text = answer.get("text").and_then(Value::as_str);
                 let text = text.unwrap_or_default();
                 Ok(match next {
@@ -91,20 +107,20 @@ impl Part<'_> {
         }
     }
 
-    fn no_such_thing(&self) -> ToolError {
+    fn not_found(&self) -> ToolError {
         ToolError::NotFound {
-            what: self.what.kind(),
-            id: deliberate_core::cut_to_chars(self.id, 80),
+            what: self.kind.entity_kind(),
+            id: deliberate_core::truncate_chars(self.id, 80),
         }
     }
 }
 
 /// The address of the part that begins there.
-fn next_part(uri: &str, offset: &Value) -> String {
+fn next_part_uri(uri: &str, offset: &Value) -> String {
     let whole = uri.split_once('?').map_or(uri, |(whole, _)| whole);
     format!("{whole}?offset={offset}")
 }
 
-fn pretty(value: &Value) -> Result<String, ToolError> {
+fn to_pretty_json(value: &Value) -> Result<String, ToolError> {
     serde_json::to_string_pretty(value).map_err(|_| ToolError::Internal)
 }

@@ -1,71 +1,100 @@
 //! Which addresses read differently after a change.
 
 use deliberate_core::{BranchId, Change, GraphId, SessionId};
-use deliberate_toolkit::Touched;
+use deliberate_toolkit::ResourceChange;
 
-use super::address::{Form, SESSIONS, What};
+use super::address::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
 
 /// What the change means. It is asked for every change that is kept, so it reads nothing.
-pub(super) fn by(change: &Change, session: Option<&SessionId>) -> Vec<Touched> {
+pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange> {
     let mut touched = Vec::new();
     match change {
         Change::AddSession(added) => {
-            touched.extend(both(What::Session, added.id.as_str()));
-            touched.push(Touched::List);
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                added.id.as_str(),
+            ));
+            touched.push(ResourceChange::ListChanged);
         }
         Change::RenameSession { session_id, .. } => {
-            touched.extend(both(What::Session, session_id.as_str()));
-            touched.push(Touched::List);
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                session_id.as_str(),
+            ));
+            touched.push(ResourceChange::ListChanged);
         }
         Change::DeleteSession(id) => {
-            touched.extend(both(What::Session, id.as_str()));
-            touched.extend(anything_inside());
-            touched.push(Touched::List);
+            touched.extend(entity_changes(ReasoningResourceKind::Session, id.as_str()));
+            touched.extend(content_changes());
+            touched.push(ResourceChange::ListChanged);
         }
         Change::AddThought(thought) => {
-            touched.extend(both(What::Session, thought.session_id.as_str()));
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                thought.session_id.as_str(),
+            ));
             if let Some(branch) = &thought.branch_id {
-                touched.extend(of_branch(branch));
+                touched.extend(branch_changes(branch));
             }
         }
         Change::AddBranch(branch) => {
-            touched.extend(both(What::Session, branch.session_id.as_str()));
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                branch.session_id.as_str(),
+            ));
         }
         Change::SetBranchState { id, .. } => {
-            touched.extend(of_branch(id));
-            touched.extend(of_session(session));
+            touched.extend(branch_changes(id));
+            touched.extend(session_changes(session));
         }
         Change::FollowBranch { session_id, .. } => {
-            touched.extend(both(What::Session, session_id.as_str()));
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                session_id.as_str(),
+            ));
         }
-        Change::AddCrossRef(_) => touched.extend(of_session(session)),
+        Change::AddCrossRef(_) => touched.extend(session_changes(session)),
         Change::AddCheckpoint(checkpoint) => {
-            touched.extend(both(What::Session, checkpoint.session_id.as_str()));
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                checkpoint.session_id.as_str(),
+            ));
         }
         Change::Backtrack { session_id, .. } => {
-            touched.extend(both(What::Session, session_id.as_str()));
-            touched.extend(anything_inside());
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                session_id.as_str(),
+            ));
+            touched.extend(content_changes());
         }
         Change::AddGraph(graph) => {
-            touched.extend(of_graph(&graph.id));
-            touched.extend(both(What::Session, graph.session_id.as_str()));
+            touched.extend(graph_changes(&graph.id));
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                graph.session_id.as_str(),
+            ));
         }
         Change::AddNode(node) => {
-            touched.extend(of_graph(&node.graph_id));
-            touched.extend(both(What::Session, node.session_id.as_str()));
+            touched.extend(graph_changes(&node.graph_id));
+            touched.extend(entity_changes(
+                ReasoningResourceKind::Session,
+                node.session_id.as_str(),
+            ));
         }
         // The node does not say whose it is.
         Change::MarkNode { .. } => {
-            touched.push(Touched::Under(What::Graph.all()));
-            touched.extend(of_session(session));
+            touched.push(ResourceChange::Prefix(
+                ReasoningResourceKind::Graph.uri_prefix(),
+            ));
+            touched.extend(session_changes(session));
         }
         Change::PruneNodes { graph_id, .. } => {
-            touched.extend(of_graph(graph_id));
-            touched.extend(of_session(session));
+            touched.extend(graph_changes(graph_id));
+            touched.extend(session_changes(session));
         }
         Change::AddEdge(edge) => {
-            touched.extend(of_graph(&edge.graph_id));
-            touched.extend(of_session(session));
+            touched.extend(graph_changes(&edge.graph_id));
+            touched.extend(session_changes(session));
         }
         Change::KeepThread { .. }
         | Change::AddSnapshot(_)
@@ -83,28 +112,35 @@ pub(super) fn by(change: &Change, session: Option<&SessionId>) -> Vec<Touched> {
         | Change::AddInvocation(_) => return touched,
     }
     // Every one of these shows in the list as a later time or another count.
-    touched.push(Touched::Resource(SESSIONS.to_owned()));
+    touched.push(ResourceChange::Resource(SESSIONS_URI.to_owned()));
     touched
 }
 
 /// The addresses of a thing, in every form.
-fn both(what: What, id: &str) -> [Touched; 2] {
-    Form::ALL.map(|form| Touched::Resource(what.address(id, form)))
+fn entity_changes(what: ReasoningResourceKind, id: &str) -> [ResourceChange; 2] {
+    ReasoningResourceFormat::ALL.map(|form| ResourceChange::Resource(what.uri(id, form)))
 }
 
-fn of_branch(id: &BranchId) -> [Touched; 2] {
-    both(What::Branch, id.as_str())
+fn branch_changes(id: &BranchId) -> [ResourceChange; 2] {
+    entity_changes(ReasoningResourceKind::Branch, id.as_str())
 }
 
-fn of_graph(id: &GraphId) -> [Touched; 2] {
-    both(What::Graph, id.as_str())
+fn graph_changes(id: &GraphId) -> [ResourceChange; 2] {
+    entity_changes(ReasoningResourceKind::Graph, id.as_str())
 }
 
-fn of_session(session: Option<&SessionId>) -> Vec<Touched> {
-    session.map_or_else(Vec::new, |id| both(What::Session, id.as_str()).to_vec())
+fn session_changes(session: Option<&SessionId>) -> Vec<ResourceChange> {
+    session.map_or_else(Vec::new, |id| {
+        entity_changes(ReasoningResourceKind::Session, id.as_str()).to_vec()
+    })
 }
 
 /// What belongs to a session that changes as a whole.
-fn anything_inside() -> [Touched; 3] {
-    [What::Graph, What::Branch, What::Thought].map(|what| Touched::Under(what.all()))
+fn content_changes() -> [ResourceChange; 3] {
+    [
+        ReasoningResourceKind::Graph,
+        ReasoningResourceKind::Branch,
+        ReasoningResourceKind::Thought,
+    ]
+    .map(|what| ResourceChange::Prefix(what.uri_prefix()))
 }

@@ -1,11 +1,11 @@
 //! What a model is asked for when it explores: approaches, and how they bear on each other.
 
-use deliberate_core::RefKind;
+use deliberate_core::CrossRefKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 
-use super::explore::LEAST_BRANCHES;
-use crate::said::{Sure, any_text, fitting, gist, or_none, something};
+use super::explore::MIN_BRANCHES;
+use crate::said::{Confidence, lenient_option, lenient_vec, non_blank, normalized, optional_text};
 
 /// What the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -14,21 +14,21 @@ use crate::said::{Sure, any_text, fitting, gist, or_none, something};
 ]))]
 pub(super) struct Exploration {
     /// What the problem turns on, and how the approaches compare
-    #[serde(deserialize_with = "something")]
+    #[serde(deserialize_with = "non_blank")]
     #[schemars(length(min = 1))]
     pub(super) thought: String,
-    #[serde(deserialize_with = "several", alias = "branches")]
+    #[serde(deserialize_with = "at_least_two", alias = "branches")]
     pub(super) approaches: Vec<Approach>,
     /// The number of the best approach, from 1
-    #[serde(default, deserialize_with = "or_none")]
+    #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "usize", range(min = 1))]
     pub(super) recommended: Option<usize>,
-    #[serde(default, deserialize_with = "fitting")]
+    #[serde(default, deserialize_with = "lenient_vec")]
     pub(super) relations: Vec<Relation>,
     #[serde(flatten)]
-    pub(super) sure: Sure,
+    pub(super) sure: Confidence,
     /// What is most likely to be wrong with the recommendation
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 300))]
     pub(super) weakest_point: Option<String>,
 }
@@ -37,19 +37,19 @@ pub(super) struct Exploration {
 #[schemars(extend("required" = ["name", "thought", "rationale", "confidence_percent"]))]
 pub(super) struct Approach {
     /// A few words
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String", length(max = 80))]
     pub(super) name: Option<String>,
     /// The reasoning of this approach
-    #[serde(deserialize_with = "something", alias = "content")]
+    #[serde(deserialize_with = "non_blank", alias = "content")]
     #[schemars(length(min = 1))]
     pub(super) thought: String,
     /// Why it is worth following
-    #[serde(default, deserialize_with = "any_text")]
+    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String")]
     pub(super) rationale: Option<String>,
     #[serde(flatten)]
-    pub(super) sure: Sure,
+    pub(super) sure: Confidence,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,13 +58,13 @@ pub(super) struct Relation {
     pub(super) from: usize,
     /// The number of another
     pub(super) to: usize,
-    pub(super) kind: RefKind,
+    pub(super) kind: CrossRefKind,
     pub(super) reason: Option<String>,
 }
 
 impl Exploration {
     /// Leaves out what is more than was asked for, but not what is recommended.
-    pub(super) fn keep_only(&mut self, most: usize) {
+    pub(super) fn truncate_approaches(&mut self, most: usize) {
         let best = self.recommended.and_then(|number| number.checked_sub(1));
         if let Some(best) = best.filter(|best| (most..self.approaches.len()).contains(best)) {
             let last = most.saturating_sub(1);
@@ -87,11 +87,13 @@ impl Exploration {
 }
 
 /// A choice of approaches. One alone is asked for again.
-fn several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
-    let approaches: Vec<Approach> = fitting(deserializer)?;
-    let kinds: std::collections::HashSet<_> =
-        approaches.iter().map(|it| gist(&it.thought)).collect();
-    if kinds.len() < LEAST_BRANCHES {
+fn at_least_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
+    let approaches: Vec<Approach> = lenient_vec(deserializer)?;
+    let kinds: std::collections::HashSet<_> = approaches
+        .iter()
+        .map(|it| normalized(&it.thought))
+        .collect();
+    if kinds.len() < MIN_BRANCHES {
         return Err(de::Error::custom(
             "`approaches` must hold at least two that differ",
         ));

@@ -1,12 +1,14 @@
 //! `reasoning_tree_complete`: closes a branch.
 
 use deliberate_core::{BranchId, BranchState, Change, Score, SessionId};
-use deliberate_store::{Page, Which};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_store::{EpochFilter, Pagination};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::with_branches;
+use super::require_branched_session;
 
 /// `reasoning_tree_complete`.
 pub struct TreeComplete;
@@ -17,22 +19,22 @@ pub struct TreeComplete;
 pub struct Input {
     session_id: SessionId,
     branch_id: BranchId,
-    state: End,
+    state: BranchEnd,
 }
 
 // How a branch ends.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum End {
+enum BranchEnd {
     Completed,
     Abandoned,
 }
 
-impl From<End> for BranchState {
-    fn from(end: End) -> Self {
+impl From<BranchEnd> for BranchState {
+    fn from(end: BranchEnd) -> Self {
         match end {
-            End::Completed => Self::Completed,
-            End::Abandoned => Self::Abandoned,
+            BranchEnd::Completed => Self::Completed,
+            BranchEnd::Abandoned => Self::Abandoned,
         }
     }
 }
@@ -60,26 +62,26 @@ impl Tool for TreeComplete {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_tree_complete",
             title: "Close a branch",
             description: "Mark a branch as completed or abandoned. It takes no more thoughts until \
                           reasoning_tree_focus reopens it.",
-            annotations: Annotations::MARKS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::IDEMPOTENT,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = with_branches(&input.session_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = require_branched_session(&input.session_id, call).await?;
         let branch = call.branch(&input.branch_id, &session.id).await?;
         let state = BranchState::from(input.state);
-        let all = Page::first(Page::MOST);
+        let all = Pagination::limit(Pagination::MAX);
         let all = call
             .store()
-            .branches(&session.id, Which::Current, all)
+            .branches(&session.id, EpochFilter::Current, all)
             .await?;
         let open_branches = all
             .into_iter()
@@ -92,7 +94,7 @@ impl Tool for TreeComplete {
             state,
             at: call.now(),
         });
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 session_id: session.id.clone(),
                 branch_id: branch.id,

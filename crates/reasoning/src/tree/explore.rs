@@ -3,30 +3,32 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Mode, RefKind, Score, Session, SessionId, ThoughtId,
-    cut_to_chars,
+    Branch, BranchId, BranchState, CrossRefKind, Mode, Score, Session, SessionId, ThoughtId,
+    truncate_chars,
 };
-use deliberate_thinker::Ask;
-use deliberate_toolkit::{About, Annotations, Call, Kind, Limits, Outcome, Tool, ToolError};
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::{
+    EntityKind, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{answer::Exploration, grow::grow, with_branches};
+use super::{answer::Exploration, grow::build_branches, require_branched_session};
 use crate::{
-    context::{Past, line},
-    prompt::{Asking, Freedom, bound_list},
-    said::Doubt,
-    session::Home,
+    context::{SessionHistory, ancestor_history},
+    prompt::{AskTemplate, GenerationParams, set_list_bounds},
+    said::ThresholdNote,
+    session::TargetSession,
 };
 
 /// `reasoning_tree`.
-pub struct Tree;
+pub struct TreeExplore;
 
 /// Branches asked for when the caller does not say, as documented.
-const BRANCHES: usize = 4;
+const DEFAULT_BRANCHES: usize = 4;
 
 /// Fewer than this is no choice.
-pub(super) const LEAST_BRANCHES: usize = 2;
+pub(super) const MIN_BRANCHES: usize = 2;
 
 /// A branch's name is read in a list.
 pub(super) const NAME_CHARS: usize = 80;
@@ -67,17 +69,17 @@ pub struct Output {
     /// The most promising of the new branches
     pub(super) recommended_branch: BranchId,
     /// The new branches, one for each approach
-    pub(super) branches: Vec<Opened>,
+    pub(super) branches: Vec<OpenedBranch>,
     /// How the new branches bear on each other; left out if the model named nothing
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) cross_references: Vec<Reference>,
+    pub(super) cross_references: Vec<BranchReference>,
     #[serde(flatten)]
-    pub(super) doubt: Doubt,
+    pub(super) doubt: ThresholdNote,
 }
 
 // A branch that was opened.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Opened {
+pub(super) struct OpenedBranch {
     /// The new branch
     pub(super) id: BranchId,
     /// Its first thought
@@ -94,14 +96,14 @@ pub(super) struct Opened {
 
 // How one of them bears on another.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Reference {
+pub(super) struct BranchReference {
     /// The branch that bears on the other
     pub(super) from: BranchId,
     /// The other branch
     pub(super) to: BranchId,
     /// How `from` bears on `to`
     #[serde(rename = "type")]
-    pub(super) kind: RefKind,
+    pub(super) kind: CrossRefKind,
     /// Why; left out if the model did not say
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
@@ -109,45 +111,45 @@ pub(super) struct Reference {
 
 /// What the ask shows.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct TreeAskContext<'a> {
     #[serde(flatten)]
-    past: &'a Past,
+    past: &'a SessionHistory,
     branch: bool,
     content: &'a str,
     most: usize,
 }
 
-static ASK: LazyLock<Asking> = LazyLock::new(|| {
-    let freedom = Freedom {
+static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+    let freedom = GenerationParams {
         max_tokens: 4_000,
         temperature: 0.8,
     };
-    Asking::new::<Exploration>("tree", include_str!("tree.md"), freedom)
+    AskTemplate::new::<Exploration>("tree", include_str!("tree.md"), freedom)
 });
 
-impl Tool for Tree {
+impl Tool for TreeExplore {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_tree",
             title: "Explore approaches",
             description: "Branching exploration: 2-4 distinct approaches to a problem, each kept as \
                           a branch, and the most promising one recommended. Pass session_id and \
                           branch_id to go deeper into one of them.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = session_of(&input, call).await?;
-        let explore_this = Explore {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = resolve_session(&input, call).await?;
+        let explore_this = ExploreRequest {
             content: input.content,
             branch: input.branch_id,
-            most: input.max_branches.unwrap_or(BRANCHES),
+            max_branches: input.max_branches.unwrap_or(DEFAULT_BRANCHES),
             threshold: input.confidence,
         };
         explore(explore_this, session, call).await
@@ -155,41 +157,41 @@ impl Tool for Tree {
 }
 
 /// The session the caller means; a branch says which one it belongs to.
-async fn session_of(input: &Input, call: &Call) -> Result<Option<Session>, ToolError> {
+async fn resolve_session(input: &Input, call: &ToolContext) -> Result<Option<Session>, ToolError> {
     let of_branch = match (&input.session_id, &input.branch_id) {
         (None, Some(branch)) => match call.store().branch(branch).await? {
             Some(branch) => Some(branch.session_id),
             None => {
                 return Err(ToolError::NotFound {
-                    what: Kind::Branch,
-                    id: cut_to_chars(branch.as_str(), NAME_CHARS),
+                    what: EntityKind::Branch,
+                    id: truncate_chars(branch.as_str(), NAME_CHARS),
                 });
             }
         },
         _ => None,
     };
     match input.session_id.as_ref().or(of_branch.as_ref()) {
-        Some(id) => Ok(Some(with_branches(id, call).await?)),
+        Some(id) => Ok(Some(require_branched_session(id, call).await?)),
         None => Ok(None),
     }
 }
 
 /// What is to be explored.
-pub(crate) struct Explore {
+pub(crate) struct ExploreRequest {
     pub(crate) content: String,
     /// The branch to continue; else the active one.
     pub(crate) branch: Option<BranchId>,
-    pub(crate) most: usize,
+    pub(crate) max_branches: usize,
     pub(crate) threshold: Option<Score>,
 }
 
-impl Explore {
+impl ExploreRequest {
     /// The content alone, all else as usual.
-    pub(crate) fn of(content: String) -> Self {
+    pub(crate) fn from_content(content: String) -> Self {
         Self {
             content,
             branch: None,
-            most: BRANCHES,
+            max_branches: DEFAULT_BRANCHES,
             threshold: None,
         }
     }
@@ -197,43 +199,43 @@ impl Explore {
 
 /// Explores in a session, or in a new one.
 pub(crate) async fn explore(
-    this: Explore,
+    this: ExploreRequest,
     session: Option<Session>,
-    call: &Call,
-) -> Result<Outcome<Output>, ToolError> {
-    call.checked_content("content", &this.content)?;
+    call: &ToolContext,
+) -> Result<ToolOutput<Output>, ToolError> {
+    call.check_content("content", &this.content)?;
     let base = match &session {
-        Some(session) => base(this.branch.as_ref(), session, call).await?,
+        Some(session) => continued_branch(this.branch.as_ref(), session, call).await?,
         None => None,
     };
-    let past = past(base.as_ref(), session.as_ref(), call).await?;
-    let past = call.keep("past", past);
+    let past = branch_history(base.as_ref(), session.as_ref(), call).await?;
+    let past = call.memoize("past", past);
     call.progress(0.0, Some(1.0), "exploring");
-    let mut ask = ASK.ask(Shown {
+    let mut ask = ASK.render(TreeAskContext {
         past: &past,
         branch: base.as_ref().is_some_and(|base| base.parent_id.is_some()),
         content: &this.content,
-        most: this.most,
+        most: this.max_branches,
     })?;
-    bound_list(&mut ask, "approaches", LEAST_BRANCHES, this.most);
-    let ask = Ask {
+    set_list_bounds(&mut ask, "approaches", MIN_BRANCHES, this.max_branches);
+    let ask = ModelRequest {
         variables: [("content".to_owned(), this.content.clone())].into(),
         ..ask
     };
-    let mut found = call.think::<Exploration>(ask, None).await?.value;
-    found.keep_only(this.most);
-    let home = Home::of(session, Mode::Tree, &this.content, call);
-    Ok(grow(&this, &home, base, past.latest, found, call))
+    let mut found = call.ask::<Exploration>(ask, None).await?.value;
+    found.truncate_approaches(this.max_branches);
+    let home = TargetSession::existing_or_new(session, Mode::Tree, &this.content, call);
+    Ok(build_branches(&this, &home, base, past.latest, found, call))
 }
 
 /// The branch that is continued, which must be open. `None` if the session has none yet.
-async fn base(
+async fn continued_branch(
     wanted: Option<&BranchId>,
     session: &Session,
-    call: &Call,
+    call: &ToolContext,
 ) -> Result<Option<Branch>, ToolError> {
     let active = || session.active_branch_id.clone();
-    let Some(id) = call.keep("branch", wanted.cloned().or_else(active)) else {
+    let Some(id) = call.memoize("branch", wanted.cloned().or_else(active)) else {
         return Ok(None);
     };
     let branch = call.branch(&id, &session.id).await?;
@@ -247,18 +249,18 @@ async fn base(
 }
 
 /// The line of the branch, or of a session without branches its latest thoughts.
-async fn past(
+async fn branch_history(
     base: Option<&Branch>,
     session: Option<&Session>,
-    call: &Call,
-) -> Result<Past, ToolError> {
+    call: &ToolContext,
+) -> Result<SessionHistory, ToolError> {
     let Some(session) = session else {
-        return Ok(Past::default());
+        return Ok(SessionHistory::default());
     };
     let latest = match base {
-        Some(base) => call.store().latest_on_branch(&base.id, 1).await?,
+        Some(base) => call.store().latest_branch_thoughts(&base.id, 1).await?,
         None => call.store().latest_thoughts(&session.id, 1).await?,
     };
     let latest = latest.first().map(|thought| &thought.id);
-    Ok(line(latest, call).await?)
+    Ok(ancestor_history(latest, call).await?)
 }

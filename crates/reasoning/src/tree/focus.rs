@@ -1,11 +1,13 @@
 //! `reasoning_tree_focus`: follows a branch, and reopens it if it was closed.
 
 use deliberate_core::{BranchId, BranchState, Change, Score, SessionId};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::with_branches;
+use super::require_branched_session;
 
 /// `reasoning_tree_focus`.
 pub struct TreeFocus;
@@ -43,22 +45,22 @@ impl Tool for TreeFocus {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_tree_focus",
             title: "Follow a branch",
             description: "Focus on a specific branch, making it the active branch for the session. \
                           Reopens a completed or abandoned one.",
-            annotations: Annotations::MARKS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::IDEMPOTENT,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = with_branches(&input.session_id, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = require_branched_session(&input.session_id, call).await?;
         let branch = call.branch(&input.branch_id, &session.id).await?;
-        let latest = call.store().latest_on_branch(&branch.id, 1).await?;
+        let latest = call.store().latest_branch_thoughts(&branch.id, 1).await?;
         let reopened = branch.state != BranchState::Active;
         let mut changes = Vec::new();
         if reopened {
@@ -75,7 +77,7 @@ impl Tool for TreeFocus {
                 at: call.now(),
             });
         }
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 session_id: session.id.clone(),
                 branch_id: branch.id,

@@ -1,37 +1,37 @@
 //! From approaches to branches: what is added for each, and which one is preferred.
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, CrossRef, Mode, Requirement, Score, Thought, ThoughtId,
-    cut_to_chars,
+    Branch, BranchId, BranchState, Change, CrossRef, Mode, Precondition, Score, Thought, ThoughtId,
+    truncate_chars,
 };
-use deliberate_toolkit::{Call, Outcome};
+use deliberate_toolkit::{ToolContext, ToolOutput};
 use serde_json::json;
 
 use super::{
     answer::{Approach, Exploration, Relation},
-    explore::{Explore, NAME_CHARS, Opened, Output, Reference},
+    explore::{BranchReference, ExploreRequest, NAME_CHARS, OpenedBranch, Output},
 };
 use crate::{
-    said::{Doubt, gist},
-    session::{Home, metadata},
+    said::{ThresholdNote, normalized},
+    session::{TargetSession, metadata_object},
 };
 
 /// The branches that grow from what the model found.
-pub(super) fn grow(
-    this: &Explore,
-    home: &Home,
+pub(super) fn build_branches(
+    this: &ExploreRequest,
+    home: &TargetSession,
     base: Option<Branch>,
     parent: Option<ThoughtId>,
     found: Exploration,
-    call: &Call,
-) -> Outcome<Output> {
+    call: &ToolContext,
+) -> ToolOutput<Output> {
     let mut changes = home.changes();
     let confidence = found.sure.score();
     let base = if let Some(base) = base {
-        changes.push(Change::Require(Requirement::OpenBranch(base.id.clone())));
+        changes.push(Change::Require(Precondition::OpenBranch(base.id.clone())));
         base
     } else {
-        let root = branch("root", None, confidence, home, call);
+        let root = new_branch("root", None, confidence, home, call);
         changes.push(Change::AddBranch(root.clone()));
         changes.push(Change::FollowBranch {
             session_id: home.id(),
@@ -40,22 +40,23 @@ pub(super) fn grow(
         });
         root
     };
-    let fork = thought(&base.id, parent, &found.thought, confidence, home, call);
+    let fork = new_thought(&base.id, parent, &found.thought, confidence, home, call);
     let fork = Thought {
         input: Some(this.content.clone()),
-        metadata: metadata([("weakest_point", json!(found.weakest_point))]),
+        metadata: metadata_object([("weakest_point", json!(found.weakest_point))]),
         ..fork
     };
     let fork_id = fork.id.clone();
     changes.push(Change::AddThought(fork));
-    let (opened, numbers) = open(&found.approaches, &base, &fork_id, home, &mut changes, call);
+    let (opened, numbers) =
+        open_branches(&found.approaches, &base, &fork_id, home, &mut changes, call);
     let best = found
         .recommended
-        .and_then(|number| at(&numbers, number))
-        .unwrap_or_else(|| most_confident(&opened));
-    let cross_references = refer(found.relations, &opened, &numbers, &mut changes, call);
+        .and_then(|number| branch_index(&numbers, number))
+        .unwrap_or_else(|| most_confident_index(&opened));
+    let cross_references = add_cross_refs(found.relations, &opened, &numbers, &mut changes, call);
     let recommended = opened.get(best).map(|branch| branch.id.clone());
-    prefer(recommended.as_ref(), &mut changes);
+    mark_recommended(recommended.as_ref(), &mut changes);
     let output = Output {
         thought_id: fork_id,
         session_id: home.id(),
@@ -66,9 +67,13 @@ pub(super) fn grow(
         branch_id: base.id,
         branches: opened,
         cross_references,
-        doubt: Doubt::of(this.threshold, confidence, found.weakest_point.as_deref()),
+        doubt: ThresholdNote::for_threshold(
+            this.threshold,
+            confidence,
+            found.weakest_point.as_deref(),
+        ),
     };
-    Outcome {
+    ToolOutput {
         output,
         changes,
         session: Some(home.id()),
@@ -77,18 +82,18 @@ pub(super) fn grow(
 
 /// Opens a branch for each approach; those that repeat another are left out. Also tells which
 /// branch each of the model's numbers came to.
-fn open(
+fn open_branches(
     approaches: &[Approach],
     base: &Branch,
     fork: &ThoughtId,
-    home: &Home,
+    home: &TargetSession,
     changes: &mut Vec<Change>,
-    call: &Call,
-) -> (Vec<Opened>, Vec<usize>) {
-    let mut opened: Vec<Opened> = Vec::new();
+    call: &ToolContext,
+) -> (Vec<OpenedBranch>, Vec<usize>) {
+    let mut opened: Vec<OpenedBranch> = Vec::new();
     let mut numbers = Vec::new();
     for (number, approach) in approaches.iter().enumerate() {
-        let same = |it: &Opened| gist(&it.content) == gist(&approach.thought);
+        let same = |it: &OpenedBranch| normalized(&it.content) == normalized(&approach.thought);
         if let Some(known) = opened.iter().position(same) {
             numbers.push(known);
             continue;
@@ -97,13 +102,13 @@ fn open(
         let confidence = approach.sure.score();
         let name = match &approach.name {
             None => format!("approach {}", number + 1),
-            Some(name) => cut_to_chars(name, NAME_CHARS),
+            Some(name) => truncate_chars(name, NAME_CHARS),
         };
-        let mut child = branch(&name, Some(&base.id), confidence, home, call);
-        child.metadata = metadata([("rationale", json!(approach.rationale))]);
+        let mut child = new_branch(&name, Some(&base.id), confidence, home, call);
+        child.metadata = metadata_object([("rationale", json!(approach.rationale))]);
         let parent = Some(fork.clone());
-        let step = thought(&child.id, parent, &approach.thought, confidence, home, call);
-        opened.push(Opened {
+        let step = new_thought(&child.id, parent, &approach.thought, confidence, home, call);
+        opened.push(OpenedBranch {
             id: child.id.clone(),
             thought_id: step.id.clone(),
             name,
@@ -118,14 +123,14 @@ fn open(
 }
 
 /// The branch that number `number` (from 1) came to.
-fn at(numbers: &[usize], number: usize) -> Option<usize> {
+fn branch_index(numbers: &[usize], number: usize) -> Option<usize> {
     numbers.get(number.checked_sub(1)?).copied()
 }
 
-fn most_confident(opened: &[Opened]) -> usize {
+fn most_confident_index(opened: &[OpenedBranch]) -> usize {
     let mut best = 0;
     for (index, branch) in opened.iter().enumerate() {
-        let better = |best: &Opened| branch.confidence > best.confidence;
+        let better = |best: &OpenedBranch| branch.confidence > best.confidence;
         if opened.get(best).is_some_and(better) {
             best = index;
         }
@@ -134,27 +139,27 @@ fn most_confident(opened: &[Opened]) -> usize {
 }
 
 /// Notes how the branches bear on each other. Numbers that name none, or one twice, are left out.
-fn refer(
+fn add_cross_refs(
     relations: Vec<Relation>,
-    opened: &[Opened],
+    opened: &[OpenedBranch],
     numbers: &[usize],
     changes: &mut Vec<Change>,
-    call: &Call,
-) -> Vec<Reference> {
-    let mut references: Vec<Reference> = Vec::new();
+    call: &ToolContext,
+) -> Vec<BranchReference> {
+    let mut references: Vec<BranchReference> = Vec::new();
     for relation in relations {
-        let named = |number| opened.get(at(numbers, number)?);
+        let named = |number| opened.get(branch_index(numbers, number)?);
         let (Some(from), Some(to)) = (named(relation.from), named(relation.to)) else {
             continue;
         };
         let known =
-            |it: &Reference| it.from == from.id && it.to == to.id && it.kind == relation.kind;
+            |it: &BranchReference| it.from == from.id && it.to == to.id && it.kind == relation.kind;
         if from.id == to.id || references.iter().any(known) {
             continue;
         }
         let reason = relation.reason.filter(|reason| !reason.trim().is_empty());
         changes.push(Change::AddCrossRef(CrossRef {
-            id: call.fresh(),
+            id: call.new_id(),
             from_branch: from.id.clone(),
             to_branch: to.id.clone(),
             ref_type: relation.kind,
@@ -162,7 +167,7 @@ fn refer(
             strength: Score::ONE,
             created_at: call.now(),
         }));
-        references.push(Reference {
+        references.push(BranchReference {
             from: from.id.clone(),
             to: to.id.clone(),
             kind: relation.kind,
@@ -173,7 +178,7 @@ fn refer(
 }
 
 /// Puts the recommended branch before its siblings.
-fn prefer(recommended: Option<&BranchId>, changes: &mut [Change]) {
+fn mark_recommended(recommended: Option<&BranchId>, changes: &mut [Change]) {
     for change in changes {
         if let Change::AddBranch(branch) = change
             && Some(&branch.id) == recommended
@@ -183,16 +188,16 @@ fn prefer(recommended: Option<&BranchId>, changes: &mut [Change]) {
     }
 }
 
-fn branch(
+fn new_branch(
     name: &str,
     parent: Option<&BranchId>,
     confidence: Score,
-    home: &Home,
-    call: &Call,
+    home: &TargetSession,
+    call: &ToolContext,
 ) -> Branch {
     let now = call.now();
     Branch {
-        id: call.fresh(),
+        id: call.new_id(),
         session_id: home.id(),
         name: Some(name.to_owned()),
         parent_id: parent.cloned(),
@@ -206,16 +211,16 @@ fn branch(
     }
 }
 
-fn thought(
+fn new_thought(
     branch: &BranchId,
     parent: Option<ThoughtId>,
     content: &str,
     confidence: Score,
-    home: &Home,
-    call: &Call,
+    home: &TargetSession,
+    call: &ToolContext,
 ) -> Thought {
     Thought {
-        id: call.fresh(),
+        id: call.new_id(),
         session_id: home.id(),
         input: None,
         content: content.to_owned(),

@@ -1,13 +1,15 @@
 //! `reasoning_tree_list`: the branches of a session, with what each says.
 
-use deliberate_core::{BranchId, BranchState, Score, SessionId, cut_to_chars};
-use deliberate_store::{BranchEntry, Page, Which};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{BranchId, BranchState, Score, SessionId, truncate_chars};
+use deliberate_store::{BranchEntry, EpochFilter, Pagination};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{explore::Reference, with_branches};
+use super::{explore::BranchReference, require_branched_session};
 
 /// `reasoning_tree_list`.
 pub struct TreeList;
@@ -16,7 +18,7 @@ pub struct TreeList;
 const TEXT_CHARS: usize = 400;
 
 /// Branches listed at once.
-const LISTED: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,9 +37,9 @@ pub struct Output {
     /// The branch that is followed now; null if none is
     active_branch: Option<BranchId>,
     /// Oldest first
-    branches: Vec<Listed>,
+    branches: Vec<BranchSummary>,
     /// How branches bear on each other, all pages together
-    cross_references: Vec<Reference>,
+    cross_references: Vec<BranchReference>,
     /// `offset` of the next page; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
@@ -45,7 +47,7 @@ pub struct Output {
 
 // A branch in the list.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed {
+struct BranchSummary {
     /// The branch
     id: BranchId,
     /// The branch it grew from; null for a root
@@ -66,12 +68,12 @@ struct Listed {
     rationale: Option<String>,
 }
 
-impl From<BranchEntry> for Listed {
+impl From<BranchEntry> for BranchSummary {
     fn from(entry: BranchEntry) -> Self {
         let branch = entry.branch;
         let rationale = branch.metadata.as_ref().and_then(|it| it.get("rationale"));
         let rationale = rationale.and_then(Value::as_str);
-        let cut = |text: &str| cut_to_chars(text, TEXT_CHARS);
+        let cut = |text: &str| truncate_chars(text, TEXT_CHARS);
         Self {
             rationale: rationale.map(cut),
             id: branch.id,
@@ -81,7 +83,7 @@ impl From<BranchEntry> for Listed {
             confidence: branch.confidence,
             priority: branch.priority,
             thoughts: entry.thoughts,
-            content: entry.opening.as_deref().map(cut),
+            content: entry.first_text.as_deref().map(cut),
         }
     }
 }
@@ -90,46 +92,50 @@ impl Tool for TreeList {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_tree_list",
             title: "List branches",
             description: "List all branches in a session, with their state and text.",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let session = with_branches(&input.session_id, call).await?;
-        let all = Page::first(Page::MOST);
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let session = require_branched_session(&input.session_id, call).await?;
+        let all = Pagination::limit(Pagination::MAX);
         let store = call.store();
         let offset = input.offset.unwrap_or(0);
         // One more, to know whether there are more.
-        let page = Page {
+        let page = Pagination {
             offset,
-            limit: LISTED + 1,
+            limit: PAGE_SIZE + 1,
         };
-        let mut branches = store.branches(&session.id, Which::Current, page).await?;
-        let more = branches.len() > LISTED as usize;
-        branches.truncate(LISTED as usize);
-        let references = store.cross_refs(&session.id, Which::Current, all).await?;
-        Ok(Outcome {
+        let mut branches = store
+            .branches(&session.id, EpochFilter::Current, page)
+            .await?;
+        let more = branches.len() > PAGE_SIZE as usize;
+        branches.truncate(PAGE_SIZE as usize);
+        let references = store
+            .cross_refs(&session.id, EpochFilter::Current, all)
+            .await?;
+        Ok(ToolOutput {
             output: Output {
                 session_id: session.id.clone(),
                 active_branch: session.active_branch_id,
-                branches: branches.into_iter().map(Listed::from).collect(),
+                branches: branches.into_iter().map(BranchSummary::from).collect(),
                 cross_references: references
                     .into_iter()
-                    .map(|reference| Reference {
+                    .map(|reference| BranchReference {
                         from: reference.from_branch,
                         to: reference.to_branch,
                         kind: reference.ref_type,
                         reason: reference.reason,
                     })
                     .collect(),
-                next_offset: more.then(|| offset.saturating_add(LISTED)),
+                next_offset: more.then(|| offset.saturating_add(PAGE_SIZE)),
             },
             changes: Vec::new(),
             session: Some(session.id),

@@ -8,26 +8,29 @@ mod grow;
 mod list;
 
 pub use complete::TreeComplete;
-pub use explore::Tree;
-pub(crate) use explore::{Explore, explore};
+pub use explore::TreeExplore;
+pub(crate) use explore::{ExploreRequest, explore};
 pub use focus::TreeFocus;
 pub use list::TreeList;
 
 use deliberate_core::{Mode, Session, SessionId};
-use deliberate_store::{Page, Which};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_store::{EpochFilter, Pagination};
+use deliberate_toolkit::{ToolContext, ToolError};
 
-use crate::session::{WorksOn, known};
+use crate::session::{ModeFilter, require_session};
 
 /// The session of that id, if it has branches: every tree, and any other session in which a
 /// backtrack opened one.
-async fn with_branches(id: &SessionId, call: &Call) -> Result<Session, ToolError> {
-    let session = known(id, WorksOn::Any, call).await?;
+async fn require_branched_session(
+    id: &SessionId,
+    call: &ToolContext,
+) -> Result<Session, ToolError> {
+    let session = require_session(id, ModeFilter::Any, call).await?;
     if session.mode == Mode::Tree {
         return Ok(session);
     }
-    let one = Page::first(1);
-    let branches = call.store().branches(id, Which::Current, one).await?;
+    let one = Pagination::limit(1);
+    let branches = call.store().branches(id, EpochFilter::Current, one).await?;
     if branches.is_empty() {
         return Err(ToolError::WrongMode {
             id: session.id.to_string(),

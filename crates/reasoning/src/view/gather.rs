@@ -4,35 +4,35 @@ use std::{collections::HashSet, ops::Not};
 
 use deliberate_core::{
     Branch, CrossRef, Graph, GraphEdge, GraphNode, NodeId, Session, SessionId, Thought,
-    cut_to_chars,
+    truncate_chars,
 };
-use deliberate_store::{Page, StoreError, Which};
-use deliberate_toolkit::{Call, Issue, ToolError};
+use deliberate_store::{EpochFilter, Pagination, StoreError};
+use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::room::{Part, Room};
+use super::room::{PageInfo, ResponseSizeBudget};
 
 /// Nodes of a graph, branches or references of a session in one answer at the most.
-const LISTED: Page = Page::first(200);
+const ITEMS_PAGE: Pagination = Pagination::limit(200);
 
 /// Graphs of a session in one answer at the most.
-const GRAPHS: Page = Page::first(20);
+const GRAPHS_PAGE: Pagination = Pagination::limit(20);
 
 /// What an id names.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Thing {
-    Session(Box<WholeSession>),
-    Branch(Box<WholeBranch>),
-    Graph(Box<WholeGraph>),
+pub(super) enum ReasoningEntity {
+    Session(Box<SessionDetail>),
+    Branch(Box<BranchDetail>),
+    Graph(Box<GraphDetail>),
     Thought(Box<Thought>),
-    Node(Box<WholeNode>),
+    Node(Box<NodeDetail>),
 }
 
 /// A session, and a part of its thoughts.
 #[derive(Debug, Serialize)]
-pub(super) struct WholeSession {
+pub(super) struct SessionDetail {
     pub(super) session: Session,
     pub(super) thoughts: Vec<Thought>,
     pub(super) branches: Vec<Branch>,
@@ -41,48 +41,48 @@ pub(super) struct WholeSession {
     pub(super) cross_references: Vec<CrossRef>,
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) cross_references_left_out: bool,
-    pub(super) graphs: Vec<ListedGraph>,
+    pub(super) graphs: Vec<SessionGraph>,
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) graphs_left_out: bool,
     pub(super) checkpoints: usize,
     /// Which of its thoughts these are.
     #[serde(skip)]
-    pub(super) part: Part,
+    pub(super) part: PageInfo,
 }
 
 /// A branch, and a part of the thoughts on it.
 #[derive(Debug, Serialize)]
-pub(super) struct WholeBranch {
+pub(super) struct BranchDetail {
     pub(super) branch: Branch,
     pub(super) thoughts: Vec<Thought>,
     #[serde(skip)]
-    pub(super) part: Part,
+    pub(super) part: PageInfo,
 }
 
 /// A graph, a part of its nodes, and the edges that lead to them.
 #[derive(Debug, Serialize)]
-pub(super) struct WholeGraph {
+pub(super) struct GraphDetail {
     pub(super) graph: Graph,
     pub(super) nodes: Vec<GraphNode>,
     pub(super) edges: Vec<GraphEdge>,
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) edges_left_out: bool,
     #[serde(skip)]
-    pub(super) part: Part,
+    pub(super) part: PageInfo,
 }
 
 /// A graph among others, which has to say itself where it goes on.
 #[derive(Debug, Serialize)]
-pub(super) struct ListedGraph {
+pub(super) struct SessionGraph {
     #[serde(flatten)]
-    pub(super) whole: WholeGraph,
+    pub(super) whole: GraphDetail,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
 
 /// A node and what leads to it and from it.
 #[derive(Debug, Serialize)]
-pub(super) struct WholeNode {
+pub(super) struct NodeDetail {
     pub(super) node: GraphNode,
     pub(super) edges: Vec<GraphEdge>,
     #[serde(skip_serializing_if = "Not::not")]
@@ -91,12 +91,12 @@ pub(super) struct WholeNode {
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) which: Which,
-    pub(super) page: Page,
+pub(super) struct ViewRequest {
+    pub(super) include: EpochFilter,
+    pub(super) page: Pagination,
 }
 
-impl Thing {
+impl ReasoningEntity {
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Session(_) => "session",
@@ -118,7 +118,7 @@ impl Thing {
     }
 
     /// Where the next part begins.
-    pub(super) fn next(&self) -> Option<u32> {
+    pub(super) fn next_offset(&self) -> Option<u32> {
         match self {
             Self::Session(it) => it.part.next,
             Self::Branch(it) => it.part.next,
@@ -130,90 +130,96 @@ impl Thing {
     /// Finds what the id names, whatever kind it is. Ids are unique over all kinds.
     pub(super) async fn find(
         id: &str,
-        wanted: Wanted,
-        mut room: Room,
-        call: &Call,
+        wanted: ViewRequest,
+        mut room: ResponseSizeBudget,
+        call: &ToolContext,
     ) -> Result<Self, ToolError> {
         let store = call.store();
         let room = &mut room;
         if let Some(session) = store.session(&id.into()).await? {
-            let whole = WholeSession::read(session, wanted, room, call).await?;
+            let whole = SessionDetail::load(session, wanted, room, call).await?;
             return Ok(Self::Session(Box::new(whole)));
         }
         if let Some(thought) = store.thought(&id.into()).await? {
             return Ok(Self::Thought(Box::new(thought)));
         }
         if let Some(branch) = store.branch(&id.into()).await? {
-            let whole = WholeBranch::read(branch, wanted, room, call).await?;
+            let whole = BranchDetail::load(branch, wanted, room, call).await?;
             return Ok(Self::Branch(Box::new(whole)));
         }
         if let Some(graph) = store.graph(&id.into()).await? {
-            room.takes(&graph, true);
-            let whole = WholeGraph::read(graph, wanted, true, room, call).await?;
+            room.try_take(&graph, true);
+            let whole = GraphDetail::load(graph, wanted, true, room, call).await?;
             return Ok(Self::Graph(Box::new(whole)));
         }
         if let Some(node) = store.node(&id.into()).await? {
-            let whole = WholeNode::read(node, wanted, room, call).await?;
+            let whole = NodeDetail::load(node, wanted, room, call).await?;
             return Ok(Self::Node(Box::new(whole)));
         }
         let rule = "names no session, thought, branch, graph or node";
-        let issue = Issue::new("id", rule).given(&cut_to_chars(id, 80).into());
+        let issue = ArgumentIssue::new("id", rule).with_value(&truncate_chars(id, 80).into());
         Err(ToolError::Invalid(vec![issue]))
     }
 }
 
-impl Wanted {
+impl ViewRequest {
     /// What is wanted of something that is asked for by its id: if it is history, its history.
-    fn of(self, set_aside: bool) -> Self {
+    fn for_set_aside(self, set_aside: bool) -> Self {
         Self {
-            which: if set_aside { Which::All } else { self.which },
+            include: if set_aside {
+                EpochFilter::All
+            } else {
+                self.include
+            },
             ..self
         }
     }
 }
 
-impl WholeSession {
-    async fn read(
+impl SessionDetail {
+    async fn load(
         mut session: Session,
-        wanted: Wanted,
-        room: &mut Room,
-        call: &Call,
+        wanted: ViewRequest,
+        room: &mut ResponseSizeBudget,
+        call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, id, which) = (call.store(), session.id.clone(), wanted.which);
-        without_thread(&mut session);
-        let mut frame = room.frame();
+        let (store, id, which) = (call.store(), session.id.clone(), wanted.include);
+        remove_provider_thread(&mut session);
+        let mut frame = room.reserve_frame();
         let (branches, branch_part) = frame
-            .fill(LISTED, true, |page| store.branches(&id, which, page))
+            .read_page(ITEMS_PAGE, true, |page| store.branches(&id, which, page))
             .await?;
         let (cross_references, reference_part) = frame
-            .fill(LISTED, false, |page| store.cross_refs(&id, which, page))
+            .read_page(ITEMS_PAGE, false, |page| store.cross_refs(&id, which, page))
             .await?;
         // They belong to the first part.
         let (graphs, graph_part) = if wanted.page.offset == 0 {
             frame
-                .fill(GRAPHS, true, |page| store.graphs(&id, which, page))
+                .read_page(GRAPHS_PAGE, true, |page| store.graphs(&id, which, page))
                 .await?
         } else {
-            (Vec::new(), Part::default())
+            (Vec::new(), PageInfo::default())
         };
-        room.join(&frame);
+        room.release_frame(&frame);
         let (thoughts, part) = room
-            .fill(wanted.page, true, |page| store.thoughts(&id, which, page))
+            .read_page(wanted.page, true, |page| store.thoughts(&id, which, page))
             .await?;
         let mut listed = Vec::new();
         for graph in graphs {
-            let wanted = Wanted {
-                page: LISTED,
-                which,
+            let wanted = ViewRequest {
+                page: ITEMS_PAGE,
+                include: which,
             };
             let must = thoughts.is_empty() && listed.is_empty();
-            let whole = WholeGraph::read(graph, wanted, must, room, call).await?;
-            listed.push(ListedGraph {
+            let whole = GraphDetail::load(graph, wanted, must, room, call).await?;
+            listed.push(SessionGraph {
                 next_offset: whole.part.next,
                 whole,
             });
         }
-        let checkpoints = store.checkpoints(&id, Page::first(Page::MOST)).await?;
+        let checkpoints = store
+            .checkpoints(&id, Pagination::limit(Pagination::MAX))
+            .await?;
         Ok(Self {
             session,
             thoughts,
@@ -230,7 +236,7 @@ impl WholeSession {
 }
 
 /// Which conversation of a provider it continues is our affair.
-fn without_thread(session: &mut Session) {
+fn remove_provider_thread(session: &mut Session) {
     let Some(fields) = session.metadata.as_mut().and_then(Value::as_object_mut) else {
         return;
     };
@@ -240,17 +246,17 @@ fn without_thread(session: &mut Session) {
     }
 }
 
-impl WholeBranch {
-    async fn read(
+impl BranchDetail {
+    async fn load(
         branch: Branch,
-        wanted: Wanted,
-        room: &mut Room,
-        call: &Call,
+        wanted: ViewRequest,
+        room: &mut ResponseSizeBudget,
+        call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, wanted) = (call.store(), wanted.of(branch.set_aside));
+        let (store, wanted) = (call.store(), wanted.for_set_aside(branch.set_aside));
         let (thoughts, part) = room
-            .fill(wanted.page, true, |page| {
-                store.on_branch(&branch.id, wanted.which, page)
+            .read_page(wanted.page, true, |page| {
+                store.branch_thoughts(&branch.id, wanted.include, page)
             })
             .await?;
         Ok(Self {
@@ -261,27 +267,27 @@ impl WholeBranch {
     }
 }
 
-impl WholeGraph {
-    async fn read(
+impl GraphDetail {
+    async fn load(
         graph: Graph,
-        wanted: Wanted,
+        wanted: ViewRequest,
         must: bool,
-        room: &mut Room,
-        call: &Call,
+        room: &mut ResponseSizeBudget,
+        call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, wanted) = (call.store(), wanted.of(graph.set_aside));
+        let (store, wanted) = (call.store(), wanted.for_set_aside(graph.set_aside));
         let (nodes, part) = room
-            .fill(wanted.page, must, |page| {
-                store.nodes(&graph.id, wanted.which, page)
+            .read_page(wanted.page, must, |page| {
+                store.nodes(&graph.id, wanted.include, page)
             })
             .await?;
         let (edges, edges_left_out) = if nodes.is_empty() {
             (Vec::new(), false)
         } else {
             let shown: HashSet<&NodeId> = nodes.iter().map(|node| &node.id).collect();
-            room.edges(
+            room.read_edges(
                 |edge| shown.contains(&edge.to_node),
-                |page| store.edges(&graph.id, wanted.which, page),
+                |page| store.edges(&graph.id, wanted.include, page),
             )
             .await?
         };
@@ -295,19 +301,19 @@ impl WholeGraph {
     }
 }
 
-impl WholeNode {
-    async fn read(
+impl NodeDetail {
+    async fn load(
         node: GraphNode,
-        wanted: Wanted,
-        room: &mut Room,
-        call: &Call,
+        wanted: ViewRequest,
+        room: &mut ResponseSizeBudget,
+        call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, wanted) = (call.store(), wanted.of(node.set_aside));
-        room.takes(&node, true);
+        let (store, wanted) = (call.store(), wanted.for_set_aside(node.set_aside));
+        room.try_take(&node, true);
         let (edges, edges_left_out) = room
-            .edges(
+            .read_edges(
                 |edge| edge.from_node == node.id || edge.to_node == node.id,
-                |page| store.edges(&node.graph_id, wanted.which, page),
+                |page| store.edges(&node.graph_id, wanted.include, page),
             )
             .await?;
         Ok(Self {

@@ -1,23 +1,25 @@
 //! `reasoning_get`: one thing by its id, as data, as Markdown or as a picture.
 
 use deliberate_core::SessionId;
-use deliberate_store::{Page, Which};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_store::{EpochFilter, Pagination};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    gather::{Thing, Wanted},
+    gather::{ReasoningEntity, ViewRequest},
     markdown, mermaid,
-    room::Room,
+    room::ResponseSizeBudget,
 };
 
 /// `reasoning_get`.
-pub struct Get;
+pub struct ReasoningGet;
 
 /// Thoughts or nodes in one answer, if the caller does not say. A picture shows what it can.
-const SHOWN: u32 = 50;
+const DEFAULT_LIMIT: u32 = 50;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,8 +30,8 @@ pub struct Input {
     id: String,
     /// Default data
     #[serde(default)]
-    #[schemars(with = "Option<Format>")]
-    format: Format,
+    #[schemars(with = "Option<ViewFormat>")]
+    format: ViewFormat,
     /// Also what a backtrack set aside
     include_set_aside: Option<bool>,
     /// Thoughts or nodes to skip
@@ -42,7 +44,7 @@ pub struct Input {
 // How it is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+enum ViewFormat {
     #[default]
     Data,
     Markdown,
@@ -67,51 +69,56 @@ pub struct Output {
     next_offset: Option<u32>,
 }
 
-impl Tool for Get {
+impl Tool for ReasoningGet {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_get",
             title: "Read it back",
             description: "Read a session, thought, branch, node or graph by its id: as data, as \
                           Markdown, or as a Mermaid diagram to show to a person.",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let (room, shown) = match input.format {
-            Format::Mermaid => (Room::boxes(mermaid::MOST_BOXES), mermaid::MOST_BOXES),
-            Format::Data | Format::Markdown => (Room::text(), SHOWN),
+            ViewFormat::Mermaid => (
+                ResponseSizeBudget::for_diagram(mermaid::MAX_BOXES),
+                mermaid::MAX_BOXES,
+            ),
+            ViewFormat::Data | ViewFormat::Markdown => {
+                (ResponseSizeBudget::for_text(), DEFAULT_LIMIT)
+            }
         };
-        let wanted = Wanted {
-            which: match input.include_set_aside {
-                Some(true) => Which::All,
-                _ => Which::Current,
+        let wanted = ViewRequest {
+            include: match input.include_set_aside {
+                Some(true) => EpochFilter::All,
+                _ => EpochFilter::Current,
             },
-            page: Page {
+            page: Pagination {
                 offset: input.offset.unwrap_or(0),
                 limit: input.limit.unwrap_or(shown),
             },
         };
-        let thing = Thing::find(&input.id, wanted, room, call).await?;
+        let thing = ReasoningEntity::find(&input.id, wanted, room, call).await?;
         let (data, text) = match input.format {
-            Format::Data => (Some(json!(thing)), None),
-            Format::Markdown => (None, Some(markdown::of(&thing))),
-            Format::Mermaid => (None, Some(mermaid::of(&thing))),
+            ViewFormat::Data => (Some(json!(thing)), None),
+            ViewFormat::Markdown => (None, Some(markdown::render_markdown(&thing))),
+            ViewFormat::Mermaid => (None, Some(mermaid::render_mermaid(&thing))),
         };
         let session_id = thing.session_id().clone();
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 kind: thing.kind(),
                 session_id: session_id.clone(),
                 data,
                 text,
-                next_offset: thing.next(),
+                next_offset: thing.next_offset(),
             },
             changes: Vec::new(),
             session: Some(session_id),

@@ -9,20 +9,20 @@ use deliberate_core::{Branch, BranchId, GraphNode, NodeId, Score, Thought};
 use serde_json::Value;
 
 use super::{
-    gather::{Thing, WholeBranch, WholeGraph, WholeNode, WholeSession},
-    plain::{block, one_line, quoted},
-    room::Part,
+    gather::{BranchDetail, GraphDetail, NodeDetail, ReasoningEntity, SessionDetail},
+    plain::{to_blockquote, to_markdown_block, to_single_line},
+    room::PageInfo,
 };
 
 /// The thing as Markdown.
-pub(super) fn of(thing: &Thing) -> String {
-    let mut page = Page::default();
+pub(super) fn render_markdown(thing: &ReasoningEntity) -> String {
+    let mut page = MarkdownPage::default();
     match thing {
-        Thing::Session(session) => page.session(session),
-        Thing::Branch(branch) => page.branch(branch),
-        Thing::Graph(graph) => page.only_graph(graph),
-        Thing::Thought(thought) => page.thought("# Thought", thought),
-        Thing::Node(node) => page.node(node),
+        ReasoningEntity::Session(session) => page.session(session),
+        ReasoningEntity::Branch(branch) => page.branch(branch),
+        ReasoningEntity::Graph(graph) => page.standalone_graph(graph),
+        ReasoningEntity::Thought(thought) => page.thought("# Thought", thought),
+        ReasoningEntity::Node(node) => page.node(node),
     }
     page.0.trim_end().to_owned() + "\n"
 }
@@ -31,7 +31,7 @@ pub(super) fn of(thing: &Thing) -> String {
 const EVIDENCE_CHARS: usize = 300;
 
 #[derive(Default)]
-struct Page(String);
+struct MarkdownPage(String);
 
 /// Adds a line; writing to text can't fail.
 macro_rules! line {
@@ -42,11 +42,11 @@ macro_rules! line {
     };
 }
 
-impl Page {
-    fn session(&mut self, whole: &WholeSession) {
+impl MarkdownPage {
+    fn session(&mut self, whole: &SessionDetail) {
         let session = &whole.session;
         let title = session.title.as_deref().unwrap_or("Untitled session");
-        line!(self, "# {}\n", one_line(title));
+        line!(self, "# {}\n", to_single_line(title));
         line!(
             self,
             "{} session `{}`, begun {}, last changed {}\n",
@@ -60,13 +60,13 @@ impl Page {
         }
         let names: HashMap<&BranchId, &Branch> =
             whole.branches.iter().map(|it| (&it.id, it)).collect();
-        for (number, thought) in numbered(&whole.thoughts, whole.part) {
+        for (number, thought) in with_numbers(&whole.thoughts, whole.part) {
             let branch = thought.branch_id.as_ref().and_then(|id| names.get(id));
-            let branch = branch.map(|branch| format!(" · {}", name(branch)));
+            let branch = branch.map(|branch| format!(" · {}", branch_name(branch)));
             let heading = format!("## Step {number}{}", branch.unwrap_or_default());
             self.thought(&heading, thought);
         }
-        self.more_steps(whole.part);
+        self.more_steps_note(whole.part);
         for listed in &whole.graphs {
             self.graph(&listed.whole);
             if let Some(next) = listed.whole.part.next {
@@ -82,26 +82,26 @@ impl Page {
         }
     }
 
-    fn more_steps(&mut self, part: Part) {
+    fn more_steps_note(&mut self, part: PageInfo) {
         if let Some(next) = part.next {
             line!(self, "*More steps follow from offset {next}.*\n");
         }
     }
 
-    fn branches(&mut self, whole: &WholeSession) {
+    fn branches(&mut self, whole: &SessionDetail) {
         line!(self, "## Branches\n");
-        for (depth, branch) in by_parent(&whole.branches) {
+        for (depth, branch) in branch_tree(&whole.branches) {
             let active = whole.session.active_branch_id.as_ref() == Some(&branch.id);
             line!(
                 self,
                 "{}- **{}** `{}`: {}, {}{}{}",
                 "  ".repeat(depth),
-                name(branch),
+                branch_name(branch),
                 branch.id,
                 branch.state.as_str(),
                 percent(branch.confidence),
                 if active { ", followed" } else { "" },
-                aside(branch.set_aside)
+                set_aside_suffix(branch.set_aside)
             );
         }
         if whole.branches_left_out {
@@ -111,7 +111,7 @@ impl Page {
         for reference in &whole.cross_references {
             let named = |id: &BranchId| {
                 let branch = whole.branches.iter().find(|branch| branch.id == *id);
-                branch.map_or_else(|| id.to_string(), name)
+                branch.map_or_else(|| id.to_string(), branch_name)
             };
             line!(
                 self,
@@ -119,7 +119,7 @@ impl Page {
                 named(&reference.from_branch),
                 reference.ref_type.as_str(),
                 named(&reference.to_branch),
-                reason(reference.reason.as_deref())
+                reason_suffix(reference.reason.as_deref())
             );
         }
         if !whole.cross_references.is_empty() {
@@ -127,24 +127,24 @@ impl Page {
         }
     }
 
-    fn branch(&mut self, whole: &WholeBranch) {
+    fn branch(&mut self, whole: &BranchDetail) {
         let branch = &whole.branch;
-        line!(self, "# {}\n", name(branch));
+        line!(self, "# {}\n", branch_name(branch));
         line!(
             self,
             "Branch `{}`: {}, {}{}\n",
             branch.id,
             branch.state.as_str(),
             percent(branch.confidence),
-            aside(branch.set_aside)
+            set_aside_suffix(branch.set_aside)
         );
-        if let Some(rationale) = said(branch.metadata.as_ref(), "rationale") {
-            line!(self, "{}\n", block(rationale));
+        if let Some(rationale) = metadata_text(branch.metadata.as_ref(), "rationale") {
+            line!(self, "{}\n", to_markdown_block(rationale));
         }
-        for (number, thought) in numbered(&whole.thoughts, whole.part) {
+        for (number, thought) in with_numbers(&whole.thoughts, whole.part) {
             self.thought(&format!("## Step {number}"), thought);
         }
-        self.more_steps(whole.part);
+        self.more_steps_note(whole.part);
     }
 
     fn thought(&mut self, heading: &str, thought: &Thought) {
@@ -152,17 +152,17 @@ impl Page {
             self,
             "{heading} ({}){}\n",
             percent(thought.confidence),
-            aside(thought.set_aside)
+            set_aside_suffix(thought.set_aside)
         );
         if let Some(input) = &thought.input {
-            line!(self, "{}\n", quoted(input));
+            line!(self, "{}\n", to_blockquote(input));
         }
-        if let Some(viewpoint) = said(thought.metadata.as_ref(), "viewpoint") {
-            line!(self, "**{}**\n", one_line(viewpoint));
+        if let Some(viewpoint) = metadata_text(thought.metadata.as_ref(), "viewpoint") {
+            line!(self, "**{}**\n", to_single_line(viewpoint));
         }
-        line!(self, "{}\n", block(&thought.content));
-        if let Some(weakest) = said(thought.metadata.as_ref(), "weakest_point") {
-            line!(self, "*Weakest point: {}*\n", one_line(weakest));
+        line!(self, "{}\n", to_markdown_block(&thought.content));
+        if let Some(weakest) = metadata_text(thought.metadata.as_ref(), "weakest_point") {
+            line!(self, "*Weakest point: {}*\n", to_single_line(weakest));
         }
         self.evidence(thought.metadata.as_ref());
     }
@@ -177,35 +177,40 @@ impl Page {
         for one in kept {
             let text = |field: &str| one.get(field).and_then(Value::as_str).unwrap_or_default();
             let failed = one.get("failed") == Some(&Value::Bool(true));
-            let answer = deliberate_core::cut_to_chars(text("result"), EVIDENCE_CHARS);
+            let answer = deliberate_core::truncate_chars(text("result"), EVIDENCE_CHARS);
             line!(
                 self,
                 "- `{}`{}: {}",
-                one_line(text("tool")).replace('`', ""),
+                to_single_line(text("tool")).replace('`', ""),
                 if failed { " failed" } else { "" },
-                one_line(&answer)
+                to_single_line(&answer)
             );
         }
         line!(self, "");
     }
 
-    fn only_graph(&mut self, whole: &WholeGraph) {
+    fn standalone_graph(&mut self, whole: &GraphDetail) {
         self.graph(whole);
         if let Some(next) = whole.part.next {
             line!(self, "*More nodes follow from offset {next}.*\n");
         }
     }
 
-    fn graph(&mut self, whole: &WholeGraph) {
+    fn graph(&mut self, whole: &GraphDetail) {
         let graph = &whole.graph;
-        line!(self, "## Graph `{}`{}\n", graph.id, aside(graph.set_aside));
+        line!(
+            self,
+            "## Graph `{}`{}\n",
+            graph.id,
+            set_aside_suffix(graph.set_aside)
+        );
         if let Some(problem) = &graph.problem {
-            line!(self, "{}\n", quoted(problem));
+            line!(self, "{}\n", to_blockquote(problem));
         }
-        let numbers: HashMap<&NodeId, u32> = numbered(&whole.nodes, whole.part)
+        let numbers: HashMap<&NodeId, u32> = with_numbers(&whole.nodes, whole.part)
             .map(|(number, node)| (&node.id, number))
             .collect();
-        for (number, node) in numbered(&whole.nodes, whole.part) {
+        for (number, node) in with_numbers(&whole.nodes, whole.part) {
             let from: Vec<String> = whole
                 .edges
                 .iter()
@@ -222,14 +227,19 @@ impl Page {
                 [] => String::new(),
                 from => format!(" ← {}", from.join(", ")),
             };
-            line!(self, "### {number}. {}{from}\n", about(node));
-            line!(self, "{}\n", block(&node.content));
+            line!(self, "### {number}. {}{from}\n", describe_node(node));
+            line!(self, "{}\n", to_markdown_block(&node.content));
         }
     }
 
-    fn node(&mut self, whole: &WholeNode) {
-        line!(self, "# {} `{}`\n", about(&whole.node), whole.node.id);
-        line!(self, "{}\n", block(&whole.node.content));
+    fn node(&mut self, whole: &NodeDetail) {
+        line!(
+            self,
+            "# {} `{}`\n",
+            describe_node(&whole.node),
+            whole.node.id
+        );
+        line!(self, "{}\n", to_markdown_block(&whole.node.content));
         self.evidence(whole.node.metadata.as_ref());
         for edge in &whole.edges {
             line!(
@@ -244,7 +254,7 @@ impl Page {
 }
 
 /// What kind of node it is and how good, in a few words.
-fn about(node: &GraphNode) -> String {
+fn describe_node(node: &GraphNode) -> String {
     let score = node.score.map(|score| format!(" ({})", percent(score)));
     let mut text = node.node_type.as_str().to_owned() + &score.unwrap_or_default();
     if node.is_terminal {
@@ -253,25 +263,25 @@ fn about(node: &GraphNode) -> String {
     if node.pruned {
         text += ", pruned";
     }
-    text + aside(node.set_aside)
+    text + set_aside_suffix(node.set_aside)
 }
 
-fn name(branch: &Branch) -> String {
+fn branch_name(branch: &Branch) -> String {
     branch
         .name
         .as_deref()
-        .map_or_else(|| branch.id.to_string(), one_line)
+        .map_or_else(|| branch.id.to_string(), to_single_line)
 }
 
 /// With their numbers in the whole list.
-fn numbered<T>(things: &[T], part: Part) -> impl Iterator<Item = (u32, &T)> {
+fn with_numbers<T>(things: &[T], part: PageInfo) -> impl Iterator<Item = (u32, &T)> {
     (part.offset.saturating_add(1)..).zip(things)
 }
 
 /// Each branch below the one it grew from, with its depth; those that grew from the same one in
 /// the order they were opened. One whose parent is not here begins at the left, and so does one of
 /// those that go in a circle.
-fn by_parent(branches: &[Branch]) -> Vec<(usize, &Branch)> {
+fn branch_tree(branches: &[Branch]) -> Vec<(usize, &Branch)> {
     let known: HashSet<&BranchId> = branches.iter().map(|branch| &branch.id).collect();
     let mut children: HashMap<&BranchId, Vec<&Branch>> = HashMap::new();
     let mut roots = Vec::new();
@@ -297,16 +307,18 @@ fn by_parent(branches: &[Branch]) -> Vec<(usize, &Branch)> {
     ordered
 }
 
-fn said<'a>(metadata: Option<&'a Value>, field: &str) -> Option<&'a str> {
+fn metadata_text<'a>(metadata: Option<&'a Value>, field: &str) -> Option<&'a str> {
     let text = metadata?.get(field)?.as_str()?.trim();
     (!text.is_empty()).then_some(text)
 }
 
-fn reason(reason: Option<&str>) -> String {
-    reason.map_or_else(String::new, |reason| format!(": {}", one_line(reason)))
+fn reason_suffix(reason: Option<&str>) -> String {
+    reason.map_or_else(String::new, |reason| {
+        format!(": {}", to_single_line(reason))
+    })
 }
 
-fn aside(set_aside: bool) -> &'static str {
+fn set_aside_suffix(set_aside: bool) -> &'static str {
     if set_aside { ", set aside" } else { "" }
 }
 
@@ -346,7 +358,7 @@ mod tests {
             branch("lost", "gone"),
             branch("child", "lost"),
         ];
-        let listed: Vec<_> = by_parent(&branches)
+        let listed: Vec<_> = branch_tree(&branches)
             .into_iter()
             .map(|(depth, branch)| format!("{depth} {}", branch.id))
             .collect();

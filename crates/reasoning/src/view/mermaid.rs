@@ -6,18 +6,18 @@
 use std::{collections::HashMap, fmt::Write};
 
 use deliberate_core::{
-    Branch, BranchId, EdgeKind, GraphNode, Mode, NodeId, NodeKind, RefKind, Score, Thought,
-    ThoughtId, cut_to_chars,
+    Branch, BranchId, CrossRefKind, EdgeKind, GraphNode, Mode, NodeId, NodeKind, Score, Thought,
+    ThoughtId, truncate_chars,
 };
 
 use super::{
-    gather::{Thing, WholeGraph, WholeSession},
-    plain::visible,
-    room::Part,
+    gather::{GraphDetail, ReasoningEntity, SessionDetail},
+    plain::strip_invisible,
+    room::PageInfo,
 };
 
 /// Boxes in a picture at the most; more can't be read.
-pub(super) const MOST_BOXES: u32 = 150;
+pub(super) const MAX_BOXES: u32 = 150;
 
 /// Words in a box.
 const LABEL_CHARS: usize = 60;
@@ -30,33 +30,33 @@ const CLASSES: &str = "  classDef root fill:#dbeafe,stroke:#1d4ed8,color:#111\n 
      classDef gone fill:#f1f5f9,stroke:#cbd5e1,stroke-dasharray:4,color:#64748b\n";
 
 /// The thing as a flowchart.
-pub(super) fn of(thing: &Thing) -> String {
-    let mut picture = Picture::default();
+pub(super) fn render_mermaid(thing: &ReasoningEntity) -> String {
+    let mut picture = MermaidDiagram::default();
     match thing {
-        Thing::Session(session) => picture.session(session),
-        Thing::Graph(graph) => picture.graph(graph, ""),
-        Thing::Branch(branch) => {
+        ReasoningEntity::Session(session) => picture.session(session),
+        ReasoningEntity::Graph(graph) => picture.graph(graph, ""),
+        ReasoningEntity::Branch(branch) => {
             let mine = HashMap::from([(&branch.branch.id, &branch.branch)]);
             picture.thoughts(&branch.thoughts, branch.part, &mine);
         }
-        Thing::Thought(thought) => {
+        ReasoningEntity::Thought(thought) => {
             let one = std::slice::from_ref(thought.as_ref());
-            picture.thoughts(one, Part::default(), &HashMap::new());
+            picture.thoughts(one, PageInfo::default(), &HashMap::new());
         }
-        Thing::Node(node) => picture.node("n1", &node.node),
+        ReasoningEntity::Node(node) => picture.node("n1", &node.node),
     }
     format!("flowchart TD\n{}{CLASSES}", picture.0)
 }
 
 #[derive(Default)]
-struct Picture(String);
+struct MermaidDiagram(String);
 
-impl Picture {
-    fn add(&mut self, line: &str) {
+impl MermaidDiagram {
+    fn add_line(&mut self, line: &str) {
         self.0.extend(["  ", line, "\n"]);
     }
 
-    fn session(&mut self, whole: &WholeSession) {
+    fn session(&mut self, whole: &SessionDetail) {
         let branches = whole.branches.iter().map(|it| (&it.id, it)).collect();
         let numbers = self.thoughts(&whole.thoughts, whole.part, &branches);
         self.references(whole, &numbers);
@@ -64,14 +64,14 @@ impl Picture {
             self.graph(&listed.whole, &format!("g{}", index + 1));
         }
         if whole.graphs_left_out {
-            self.add("moregraphs[\"more graphs\"]:::gone");
+            self.add_line("moregraphs[\"more graphs\"]:::gone");
         }
         if whole.thoughts.is_empty() && whole.graphs.is_empty() {
             let said = match whole.part.offset {
                 0 => "nothing yet",
                 _ => "no more steps",
             };
-            self.add(&format!("empty[\"{said}\"]:::open"));
+            self.add_line(&format!("empty[\"{said}\"]:::open"));
         }
     }
 
@@ -79,10 +79,10 @@ impl Picture {
     fn thoughts<'a>(
         &mut self,
         thoughts: &'a [Thought],
-        part: Part,
+        part: PageInfo,
         branches: &HashMap<&BranchId, &Branch>,
     ) -> HashMap<&'a ThoughtId, String> {
-        let best = recommended(branches);
+        let best = recommended_branches(branches);
         let mut names: HashMap<&ThoughtId, String> = HashMap::new();
         let mut opened: Vec<&BranchId> = Vec::new();
         for (number, thought) in (part.offset.saturating_add(1)..).zip(thoughts) {
@@ -90,28 +90,28 @@ impl Picture {
             let branch = thought.branch_id.as_ref().and_then(|id| branches.get(id));
             let opens = branch.filter(|branch| !opened.contains(&&branch.id));
             opened.extend(opens.map(|branch| &branch.id));
-            let class = class_of_thought(thought, branch.copied(), &best);
-            let text = text_of_thought(thought, opens.copied());
-            self.add(&format!("{name}[\"{text}\"]:::{class}"));
+            let class = thought_class(thought, branch.copied(), &best);
+            let text = thought_label(thought, opens.copied());
+            self.add_line(&format!("{name}[\"{text}\"]:::{class}"));
             let parent = thought.parent_id.as_ref().and_then(|id| names.get(id));
             if let Some(parent) = parent {
-                self.add(&format!("{parent} --> {name}"));
+                self.add_line(&format!("{parent} --> {name}"));
             } else if names.is_empty() && part.offset > 0 {
                 let earlier = part.offset;
-                self.add(&format!(
+                self.add_line(&format!(
                     "earlier[\"{earlier} earlier steps\"]:::gone -.-> {name}"
                 ));
             }
             names.insert(&thought.id, name);
         }
         if part.next.is_some() {
-            self.add("later[\"more steps\"]:::gone");
+            self.add_line("later[\"more steps\"]:::gone");
         }
         names
     }
 
     /// How branches bear on each other, drawn between the thoughts that open them.
-    fn references(&mut self, whole: &WholeSession, names: &HashMap<&ThoughtId, String>) {
+    fn references(&mut self, whole: &SessionDetail, names: &HashMap<&ThoughtId, String>) {
         let opening = |branch: &BranchId| {
             let thought = whole
                 .thoughts
@@ -126,18 +126,18 @@ impl Picture {
             );
             if let (Some(from), Some(to)) = ends {
                 let arrow = match reference.ref_type {
-                    RefKind::Contradicts => "-. contradicts .-x",
-                    RefKind::Supports => "-. supports .->",
-                    RefKind::Extends => "-. extends .->",
-                    RefKind::Alternative => "-. alternative .-",
-                    RefKind::Depends => "-. depends on .->",
+                    CrossRefKind::Contradicts => "-. contradicts .-x",
+                    CrossRefKind::Supports => "-. supports .->",
+                    CrossRefKind::Extends => "-. extends .->",
+                    CrossRefKind::Alternative => "-. alternative .-",
+                    CrossRefKind::Depends => "-. depends on .->",
                 };
-                self.add(&format!("{from} {arrow} {to}"));
+                self.add_line(&format!("{from} {arrow} {to}"));
             }
         }
     }
 
-    fn graph(&mut self, whole: &WholeGraph, prefix: &str) {
+    fn graph(&mut self, whole: &GraphDetail, prefix: &str) {
         let mut names: HashMap<&NodeId, String> = HashMap::new();
         for (number, node) in (whole.part.offset.saturating_add(1)..).zip(&whole.nodes) {
             let name = format!("{prefix}n{number}");
@@ -145,7 +145,7 @@ impl Picture {
             names.insert(&node.id, name);
         }
         if whole.part.next.is_some() {
-            self.add(&format!("{prefix}more[\"more nodes\"]:::gone"));
+            self.add_line(&format!("{prefix}more[\"more nodes\"]:::gone"));
         }
         for edge in &whole.edges {
             if let (Some(from), Some(to)) = (names.get(&edge.from_node), names.get(&edge.to_node)) {
@@ -156,7 +156,7 @@ impl Picture {
                     EdgeKind::Supports => "-. supports .->",
                     EdgeKind::Contradicts => "-. contradicts .-x",
                 };
-                self.add(&format!("{from} {arrow} {to}"));
+                self.add_line(&format!("{from} {arrow} {to}"));
             }
         }
     }
@@ -171,21 +171,17 @@ impl Picture {
         };
         let score = node.score.map(percent).unwrap_or_default();
         let text = label(&node.content, &score);
-        self.add(&format!("{name}[\"{text}\"]:::{class}"));
+        self.add_line(&format!("{name}[\"{text}\"]:::{class}"));
     }
 }
 
 /// The branches that are recommended among their siblings.
-fn recommended<'a>(branches: &HashMap<&BranchId, &'a Branch>) -> Vec<&'a BranchId> {
+fn recommended_branches<'a>(branches: &HashMap<&BranchId, &'a Branch>) -> Vec<&'a BranchId> {
     let preferred = branches.values().filter(|branch| branch.priority > 1);
     preferred.map(|branch| &branch.id).collect()
 }
 
-fn class_of_thought(
-    thought: &Thought,
-    branch: Option<&Branch>,
-    best: &[&BranchId],
-) -> &'static str {
+fn thought_class(thought: &Thought, branch: Option<&Branch>, best: &[&BranchId]) -> &'static str {
     if thought.set_aside {
         return "gone";
     }
@@ -198,7 +194,7 @@ fn class_of_thought(
 }
 
 /// What stands in a thought's box: the name of the branch it opens, its viewpoint, or its words.
-fn text_of_thought(thought: &Thought, opens: Option<&Branch>) -> String {
+fn thought_label(thought: &Thought, opens: Option<&Branch>) -> String {
     let said = |field: &str| thought.metadata.as_ref()?.get(field)?.as_str();
     let of_branch =
         opens.filter(|branch| branch.parent_id.is_some() || thought.mode == Mode::Backtracking);
@@ -219,10 +215,10 @@ fn percent(score: Score) -> String {
 
 /// Words and a figure of ours, harmless inside quotes.
 fn label(words: &str, figure: &str) -> String {
-    let words = visible(words);
+    let words = strip_invisible(words);
     let words: Vec<&str> = words.split_whitespace().collect();
-    let words = harmless(&cut_to_chars(&words.join(" "), LABEL_CHARS));
-    let words = no_list(&words);
+    let words = escape_mermaid(&truncate_chars(&words.join(" "), LABEL_CHARS));
+    let words = escape_list_marker(&words);
     match figure {
         // Mermaid refuses to draw an empty box.
         "" if words.is_empty() => "…".to_owned(),
@@ -232,7 +228,7 @@ fn label(words: &str, figure: &str) -> String {
 }
 
 /// Text that does not begin like a list, which Mermaid refuses to draw.
-fn no_list(text: &str) -> String {
+fn escape_list_marker(text: &str) -> String {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     match text.chars().nth(digits) {
         Some(mark @ ('.' | ')')) if digits > 0 => {
@@ -252,7 +248,7 @@ fn no_list(text: &str) -> String {
 
 /// Text in which Mermaid finds nothing of its own: no quotes, tags, directives, Markdown or
 /// entities.
-fn harmless(text: &str) -> String {
+fn escape_mermaid(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -9,6 +9,6 @@ mod room;
 mod search;
 mod sessions;
 
-pub use get::Get;
+pub use get::ReasoningGet;
 pub use search::SearchThoughts;
-pub use sessions::Sessions;
+pub use sessions::ReasoningSessions;

@@ -1,7 +1,7 @@
 //! Text from outside, made harmless for a page: it stays where it stands and looks like what it is.
 
 /// What is written there, without what can't be seen but changes how the rest looks.
-pub(super) fn visible(text: &str) -> String {
+pub(super) fn strip_invisible(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -23,22 +23,22 @@ pub(super) fn visible(text: &str) -> String {
 }
 
 /// Text as one line of a page: in a heading, a list or a sentence.
-pub(super) fn one_line(text: &str) -> String {
-    let text = visible(text);
+pub(super) fn to_single_line(text: &str) -> String {
+    let text = strip_invisible(text);
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = String::with_capacity(text.len());
-    push_without_tags(&words.join(" "), &mut line);
+    push_escaping_tags(&words.join(" "), &mut line);
     line
 }
 
 /// Text as a block of a page. Its headings are no headings of the page, its tags are text, and the
 /// code it opens is closed.
-pub(super) fn block(text: &str) -> String {
-    let text = visible(text);
+pub(super) fn to_markdown_block(text: &str) -> String {
+    let text = strip_invisible(text);
     let text = text.trim_matches('\n').trim_end();
     let mut page = String::with_capacity(text.len());
-    let mut fence: Option<Fence<'_>> = None;
-    let mut spans = Spans::default();
+    let mut fence: Option<CodeFence<'_>> = None;
+    let mut spans = InlineCode::default();
     let mut after_text = false;
     for line in text.lines() {
         let indent = line.len() - line.trim_start_matches(' ').len();
@@ -53,21 +53,21 @@ pub(super) fn block(text: &str) -> String {
         if let Some(open) = fence {
             // Whether an indented line is code or belongs to a list is hard to tell.
             push_line(line, open.indent > 0, &mut page);
-            if open.ends(line) {
+            if open.is_closed_by(line) {
                 fence = None;
             }
             after_text = false;
             continue;
         }
-        fence = Fence::begun(line);
+        fence = CodeFence::parse_start(line);
         if fence.is_some() {
             page.push_str(line);
             page.push('\n');
-            spans = Spans::default();
+            spans = InlineCode::default();
             continue;
         }
         let rule = line.trim();
-        if after_text && (all(rule, '=') || all(rule, '-')) {
+        if after_text && (is_only_char(rule, '=') || is_only_char(rule, '-')) {
             // It would make the line before a heading.
             page.push('\\');
             page.push_str(rule);
@@ -79,7 +79,7 @@ pub(super) fn block(text: &str) -> String {
         }
         after_text = !blank;
         if blank {
-            spans = Spans::default();
+            spans = InlineCode::default();
         }
     }
     if let Some(open) = fence {
@@ -90,11 +90,11 @@ pub(super) fn block(text: &str) -> String {
 }
 
 /// Text as a quotation.
-pub(super) fn quoted(text: &str) -> String {
-    format!("> {}", block(text).replace('\n', "\n> "))
+pub(super) fn to_blockquote(text: &str) -> String {
+    format!("> {}", to_markdown_block(text).replace('\n', "\n> "))
 }
 
-fn all(text: &str, mark: char) -> bool {
+fn is_only_char(text: &str, mark: char) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter == mark)
 }
 
@@ -111,21 +111,21 @@ fn push_line(line: &str, no_heading: bool, page: &mut String) {
 
 /// Code that was opened by a line of its own.
 #[derive(Debug, Clone, Copy)]
-struct Fence<'a> {
+struct CodeFence<'a> {
     marks: &'a str,
     indent: usize,
 }
 
-impl<'a> Fence<'a> {
-    fn begun(line: &'a str) -> Option<Self> {
-        let (indent, marks, rest) = marks(line)?;
+impl<'a> CodeFence<'a> {
+    fn parse_start(line: &'a str) -> Option<Self> {
+        let (indent, marks, rest) = parse_fence_marks(line)?;
         // With more of them it is code within a line.
         let code = !(marks.starts_with('`') && rest.contains('`'));
         code.then_some(Self { marks, indent })
     }
 
-    fn ends(self, line: &str) -> bool {
-        marks(line)
+    fn is_closed_by(self, line: &str) -> bool {
+        parse_fence_marks(line)
             .is_some_and(|(_, marks, rest)| marks.starts_with(self.marks) && rest.trim().is_empty())
     }
 
@@ -137,7 +137,7 @@ impl<'a> Fence<'a> {
 }
 
 /// The marks of a fence at the start of a line: how far in, which, and what follows.
-fn marks(line: &str) -> Option<(usize, &str, &str)> {
+fn parse_fence_marks(line: &str) -> Option<(usize, &str, &str)> {
     let rest = line.trim_start_matches(' ');
     let indent = line.len() - rest.len();
     let mark = rest.chars().next().filter(|mark| "`~".contains(*mark))?;
@@ -148,24 +148,24 @@ fn marks(line: &str) -> Option<(usize, &str, &str)> {
 
 /// Code within the lines of a paragraph, where `<` is what it is.
 #[derive(Debug, Default)]
-struct Spans {
+struct InlineCode {
     /// A mark is open, and what is code from here on can't be told line by line.
     open: bool,
 }
 
-impl Spans {
+impl InlineCode {
     /// Adds a line without tags, except in code.
     fn push(&mut self, line: &str, page: &mut String) {
         self.open |= line.contains("\\`");
         let mut rest = line;
         while let Some((before, marked)) = rest.find('`').and_then(|at| rest.split_at_checked(at)) {
-            push_without_tags(before, page);
+            push_escaping_tags(before, page);
             let after = marked.trim_start_matches('`');
             let count = marked.len() - after.len();
             let end = if self.open {
                 None
             } else {
-                closing(after, count)
+                find_closing(after, count)
             };
             self.open |= end.is_none();
             let Some((code, following)) = marked.split_at_checked(count + end.unwrap_or(0)) else {
@@ -174,12 +174,12 @@ impl Spans {
             page.push_str(code);
             rest = following;
         }
-        push_without_tags(rest, page);
+        push_escaping_tags(rest, page);
     }
 }
 
 /// Where the code ends that so many marks opened.
-fn closing(text: &str, count: usize) -> Option<usize> {
+fn find_closing(text: &str, count: usize) -> Option<usize> {
     let mut at = 0;
     for run in text.split_inclusive(|letter| letter != '`') {
         let marks = run.chars().take_while(|letter| *letter == '`').count();
@@ -192,7 +192,7 @@ fn closing(text: &str, count: usize) -> Option<usize> {
 }
 
 /// Adds text in which no tag begins.
-fn push_without_tags(text: &str, page: &mut String) {
+fn push_escaping_tags(text: &str, page: &mut String) {
     let mut letters = text.chars().peekable();
     let mut escaped = false;
     while let Some(letter) = letters.next() {
@@ -223,7 +223,7 @@ mod tests {
             ("    ```", "    ```"),
             ("- a\n  ```\n# b\n```", "- a\n  ```\n  ```\n\\# b\n```\n```"),
         ] {
-            assert_eq!(block(text), safe);
+            assert_eq!(to_markdown_block(text), safe);
         }
     }
 
@@ -238,9 +238,12 @@ mod tests {
             ("a\r## b\r\n# c", "a\n\\## b\n\\# c"),
             ("a\u{2028}# b\u{85}# c", "a\n\\# b\n\\# c"),
         ] {
-            assert_eq!(block(text), safe);
+            assert_eq!(to_markdown_block(text), safe);
         }
-        assert_eq!(quoted("# a\n\n```\nb"), "> \\# a\n> \n> ```\n> b\n> ```");
+        assert_eq!(
+            to_blockquote("# a\n\n```\nb"),
+            "> \\# a\n> \n> ```\n> b\n> ```"
+        );
     }
 
     #[test]
@@ -255,17 +258,20 @@ mod tests {
             ("\\` <b> `", "\\` \\<b> `"),
             ("\\<b> \\\\<b>", "\\<b> \\\\\\<b>"),
         ] {
-            assert_eq!(block(text), safe);
+            assert_eq!(to_markdown_block(text), safe);
         }
-        assert_eq!(one_line("a\n<b> `<i>`"), "a \\<b> `\\<i>`");
+        assert_eq!(to_single_line("a\n<b> `<i>`"), "a \\<b> `\\<i>`");
     }
 
     #[test]
     fn what_can_not_be_seen_is_left_out() {
         assert_eq!(
-            visible("a\u{1b}[31m\tb\n\u{202e}c\u{2066}d\u{2069}\u{200f}\0"),
+            strip_invisible("a\u{1b}[31m\tb\n\u{202e}c\u{2066}d\u{2069}\u{200f}\0"),
             "a[31m\tb\ncd"
         );
-        assert_eq!(visible("family 👩‍👩‍👧 and naïve"), "family 👩‍👩‍👧 and naïve");
+        assert_eq!(
+            strip_invisible("family 👩‍👩‍👧 and naïve"),
+            "family 👩‍👩‍👧 and naïve"
+        );
     }
 }

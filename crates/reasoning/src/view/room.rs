@@ -1,46 +1,46 @@
 //! How much one answer holds, and reading no more than that.
 
 use deliberate_core::{CrossRef, Graph, GraphEdge, GraphNode, Thought};
-use deliberate_store::{BranchEntry, Page, StoreError, StoreFuture};
+use deliberate_store::{BranchEntry, Pagination, StoreError, StoreFuture};
 use serde_json::Value;
 
 /// What one answer holds at the most, in characters of text: about what a model can read at once.
 /// A single thing is always given whole.
-const TEXT_CHARS: i64 = 60_000;
+const MAX_TEXT_CHARS: i64 = 60_000;
 
 /// What may go to the things around the steps: branches, references, problems of graphs.
-const FRAME_CHARS: i64 = TEXT_CHARS / 3;
+const MAX_FRAME_CHARS: i64 = MAX_TEXT_CHARS / 3;
 
 /// What anything takes besides its text: ids, times, figures.
 const ITEM_CHARS: i64 = 150;
 
 /// Things in one read at the most. They may be long, so it is less than the store would give.
-const READ: u32 = 100;
+const READ_PAGE: u32 = 100;
 
 /// Edges in one answer at the most.
-const EDGES: usize = 500;
+const MAX_EDGES: usize = 500;
 
 /// Pages of edges that are looked through for one answer at the most.
-const EDGE_PAGES: u32 = 100;
+const MAX_EDGE_PAGES: u32 = 100;
 
 /// The room that is left in an answer.
 #[derive(Debug)]
-pub(super) struct Room {
-    left: i64,
-    boxes: bool,
+pub(super) struct ResponseSizeBudget {
+    remaining: i64,
+    counts_boxes: bool,
     edges: usize,
     edge_pages: u32,
 }
 
 /// A part of a list: where it begins, and where the next one does.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Part {
+pub(super) struct PageInfo {
     pub(super) offset: u32,
     pub(super) next: Option<u32>,
 }
 
 /// What takes room in an answer.
-pub(super) trait Weighs {
+pub(super) trait SizeEstimate {
     /// Boxes it takes in a picture.
     const BOXES: i64 = 0;
 
@@ -48,86 +48,93 @@ pub(super) trait Weighs {
     fn chars(&self) -> usize;
 }
 
-impl Room {
+impl ResponseSizeBudget {
     /// For text.
-    pub(super) fn text() -> Self {
-        Self::of(TEXT_CHARS, false)
+    pub(super) fn for_text() -> Self {
+        Self::with_budget(MAX_TEXT_CHARS, false)
     }
 
     /// For a picture of so many boxes. Only the first words of a text stand in one.
-    pub(super) fn boxes(most: u32) -> Self {
-        Self::of(most.into(), true)
+    pub(super) fn for_diagram(most: u32) -> Self {
+        Self::with_budget(most.into(), true)
     }
 
-    fn of(left: i64, boxes: bool) -> Self {
+    fn with_budget(remaining: i64, counts_boxes: bool) -> Self {
         Self {
-            left,
-            boxes,
-            edges: EDGES,
-            edge_pages: EDGE_PAGES,
+            remaining,
+            counts_boxes,
+            edges: MAX_EDGES,
+            edge_pages: MAX_EDGE_PAGES,
         }
     }
 
     /// Room for the things around the steps, until it is given back.
-    pub(super) fn frame(&mut self) -> Self {
-        let frame = if self.boxes { 0 } else { FRAME_CHARS };
-        self.left -= frame;
-        Self::of(frame, self.boxes)
+    pub(super) fn reserve_frame(&mut self) -> Self {
+        let frame = if self.counts_boxes {
+            0
+        } else {
+            MAX_FRAME_CHARS
+        };
+        self.remaining -= frame;
+        Self::with_budget(frame, self.counts_boxes)
     }
 
     /// Takes back what a frame did not need, or the debt it made.
-    pub(super) fn join(&mut self, frame: &Self) {
-        self.left += frame.left;
+    pub(super) fn release_frame(&mut self, frame: &Self) {
+        self.remaining += frame.remaining;
     }
 
     /// Takes the room for a thing, if there is enough or it has to be.
-    pub(super) fn takes<T: Weighs>(&mut self, thing: &T, must: bool) -> bool {
-        let cost = if self.boxes {
+    pub(super) fn try_take<T: SizeEstimate>(&mut self, thing: &T, must: bool) -> bool {
+        let cost = if self.counts_boxes {
             T::BOXES
         } else {
             ITEM_CHARS.saturating_add(i64::try_from(thing.chars()).unwrap_or(i64::MAX))
         };
-        let fits = must || cost <= self.left;
+        let fits = must || cost <= self.remaining;
         if fits {
-            self.left = self.left.saturating_sub(cost);
+            self.remaining = self.remaining.saturating_sub(cost);
         }
         fits
     }
 
     /// How many things there may be room for.
-    fn most<T: Weighs>(&self) -> u32 {
-        let most = match (self.boxes, T::BOXES) {
+    fn max_items<T: SizeEstimate>(&self) -> u32 {
+        let most = match (self.counts_boxes, T::BOXES) {
             (true, 0) => i64::MAX,
-            (true, boxes) => self.left / boxes,
-            (false, _) => self.left / ITEM_CHARS,
+            (true, boxes) => self.remaining / boxes,
+            (false, _) => self.remaining / ITEM_CHARS,
         };
         u32::try_from(most.max(0)).unwrap_or(u32::MAX)
     }
 
     /// Reads what there is room for; the first thing in any case if it must be.
-    pub(super) async fn fill<'a, T: Weighs>(
+    pub(super) async fn read_page<'a, T: SizeEstimate>(
         &mut self,
-        wanted: Page,
+        wanted: Pagination,
         must: bool,
-        read: impl Fn(Page) -> StoreFuture<'a, Vec<T>>,
-    ) -> Result<(Vec<T>, Part), StoreError> {
+        read: impl Fn(Pagination) -> StoreFuture<'a, Vec<T>>,
+    ) -> Result<(Vec<T>, PageInfo), StoreError> {
         let mut given = Vec::new();
         let mut count = 0;
-        let part = |next| Part {
+        let part = |next| PageInfo {
             offset: wanted.offset,
             next,
         };
         loop {
             let first = must && count == 0;
-            let room = self.most::<T>().max(first.into());
+            let room = self.max_items::<T>().max(first.into());
             let offset = wanted.offset.saturating_add(count);
             // One more, to know whether there is a next part.
-            let limit = room.min(wanted.limit - count).saturating_add(1).min(READ);
-            let things = read(Page { offset, limit }).await?;
+            let limit = room
+                .min(wanted.limit - count)
+                .saturating_add(1)
+                .min(READ_PAGE);
+            let things = read(Pagination { offset, limit }).await?;
             let last = u32::try_from(things.len()).unwrap_or(u32::MAX) < limit;
             for thing in things {
                 let first = must && count == 0;
-                if count == wanted.limit || !self.takes(&thing, first) {
+                if count == wanted.limit || !self.try_take(&thing, first) {
                     let next = wanted.offset.saturating_add(count);
                     return Ok((given, part(Some(next))));
                 }
@@ -142,30 +149,30 @@ impl Room {
 
     /// Reads the edges that are to be kept, and whether there are more of them. There is no telling
     /// where they are, so all have to be looked through.
-    pub(super) async fn edges<'a>(
+    pub(super) async fn read_edges<'a>(
         &mut self,
         keep: impl Fn(&GraphEdge) -> bool,
-        read: impl Fn(Page) -> StoreFuture<'a, Vec<GraphEdge>>,
+        read: impl Fn(Pagination) -> StoreFuture<'a, Vec<GraphEdge>>,
     ) -> Result<(Vec<GraphEdge>, bool), StoreError> {
         let mut given = Vec::new();
         let mut offset = 0;
         while self.edge_pages > 0 {
             self.edge_pages -= 1;
-            let limit = READ;
-            let edges = read(Page { offset, limit }).await?;
+            let limit = READ_PAGE;
+            let edges = read(Pagination { offset, limit }).await?;
             let last = u32::try_from(edges.len()).unwrap_or(u32::MAX) < limit;
             for edge in edges.into_iter().filter(&keep) {
-                let chars = if self.boxes {
+                let chars = if self.counts_boxes {
                     0
                 } else {
-                    noted(edge.metadata.as_ref())
+                    metadata_chars(edge.metadata.as_ref())
                 };
                 let cost = i64::try_from(chars).unwrap_or(i64::MAX);
-                if self.edges == 0 || (cost > 0 && cost > self.left) {
+                if self.edges == 0 || (cost > 0 && cost > self.remaining) {
                     return Ok((given, true));
                 }
                 self.edges -= 1;
-                self.left = self.left.saturating_sub(cost);
+                self.remaining = self.remaining.saturating_sub(cost);
                 given.push(edge);
             }
             if last {
@@ -178,44 +185,46 @@ impl Room {
 }
 
 /// Characters of what else belongs to a thing.
-fn noted(metadata: Option<&Value>) -> usize {
+fn metadata_chars(metadata: Option<&Value>) -> usize {
     metadata.map_or(0, |value| value.to_string().chars().count())
 }
 
-fn long(text: Option<&String>) -> usize {
+fn text_chars(text: Option<&String>) -> usize {
     text.map_or(0, |text| text.chars().count())
 }
 
-impl Weighs for Thought {
+impl SizeEstimate for Thought {
     const BOXES: i64 = 1;
 
     fn chars(&self) -> usize {
-        self.content.chars().count() + long(self.input.as_ref()) + noted(self.metadata.as_ref())
+        self.content.chars().count()
+            + text_chars(self.input.as_ref())
+            + metadata_chars(self.metadata.as_ref())
     }
 }
 
-impl Weighs for GraphNode {
+impl SizeEstimate for GraphNode {
     const BOXES: i64 = 1;
 
     fn chars(&self) -> usize {
-        self.content.chars().count() + noted(self.metadata.as_ref())
+        self.content.chars().count() + metadata_chars(self.metadata.as_ref())
     }
 }
 
-impl Weighs for Graph {
+impl SizeEstimate for Graph {
     fn chars(&self) -> usize {
-        long(self.problem.as_ref()) + noted(Some(&self.config))
+        text_chars(self.problem.as_ref()) + metadata_chars(Some(&self.config))
     }
 }
 
-impl Weighs for BranchEntry {
+impl SizeEstimate for BranchEntry {
     fn chars(&self) -> usize {
-        long(self.branch.name.as_ref()) + noted(self.branch.metadata.as_ref())
+        text_chars(self.branch.name.as_ref()) + metadata_chars(self.branch.metadata.as_ref())
     }
 }
 
-impl Weighs for CrossRef {
+impl SizeEstimate for CrossRef {
     fn chars(&self) -> usize {
-        long(self.reason.as_ref())
+        text_chars(self.reason.as_ref())
     }
 }

@@ -1,21 +1,23 @@
 //! `reasoning_search`: full text over all thoughts and nodes.
 
-use deliberate_core::{GraphId, Mode, Score, SessionId, Timestamp, cut_to_chars};
-use deliberate_store::{Finding, Found, Search};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{GraphId, Mode, Score, SessionId, Timestamp, truncate_chars};
+use deliberate_store::{SearchEntity, SearchHit, SearchQuery};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{WorksOn, known};
+use crate::session::{ModeFilter, require_session};
 
 /// `reasoning_search`.
 pub struct SearchThoughts;
 
 /// How many are given if the caller does not say.
-const FOUND: u32 = 10;
+const DEFAULT_LIMIT: u32 = 10;
 
 /// Microseconds of a day.
-const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,7 +40,7 @@ pub struct Input {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// What was found, best match first
-    results: Vec<Hit>,
+    results: Vec<ThoughtSearchHit>,
     /// true if there is more than `limit` allowed, else left out
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more: bool,
@@ -46,7 +48,7 @@ pub struct Output {
 
 // Something that was found.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Hit {
+struct ThoughtSearchHit {
     /// thought or node
     kind: &'static str,
     /// The thought or node; `reasoning_get` gives it whole
@@ -69,11 +71,11 @@ struct Hit {
     set_aside: bool,
 }
 
-impl From<Found> for Hit {
-    fn from(found: Found) -> Self {
-        let excerpt = cut_to_chars(&found.excerpt, 500);
-        match found.what {
-            Finding::Thought(thought) => Self {
+impl From<SearchHit> for ThoughtSearchHit {
+    fn from(found: SearchHit) -> Self {
+        let excerpt = truncate_chars(&found.excerpt, 500);
+        match found.entity {
+            SearchEntity::Thought(thought) => Self {
                 kind: "thought",
                 id: thought.id.to_string(),
                 session_id: thought.session_id,
@@ -84,7 +86,7 @@ impl From<Found> for Hit {
                 created_at: thought.created_at,
                 set_aside: thought.set_aside,
             },
-            Finding::Node(node) => Self {
+            SearchEntity::Node(node) => Self {
                 kind: "node",
                 id: node.id.to_string(),
                 session_id: node.session_id,
@@ -103,28 +105,28 @@ impl Tool for SearchThoughts {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_search",
             title: "Search thoughts",
             description: "Find earlier thoughts and graph nodes by their words, over all sessions \
                           or in one. Use it before thinking something through again.",
-            annotations: Annotations::READS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::READ_ONLY,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        call.checked_content("query", &input.query)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        call.check_content("query", &input.query)?;
         if let Some(id) = &input.session_id {
-            known(id, WorksOn::Any, call).await?;
+            require_session(id, ModeFilter::Any, call).await?;
         }
-        let limit = input.limit.unwrap_or(FOUND);
-        let search = Search {
-            since: moment("since", input.since.as_deref())?,
-            until: end("until", input.until.as_deref())?,
-            words: input.query,
+        let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
+        let search = SearchQuery {
+            since: parse_start("since", input.since.as_deref())?,
+            until: parse_end("until", input.until.as_deref())?,
+            text: input.query,
             session: input.session_id.clone(),
             mode: input.mode,
             // One more, to know whether there are more.
@@ -134,9 +136,9 @@ impl Tool for SearchThoughts {
         let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = found.len() > most;
         found.truncate(most);
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
-                results: found.into_iter().map(Hit::from).collect(),
+                results: found.into_iter().map(ThoughtSearchHit::from).collect(),
                 more,
             },
             changes: Vec::new(),
@@ -145,21 +147,23 @@ impl Tool for SearchThoughts {
     }
 }
 
-fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
+fn parse_start(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
     let Some(text) = text else { return Ok(None) };
     let moment = Timestamp::parse(text).ok_or_else(|| {
         let rule = "must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z";
-        ToolError::Invalid(vec![Issue::new(field, rule).given(&text.into())])
+        ToolError::Invalid(vec![
+            ArgumentIssue::new(field, rule).with_value(&text.into()),
+        ])
     })?;
     Ok(Some(moment))
 }
 
 /// A day as an end means its last moment.
-fn end(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
+fn parse_end(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
     let day = text.is_some_and(|text| {
         let mut letters = text.trim().chars();
         letters.all(|letter| letter.is_ascii_digit() || letter == '-' || letter == '+')
     });
-    let moment = moment(field, text)?;
-    Ok(moment.map(|moment| moment.plus_micros(if day { DAY - 1 } else { 0 })))
+    let moment = parse_start(field, text)?;
+    Ok(moment.map(|moment| moment.plus_micros(if day { DAY_MICROS - 1 } else { 0 })))
 }

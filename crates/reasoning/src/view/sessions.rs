@@ -1,18 +1,20 @@
 //! `reasoning_sessions`: lists sessions, renames one, deletes one.
 
 use deliberate_core::{Change, Mode, SessionId, Timestamp};
-use deliberate_store::{Page, SessionEntry};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_store::{Pagination, SessionEntry};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{WorksOn, known};
+use crate::session::{ModeFilter, require_session};
 
 /// `reasoning_sessions`.
-pub struct Sessions;
+pub struct ReasoningSessions;
 
 /// How many are listed if the caller does not say.
-const LISTED: u32 = 20;
+const DEFAULT_LIMIT: u32 = 20;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,8 +22,8 @@ const LISTED: u32 = 20;
 pub struct Input {
     /// Default list
     #[serde(default)]
-    #[schemars(with = "Option<Action>")]
-    action: Action,
+    #[schemars(with = "Option<SessionAction>")]
+    action: SessionAction,
     /// To rename or delete
     session_id: Option<SessionId>,
     /// The new title
@@ -39,7 +41,7 @@ pub struct Input {
 // What to do.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum SessionAction {
     #[default]
     List,
     Rename,
@@ -50,7 +52,7 @@ enum Action {
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Output {
     /// Newest first
-    sessions: Vec<Listed>,
+    sessions: Vec<SessionSummary>,
     /// `offset` of the next page; left out on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
@@ -67,7 +69,7 @@ pub struct Output {
 
 // A session in the list.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed {
+struct SessionSummary {
     /// Pass it to a tool to continue the session
     session_id: SessionId,
     /// What it is about; null if untitled
@@ -86,7 +88,7 @@ struct Listed {
     updated_at: Timestamp,
 }
 
-impl From<SessionEntry> for Listed {
+impl From<SessionEntry> for SessionSummary {
     fn from(entry: SessionEntry) -> Self {
         Self {
             thoughts: Some(entry.thoughts),
@@ -96,7 +98,7 @@ impl From<SessionEntry> for Listed {
     }
 }
 
-impl From<deliberate_core::Session> for Listed {
+impl From<deliberate_core::Session> for SessionSummary {
     fn from(session: deliberate_core::Session) -> Self {
         Self {
             session_id: session.id,
@@ -110,41 +112,41 @@ impl From<deliberate_core::Session> for Listed {
     }
 }
 
-impl Tool for Sessions {
+impl Tool for ReasoningSessions {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "reasoning_sessions",
             title: "Sessions",
             description: "List sessions, newest first, to find one to continue; rename one; or \
                           delete one with all that belongs to it (asks for confirm first).",
-            annotations: Annotations {
+            hints: ToolHints {
                 read_only: false,
                 destructive: true,
                 idempotent: true,
                 open_world: false,
             },
-            thinks: false,
-            limits: Limits::default(),
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         match input.action {
-            Action::List => list(&input, call).await,
-            Action::Rename => rename(input, call).await,
-            Action::Delete => delete(&input, call).await,
+            SessionAction::List => list(&input, call).await,
+            SessionAction::Rename => rename(input, call).await,
+            SessionAction::Delete => delete(&input, call).await,
         }
     }
 }
 
-async fn list(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-    let limit = input.limit.unwrap_or(LISTED);
+async fn list(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
     let offset = input.offset.unwrap_or(0);
     // One more, to know whether there are more.
-    let page = Page {
+    let page = Pagination {
         offset,
         limit: limit + 1,
     };
@@ -152,9 +154,9 @@ async fn list(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError> 
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = entries.len() > most;
     entries.truncate(most);
-    Ok(Outcome {
+    Ok(ToolOutput {
         output: Output {
-            sessions: entries.into_iter().map(Listed::from).collect(),
+            sessions: entries.into_iter().map(SessionSummary::from).collect(),
             next_offset: more.then(|| offset.saturating_add(limit)),
             ..Output::default()
         },
@@ -163,26 +165,26 @@ async fn list(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError> 
     })
 }
 
-async fn rename(input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-    let session = named(&input, call).await?;
+async fn rename(input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    let session = require_named_session(&input, call).await?;
     let Some(title) = input.title else {
-        return Err(ToolError::Invalid(vec![Issue::new(
+        return Err(ToolError::Invalid(vec![ArgumentIssue::new(
             "title",
             "is required to rename",
         )]));
     };
-    let title = call.checked_content("title", &title)?.trim().to_owned();
+    let title = call.check_content("title", &title)?.trim().to_owned();
     let change = Change::RenameSession {
         session_id: session.id.clone(),
         title: title.clone(),
         at: call.now(),
     };
     let id = session.id.clone();
-    let renamed = Listed {
+    let renamed = SessionSummary {
         title: Some(title),
-        ..Listed::from(session)
+        ..SessionSummary::from(session)
     };
-    Ok(Outcome {
+    Ok(ToolOutput {
         output: Output {
             sessions: vec![renamed],
             renamed: Some(true),
@@ -193,8 +195,8 @@ async fn rename(input: Input, call: &Call) -> Result<Outcome<Output>, ToolError>
     })
 }
 
-async fn delete(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-    let session = named(input, call).await?;
+async fn delete(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    let session = require_named_session(input, call).await?;
     let id = session.id.clone();
     let confirmed = input.confirm == Some(true);
     let note = if confirmed {
@@ -202,9 +204,9 @@ async fn delete(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError
     } else {
         "Nothing was deleted. Ask the person; if they agree, call again with confirm: true."
     };
-    Ok(Outcome {
+    Ok(ToolOutput {
         output: Output {
-            sessions: vec![Listed::from(session)],
+            sessions: vec![SessionSummary::from(session)],
             deleted: Some(confirmed),
             note: Some(note),
             ..Output::default()
@@ -215,10 +217,13 @@ async fn delete(input: &Input, call: &Call) -> Result<Outcome<Output>, ToolError
 }
 
 /// The session the caller named.
-async fn named(input: &Input, call: &Call) -> Result<deliberate_core::Session, ToolError> {
+async fn require_named_session(
+    input: &Input,
+    call: &ToolContext,
+) -> Result<deliberate_core::Session, ToolError> {
     if let Some(id) = &input.session_id {
-        return known(id, WorksOn::Any, call).await;
+        return require_session(id, ModeFilter::Any, call).await;
     }
-    let issue = Issue::new("session_id", "is required to rename or delete");
+    let issue = ArgumentIssue::new("session_id", "is required to rename or delete");
     Err(ToolError::Invalid(vec![issue]))
 }

@@ -9,61 +9,67 @@ use std::{
 use deliberate_core::{Change, Invocation, Mode, Score, Session, Thought, Timestamp};
 use deliberate_reasoning::register;
 use deliberate_store::{
-    Page, Store, Which,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    EpochFilter, Pagination, Store,
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::{Ask, Finish, Reply, ThinkError, Thinker};
-use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry, ToolError};
+use deliberate_thinker::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
+use deliberate_toolkit::{
+    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-pub(crate) const ALL: Page = Page::first(Page::MOST);
+pub(crate) const FULL_PAGE: Pagination = Pagination::limit(Pagination::MAX);
 
 /// Says what it is told; when there is nothing left to say, the usual thing.
 #[derive(Default)]
-pub(crate) struct Scripted {
-    replies: Mutex<VecDeque<Reply>>,
-    asked: Mutex<Vec<Ask>>,
+pub(crate) struct ScriptedModel {
+    replies: Mutex<VecDeque<ModelReply>>,
+    requests: Mutex<Vec<ModelRequest>>,
 }
 
-impl Thinker for Scripted {
+impl ChatModel for ScriptedModel {
     fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn think<'a>(&'a self, ask: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    fn complete<'a>(
+        &'a self,
+        ask: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let mut asked = self.asked.lock().unwrap();
+            let mut asked = self.requests.lock().unwrap();
             asked.push(ask.clone());
             let next = self.replies.lock().unwrap().pop_front();
-            Ok(next.unwrap_or_else(|| says(&step(&format!("thought {}", asked.len())))))
+            Ok(next.unwrap_or_else(|| text_reply(&step_json(&format!("thought {}", asked.len())))))
         })
     }
 }
 
-pub(crate) fn says(text: &str) -> Reply {
-    Reply {
+pub(crate) fn text_reply(text: &str) -> ModelReply {
+    ModelReply {
         text: text.to_owned(),
-        ..Reply::default()
+        ..ModelReply::default()
     }
 }
 
-pub(crate) fn cut_off(text: &str) -> Reply {
-    Reply {
-        finish: Finish::Length,
-        ..says(text)
+pub(crate) fn truncated_reply(text: &str) -> ModelReply {
+    ModelReply {
+        finish_reason: FinishReason::Length,
+        ..text_reply(text)
     }
 }
 
 /// An answer as it was asked for.
-pub(crate) fn step(thought: &str) -> String {
+pub(crate) fn step_json(thought: &str) -> String {
     json!({ "thought": thought, "confidence_percent": 70, "weakest_point": "a guess" }).to_string()
 }
 
 /// An ask as a person can read it.
-pub(crate) fn whole(ask: &Ask) -> String {
+pub(crate) fn render_request(ask: &ModelRequest) -> String {
     let mut text = format!(
         "key {}, purpose {}, at most {} tokens, temperature {}, {:?}\nvariables {:?}\nschema {:#}\n",
         ask.key,
@@ -79,7 +85,7 @@ pub(crate) fn whole(ask: &Ask) -> String {
 }
 
 /// What is said in an ask.
-pub(crate) fn conversation(ask: &Ask) -> String {
+pub(crate) fn conversation(ask: &ModelRequest) -> String {
     let mut text = String::new();
     for message in &ask.messages {
         write!(text, "\n=== {:?}\n{}\n", message.role, message.text).unwrap();
@@ -87,41 +93,45 @@ pub(crate) fn conversation(ask: &Ask) -> String {
     text
 }
 
-pub(crate) struct Desk {
+pub(crate) struct ReasoningTestRegistry {
     pub(crate) registry: Registry,
     pub(crate) store: Arc<dyn Store>,
-    model: Arc<Scripted>,
+    model: Arc<ScriptedModel>,
     _folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl ReasoningTestRegistry {
     pub(crate) fn new() -> Self {
-        Self::with(Bounds::default())
+        Self::with_bounds(CallLimits::default())
     }
 
-    pub(crate) fn with(bounds: Bounds) -> Self {
-        let model = Arc::<Scripted>::default();
+    pub(crate) fn with_bounds(bounds: CallLimits) -> Self {
+        let model = Arc::<ScriptedModel>::default();
         Self::build(bounds, model.clone(), Some(model))
     }
 
     /// No model; the client has to think.
     pub(crate) fn without_model() -> Self {
-        Self::build(Bounds::default(), Arc::default(), None)
+        Self::build(CallLimits::default(), Arc::default(), None)
     }
 
-    fn build(bounds: Bounds, model: Arc<Scripted>, mind: Option<Arc<dyn Thinker>>) -> Self {
+    fn build(
+        bounds: CallLimits,
+        model: Arc<ScriptedModel>,
+        mind: Option<Arc<dyn ChatModel>>,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("store.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         }));
-        let registry = register(Registry::new(Parts {
+        let registry = register(Registry::new(RegistryDeps {
             store: store.clone(),
-            minds: Arc::new(OneMind(mind)),
+            models: Arc::new(FixedModel(mind)),
             clock: Arc::new(FixedClock::new()),
             ids: Arc::new(CountingIds::new()),
-            bounds,
+            limits: bounds,
         }));
         Self {
             registry,
@@ -132,64 +142,75 @@ impl Desk {
     }
 
     /// What the model will say next, before it goes on with the usual.
-    pub(crate) fn will_say(&self, replies: impl IntoIterator<Item = Reply>) {
+    pub(crate) fn script_replies(&self, replies: impl IntoIterator<Item = ModelReply>) {
         self.model.replies.lock().unwrap().extend(replies);
     }
 
     /// What was left unsaid stays so.
-    pub(crate) fn forget_what_to_say(&self) {
+    pub(crate) fn clear_script(&self) {
         self.model.replies.lock().unwrap().clear();
     }
 
     /// What the model was asked, in order.
-    pub(crate) fn asked(&self) -> Vec<Ask> {
-        self.model.asked.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.model.requests.lock().unwrap().clone()
     }
 
-    pub(crate) fn last_asked(&self) -> Ask {
-        self.asked().pop().expect("the model was asked")
+    pub(crate) fn last_request(&self) -> ModelRequest {
+        self.requests().pop().expect("the model was asked")
     }
 
-    pub(crate) async fn call(&self, arguments: Value) -> Result<Answer, ToolError> {
-        self.use_tool("reasoning_linear", arguments).await
+    pub(crate) async fn call_linear(&self, arguments: Value) -> Result<CallOutcome, ToolError> {
+        self.call_tool("reasoning_linear", arguments).await
     }
 
     /// Calls any tool.
-    pub(crate) async fn use_tool(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
-        self.registry.call(tool, arguments, Caller::default()).await
+    pub(crate) async fn call_tool(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<CallOutcome, ToolError> {
+        self.registry
+            .call(tool, arguments, CallerContext::default())
+            .await
     }
 
     /// Calls a tool, which must go well.
-    pub(crate) async fn done(&self, tool: &str, arguments: Value) -> Value {
-        match self.use_tool(tool, arguments).await {
-            Ok(Answer::Done(output)) => output,
+    pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
+        match self.call_tool(tool, arguments).await {
+            Ok(CallOutcome::Done(output)) => output,
             other => panic!("{tool}: {other:?}"),
         }
     }
 
     /// Calls a tool, which must go wrong.
-    pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> ToolError {
-        self.use_tool(tool, arguments).await.unwrap_err()
+    pub(crate) async fn call_err(&self, tool: &str, arguments: Value) -> ToolError {
+        self.call_tool(tool, arguments).await.unwrap_err()
     }
 
     /// Calls a tool without a model; the client gives these replies, one a round, and all are used.
-    pub(crate) async fn driven(&self, tool: &str, arguments: Value, replies: &[Value]) -> Value {
-        let mut answer = self.use_tool(tool, arguments).await;
+    pub(crate) async fn call_with_client_replies(
+        &self,
+        tool: &str,
+        arguments: Value,
+        replies: &[Value],
+    ) -> Value {
+        let mut answer = self.call_tool(tool, arguments).await;
         let mut replies = replies.iter();
-        while let Ok(Answer::NeedsReply(needs)) = &answer {
+        while let Ok(CallOutcome::NeedsReply(needs)) = &answer {
             let reply = replies.next().expect("one reply more");
             let resume = json!({ "id": needs.id, "replies": [reply] });
-            answer = self.use_tool("reasoning_resume", resume).await;
+            answer = self.call_tool("reasoning_resume", resume).await;
         }
         assert_eq!(replies.next(), None);
         match answer {
-            Ok(Answer::Done(output)) => output,
+            Ok(CallOutcome::Done(output)) => output,
             other => panic!("{tool}: {other:?}"),
         }
     }
 
     /// What is stored, without ids of new things and times, to compare two desks.
-    pub(crate) async fn gist(&self) -> Vec<Value> {
+    pub(crate) async fn stored_summary(&self) -> Vec<Value> {
         let thoughts = self.thoughts().await;
         let place = |id: &deliberate_core::ThoughtId| thoughts.iter().position(|it| it.id == *id);
         let mut all = Vec::new();
@@ -219,23 +240,25 @@ impl Desk {
     }
 
     /// Thinks one step, which must go well.
-    pub(crate) async fn think(&self, arguments: Value) -> Value {
-        match self.call(arguments).await {
-            Ok(Answer::Done(output)) => output,
+    pub(crate) async fn think_ok(&self, arguments: Value) -> Value {
+        match self.call_linear(arguments).await {
+            Ok(CallOutcome::Done(output)) => output,
             other => panic!("{other:?}"),
         }
     }
 
     /// Thinks one step, which must go wrong.
-    pub(crate) async fn fail(&self, arguments: Value) -> ToolError {
-        self.call(arguments).await.unwrap_err()
+    pub(crate) async fn think_err(&self, arguments: Value) -> ToolError {
+        self.call_linear(arguments).await.unwrap_err()
     }
 
     /// Every thought there is.
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
         let mut all = Vec::new();
-        for entry in self.store.sessions(ALL).await.unwrap() {
-            let thoughts = self.store.thoughts(&entry.session.id, Which::All, ALL);
+        for entry in self.store.sessions(FULL_PAGE).await.unwrap() {
+            let thoughts = self
+                .store
+                .thoughts(&entry.session.id, EpochFilter::All, FULL_PAGE);
             all.extend(thoughts.await.unwrap());
         }
         all
@@ -249,17 +272,21 @@ impl Desk {
     }
 
     pub(crate) async fn last_record(&self) -> Invocation {
-        let records = self.store.invocations(None, Page::first(1)).await.unwrap();
+        let records = self
+            .store
+            .invocations(None, Pagination::limit(1))
+            .await
+            .unwrap();
         records.into_iter().next().expect("the call was recorded")
     }
 
     /// Asserts that nothing but records of calls is there.
     pub(crate) async fn assert_empty(&self) {
-        assert_eq!(self.store.sessions(ALL).await.unwrap(), []);
+        assert_eq!(self.store.sessions(FULL_PAGE).await.unwrap(), []);
     }
 
     /// A session `s` of that mode with these steps: input and thought.
-    pub(crate) async fn has_session<S: Into<String>>(
+    pub(crate) async fn add_session<S: Into<String>>(
         &self,
         mode: Mode,
         steps: impl IntoIterator<Item = (S, S)>,

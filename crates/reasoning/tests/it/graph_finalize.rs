@@ -7,21 +7,24 @@ use deliberate_core::{
 use serde_json::{Value, json};
 
 use crate::{
-    desk::Desk,
-    graph_kit::{begun, edge, grown, judged, merged, node, plant, planted, refined, stored},
+    desk::ReasoningTestRegistry,
+    graph_kit::{
+        aggregate_reply, generate_nodes, init_graph, insert_graph, load_node, refine_reply,
+        sample_edge, sample_node, score_reply, stored_graph,
+    },
 };
 
 /// What finalize concludes with where nothing is named.
-async fn concluded(desk: &Desk, graph: &Value) -> Vec<String> {
+async fn conclusions(desk: &ReasoningTestRegistry, graph: &Value) -> Vec<String> {
     let output = desk
-        .done("reasoning_got_finalize", json!({ "graph_id": graph }))
+        .call_ok("reasoning_got_finalize", json!({ "graph_id": graph }))
         .await;
     let conclusions = output["conclusions"].as_array().unwrap();
     let ids = conclusions.iter().map(|it| it["node_id"].as_str().unwrap());
     ids.map(str::to_owned).collect()
 }
 
-fn of_kind(node_type: NodeKind, node: GraphNode, confidence: f64) -> GraphNode {
+fn with_kind(node_type: NodeKind, node: GraphNode, confidence: f64) -> GraphNode {
     GraphNode {
         node_type,
         metadata: Some(json!({ "confidence": confidence })),
@@ -31,106 +34,116 @@ fn of_kind(node_type: NodeKind, node: GraphNode, confidence: f64) -> GraphNode {
 
 #[tokio::test]
 async fn what_was_merged_or_made_better_is_represented_by_what_it_became() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let id = &graph["graph_id"];
-    let children = grown(&desk, id, &graph["root_node_id"], &["1", "2", "3"]).await;
+    let children = generate_nodes(&desk, id, &graph["root_node_id"], &["1", "2", "3"]).await;
     for (child, percent) in children.iter().zip([50, 95, 60]) {
-        desk.will_say([judged(percent)]);
+        desk.script_replies([score_reply(percent)]);
         let arguments = json!({ "graph_id": id, "node_id": child });
-        desk.done("reasoning_got_score", arguments).await;
+        desk.call_ok("reasoning_got_score", arguments).await;
     }
-    desk.will_say([refined("better"), judged(70), merged("all")]);
+    desk.script_replies([
+        refine_reply("better"),
+        score_reply(70),
+        aggregate_reply("all"),
+    ]);
     let arguments = json!({ "graph_id": id, "node_id": children[2] });
-    let better = desk.done("reasoning_got_refine", arguments).await;
+    let better = desk.call_ok("reasoning_got_refine", arguments).await;
     let ids = json!([children[1], better["refined_node_id"]]);
     let arguments = json!({ "graph_id": id, "node_ids": ids });
-    let all = desk.done("reasoning_got_aggregate", arguments).await;
+    let all = desk.call_ok("reasoning_got_aggregate", arguments).await;
     let expected = [&all["aggregated_node_id"], &children[0]].map(|id| id.as_str().unwrap());
-    assert_eq!(concluded(&desk, id).await, expected);
-    assert_eq!(concluded(&desk, id).await, expected, "and again");
+    assert_eq!(conclusions(&desk, id).await, expected);
+    assert_eq!(conclusions(&desk, id).await, expected, "and again");
 }
 
 #[tokio::test]
 async fn what_was_replaced_comes_back_where_nothing_else_is_left() {
     for (pruned, expected) in [(false, ["whole"]), (true, ["part"])] {
-        let desk = Desk::new();
-        let whole = of_kind(NodeKind::Aggregation, planted("whole", 2, None), 0.1);
+        let desk = ReasoningTestRegistry::new();
+        let whole = with_kind(NodeKind::Aggregation, sample_node("whole", 2, None), 0.1);
         let nodes = vec![
-            planted("r", 0, None),
-            planted("part", 1, Some(0.9)),
+            sample_node("r", 0, None),
+            sample_node("part", 1, Some(0.9)),
             GraphNode { pruned, ..whole },
         ];
         let edges = vec![
-            edge("r", Generates, "part"),
-            edge("part", Aggregates, "whole"),
+            sample_edge("r", Generates, "part"),
+            sample_edge("part", Aggregates, "whole"),
         ];
-        plant(&desk, nodes, edges).await;
-        assert_eq!(concluded(&desk, &json!("g")).await, expected);
+        insert_graph(&desk, nodes, edges).await;
+        assert_eq!(conclusions(&desk, &json!("g")).await, expected);
     }
     // As an import may be: each is the better of the other.
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, None),
-            planted("a", 1, Some(0.2)),
-            planted("b", 1, Some(0.3)),
+            sample_node("r", 0, None),
+            sample_node("a", 1, Some(0.2)),
+            sample_node("b", 1, Some(0.3)),
         ],
-        vec![edge("a", Refines, "b"), edge("b", Refines, "a")],
+        vec![
+            sample_edge("a", Refines, "b"),
+            sample_edge("b", Refines, "a"),
+        ],
     )
     .await;
-    assert_eq!(concluded(&desk, &json!("g")).await, ["b", "a"]);
+    assert_eq!(conclusions(&desk, &json!("g")).await, ["b", "a"]);
 }
 
 #[tokio::test]
 async fn an_insight_nobody_scored_counts_by_its_confidence() {
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, None),
-            planted("good", 1, Some(0.7)),
-            of_kind(NodeKind::Aggregation, planted("sure", 2, None), 0.8),
-            of_kind(NodeKind::Refinement, planted("unsure", 2, None), 0.6),
-            of_kind(NodeKind::Hypothesis, planted("guess", 4, None), 1.0),
+            sample_node("r", 0, None),
+            sample_node("good", 1, Some(0.7)),
+            with_kind(NodeKind::Aggregation, sample_node("sure", 2, None), 0.8),
+            with_kind(NodeKind::Refinement, sample_node("unsure", 2, None), 0.6),
+            with_kind(NodeKind::Hypothesis, sample_node("guess", 4, None), 1.0),
         ],
         vec![],
     )
     .await;
     let expected = ["sure", "good", "unsure"];
-    assert_eq!(concluded(&desk, &json!("g")).await, expected);
+    assert_eq!(conclusions(&desk, &json!("g")).await, expected);
 }
 
 #[tokio::test]
 async fn a_named_conclusion_stays_one_until_it_is_part_of_another() {
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, None),
-            planted("a", 1, Some(0.2)),
-            of_kind(NodeKind::Aggregation, planted("all", 2, None), 0.8),
+            sample_node("r", 0, None),
+            sample_node("a", 1, Some(0.2)),
+            with_kind(NodeKind::Aggregation, sample_node("all", 2, None), 0.8),
         ],
-        vec![edge("r", Generates, "a"), edge("a", Aggregates, "all")],
+        vec![
+            sample_edge("r", Generates, "a"),
+            sample_edge("a", Aggregates, "all"),
+        ],
     )
     .await;
     for (named, expected) in [("a", "a"), ("all", "all")] {
         let arguments = json!({ "graph_id": "g", "terminal_node_ids": [named] });
-        desk.done("reasoning_got_finalize", arguments).await;
-        assert_eq!(concluded(&desk, &json!("g")).await, [expected]);
+        desk.call_ok("reasoning_got_finalize", arguments).await;
+        assert_eq!(conclusions(&desk, &json!("g")).await, [expected]);
     }
 }
 
 #[tokio::test]
 async fn nodes_that_can_be_worked_on_are_listed_though_none_is_active() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let mut nodes = vec![
-        planted("r", 0, None),
-        planted("a", 1, Some(0.4)),
-        planted("b", 1, Some(0.6)),
-        planted("c", 1, None),
-        planted("gone", 1, Some(0.9)),
+        sample_node("r", 0, None),
+        sample_node("a", 1, Some(0.4)),
+        sample_node("b", 1, Some(0.6)),
+        sample_node("c", 1, None),
+        sample_node("gone", 1, Some(0.9)),
     ];
     for node in &mut nodes {
         node.is_active = false;
@@ -139,11 +152,11 @@ async fn nodes_that_can_be_worked_on_are_listed_though_none_is_active() {
     }
     nodes.extend((0..60).map(|number| GraphNode {
         is_active: number == 59,
-        ..planted(&format!("n{number}"), 1, Some(0.1))
+        ..sample_node(&format!("n{number}"), 1, Some(0.1))
     }));
-    plant(&desk, nodes, vec![]).await;
+    insert_graph(&desk, nodes, vec![]).await;
     let state = desk
-        .done("reasoning_got_state", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_state", json!({ "graph_id": "g" }))
         .await;
     let ids = state["usable_node_ids"].as_array().unwrap();
     assert_eq!(ids.len(), 50);
@@ -156,17 +169,17 @@ async fn nodes_that_can_be_worked_on_are_listed_though_none_is_active() {
 
 #[tokio::test]
 async fn the_best_nodes_are_the_conclusions_and_stay_so() {
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, Some(1.0)),
-            planted("low", 1, Some(0.4)),
-            planted("tie", 1, Some(0.7)),
-            planted("deeper", 2, Some(0.7)),
-            planted("younger", 2, Some(0.7)),
-            planted("top", 1, Some(0.8)),
-            planted("none", 5, None),
+            sample_node("r", 0, Some(1.0)),
+            sample_node("low", 1, Some(0.4)),
+            sample_node("tie", 1, Some(0.7)),
+            sample_node("deeper", 2, Some(0.7)),
+            sample_node("younger", 2, Some(0.7)),
+            sample_node("top", 1, Some(0.8)),
+            sample_node("none", 5, None),
         ],
         vec![],
     )
@@ -176,7 +189,7 @@ async fn the_best_nodes_are_the_conclusions_and_stay_so() {
         if !ids.is_null() {
             arguments["terminal_node_ids"] = ids;
         }
-        let output = desk.done("reasoning_got_finalize", arguments).await;
+        let output = desk.call_ok("reasoning_got_finalize", arguments).await;
         assert_eq!(output["terminal_count"], 3);
         let seen: Vec<_> = output["conclusions"]
             .as_array()
@@ -190,10 +203,10 @@ async fn the_best_nodes_are_the_conclusions_and_stay_so() {
             json!({ "node_id": "top", "content": "text of top", "score": 0.8, "depth": 1, "node_type": "thought" })
         );
     }
-    let top = node(&desk, &json!("top")).await;
+    let top = load_node(&desk, &json!("top")).await;
     assert!(top.is_terminal && top.node_type == NodeKind::Thought);
     let state = desk
-        .done("reasoning_got_state", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_state", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(state["terminal_nodes"], 3);
     assert_eq!(
@@ -205,55 +218,57 @@ async fn the_best_nodes_are_the_conclusions_and_stay_so() {
 
 #[tokio::test]
 async fn named_conclusions_are_marked_once_and_answered_again() {
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, None),
-            planted("a", 1, None),
-            planted("b", 1, None),
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
+            sample_node("b", 1, None),
         ],
         vec![],
     )
     .await;
     let arguments = json!({ "graph_id": "g", "terminal_node_ids": ["b", "a", "b"] });
-    let first = desk.done("reasoning_got_finalize", arguments.clone()).await;
+    let first = desk
+        .call_ok("reasoning_got_finalize", arguments.clone())
+        .await;
     assert_eq!(first["terminal_count"], 2);
-    let marked = stored(&desk, &json!("g")).await;
+    let marked = stored_graph(&desk, &json!("g")).await;
     assert!(marked.0.iter().filter(|node| node.is_terminal).count() == 2);
-    let second = desk.done("reasoning_got_finalize", arguments).await;
+    let second = desk.call_ok("reasoning_got_finalize", arguments).await;
     assert_eq!(second, first);
-    assert_eq!(stored(&desk, &json!("g")).await, marked);
+    assert_eq!(stored_graph(&desk, &json!("g")).await, marked);
 
     let root = json!({ "graph_id": "g", "terminal_node_ids": ["r"] });
-    let error = desk.refused("reasoning_got_finalize", root).await;
+    let error = desk.call_err("reasoning_got_finalize", root).await;
     assert_eq!(error.code(), "Validation");
     assert!(
         error.to_string().contains("must not name the root"),
         "{error}"
     );
-    assert!(!node(&desk, &json!("r")).await.is_terminal);
+    assert!(!load_node(&desk, &json!("r")).await.is_terminal);
 }
 
 #[tokio::test]
 async fn a_graph_without_scores_ends_with_its_deepest_nodes() {
-    let desk = Desk::new();
-    let mut expanded = planted("expanded", 2, None);
+    let desk = ReasoningTestRegistry::new();
+    let mut expanded = sample_node("expanded", 2, None);
     expanded.is_active = false;
-    plant(
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, None),
-            planted("a", 1, None),
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
             expanded,
-            planted("b", 2, None),
-            planted("c", 2, None),
+            sample_node("b", 2, None),
+            sample_node("c", 2, None),
         ],
         vec![],
     )
     .await;
     let output = desk
-        .done("reasoning_got_finalize", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_finalize", json!({ "graph_id": "g" }))
         .await;
     let ids: Vec<_> = output["conclusions"]
         .as_array()
@@ -266,11 +281,11 @@ async fn a_graph_without_scores_ends_with_its_deepest_nodes() {
 
 #[tokio::test]
 async fn a_root_alone_is_a_conclusion_only_if_it_is_named() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     let output = desk
-        .done("reasoning_got_finalize", json!({ "graph_id": id }))
+        .call_ok("reasoning_got_finalize", json!({ "graph_id": id }))
         .await;
     assert_eq!(output["terminal_count"], 0);
     assert!(
@@ -279,9 +294,9 @@ async fn a_root_alone_is_a_conclusion_only_if_it_is_named() {
             .unwrap()
             .contains("continue the root")
     );
-    assert!(!node(&desk, root).await.is_terminal);
+    assert!(!load_node(&desk, root).await.is_terminal);
     let arguments = json!({ "graph_id": id, "terminal_node_ids": [root] });
-    let output = desk.done("reasoning_got_finalize", arguments).await;
+    let output = desk.call_ok("reasoning_got_finalize", arguments).await;
     assert_eq!(output["conclusions"][0]["node_id"], *root);
 }
 
@@ -290,27 +305,30 @@ async fn a_cycle_in_the_store_is_seen() {
     for (edges, cyclic) in [
         (
             vec![
-                edge("r", Generates, "a"),
-                edge("a", Generates, "b"),
-                edge("r", Generates, "b"),
+                sample_edge("r", Generates, "a"),
+                sample_edge("a", Generates, "b"),
+                sample_edge("r", Generates, "b"),
             ],
             false,
         ),
         (
-            vec![edge("a", Generates, "b"), edge("b", Contradicts, "a")],
+            vec![
+                sample_edge("a", Generates, "b"),
+                sample_edge("b", Contradicts, "a"),
+            ],
             true,
         ),
-        (vec![edge("a", Refines, "a")], true),
+        (vec![sample_edge("a", Refines, "a")], true),
     ] {
-        let desk = Desk::new();
+        let desk = ReasoningTestRegistry::new();
         let nodes = vec![
-            planted("r", 0, None),
-            planted("a", 1, None),
-            planted("b", 2, None),
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
+            sample_node("b", 2, None),
         ];
-        plant(&desk, nodes, edges).await;
+        insert_graph(&desk, nodes, edges).await;
         let state = desk
-            .done("reasoning_got_state", json!({ "graph_id": "g" }))
+            .call_ok("reasoning_got_state", json!({ "graph_id": "g" }))
             .await;
         assert_eq!(state["has_cycle"], cyclic);
         assert_eq!(state["max_depth"], 2);
@@ -320,18 +338,21 @@ async fn a_cycle_in_the_store_is_seen() {
 
 #[tokio::test]
 async fn a_line_through_a_cycle_has_an_end() {
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
         vec![
-            planted("r", 0, None),
-            planted("a", 1, None),
-            planted("b", 2, None),
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
+            sample_node("b", 2, None),
         ],
-        vec![edge("b", Generates, "a"), edge("a", Generates, "b")],
+        vec![
+            sample_edge("b", Generates, "a"),
+            sample_edge("a", Generates, "b"),
+        ],
     )
     .await;
     let arguments = json!({ "graph_id": "g", "node_id": "b", "k": 1 });
-    let output = desk.done("reasoning_got_generate", arguments).await;
+    let output = desk.call_ok("reasoning_got_generate", arguments).await;
     assert_eq!(output["count"], 1);
 }

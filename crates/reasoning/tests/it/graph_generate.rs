@@ -1,39 +1,42 @@
 //! `reasoning_got_generate`: new nodes, and the limits they keep.
 
 use deliberate_core::{EdgeKind, NodeKind, Score};
-use deliberate_store::Page;
-use deliberate_thinker::Ask;
-use deliberate_toolkit::Answer;
+use deliberate_store::Pagination;
+use deliberate_thinker::ModelRequest;
+use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{Desk, says},
-    graph_kit::{begun, edges, grown, judged, node, nodes, stored, thought},
+    desk::{ReasoningTestRegistry, text_reply},
+    graph_kit::{
+        continuation_reply, current_edges, current_nodes, generate_nodes, init_graph, load_node,
+        score_reply, stored_graph,
+    },
 };
 
-async fn generate(desk: &Desk, graph: &Value, node: &Value, k: Value) -> Value {
+async fn generate(desk: &ReasoningTestRegistry, graph: &Value, node: &Value, k: Value) -> Value {
     let mut arguments = json!({ "graph_id": graph, "node_id": node });
     if !k.is_null() {
         arguments["k"] = k;
     }
-    desk.done("reasoning_got_generate", arguments).await
+    desk.call_ok("reasoning_got_generate", arguments).await
 }
 
 /// The way that an ask says to go.
-fn way(ask: &Ask) -> String {
+fn requested_angle(ask: &ModelRequest) -> String {
     let text = &ask.messages[0].text;
     text.split_once("The way to go").unwrap().1.to_owned()
 }
 
 #[tokio::test]
 async fn a_node_gets_its_continuations() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
-    desk.will_say([
-        thought("one"),
-        says(r#"{"thought": "two", "kind": "poem", "confidence_percent": "85%"}"#),
-        says(
+    desk.script_replies([
+        continuation_reply("one"),
+        text_reply(r#"{"thought": "two", "kind": "poem", "confidence_percent": "85%"}"#),
+        text_reply(
             r#"```json
             {"content": "three", "kind": "Conclusion", "confidence": 0.4, "rationale": 7}
             ```"#,
@@ -65,7 +68,7 @@ async fn a_node_gets_its_continuations() {
             (Some("three"), Some("conclusion"), Some(0.4)),
         ]
     );
-    let one = node(&desk, &output["continuations"][0]["node_id"]).await;
+    let one = load_node(&desk, &output["continuations"][0]["node_id"]).await;
     assert_eq!(
         (one.node_type, one.depth, one.score),
         (NodeKind::Hypothesis, 1, None)
@@ -75,28 +78,32 @@ async fn a_node_gets_its_continuations() {
         one.metadata,
         Some(json!({ "confidence": 0.6, "rationale": "it may lead on" }))
     );
-    let all = edges(&desk, id).await;
+    let all = current_edges(&desk, id).await;
     assert_eq!(all.len(), 3);
     assert!(all.iter().all(|edge| edge.edge_type == EdgeKind::Generates));
     assert_eq!(all[1].weight, Score::new(0.85).unwrap());
-    assert!(!node(&desk, root).await.is_active);
+    assert!(!load_node(&desk, root).await.is_active);
 
     // Expanded once, it may be expanded again, by other ways.
-    let before = desk.asked();
-    grown(&desk, id, root, &["four"]).await;
-    let again = desk.asked().pop().unwrap();
-    assert!(before.iter().all(|ask| way(ask) != way(&again)));
+    let before = desk.requests();
+    generate_nodes(&desk, id, root, &["four"]).await;
+    let again = desk.requests().pop().unwrap();
+    assert!(
+        before
+            .iter()
+            .all(|ask| requested_angle(ask) != requested_angle(&again))
+    );
     assert!(again.messages[0].text.contains("<node>three</node>"));
-    assert_eq!(nodes(&desk, id).await.len(), 5);
+    assert_eq!(current_nodes(&desk, id).await.len(), 5);
 }
 
 #[tokio::test]
 async fn ten_continuations_are_asked_in_ten_ways() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let output = generate(&desk, &graph["graph_id"], &graph["root_node_id"], json!(10)).await;
     assert_eq!(output["count"], 10);
-    let asked = desk.asked();
+    let asked = desk.requests();
     let texts: std::collections::HashSet<_> =
         asked.iter().map(|ask| &ask.messages[0].text).collect();
     let keys: std::collections::HashSet<_> = asked.iter().map(|ask| &ask.key).collect();
@@ -106,50 +113,57 @@ async fn ten_continuations_are_asked_in_ten_ways() {
 
 #[tokio::test]
 async fn what_was_said_before_is_dropped() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
-    grown(&desk, id, root, &["Known already"]).await;
-    desk.will_say([
-        thought("new"),
-        thought("New!"),
-        thought("known   ALREADY."),
-        thought("The root"),
+    generate_nodes(&desk, id, root, &["Known already"]).await;
+    desk.script_replies([
+        continuation_reply("new"),
+        continuation_reply("New!"),
+        continuation_reply("known   ALREADY."),
+        continuation_reply("The root"),
     ]);
     let output = generate(&desk, id, root, json!(4)).await;
     assert_eq!(output["count"], 1);
     assert_eq!(output["duplicates_dropped"], 3);
-    assert_eq!(nodes(&desk, id).await.len(), 3);
+    assert_eq!(current_nodes(&desk, id).await.len(), 3);
 }
 
 #[tokio::test]
 async fn nothing_new_changes_nothing() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
-    let before = stored(&desk, id).await;
-    desk.will_say([thought("the root"), thought("THE ROOT")]);
+    let before = stored_graph(&desk, id).await;
+    desk.script_replies([
+        continuation_reply("the root"),
+        continuation_reply("THE ROOT"),
+    ]);
     let output = generate(&desk, id, root, json!(2)).await;
     assert_eq!(output["count"], 0);
     assert_eq!(output["continuations"], json!([]));
     assert_eq!(output["duplicates_dropped"], 2);
     assert!(output["note"].as_str().unwrap().contains("nothing changed"));
-    assert_eq!(stored(&desk, id).await, before);
-    assert!(node(&desk, root).await.is_active);
+    assert_eq!(stored_graph(&desk, id).await, before);
+    assert!(load_node(&desk, root).await.is_active);
 
     // Empty answers are no thoughts.
-    desk.will_say(["", "{}", r#"{"thought": " "}"#, "[]"].map(says));
+    desk.script_replies(["", "{}", r#"{"thought": " "}"#, "[]"].map(text_reply));
     let arguments = json!({ "graph_id": id, "node_id": root, "k": 2 });
-    let error = desk.refused("reasoning_got_generate", arguments).await;
+    let error = desk.call_err("reasoning_got_generate", arguments).await;
     assert_eq!(error.code(), "InvalidResponse");
-    assert_eq!(stored(&desk, id).await, before);
+    assert_eq!(stored_graph(&desk, id).await, before);
 }
 
 #[tokio::test]
 async fn what_fails_does_not_cost_the_rest() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
-    desk.will_say([says("{}"), says("{}"), thought("good")]);
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    desk.script_replies([
+        text_reply("{}"),
+        text_reply("{}"),
+        continuation_reply("good"),
+    ]);
     let output = generate(&desk, &graph["graph_id"], &graph["root_node_id"], json!(2)).await;
     assert_eq!(output["count"], 1);
     assert_eq!(output["note"], "1 of 2 asks failed (InvalidResponse)");
@@ -157,13 +171,13 @@ async fn what_fails_does_not_cost_the_rest() {
 
 #[tokio::test]
 async fn limits_are_obeyed() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let config = json!({ "max_depth": 1, "max_branches": 2, "max_nodes": 4 });
-    let graph = begun(&desk, config).await;
+    let graph = init_graph(&desk, config).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     let refused = |node: Value, k: u32| {
         let arguments = json!({ "graph_id": id, "node_id": node, "k": k });
-        desk.refused("reasoning_got_generate", arguments)
+        desk.call_err("reasoning_got_generate", arguments)
     };
     let error = refused(root.clone(), 3).await;
     assert_eq!(error.code(), "LimitReached");
@@ -171,7 +185,7 @@ async fn limits_are_obeyed() {
         error.to_string().contains("allows 2 continuations"),
         "{error}"
     );
-    assert_eq!(desk.asked(), []);
+    assert_eq!(desk.requests(), []);
 
     let output = generate(&desk, id, root, Value::Null).await;
     assert_eq!(output["count"], 2, "max_branches is the default too");
@@ -193,29 +207,29 @@ async fn limits_are_obeyed() {
     assert!(error.to_string().contains("its limit is 4"), "{error}");
     for tool in ["reasoning_got_refine"] {
         let error = desk
-            .refused(tool, json!({ "graph_id": id, "node_id": child }))
+            .call_err(tool, json!({ "graph_id": id, "node_id": child }))
             .await;
         assert_eq!(error.code(), "LimitReached");
     }
-    assert_eq!(nodes(&desk, id).await.len(), 4);
+    assert_eq!(current_nodes(&desk, id).await.len(), 4);
 
     // What is pruned takes no room.
-    desk.will_say([judged(5)]);
-    desk.done(
+    desk.script_replies([score_reply(5)]);
+    desk.call_ok(
         "reasoning_got_score",
         json!({ "graph_id": id, "node_id": child }),
     )
     .await;
-    desk.done("reasoning_got_prune", json!({ "graph_id": id }))
+    desk.call_ok("reasoning_got_prune", json!({ "graph_id": id }))
         .await;
     assert_eq!(generate(&desk, id, root, json!(1)).await["count"], 1);
 }
 
 #[tokio::test]
 async fn three_continuations_are_usual_where_they_are_allowed() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     for (most, usual) in [(1, 1), (2, 2), (3, 3), (5, 3), (10, 3)] {
-        let graph = begun(&desk, json!({ "max_branches": most })).await;
+        let graph = init_graph(&desk, json!({ "max_branches": most })).await;
         let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
         assert_eq!(generate(&desk, id, root, Value::Null).await["count"], usual);
         let output = generate(&desk, id, root, json!(most)).await;
@@ -225,26 +239,39 @@ async fn three_continuations_are_usual_where_they_are_allowed() {
 
 #[tokio::test]
 async fn what_was_given_up_is_not_offered_again() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     let long = format!("Long {}", "and longer ".repeat(200));
-    let children = grown(&desk, id, root, &["Weak", &long, "good"]).await;
+    let children = generate_nodes(&desk, id, root, &["Weak", &long, "good"]).await;
     for child in &children[..2] {
-        desk.will_say([judged(5)]);
+        desk.script_replies([score_reply(5)]);
         let arguments = json!({ "graph_id": id, "node_id": child });
-        desk.done("reasoning_got_score", arguments).await;
+        desk.call_ok("reasoning_got_score", arguments).await;
     }
-    desk.done("reasoning_got_prune", json!({ "graph_id": id }))
+    desk.call_ok("reasoning_got_prune", json!({ "graph_id": id }))
         .await;
-    let first: Vec<_> = desk.asked().iter().take(3).map(way).collect();
-    desk.will_say([thought("weak!"), thought(&long), thought("fresh")]);
+    let first: Vec<_> = desk
+        .requests()
+        .iter()
+        .take(3)
+        .map(requested_angle)
+        .collect();
+    desk.script_replies([
+        continuation_reply("weak!"),
+        continuation_reply(&long),
+        continuation_reply("fresh"),
+    ]);
     let output = generate(&desk, id, root, json!(3)).await;
     assert_eq!(output["count"], 1);
     assert_eq!(output["duplicates_dropped"], 2);
     assert_eq!(output["continuations"][0]["content"], "fresh");
-    let again = desk.asked().split_off(5);
-    assert!(again.iter().all(|ask| !first.contains(&way(ask))));
+    let again = desk.requests().split_off(5);
+    assert!(
+        again
+            .iter()
+            .all(|ask| !first.contains(&requested_angle(ask)))
+    );
     let text = &again[0].messages[0].text;
     let (before, given_up) = text.split_once("These were tried and given up").unwrap();
     assert!(before.contains("<node>good</node>") && !before.contains("Weak"));
@@ -253,31 +280,31 @@ async fn what_was_given_up_is_not_offered_again() {
 
 #[tokio::test]
 async fn a_conclusion_is_not_continued() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
-    let children = grown(&desk, id, root, &["a", "b"]).await;
+    let children = generate_nodes(&desk, id, root, &["a", "b"]).await;
     let end = json!({ "graph_id": id, "terminal_node_ids": [children[0]] });
-    desk.done("reasoning_got_finalize", end).await;
+    desk.call_ok("reasoning_got_finalize", end).await;
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
-    let error = desk.refused("reasoning_got_generate", arguments).await;
+    let error = desk.call_err("reasoning_got_generate", arguments).await;
     assert_eq!(error.code(), "LimitReached");
     assert!(error.to_string().contains("is a conclusion"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_at_the_same_time_never_exceed_the_limit_of_nodes() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({ "max_nodes": 50 })).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({ "max_nodes": 50 })).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     let calls = (0..64).map(|_| {
         let arguments = json!({ "graph_id": id, "node_id": root });
-        desk.use_tool("reasoning_got_generate", arguments)
+        desk.call_tool("reasoning_got_generate", arguments)
     });
     let mut answered = 0;
     for outcome in futures::future::join_all(calls).await {
         match outcome {
-            Ok(Answer::Done(output)) => answered += output["count"].as_u64().unwrap(),
+            Ok(CallOutcome::Done(output)) => answered += output["count"].as_u64().unwrap(),
             Ok(other) => panic!("{other:?}"),
             Err(error) => assert!(
                 ["Conflict", "LimitReached"].contains(&error.code()),
@@ -285,30 +312,34 @@ async fn calls_at_the_same_time_never_exceed_the_limit_of_nodes() {
             ),
         }
     }
-    let all = nodes(&desk, id).await;
+    let all = current_nodes(&desk, id).await;
     assert!(all.len() <= 50, "{}", all.len());
     assert_eq!(all.len() as u64, answered + 1);
-    assert_eq!(edges(&desk, id).await.len() as u64, answered);
+    assert_eq!(current_edges(&desk, id).await.len() as u64, answered);
 }
 
 #[tokio::test]
 async fn a_long_line_is_shown_within_bounds() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({ "max_depth": 100 })).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({ "max_depth": 100 })).await;
     let id = &graph["graph_id"];
     let mut at = graph["root_node_id"].clone();
     for number in 0..40 {
         let text = format!("step {number} {}", "word ".repeat(300));
-        at = grown(&desk, id, &at, &[&text]).await.remove(0);
+        at = generate_nodes(&desk, id, &at, &[&text]).await.remove(0);
     }
-    let text = &desk.last_asked().messages[0].text;
+    let text = &desk.last_request().messages[0].text;
     assert!(deliberate_core::approximate_tokens(text) < 6_000);
     assert!(
         text.contains("<node>the root</node>") && text.contains("step 37"),
         "{text}"
     );
     assert!(text.contains("(nodes in between are left out)"));
-    let records = desk.store.invocations(None, Page::first(1)).await.unwrap();
+    let records = desk
+        .store
+        .invocations(None, Pagination::limit(1))
+        .await
+        .unwrap();
     assert_eq!(records[0].spent.model_calls, 1);
-    assert_eq!(nodes(&desk, id).await.last().unwrap().depth, 40);
+    assert_eq!(current_nodes(&desk, id).await.last().unwrap().depth, 40);
 }

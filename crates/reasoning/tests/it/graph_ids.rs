@@ -4,11 +4,14 @@ use deliberate_core::{Change, Mode, NodeKind};
 use serde_json::{Value, json};
 
 use crate::{
-    desk::Desk,
-    graph_kit::{begun, grown, judged, moment, node, nodes, plant, planted},
+    desk::ReasoningTestRegistry,
+    graph_kit::{
+        current_nodes, generate_nodes, init_graph, insert_graph, load_node, sample_node,
+        score_reply, timestamp,
+    },
 };
 
-const ON_A_NODE: [&str; 3] = [
+const NODE_TOOLS: [&str; 3] = [
     "reasoning_got_generate",
     "reasoning_got_score",
     "reasoning_got_refine",
@@ -16,30 +19,30 @@ const ON_A_NODE: [&str; 3] = [
 
 #[tokio::test]
 async fn a_graph_begins_with_a_root_and_its_limits() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let config =
         json!({ "max_depth": 2, "max_branches": 4, "prune_threshold": 0.9, "max_nodes": 10 });
-    let output = begun(&desk, config).await;
+    let output = init_graph(&desk, config).await;
     assert_eq!(output["content"], "the root");
     assert_eq!(output["confidence"], 0.8);
     assert_eq!(
         output["config"],
         json!({ "max_depth": 2, "max_branches": 4, "prune_threshold": 0.9, "max_nodes": 10 })
     );
-    let root = node(&desk, &output["root_node_id"]).await;
+    let root = load_node(&desk, &output["root_node_id"]).await;
     assert_eq!((root.node_type, root.depth), (NodeKind::Root, 0));
     assert!(root.is_active && !root.is_terminal && root.score.is_none());
     let session = desk
         .store
-        .sessions(crate::desk::ALL)
+        .sessions(crate::desk::FULL_PAGE)
         .await
         .unwrap()
         .remove(0);
     assert_eq!(session.session.mode, Mode::Got);
     assert_eq!(session.session.title.as_deref(), Some("the root"));
-    assert_eq!(desk.asked(), [], "a root needs no model");
+    assert_eq!(desk.requests(), [], "a root needs no model");
     let state = desk
-        .done(
+        .call_ok(
             "reasoning_got_state",
             json!({ "graph_id": output["graph_id"] }),
         )
@@ -50,7 +53,7 @@ async fn a_graph_begins_with_a_root_and_its_limits() {
     assert_eq!(state["has_cycle"], false);
     assert_eq!(state["root_node_ids"], json!([output["root_node_id"]]));
 
-    let usual = begun(&desk, json!({})).await;
+    let usual = init_graph(&desk, json!({})).await;
     assert_eq!(
         usual["config"],
         json!({ "max_depth": 10, "max_branches": 10, "prune_threshold": 0.3, "max_nodes": 100 })
@@ -59,7 +62,7 @@ async fn a_graph_begins_with_a_root_and_its_limits() {
 
 #[tokio::test]
 async fn limits_out_of_range_and_unknown_ones_are_refused() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     for config in [
         json!({ "max_depth": 0 }),
         json!({ "max_depth": 101 }),
@@ -75,7 +78,7 @@ async fn limits_out_of_range_and_unknown_ones_are_refused() {
         json!("deep"),
     ] {
         let arguments = json!({ "content": "x", "config": config });
-        let error = desk.refused("reasoning_got_init", arguments).await;
+        let error = desk.call_err("reasoning_got_init", arguments).await;
         assert_eq!(error.code(), "Validation", "{config}");
     }
     for arguments in [
@@ -83,7 +86,7 @@ async fn limits_out_of_range_and_unknown_ones_are_refused() {
         json!({ "content": "x", "problem": " " }),
         json!({ "content": "x", "graph_id": "g" }),
     ] {
-        let error = desk.refused("reasoning_got_init", arguments).await;
+        let error = desk.call_err("reasoning_got_init", arguments).await;
         assert_eq!(error.code(), "Validation");
     }
     desk.assert_empty().await;
@@ -91,50 +94,50 @@ async fn limits_out_of_range_and_unknown_ones_are_refused() {
 
 #[tokio::test]
 async fn a_session_of_another_mode_takes_no_graph() {
-    let desk = Desk::new();
-    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Linear, [("in", "out")]).await;
     let arguments = json!({ "content": "x", "session_id": "s" });
-    let error = desk.refused("reasoning_got_init", arguments).await;
+    let error = desk.call_err("reasoning_got_init", arguments).await;
     assert_eq!(error.code(), "WrongMode");
     let arguments = json!({ "content": "x", "session_id": "nothing" });
-    let error = desk.refused("reasoning_got_init", arguments).await;
+    let error = desk.call_err("reasoning_got_init", arguments).await;
     assert_eq!(error.code(), "SessionNotFound");
 }
 
 #[tokio::test]
 async fn two_graphs_of_a_session_do_not_mix() {
-    let desk = Desk::new();
-    let first = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let first = init_graph(&desk, json!({})).await;
     let arguments = json!({ "content": "another", "session_id": first["session_id"] });
-    let second = desk.done("reasoning_got_init", arguments).await;
+    let second = desk.call_ok("reasoning_got_init", arguments).await;
     assert_eq!(first["session_id"], second["session_id"]);
     assert_ne!(first["graph_id"], second["graph_id"]);
-    let own = grown(
+    let own = generate_nodes(
         &desk,
         &first["graph_id"],
         &first["root_node_id"],
         &["a", "b"],
     )
     .await;
-    desk.will_say([judged(10)]);
+    desk.script_replies([score_reply(10)]);
     let score = json!({ "graph_id": first["graph_id"], "node_id": own[0] });
-    desk.done("reasoning_got_score", score).await;
+    desk.call_ok("reasoning_got_score", score).await;
     let pruned = desk
-        .done(
+        .call_ok(
             "reasoning_got_prune",
             json!({ "graph_id": second["graph_id"], "threshold": 1 }),
         )
         .await;
     assert_eq!(pruned["pruned_count"], 0);
     let ended = desk
-        .done(
+        .call_ok(
             "reasoning_got_finalize",
             json!({ "graph_id": second["graph_id"] }),
         )
         .await;
     assert_eq!(ended["conclusions"], json!([]));
     let state = desk
-        .done(
+        .call_ok(
             "reasoning_got_state",
             json!({ "graph_id": second["graph_id"] }),
         )
@@ -144,22 +147,24 @@ async fn two_graphs_of_a_session_do_not_mix() {
         (&json!(1), &json!(0))
     );
 
-    let before = desk.asked().len();
-    for (tool, arguments) in foreign(&second["graph_id"], &second["root_node_id"], &own[1]) {
-        let error = desk.refused(tool, arguments).await;
+    let before = desk.requests().len();
+    for (tool, arguments) in
+        foreign_node_calls(&second["graph_id"], &second["root_node_id"], &own[1])
+    {
+        let error = desk.call_err(tool, arguments).await;
         assert_eq!(error.code(), "NodeNotFound", "{tool}");
         assert!(
             error.to_string().contains("does not belong to graph"),
             "{error}"
         );
     }
-    assert_eq!(desk.asked().len(), before, "nobody is asked about it");
-    assert_eq!(nodes(&desk, &second["graph_id"]).await.len(), 1);
+    assert_eq!(desk.requests().len(), before, "nobody is asked about it");
+    assert_eq!(current_nodes(&desk, &second["graph_id"]).await.len(), 1);
 }
 
 /// Every way to name a node that is not of that graph.
-fn foreign(graph: &Value, own: &Value, node: &Value) -> Vec<(&'static str, Value)> {
-    let mut calls: Vec<_> = ON_A_NODE
+fn foreign_node_calls(graph: &Value, own: &Value, node: &Value) -> Vec<(&'static str, Value)> {
+    let mut calls: Vec<_> = NODE_TOOLS
         .into_iter()
         .map(|tool| (tool, json!({ "graph_id": graph, "node_id": node })))
         .collect();
@@ -174,8 +179,8 @@ fn foreign(graph: &Value, own: &Value, node: &Value) -> Vec<(&'static str, Value
 
 #[tokio::test]
 async fn ids_that_name_nothing_are_errors() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let long = json!("x".repeat(100_000));
     for unknown in [
         json!("nothing"),
@@ -183,13 +188,17 @@ async fn ids_that_name_nothing_are_errors() {
         json!("'; DROP TABLE graphs; --"),
         long,
     ] {
-        for (tool, arguments) in foreign(&graph["graph_id"], &graph["root_node_id"], &unknown) {
-            let error = desk.refused(tool, arguments).await;
+        for (tool, arguments) in
+            foreign_node_calls(&graph["graph_id"], &graph["root_node_id"], &unknown)
+        {
+            let error = desk.call_err(tool, arguments).await;
             assert_eq!(error.code(), "NodeNotFound", "{tool}");
             assert!(error.to_string().len() < 300);
         }
-        for (tool, mut arguments) in foreign(&unknown, &graph["root_node_id"], &json!("y")) {
-            let error = desk.refused(tool, arguments.take()).await;
+        for (tool, mut arguments) in
+            foreign_node_calls(&unknown, &graph["root_node_id"], &json!("y"))
+        {
+            let error = desk.call_err(tool, arguments.take()).await;
             assert_eq!(error.code(), "GraphNotFound", "{tool}");
         }
         for tool in [
@@ -197,40 +206,40 @@ async fn ids_that_name_nothing_are_errors() {
             "reasoning_got_state",
             "reasoning_got_finalize",
         ] {
-            let error = desk.refused(tool, json!({ "graph_id": unknown })).await;
+            let error = desk.call_err(tool, json!({ "graph_id": unknown })).await;
             assert_eq!(error.code(), "GraphNotFound", "{tool}");
         }
     }
-    assert_eq!(desk.asked(), []);
-    assert_eq!(nodes(&desk, &graph["graph_id"]).await.len(), 1);
+    assert_eq!(desk.requests(), []);
+    assert_eq!(current_nodes(&desk, &graph["graph_id"]).await.len(), 1);
 }
 
 #[tokio::test]
 async fn pruned_nodes_are_not_worked_on() {
-    let desk = Desk::new();
-    plant(
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
         &desk,
-        vec![planted("r", 0, None), planted("a", 1, None)],
+        vec![sample_node("r", 0, None), sample_node("a", 1, None)],
         vec![],
     )
     .await;
     let prune = Change::PruneNodes {
         graph_id: "g".into(),
         nodes: vec!["a".into()],
-        at: moment(),
+        at: timestamp(),
     };
     desk.store.commit(vec![prune]).await.unwrap();
-    for (tool, arguments) in foreign(&json!("g"), &json!("r"), &json!("a")) {
-        let error = desk.refused(tool, arguments).await;
+    for (tool, arguments) in foreign_node_calls(&json!("g"), &json!("r"), &json!("a")) {
+        let error = desk.call_err(tool, arguments).await;
         assert_eq!(error.code(), "NodePruned", "{tool}");
     }
-    assert_eq!(desk.asked(), []);
+    assert_eq!(desk.requests(), []);
 }
 
 #[tokio::test]
 async fn bad_arguments_are_refused() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
     let (graph, root) = (&graph["graph_id"], &graph["root_node_id"]);
     for (tool, arguments) in [
         (
@@ -276,8 +285,8 @@ async fn bad_arguments_are_refused() {
         ),
         ("reasoning_got_state", json!({})),
     ] {
-        let error = desk.refused(tool, arguments.clone()).await;
+        let error = desk.call_err(tool, arguments.clone()).await;
         assert_eq!(error.code(), "Validation", "{tool} {arguments}");
     }
-    assert_eq!(desk.asked(), []);
+    assert_eq!(desk.requests(), []);
 }

@@ -4,24 +4,24 @@ use deliberate_core::{
     Change, EdgeKind, Graph, GraphEdge, GraphNode, Mode, NodeId, NodeKind, Score, Session,
     Timestamp,
 };
-use deliberate_store::Which;
-use deliberate_thinker::Reply;
+use deliberate_store::EpochFilter;
+use deliberate_thinker::ModelReply;
 use serde_json::{Value, json};
 
-use crate::desk::{ALL, Desk, says};
+use crate::desk::{FULL_PAGE, ReasoningTestRegistry, text_reply};
 
 /// A continuation, as it was asked for.
-pub(crate) fn thought(text: &str) -> Reply {
-    says(&json!({ "thought": text, "kind": "hypothesis", "confidence_percent": 60, "rationale": "it may lead on" }).to_string())
+pub(crate) fn continuation_reply(text: &str) -> ModelReply {
+    text_reply(&json!({ "thought": text, "kind": "hypothesis", "confidence_percent": 60, "rationale": "it may lead on" }).to_string())
 }
 
 /// A judgement with the same percentage four times.
-pub(crate) fn judged(percent: u32) -> Reply {
-    measures([percent; 4].map(|percent| json!(percent)))
+pub(crate) fn score_reply(percent: u32) -> ModelReply {
+    score_reply_with([percent; 4].map(|percent| json!(percent)))
 }
 
-pub(crate) fn measures([relevance, validity, depth, novelty]: [Value; 4]) -> Reply {
-    says(
+pub(crate) fn score_reply_with([relevance, validity, depth, novelty]: [Value; 4]) -> ModelReply {
+    text_reply(
         &json!({
             "relevance_percent": relevance,
             "validity_percent": validity,
@@ -35,13 +35,15 @@ pub(crate) fn measures([relevance, validity, depth, novelty]: [Value; 4]) -> Rep
 }
 
 /// A better text, as it was asked for.
-pub(crate) fn refined(text: &str) -> Reply {
-    says(&json!({ "critique": "vague", "thought": text, "improvements": ["figures"] }).to_string())
+pub(crate) fn refine_reply(text: &str) -> ModelReply {
+    text_reply(
+        &json!({ "critique": "vague", "thought": text, "improvements": ["figures"] }).to_string(),
+    )
 }
 
 /// An insight, as it was asked for.
-pub(crate) fn merged(text: &str) -> Reply {
-    says(
+pub(crate) fn aggregate_reply(text: &str) -> ModelReply {
+    text_reply(
         &json!({
             "thought": text,
             "approach": "weighed",
@@ -54,16 +56,21 @@ pub(crate) fn merged(text: &str) -> Reply {
 }
 
 /// A graph with a root, by the tool. Its answer.
-pub(crate) async fn begun(desk: &Desk, config: Value) -> Value {
+pub(crate) async fn init_graph(desk: &ReasoningTestRegistry, config: Value) -> Value {
     let arguments = json!({ "content": "the root", "problem": "the problem", "config": config });
-    desk.done("reasoning_got_init", arguments).await
+    desk.call_ok("reasoning_got_init", arguments).await
 }
 
 /// Continues a node by these thoughts. The ids of the new nodes.
-pub(crate) async fn grown(desk: &Desk, graph: &Value, node: &Value, texts: &[&str]) -> Vec<Value> {
-    desk.will_say(texts.iter().map(|text| thought(text)));
+pub(crate) async fn generate_nodes(
+    desk: &ReasoningTestRegistry,
+    graph: &Value,
+    node: &Value,
+    texts: &[&str],
+) -> Vec<Value> {
+    desk.script_replies(texts.iter().map(|text| continuation_reply(text)));
     let arguments = json!({ "graph_id": graph, "node_id": node, "k": texts.len() });
-    let output = desk.done("reasoning_got_generate", arguments).await;
+    let output = desk.call_ok("reasoning_got_generate", arguments).await;
     let continuations = output["continuations"].as_array().unwrap();
     continuations
         .iter()
@@ -72,33 +79,45 @@ pub(crate) async fn grown(desk: &Desk, graph: &Value, node: &Value, texts: &[&st
 }
 
 /// Every node of a graph that was not set aside, pruned or not.
-pub(crate) async fn nodes(desk: &Desk, graph: &Value) -> Vec<GraphNode> {
+pub(crate) async fn current_nodes(desk: &ReasoningTestRegistry, graph: &Value) -> Vec<GraphNode> {
     let graph = graph.as_str().unwrap().into();
-    desk.store.nodes(&graph, Which::Current, ALL).await.unwrap()
+    desk.store
+        .nodes(&graph, EpochFilter::Current, FULL_PAGE)
+        .await
+        .unwrap()
 }
 
-pub(crate) async fn edges(desk: &Desk, graph: &Value) -> Vec<GraphEdge> {
+pub(crate) async fn current_edges(desk: &ReasoningTestRegistry, graph: &Value) -> Vec<GraphEdge> {
     let graph = graph.as_str().unwrap().into();
-    desk.store.edges(&graph, Which::Current, ALL).await.unwrap()
+    desk.store
+        .edges(&graph, EpochFilter::Current, FULL_PAGE)
+        .await
+        .unwrap()
 }
 
 /// The node of that id.
-pub(crate) async fn node(desk: &Desk, id: &Value) -> GraphNode {
+pub(crate) async fn load_node(desk: &ReasoningTestRegistry, id: &Value) -> GraphNode {
     let id = NodeId::from(id.as_str().unwrap());
     desk.store.node(&id).await.unwrap().unwrap()
 }
 
 /// Everything that is stored of a graph.
-pub(crate) async fn stored(desk: &Desk, graph: &Value) -> (Vec<GraphNode>, Vec<GraphEdge>) {
-    (nodes(desk, graph).await, edges(desk, graph).await)
+pub(crate) async fn stored_graph(
+    desk: &ReasoningTestRegistry,
+    graph: &Value,
+) -> (Vec<GraphNode>, Vec<GraphEdge>) {
+    (
+        current_nodes(desk, graph).await,
+        current_edges(desk, graph).await,
+    )
 }
 
-pub(crate) fn moment() -> Timestamp {
+pub(crate) fn timestamp() -> Timestamp {
     Timestamp::parse("2025-12-31T00:00:00Z").unwrap()
 }
 
 /// A node of graph `g` in session `s`.
-pub(crate) fn planted(id: &str, depth: i64, score: Option<f64>) -> GraphNode {
+pub(crate) fn sample_node(id: &str, depth: i64, score: Option<f64>) -> GraphNode {
     let kind = if depth == 0 {
         NodeKind::Root
     } else {
@@ -116,12 +135,12 @@ pub(crate) fn planted(id: &str, depth: i64, score: Option<f64>) -> GraphNode {
         is_terminal: false,
         pruned: false,
         set_aside: false,
-        created_at: moment(),
+        created_at: timestamp(),
         metadata: None,
     }
 }
 
-pub(crate) fn edge(from: &str, kind: EdgeKind, to: &str) -> GraphEdge {
+pub(crate) fn sample_edge(from: &str, kind: EdgeKind, to: &str) -> GraphEdge {
     GraphEdge {
         id: format!("{from}-{to}-{}", kind.as_str()).into(),
         graph_id: "g".into(),
@@ -129,20 +148,24 @@ pub(crate) fn edge(from: &str, kind: EdgeKind, to: &str) -> GraphEdge {
         to_node: to.into(),
         edge_type: kind,
         weight: Score::ONE,
-        created_at: moment(),
+        created_at: timestamp(),
         metadata: None,
     }
 }
 
 /// Puts a graph `g` into the store as it is.
-pub(crate) async fn plant(desk: &Desk, nodes: Vec<GraphNode>, edges: Vec<GraphEdge>) {
+pub(crate) async fn insert_graph(
+    desk: &ReasoningTestRegistry,
+    nodes: Vec<GraphNode>,
+    edges: Vec<GraphEdge>,
+) {
     let mut changes = vec![
         Change::AddSession(Session {
             id: "s".into(),
             mode: Mode::Got,
             title: None,
-            created_at: moment(),
-            updated_at: moment(),
+            created_at: timestamp(),
+            updated_at: timestamp(),
             active_branch_id: None,
             metadata: None,
         }),
@@ -152,8 +175,8 @@ pub(crate) async fn plant(desk: &Desk, nodes: Vec<GraphNode>, edges: Vec<GraphEd
             problem: None,
             config: json!({}),
             set_aside: false,
-            created_at: moment(),
-            updated_at: moment(),
+            created_at: timestamp(),
+            updated_at: timestamp(),
         }),
     ];
     changes.extend(nodes.into_iter().map(Change::AddNode));

@@ -7,11 +7,11 @@ use deliberate_core::{
 use serde_json::{Value, json};
 
 use crate::{
-    desk::Desk,
-    graph_kit::{begun, edge, nodes, plant, planted},
+    desk::ReasoningTestRegistry,
+    graph_kit::{current_nodes, init_graph, insert_graph, sample_edge, sample_node},
 };
 
-fn terminal(node: GraphNode) -> GraphNode {
+fn mark_terminal(node: GraphNode) -> GraphNode {
     GraphNode {
         is_terminal: true,
         ..node
@@ -19,11 +19,14 @@ fn terminal(node: GraphNode) -> GraphNode {
 }
 
 /// What a prune of these nodes takes away.
-async fn pruned(nodes: Vec<GraphNode>, edges: Vec<GraphEdge>) -> (Desk, Value) {
-    let desk = Desk::new();
-    plant(&desk, nodes, edges).await;
+async fn prune_graph(
+    nodes: Vec<GraphNode>,
+    edges: Vec<GraphEdge>,
+) -> (ReasoningTestRegistry, Value) {
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(&desk, nodes, edges).await;
     let output = desk
-        .done("reasoning_got_prune", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
         .await;
     (desk, output)
 }
@@ -31,28 +34,28 @@ async fn pruned(nodes: Vec<GraphNode>, edges: Vec<GraphEdge>) -> (Desk, Value) {
 #[tokio::test]
 async fn weak_nodes_fall_with_what_grew_from_them_alone() {
     // r -> weak -> x -> y; r -> good; x and good meet in a diamond; weak -> end, a conclusion.
-    let (desk, output) = pruned(
+    let (desk, output) = prune_graph(
         vec![
-            planted("r", 0, Some(0.0)),
-            planted("weak", 1, Some(0.29)),
-            planted("good", 1, Some(0.3)),
-            planted("x", 2, None),
-            planted("y", 3, Some(0.9)),
-            planted("both", 3, None),
-            terminal(planted("end", 2, Some(0.1))),
-            planted("after-end", 3, None),
-            planted("orphan", 1, None),
+            sample_node("r", 0, Some(0.0)),
+            sample_node("weak", 1, Some(0.29)),
+            sample_node("good", 1, Some(0.3)),
+            sample_node("x", 2, None),
+            sample_node("y", 3, Some(0.9)),
+            sample_node("both", 3, None),
+            mark_terminal(sample_node("end", 2, Some(0.1))),
+            sample_node("after-end", 3, None),
+            sample_node("orphan", 1, None),
         ],
         vec![
-            edge("r", Generates, "weak"),
-            edge("r", Generates, "good"),
-            edge("weak", Generates, "x"),
-            edge("x", Generates, "y"),
-            edge("x", Aggregates, "both"),
-            edge("good", Aggregates, "both"),
-            edge("weak", Generates, "end"),
-            edge("end", Generates, "after-end"),
-            edge("good", Contradicts, "y"),
+            sample_edge("r", Generates, "weak"),
+            sample_edge("r", Generates, "good"),
+            sample_edge("weak", Generates, "x"),
+            sample_edge("x", Generates, "y"),
+            sample_edge("x", Aggregates, "both"),
+            sample_edge("good", Aggregates, "both"),
+            sample_edge("weak", Generates, "end"),
+            sample_edge("end", Generates, "after-end"),
+            sample_edge("good", Contradicts, "y"),
         ],
     )
     .await;
@@ -67,7 +70,7 @@ async fn weak_nodes_fall_with_what_grew_from_them_alone() {
             .unwrap()
             .contains("reasoning_backtrack")
     );
-    let left = nodes(&desk, &json!("g")).await;
+    let left = current_nodes(&desk, &json!("g")).await;
     assert_eq!(left.len(), 9, "nothing is deleted");
     assert!(
         left.iter()
@@ -75,12 +78,12 @@ async fn weak_nodes_fall_with_what_grew_from_them_alone() {
             .all(|node| !node.is_active)
     );
     let again = desk
-        .done("reasoning_got_prune", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(again["pruned_count"], 0);
     assert_eq!(again.get("note"), None);
     let state = desk
-        .done("reasoning_got_state", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_state", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(state["node_count"], 6);
     assert_eq!(state["pruned_nodes"], 3);
@@ -89,18 +92,18 @@ async fn weak_nodes_fall_with_what_grew_from_them_alone() {
 
 #[tokio::test]
 async fn both_sides_of_a_diamond_must_fall() {
-    let (_, output) = pruned(
+    let (_, output) = prune_graph(
         vec![
-            planted("r", 0, None),
-            planted("a", 1, Some(0.1)),
-            planted("b", 1, Some(0.2)),
-            planted("both", 2, Some(1.0)),
+            sample_node("r", 0, None),
+            sample_node("a", 1, Some(0.1)),
+            sample_node("b", 1, Some(0.2)),
+            sample_node("both", 2, Some(1.0)),
         ],
         vec![
-            edge("r", Generates, "a"),
-            edge("r", Generates, "b"),
-            edge("a", Aggregates, "both"),
-            edge("b", Aggregates, "both"),
+            sample_edge("r", Generates, "a"),
+            sample_edge("r", Generates, "b"),
+            sample_edge("a", Aggregates, "both"),
+            sample_edge("b", Aggregates, "both"),
         ],
     )
     .await;
@@ -112,29 +115,29 @@ async fn what_was_made_better_outlives_its_first_version_but_not_its_line() {
     let line = |weak: f64| {
         (
             vec![
-                planted("r", 0, None),
-                planted("p", 1, Some(weak)),
-                planted("first", 2, Some(0.2)),
-                planted("better", 2, Some(0.9)),
-                planted("child", 3, None),
+                sample_node("r", 0, None),
+                sample_node("p", 1, Some(weak)),
+                sample_node("first", 2, Some(0.2)),
+                sample_node("better", 2, Some(0.9)),
+                sample_node("child", 3, None),
             ],
             vec![
-                edge("r", Generates, "p"),
-                edge("p", Generates, "first"),
-                edge("first", Refines, "better"),
-                edge("better", Generates, "child"),
+                sample_edge("r", Generates, "p"),
+                sample_edge("p", Generates, "first"),
+                sample_edge("first", Refines, "better"),
+                sample_edge("better", Generates, "child"),
             ],
         )
     };
     let (nodes, edges) = line(0.5);
-    let (desk, output) = pruned(nodes, edges).await;
+    let (desk, output) = prune_graph(nodes, edges).await;
     assert_eq!(output["pruned_node_ids"], json!(["first"]));
     let again = desk
-        .done("reasoning_got_prune", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(again["pruned_count"], 0);
     let (nodes, edges) = line(0.1);
-    let (_, output) = pruned(nodes, edges).await;
+    let (_, output) = prune_graph(nodes, edges).await;
     assert_eq!(
         output["pruned_node_ids"],
         json!(["p", "first", "better", "child"])
@@ -143,35 +146,35 @@ async fn what_was_made_better_outlives_its_first_version_but_not_its_line() {
 
 #[tokio::test]
 async fn the_threshold_is_the_graphs_own_or_the_one_given() {
-    let desk = Desk::new();
-    let graph = begun(&desk, json!({ "prune_threshold": 0.9 })).await;
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({ "prune_threshold": 0.9 })).await;
     let id = &graph["graph_id"];
     let output = desk
-        .done("reasoning_got_prune", json!({ "graph_id": id }))
+        .call_ok("reasoning_got_prune", json!({ "graph_id": id }))
         .await;
     assert_eq!(output["threshold_used"], 0.9);
     for threshold in [0.0, 0.5, 1.0] {
         let arguments = json!({ "graph_id": id, "threshold": threshold });
-        let output = desk.done("reasoning_got_prune", arguments).await;
+        let output = desk.call_ok("reasoning_got_prune", arguments).await;
         assert_eq!(output["threshold_used"], threshold);
     }
-    assert_eq!(nodes(&desk, id).await.len(), 1);
+    assert_eq!(current_nodes(&desk, id).await.len(), 1);
 }
 
 #[tokio::test]
 async fn pruning_survives_a_cycle() {
-    let (_, output) = pruned(
+    let (_, output) = prune_graph(
         vec![
-            planted("r", 0, None),
-            planted("a", 1, Some(0.1)),
-            planted("b", 2, None),
-            planted("c", 2, None),
+            sample_node("r", 0, None),
+            sample_node("a", 1, Some(0.1)),
+            sample_node("b", 2, None),
+            sample_node("c", 2, None),
         ],
         vec![
-            edge("r", Generates, "a"),
-            edge("a", Generates, "b"),
-            edge("b", Generates, "c"),
-            edge("c", Generates, "b"),
+            sample_edge("r", Generates, "a"),
+            sample_edge("a", Generates, "b"),
+            sample_edge("b", Generates, "c"),
+            sample_edge("c", Generates, "b"),
         ],
     )
     .await;
@@ -180,18 +183,18 @@ async fn pruning_survives_a_cycle() {
 
 #[tokio::test]
 async fn half_of_a_thousand_nodes_fall_at_once() {
-    let desk = Desk::new();
-    let mut all = vec![planted("r", 0, None)];
+    let desk = ReasoningTestRegistry::new();
+    let mut all = vec![sample_node("r", 0, None)];
     let mut edges = Vec::new();
     for number in 0..999 {
         let id = format!("n{number}");
         let score = if number % 2 == 0 { 0.1 } else { 0.9 };
-        all.push(planted(&id, 1, Some(score)));
-        edges.push(edge("r", Generates, &id));
+        all.push(sample_node(&id, 1, Some(score)));
+        edges.push(sample_edge("r", Generates, &id));
     }
-    plant(&desk, all, edges).await;
+    insert_graph(&desk, all, edges).await;
     let output = desk
-        .done("reasoning_got_prune", json!({ "graph_id": "g" }))
+        .call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(output["pruned_count"], 500);
     assert_eq!(output["remaining_count"], 500);

@@ -1,12 +1,15 @@
 //! Graphs under random calls: what holds whatever is done.
 
-use deliberate_toolkit::Answer;
+use deliberate_toolkit::CallOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    desk::Desk,
-    graph_kit::{begun, edges, judged, merged, nodes, refined, thought},
+    desk::ReasoningTestRegistry,
+    graph_kit::{
+        aggregate_reply, continuation_reply, current_edges, current_nodes, init_graph,
+        refine_reply, score_reply,
+    },
 };
 
 const MAX_NODES: usize = 14;
@@ -14,7 +17,7 @@ const MAX_DEPTH: i64 = 3;
 
 /// What is done: the numbers choose among the nodes, pruned ones too.
 #[derive(Debug, Clone)]
-enum Act {
+enum GraphAction {
     Generate(usize, u32),
     Score(usize, u32),
     Aggregate(usize, usize, Option<(usize, usize)>),
@@ -23,73 +26,78 @@ enum Act {
     Finalize(Option<usize>),
 }
 
-fn acts() -> impl Strategy<Value = Vec<Act>> {
+fn any_actions() -> impl Strategy<Value = Vec<GraphAction>> {
     let node = 0..20_usize;
     let percent = 0..=100_u32;
     let act = prop_oneof![
-        4 => (node.clone(), 1..=4_u32).prop_map(|(at, k)| Act::Generate(at, k)),
-        3 => (node.clone(), percent.clone()).prop_map(|(at, score)| Act::Score(at, score)),
+        4 => (node.clone(), 1..=4_u32).prop_map(|(at, k)| GraphAction::Generate(at, k)),
+        3 => (node.clone(), percent.clone()).prop_map(|(at, score)| GraphAction::Score(at, score)),
         2 => (node.clone(), node.clone(), proptest::option::of((0..4_usize, 0..4_usize)))
-            .prop_map(|(one, other, pair)| Act::Aggregate(one, other, pair)),
+            .prop_map(|(one, other, pair)| GraphAction::Aggregate(one, other, pair)),
         2 => (node.clone(), percent.clone(), percent.clone())
-            .prop_map(|(at, before, after)| Act::Refine(at, before, after)),
-        1 => percent.prop_map(Act::Prune),
-        1 => proptest::option::of(node).prop_map(Act::Finalize),
+            .prop_map(|(at, before, after)| GraphAction::Refine(at, before, after)),
+        1 => percent.prop_map(GraphAction::Prune),
+        1 => proptest::option::of(node).prop_map(GraphAction::Finalize),
     ];
     proptest::collection::vec(act, 1..25)
 }
 
 /// The call an act makes; the model is told what to say.
-async fn call(desk: &Desk, graph: &Value, number: usize, act: &Act) -> (&'static str, Value) {
-    let all = nodes(desk, graph).await;
+async fn prepare_call(
+    desk: &ReasoningTestRegistry,
+    graph: &Value,
+    number: usize,
+    act: &GraphAction,
+) -> (&'static str, Value) {
+    let all = current_nodes(desk, graph).await;
     let id = |at: usize| json!(all[at % all.len()].id);
     match act {
-        Act::Generate(at, k) => {
+        GraphAction::Generate(at, k) => {
             let texts = (0..*k).map(|part| format!("thought {}", (number + part as usize) % 9));
-            desk.will_say(texts.map(|text| thought(&text)));
+            desk.script_replies(texts.map(|text| continuation_reply(&text)));
             let arguments = json!({ "graph_id": graph, "node_id": id(*at), "k": k });
             ("reasoning_got_generate", arguments)
         }
-        Act::Score(at, percent) => {
-            desk.will_say([judged(*percent)]);
+        GraphAction::Score(at, percent) => {
+            desk.script_replies([score_reply(*percent)]);
             (
                 "reasoning_got_score",
                 json!({ "graph_id": graph, "node_id": id(*at) }),
             )
         }
-        Act::Aggregate(one, other, pair) => {
-            let mut reply = merged(&format!("insight {number}"));
+        GraphAction::Aggregate(one, other, pair) => {
+            let mut reply = aggregate_reply(&format!("insight {number}"));
             if let Some((first, second)) = pair {
                 let mut answer: Value = serde_json::from_str(&reply.text).unwrap();
                 answer["contradictions"] =
                     json!([{ "first": first, "second": second, "reason": "x" }]);
                 reply.text = answer.to_string();
             }
-            desk.will_say([reply]);
+            desk.script_replies([reply]);
             let ids = [id(*one), id(*other)];
             (
                 "reasoning_got_aggregate",
                 json!({ "graph_id": graph, "node_ids": ids }),
             )
         }
-        Act::Refine(at, before, after) => {
+        GraphAction::Refine(at, before, after) => {
             let known = all[at % all.len()].score.is_some();
-            desk.will_say([refined(&format!("better {number}"))]);
+            desk.script_replies([refine_reply(&format!("better {number}"))]);
             if !known {
-                desk.will_say([judged(*before)]);
+                desk.script_replies([score_reply(*before)]);
             }
-            desk.will_say([judged(*after)]);
+            desk.script_replies([score_reply(*after)]);
             (
                 "reasoning_got_refine",
                 json!({ "graph_id": graph, "node_id": id(*at) }),
             )
         }
-        Act::Prune(percent) => {
+        GraphAction::Prune(percent) => {
             let arguments = json!({ "graph_id": graph, "threshold": f64::from(*percent) / 100.0 });
             ("reasoning_got_prune", arguments)
         }
-        Act::Finalize(None) => ("reasoning_got_finalize", json!({ "graph_id": graph })),
-        Act::Finalize(Some(at)) => {
+        GraphAction::Finalize(None) => ("reasoning_got_finalize", json!({ "graph_id": graph })),
+        GraphAction::Finalize(Some(at)) => {
             let arguments = json!({ "graph_id": graph, "terminal_node_ids": [id(*at)] });
             ("reasoning_got_finalize", arguments)
         }
@@ -97,7 +105,7 @@ async fn call(desk: &Desk, graph: &Value, number: usize, act: &Act) -> (&'static
 }
 
 /// Every id an answer names, but the graph's and the session's.
-fn ids(answer: &Value, found: &mut Vec<String>) {
+fn collect_ids(answer: &Value, found: &mut Vec<String>) {
     match answer {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -106,30 +114,33 @@ fn ids(answer: &Value, found: &mut Vec<String>) {
                     Value::Array(list) if name.ends_with("node_ids") || name == "source_nodes" => {
                         found.extend(list.iter().map(|id| id.as_str().unwrap().to_owned()));
                     }
-                    other => ids(other, found),
+                    other => collect_ids(other, found),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| ids(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, found)),
         _ => {}
     }
 }
 
-async fn holds(acts: Vec<Act>) {
-    let desk = Desk::new();
+async fn check_invariants(acts: Vec<GraphAction>) {
+    let desk = ReasoningTestRegistry::new();
     let config = json!({ "max_nodes": MAX_NODES, "max_depth": MAX_DEPTH, "max_branches": 3 });
-    let graph = begun(&desk, config).await["graph_id"].clone();
+    let graph = init_graph(&desk, config).await["graph_id"].clone();
     for (number, act) in acts.iter().enumerate() {
-        let before = (nodes(&desk, &graph).await, edges(&desk, &graph).await);
-        let (tool, arguments) = call(&desk, &graph, number, act).await;
-        let outcome = desk.use_tool(tool, arguments).await;
-        desk.forget_what_to_say();
-        let all = nodes(&desk, &graph).await;
-        let links = edges(&desk, &graph).await;
+        let before = (
+            current_nodes(&desk, &graph).await,
+            current_edges(&desk, &graph).await,
+        );
+        let (tool, arguments) = prepare_call(&desk, &graph, number, act).await;
+        let outcome = desk.call_tool(tool, arguments).await;
+        desk.clear_script();
+        let all = current_nodes(&desk, &graph).await;
+        let links = current_edges(&desk, &graph).await;
         match outcome {
-            Ok(Answer::Done(answer)) => {
+            Ok(CallOutcome::Done(answer)) => {
                 let mut named = Vec::new();
-                ids(&answer, &mut named);
+                collect_ids(&answer, &mut named);
                 for id in named {
                     assert!(
                         all.iter().any(|node| node.id.as_str() == id),
@@ -149,7 +160,7 @@ async fn holds(acts: Vec<Act>) {
         assert!(!all[0].pruned, "the root stays");
         assert!(all.iter().all(|node| !(node.pruned && node.is_active)));
         let state = desk
-            .done("reasoning_got_state", json!({ "graph_id": graph }))
+            .call_ok("reasoning_got_state", json!({ "graph_id": graph }))
             .await;
         assert_eq!(state["has_cycle"], false, "{act:?}");
         for link in &links {
@@ -166,8 +177,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_done_the_graph_stays_sound(acts in acts()) {
+    fn whatever_is_done_the_graph_stays_sound(acts in any_actions()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(holds(acts));
+        runtime.block_on(check_invariants(acts));
     }
 }

@@ -1,23 +1,30 @@
 //! Graphs whose client thinks: the same asks in one round, the same stored state in the end.
 
 use deliberate_core::{GraphEdge, GraphNode, Timestamp};
-use deliberate_toolkit::{Answer, NeedsReply};
+use deliberate_toolkit::{CallOutcome, NeedsReply};
 use serde_json::{Value, json};
 
 use crate::{
-    desk::Desk,
-    graph_kit::{edge, judged, merged, plant, planted, refined, stored, thought},
+    desk::ReasoningTestRegistry,
+    graph_kit::{
+        aggregate_reply, continuation_reply, insert_graph, refine_reply, sample_edge, sample_node,
+        score_reply, stored_graph,
+    },
 };
 
-async fn waits(desk: &Desk, tool: &str, arguments: Value) -> NeedsReply {
-    match desk.use_tool(tool, arguments).await {
-        Ok(Answer::NeedsReply(needs)) => needs,
+async fn call_until_suspended(
+    desk: &ReasoningTestRegistry,
+    tool: &str,
+    arguments: Value,
+) -> NeedsReply {
+    match desk.call_tool(tool, arguments).await {
+        Ok(CallOutcome::NeedsReply(needs)) => needs,
         other => panic!("{other:?}"),
     }
 }
 
 /// Without times and ids, which count what happens.
-fn plain((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>)) -> Value {
+fn without_ids_and_times((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>)) -> Value {
     let ids: Vec<_> = nodes.iter().map(|node| node.id.clone()).collect();
     let place = |id: &deliberate_core::NodeId| ids.iter().position(|it| it == id).unwrap();
     let ends: Vec<_> = edges
@@ -35,16 +42,19 @@ fn plain((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>)) -> Value {
     json!([nodes, edges, ends])
 }
 
-async fn garden(desk: &Desk) {
+async fn add_sample_graph(desk: &ReasoningTestRegistry) {
     use deliberate_core::EdgeKind::Generates;
-    plant(
+    insert_graph(
         desk,
         vec![
-            planted("r", 0, None),
-            planted("a", 1, None),
-            planted("b", 1, Some(0.5)),
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
+            sample_node("b", 1, Some(0.5)),
         ],
-        vec![edge("r", Generates, "a"), edge("r", Generates, "b")],
+        vec![
+            sample_edge("r", Generates, "a"),
+            sample_edge("r", Generates, "b"),
+        ],
     )
     .await;
 }
@@ -55,48 +65,55 @@ async fn the_client_thinks_and_the_graph_is_the_same() {
         (
             "reasoning_got_generate",
             json!({ "graph_id": "g", "node_id": "a", "k": 3 }),
-            vec![vec![thought("one"), thought("two"), thought("One")]],
+            vec![vec![
+                continuation_reply("one"),
+                continuation_reply("two"),
+                continuation_reply("One"),
+            ]],
         ),
         (
             "reasoning_got_score",
             json!({ "graph_id": "g", "node_id": "a" }),
-            vec![vec![judged(40)]],
+            vec![vec![score_reply(40)]],
         ),
         (
             "reasoning_got_aggregate",
             json!({ "graph_id": "g", "node_ids": ["a", "b"] }),
-            vec![vec![merged("all")]],
+            vec![vec![aggregate_reply("all")]],
         ),
         (
             "reasoning_got_refine",
             json!({ "graph_id": "g", "node_id": "a" }),
-            vec![vec![refined("better"), judged(40)], vec![judged(60)]],
+            vec![
+                vec![refine_reply("better"), score_reply(40)],
+                vec![score_reply(60)],
+            ],
         ),
         (
             "reasoning_got_refine",
             json!({ "graph_id": "g", "node_id": "b" }),
-            vec![vec![refined("worse")], vec![judged(40)]],
+            vec![vec![refine_reply("worse")], vec![score_reply(40)]],
         ),
     ] {
-        let asked = Desk::new();
-        garden(&asked).await;
-        asked.will_say(rounds.iter().flatten().cloned());
-        let expected = asked.done(tool, arguments.clone()).await;
+        let asked = ReasoningTestRegistry::new();
+        add_sample_graph(&asked).await;
+        asked.script_replies(rounds.iter().flatten().cloned());
+        let expected = asked.call_ok(tool, arguments.clone()).await;
 
-        let driven = Desk::without_model();
-        garden(&driven).await;
-        let before = stored(&driven, &json!("g")).await;
-        let mut needs = waits(&driven, tool, arguments).await;
+        let driven = ReasoningTestRegistry::without_model();
+        add_sample_graph(&driven).await;
+        let before = stored_graph(&driven, &json!("g")).await;
+        let mut needs = call_until_suspended(&driven, tool, arguments).await;
         for (number, round) in rounds.iter().enumerate() {
-            assert_eq!(stored(&driven, &json!("g")).await, before);
+            assert_eq!(stored_graph(&driven, &json!("g")).await, before);
             assert_eq!(needs.asks.len(), round.len(), "{tool}");
             let replies: Vec<_> = round.iter().map(|reply| &reply.text).collect();
             let resume = json!({ "id": needs.id, "replies": replies });
             if number + 1 < rounds.len() {
-                needs = waits(&driven, "reasoning_resume", resume).await;
+                needs = call_until_suspended(&driven, "reasoning_resume", resume).await;
             } else {
-                let output = driven.done("reasoning_resume", resume.clone()).await;
-                let again = driven.done("reasoning_resume", resume).await;
+                let output = driven.call_ok("reasoning_resume", resume.clone()).await;
+                let again = driven.call_ok("reasoning_resume", resume).await;
                 assert_eq!(again, output);
                 for field in ["count", "content", "overall_score", "kept", "quality_delta"] {
                     assert_eq!(output.get(field), expected.get(field), "{tool} {field}");
@@ -104,8 +121,8 @@ async fn the_client_thinks_and_the_graph_is_the_same() {
             }
         }
         assert_eq!(
-            plain(stored(&driven, &json!("g")).await),
-            plain(stored(&asked, &json!("g")).await),
+            without_ids_and_times(stored_graph(&driven, &json!("g")).await),
+            without_ids_and_times(stored_graph(&asked, &json!("g")).await),
             "{tool}"
         );
     }
@@ -113,47 +130,50 @@ async fn the_client_thinks_and_the_graph_is_the_same() {
 
 #[tokio::test]
 async fn what_happens_while_the_client_thinks_is_minded() {
-    let desk = Desk::without_model();
-    garden(&desk).await;
+    let desk = ReasoningTestRegistry::without_model();
+    add_sample_graph(&desk).await;
     let arguments = json!({ "graph_id": "g", "node_id": "b", "k": 2 });
-    let needs = waits(&desk, "reasoning_got_generate", arguments).await;
-    let score = waits(
+    let needs = call_until_suspended(&desk, "reasoning_got_generate", arguments).await;
+    let score = call_until_suspended(
         &desk,
         "reasoning_got_score",
         json!({ "graph_id": "g", "node_id": "b" }),
     )
     .await;
-    let resume = json!({ "id": score.id, "replies": [judged(10).text] });
-    desk.done("reasoning_resume", resume).await;
-    desk.done("reasoning_got_prune", json!({ "graph_id": "g" }))
+    let resume = json!({ "id": score.id, "replies": [score_reply(10).text] });
+    desk.call_ok("reasoning_resume", resume).await;
+    desk.call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
         .await;
-    let before = stored(&desk, &json!("g")).await;
-    let replies = [thought("one").text, thought("two").text];
+    let before = stored_graph(&desk, &json!("g")).await;
+    let replies = [
+        continuation_reply("one").text,
+        continuation_reply("two").text,
+    ];
     let resume = json!({ "id": needs.id, "replies": replies });
-    let error = desk.refused("reasoning_resume", resume).await;
+    let error = desk.call_err("reasoning_resume", resume).await;
     assert_eq!(error.code(), "NodePruned");
-    assert_eq!(stored(&desk, &json!("g")).await, before);
+    assert_eq!(stored_graph(&desk, &json!("g")).await, before);
 }
 
 #[tokio::test]
 async fn a_score_given_meanwhile_is_not_lost() {
-    let desk = Desk::without_model();
-    garden(&desk).await;
+    let desk = ReasoningTestRegistry::without_model();
+    add_sample_graph(&desk).await;
     let arguments = json!({ "graph_id": "g", "node_id": "a", "k": 1 });
-    let grows = waits(&desk, "reasoning_got_generate", arguments).await;
+    let grows = call_until_suspended(&desk, "reasoning_got_generate", arguments).await;
     let arguments = json!({ "graph_id": "g", "node_ids": ["a", "b"] });
-    let merges = waits(&desk, "reasoning_got_aggregate", arguments).await;
+    let merges = call_until_suspended(&desk, "reasoning_got_aggregate", arguments).await;
     let arguments = json!({ "graph_id": "g", "node_id": "a" });
-    let scores = waits(&desk, "reasoning_got_score", arguments).await;
+    let scores = call_until_suspended(&desk, "reasoning_got_score", arguments).await;
     for (needs, reply) in [
-        (scores, judged(70)),
-        (grows, thought("one")),
-        (merges, merged("all")),
+        (scores, score_reply(70)),
+        (grows, continuation_reply("one")),
+        (merges, aggregate_reply("all")),
     ] {
         let resume = json!({ "id": needs.id, "replies": [reply.text] });
-        desk.done("reasoning_resume", resume).await;
+        desk.call_ok("reasoning_resume", resume).await;
     }
-    let (nodes, edges) = stored(&desk, &json!("g")).await;
+    let (nodes, edges) = stored_graph(&desk, &json!("g")).await;
     assert_eq!(nodes[1].score, deliberate_core::Score::new(0.7));
     assert!(!nodes[1].is_active);
     assert_eq!((nodes.len(), edges.len()), (5, 5));

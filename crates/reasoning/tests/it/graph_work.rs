@@ -4,22 +4,28 @@ use deliberate_core::{EdgeKind, NodeKind, Score};
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{Desk, says},
-    graph_kit::{begun, edges, grown, judged, measures, merged, node, nodes, refined, stored},
+    desk::{ReasoningTestRegistry, text_reply},
+    graph_kit::{
+        aggregate_reply, current_edges, current_nodes, generate_nodes, init_graph, load_node,
+        refine_reply, score_reply, score_reply_with, stored_graph,
+    },
 };
 
-async fn two(desk: &Desk, config: Value) -> (Value, Value, Vec<Value>) {
-    let graph = begun(desk, config).await;
+async fn graph_with_two_nodes(
+    desk: &ReasoningTestRegistry,
+    config: Value,
+) -> (Value, Value, Vec<Value>) {
+    let graph = init_graph(desk, config).await;
     let (id, root) = (graph["graph_id"].clone(), graph["root_node_id"].clone());
-    let children = grown(desk, &id, &root, &["a", "b"]).await;
+    let children = generate_nodes(desk, &id, &root, &["a", "b"]).await;
     (id, root, children)
 }
 
 #[tokio::test]
 async fn a_score_is_the_mean_of_its_four_parts() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
-    desk.will_say([says(
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
+    desk.script_replies([text_reply(
         &json!({
             "relevance_percent": 90, "validity_percent": 80, "depth_percent": 71,
             "novelty_percent": 60, "overall": 0.1, "rationale": "it holds", "weakest_point": "x",
@@ -27,86 +33,88 @@ async fn a_score_is_the_mean_of_its_four_parts() {
         .to_string(),
     )]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
-    let output = desk.done("reasoning_got_score", arguments).await;
+    let output = desk.call_ok("reasoning_got_score", arguments).await;
     assert_eq!(output["overall_score"], 0.7525);
     let breakdown = json!({ "relevance": 0.9, "validity": 0.8, "depth": 0.71, "novelty": 0.6 });
     assert_eq!(output["breakdown"], breakdown);
     assert_eq!(output["rationale"], "it holds");
     assert_eq!(output["is_terminal_candidate"], false);
-    let scored = node(&desk, &children[0]).await;
+    let scored = load_node(&desk, &children[0]).await;
     assert_eq!(scored.score, Score::new(0.7525));
     let kept = scored.metadata.unwrap();
     assert_eq!(kept["score_parts"], breakdown);
     assert_eq!(kept["confidence"], 0.6, "what was noted before stays");
     assert!(scored.is_active);
-    assert_eq!(node(&desk, &children[1]).await.score, None);
+    assert_eq!(load_node(&desk, &children[1]).await.score, None);
 }
 
 #[tokio::test]
 async fn scores_are_read_as_models_write_them() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
     for (written, overall) in [
         ([json!(104), json!("85%"), json!("70"), json!(-3)], 0.6375),
         ([json!(0.9), json!(90.4), json!(" 90 % "), json!(90)], 0.9),
         ([json!(76.8), json!(1e308), json!(0), json!(100)], 0.6925),
     ] {
-        desk.will_say([measures(written)]);
+        desk.script_replies([score_reply_with(written)]);
         let arguments = json!({ "graph_id": id, "node_id": children[0] });
-        let output = desk.done("reasoning_got_score", arguments).await;
+        let output = desk.call_ok("reasoning_got_score", arguments).await;
         assert_eq!(output["overall_score"], overall);
     }
     // As pipes of the original server answer.
-    desk.will_say([says(
+    desk.script_replies([text_reply(
         r#"{"relevance": 0.5, "validity": 50, "depth": "0.5", "novelty": 0.5}"#,
     )]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
-    let output = desk.done("reasoning_got_score", arguments).await;
+    let output = desk.call_ok("reasoning_got_score", arguments).await;
     assert_eq!(output["overall_score"], 0.5);
 }
 
 #[tokio::test]
 async fn a_score_that_lacks_a_part_is_asked_for_again_and_then_refused() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
-    let before = stored(&desk, &id).await;
-    let lacking = || measures([json!(90), json!(90), json!("very"), json!(90)]);
-    desk.will_say([lacking(), lacking()]);
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
+    let before = stored_graph(&desk, &id).await;
+    let lacking = || score_reply_with([json!(90), json!(90), json!("very"), json!(90)]);
+    desk.script_replies([lacking(), lacking()]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
-    let error = desk.refused("reasoning_got_score", arguments.clone()).await;
+    let error = desk
+        .call_err("reasoning_got_score", arguments.clone())
+        .await;
     assert_eq!(error.code(), "InvalidResponse");
     assert!(error.to_string().contains("depth_percent"), "{error}");
-    assert_eq!(stored(&desk, &id).await, before);
-    desk.will_say([lacking(), judged(80)]);
-    let output = desk.done("reasoning_got_score", arguments).await;
+    assert_eq!(stored_graph(&desk, &id).await, before);
+    desk.script_replies([lacking(), score_reply(80)]);
+    let output = desk.call_ok("reasoning_got_score", arguments).await;
     assert_eq!(output["overall_score"], 0.8);
     assert_eq!(output["is_terminal_candidate"], true);
 }
 
 #[tokio::test]
 async fn a_root_is_no_place_to_end() {
-    let desk = Desk::new();
-    let (id, root, _) = two(&desk, json!({})).await;
-    desk.will_say([judged(95)]);
+    let desk = ReasoningTestRegistry::new();
+    let (id, root, _) = graph_with_two_nodes(&desk, json!({})).await;
+    desk.script_replies([score_reply(95)]);
     let arguments = json!({ "graph_id": id, "node_id": root });
-    let output = desk.done("reasoning_got_score", arguments).await;
+    let output = desk.call_ok("reasoning_got_score", arguments).await;
     assert_eq!(output["is_terminal_candidate"], false);
 }
 
 #[tokio::test]
 async fn nodes_become_one() {
-    let desk = Desk::new();
-    let (id, root, children) = two(&desk, json!({})).await;
-    let deep = grown(&desk, &id, &children[0], &["c"]).await;
-    desk.will_say([judged(80), merged("all of it")]);
-    desk.done(
+    let desk = ReasoningTestRegistry::new();
+    let (id, root, children) = graph_with_two_nodes(&desk, json!({})).await;
+    let deep = generate_nodes(&desk, &id, &children[0], &["c"]).await;
+    desk.script_replies([score_reply(80), aggregate_reply("all of it")]);
+    desk.call_ok(
         "reasoning_got_score",
         json!({ "graph_id": id, "node_id": deep[0] }),
     )
     .await;
     let ids = json!([children[1], deep[0], children[1]]);
     let output = desk
-        .done(
+        .call_ok(
             "reasoning_got_aggregate",
             json!({ "graph_id": id, "node_ids": ids }),
         )
@@ -116,13 +124,13 @@ async fn nodes_become_one() {
     assert_eq!(output["source_nodes"], json!([children[1], deep[0]]));
     assert_eq!(output["synthesis_approach"], "weighed");
     assert_eq!(output["conflicts_resolved"], json!(["the first is right"]));
-    let new = node(&desk, &output["aggregated_node_id"]).await;
+    let new = load_node(&desk, &output["aggregated_node_id"]).await;
     assert_eq!(
         (new.node_type, new.depth, new.score),
         (NodeKind::Aggregation, 3, None)
     );
     assert!(new.is_active);
-    let all = edges(&desk, &id).await;
+    let all = current_edges(&desk, &id).await;
     let into: Vec<_> = all.iter().filter(|edge| edge.to_node == new.id).collect();
     assert_eq!(into.len(), 2);
     assert!(
@@ -130,34 +138,34 @@ async fn nodes_become_one() {
             .all(|edge| edge.edge_type == EdgeKind::Aggregates
                 && edge.weight == Score::new(0.9).unwrap())
     );
-    assert!(!node(&desk, &children[1]).await.is_active);
-    assert!(!node(&desk, &deep[0]).await.is_active);
-    assert_eq!(node(&desk, &deep[0]).await.score, Score::new(0.8));
-    let shown = &desk.last_asked().messages[0].text;
+    assert!(!load_node(&desk, &children[1]).await.is_active);
+    assert!(!load_node(&desk, &deep[0]).await.is_active);
+    assert_eq!(load_node(&desk, &deep[0]).await.score, Score::new(0.8));
+    let shown = &desk.last_request().messages[0].text;
     assert!(shown.contains("<node number=\"1\">\nb\n") && shown.contains("score=\"0.80\">\nc\n"));
 
     // A node with what it grew from: allowed, since the new one leads nowhere.
-    desk.will_say([merged("and the root")]);
+    desk.script_replies([aggregate_reply("and the root")]);
     let ids = json!([root, output["aggregated_node_id"]]);
-    desk.done(
+    desk.call_ok(
         "reasoning_got_aggregate",
         json!({ "graph_id": id, "node_ids": ids }),
     )
     .await;
     let state = desk
-        .done("reasoning_got_state", json!({ "graph_id": id }))
+        .call_ok("reasoning_got_state", json!({ "graph_id": id }))
         .await;
     assert_eq!(state["has_cycle"], false);
 }
 
 #[tokio::test]
 async fn contradictions_are_noted_and_close_no_cycle() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
     let says_so = |pairs: Value| {
-        let mut answer: Value = serde_json::from_str(&merged("x").text).unwrap();
+        let mut answer: Value = serde_json::from_str(&aggregate_reply("x").text).unwrap();
         answer["contradictions"] = pairs;
-        says(&answer.to_string())
+        text_reply(&answer.to_string())
     };
     let pairs = json!([
         { "first": 2, "second": 1, "reason": "not both" },
@@ -169,11 +177,11 @@ async fn contradictions_are_noted_and_close_no_cycle() {
     ]);
     let arguments = json!({ "graph_id": id, "node_ids": children });
     for _ in 0..2 {
-        desk.will_say([says_so(pairs.clone())]);
-        desk.done("reasoning_got_aggregate", arguments.clone())
+        desk.script_replies([says_so(pairs.clone())]);
+        desk.call_ok("reasoning_got_aggregate", arguments.clone())
             .await;
     }
-    let all = edges(&desk, &id).await;
+    let all = current_edges(&desk, &id).await;
     let against: Vec<_> = all
         .iter()
         .filter(|edge| edge.edge_type == EdgeKind::Contradicts)
@@ -181,75 +189,79 @@ async fn contradictions_are_noted_and_close_no_cycle() {
     assert_eq!(against.len(), 1);
     assert_eq!(against[0].metadata, Some(json!({ "reason": "not both" })));
     let state = desk
-        .done("reasoning_got_state", json!({ "graph_id": id }))
+        .call_ok("reasoning_got_state", json!({ "graph_id": id }))
         .await;
     assert_eq!(state["has_cycle"], false);
 }
 
 #[tokio::test]
 async fn merging_keeps_the_limits() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({ "max_depth": 1 })).await;
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({ "max_depth": 1 })).await;
     let arguments = json!({ "graph_id": id, "node_ids": children });
-    let error = desk.refused("reasoning_got_aggregate", arguments).await;
+    let error = desk.call_err("reasoning_got_aggregate", arguments).await;
     assert_eq!(error.code(), "LimitReached");
-    let (id, _, children) = two(&desk, json!({ "max_nodes": 3 })).await;
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({ "max_nodes": 3 })).await;
     let arguments = json!({ "graph_id": id, "node_ids": children });
-    let error = desk.refused("reasoning_got_aggregate", arguments).await;
+    let error = desk.call_err("reasoning_got_aggregate", arguments).await;
     assert_eq!(error.code(), "LimitReached");
 }
 
 #[tokio::test]
 async fn a_better_text_takes_the_place_of_the_node() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
-    desk.will_say([refined("a, with figures"), judged(50), judged(75)]);
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
+    desk.script_replies([
+        refine_reply("a, with figures"),
+        score_reply(50),
+        score_reply(75),
+    ]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
-    let output = desk.done("reasoning_got_refine", arguments).await;
+    let output = desk.call_ok("reasoning_got_refine", arguments).await;
     assert_eq!(output["kept"], "refined");
     assert_eq!(output["original_node_id"], children[0]);
     assert_eq!(output["content"], "a, with figures");
     assert_eq!(output["confidence"], 0.75);
     assert_eq!(output["quality_delta"], 0.25);
     assert_eq!(output["improvements_made"], json!(["figures"]));
-    let new = node(&desk, &output["refined_node_id"]).await;
+    let new = load_node(&desk, &output["refined_node_id"]).await;
     assert_eq!((new.node_type, new.depth), (NodeKind::Refinement, 1));
     assert_eq!(new.score, Score::new(0.75));
     assert!(new.is_active);
-    let old = node(&desk, &children[0]).await;
+    let old = load_node(&desk, &children[0]).await;
     assert!(!old.is_active);
     assert_eq!(old.score, Score::new(0.5));
-    let all = edges(&desk, &id).await;
+    let all = current_edges(&desk, &id).await;
     let edge = all.last().unwrap();
     assert_eq!(
         (edge.edge_type, &edge.from_node, &edge.to_node),
         (EdgeKind::Refines, &old.id, &new.id)
     );
-    let keys: Vec<_> = desk.asked().into_iter().map(|ask| ask.key).collect();
+    let keys: Vec<_> = desk.requests().into_iter().map(|ask| ask.key).collect();
     assert_eq!(
         keys[2..],
         ["got_refine", "got_score_original", "got_score_refined"]
     );
 
     // The original is known by now and not judged again.
-    desk.will_say([refined("once more"), judged(90)]);
+    desk.script_replies([refine_reply("once more"), score_reply(90)]);
     let arguments = json!({ "graph_id": id, "node_id": output["refined_node_id"] });
-    let output = desk.done("reasoning_got_refine", arguments).await;
+    let output = desk.call_ok("reasoning_got_refine", arguments).await;
     assert_eq!(output["quality_delta"], 0.15);
-    assert_eq!(desk.asked().len(), 7);
+    assert_eq!(desk.requests().len(), 7);
     // What leads to it is the root, not its earlier versions.
-    let shown = &desk.last_asked().messages[0].text;
+    let shown = &desk.last_request().messages[0].text;
     assert!(!shown.contains("<node>a, with figures</node>") && !shown.contains("<node>a</node>"));
 }
 
 #[tokio::test]
 async fn a_text_that_is_not_better_changes_nothing_but_the_score() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
     for (child, text, worse) in [(&children[0], "a", 50), (&children[1], "b", 20)] {
-        desk.will_say([refined("worse"), judged(50), judged(worse)]);
+        desk.script_replies([refine_reply("worse"), score_reply(50), score_reply(worse)]);
         let arguments = json!({ "graph_id": id, "node_id": child });
-        let output = desk.done("reasoning_got_refine", arguments).await;
+        let output = desk.call_ok("reasoning_got_refine", arguments).await;
         assert_eq!(output["kept"], "original");
         assert_eq!(output["refined_node_id"], Value::Null);
         assert_eq!(output["content"], text);
@@ -257,45 +269,46 @@ async fn a_text_that_is_not_better_changes_nothing_but_the_score() {
         assert_eq!(output["improvements_made"], json!([]));
         let delta = output["quality_delta"].as_f64().unwrap();
         assert!((delta - (f64::from(worse) / 100.0 - 0.5)).abs() < 1e-9);
-        let kept = node(&desk, child).await;
+        let kept = load_node(&desk, child).await;
         assert!(kept.is_active);
         assert_eq!(kept.score, Score::new(0.5));
     }
-    assert_eq!(nodes(&desk, &id).await.len(), 3);
-    assert_eq!(edges(&desk, &id).await.len(), 2);
+    assert_eq!(current_nodes(&desk, &id).await.len(), 3);
+    assert_eq!(current_edges(&desk, &id).await.len(), 2);
 
     // The same words again: there is nothing to compare.
-    let before = (stored(&desk, &id).await, desk.asked().len());
-    desk.will_say([refined(" A. ")]);
+    let before = (stored_graph(&desk, &id).await, desk.requests().len());
+    desk.script_replies([refine_reply(" A. ")]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
-    let output = desk.done("reasoning_got_refine", arguments).await;
+    let output = desk.call_ok("reasoning_got_refine", arguments).await;
     assert_eq!(output["kept"], "original");
     assert_eq!(output["quality_delta"], 0.0);
     assert_eq!(
-        (stored(&desk, &id).await, desk.asked().len()),
+        (stored_graph(&desk, &id).await, desk.requests().len()),
         (before.0, before.1 + 1)
     );
 }
 
 #[tokio::test]
 async fn the_better_text_of_a_conclusion_is_the_conclusion() {
-    let desk = Desk::new();
-    let (id, _, children) = two(&desk, json!({})).await;
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
     let end = json!({ "graph_id": id, "terminal_node_ids": [children[0]] });
-    desk.done("reasoning_got_finalize", end).await;
+    desk.call_ok("reasoning_got_finalize", end).await;
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
 
-    desk.will_say([refined("worse"), judged(50), judged(40)]);
-    desk.done("reasoning_got_refine", arguments.clone()).await;
-    assert!(node(&desk, &children[0]).await.is_terminal);
+    desk.script_replies([refine_reply("worse"), score_reply(50), score_reply(40)]);
+    desk.call_ok("reasoning_got_refine", arguments.clone())
+        .await;
+    assert!(load_node(&desk, &children[0]).await.is_terminal);
 
-    desk.will_say([refined("better"), judged(60)]);
-    let output = desk.done("reasoning_got_refine", arguments).await;
-    let better = node(&desk, &output["refined_node_id"]).await;
+    desk.script_replies([refine_reply("better"), score_reply(60)]);
+    let output = desk.call_ok("reasoning_got_refine", arguments).await;
+    let better = load_node(&desk, &output["refined_node_id"]).await;
     assert!(better.is_terminal && !better.is_active);
-    assert!(!node(&desk, &children[0]).await.is_terminal);
+    assert!(!load_node(&desk, &children[0]).await.is_terminal);
     let ended = desk
-        .done("reasoning_got_finalize", json!({ "graph_id": id }))
+        .call_ok("reasoning_got_finalize", json!({ "graph_id": id }))
         .await;
     assert_eq!(ended["terminal_count"], 1);
     assert_eq!(ended["conclusions"][0]["content"], "better");

@@ -3,14 +3,14 @@
 use deliberate_core::Score;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, cut_off, says, step};
+use crate::desk::{ReasoningTestRegistry, step_json, text_reply, truncated_reply};
 
 /// The answer and the stored confidence of a step to which the model says `reply`.
-async fn answered(reply: &str) -> (Value, Score) {
-    let desk = Desk::new();
-    desk.will_say([says(reply)]);
-    let output = desk.think(json!({ "content": "x" })).await;
-    assert_eq!(desk.asked().len(), 1, "asked once for {reply}");
+async fn think_with_reply(reply: &str) -> (Value, Score) {
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([text_reply(reply)]);
+    let output = desk.think_ok(json!({ "content": "x" })).await;
+    assert_eq!(desk.requests().len(), 1, "asked once for {reply}");
     let thought = desk.only_thought().await;
     assert_eq!(output["content"], thought.content.as_str());
     assert_eq!(output["confidence"], json!(thought.confidence));
@@ -24,7 +24,7 @@ async fn plain_text_is_the_thought_at_the_documented_confidence() {
         "  思考。\n\nДа.  ",
         "[1] shows it, {roughly}.",
     ] {
-        let (content, confidence) = answered(text).await;
+        let (content, confidence) = think_with_reply(text).await;
         assert_eq!(content, text.trim());
         assert_eq!(confidence, Score::DEFAULT_CONFIDENCE);
     }
@@ -32,7 +32,7 @@ async fn plain_text_is_the_thought_at_the_documented_confidence() {
 
 #[tokio::test]
 async fn the_object_is_found_in_whatever_stands_around_it() {
-    let plain = step("the thought");
+    let plain = step_json("the thought");
     for text in [
         plain.clone(),
         format!("```json\n{plain}\n```"),
@@ -42,7 +42,7 @@ async fn the_object_is_found_in_whatever_stands_around_it() {
         format!("[{plain}]"),
         plain.replace('}', ",}"),
     ] {
-        let (content, confidence) = answered(&text).await;
+        let (content, confidence) = think_with_reply(&text).await;
         assert_eq!(
             (content, confidence.get()),
             (json!("the thought"), 0.7),
@@ -69,13 +69,13 @@ async fn confidence_is_read_as_models_write_it() {
         (json!({ "value": 90 }), 0.8),
     ] {
         let reply = json!({ "thought": "t", "confidence_percent": written }).to_string();
-        let (_, confidence) = answered(&reply).await;
+        let (_, confidence) = think_with_reply(&reply).await;
         assert!(
             (confidence.get() - wanted).abs() < 1e-9,
             "{written}: {confidence:?}"
         );
     }
-    let (_, confidence) = answered(r#"{"thought": "t"}"#).await;
+    let (_, confidence) = think_with_reply(r#"{"thought": "t"}"#).await;
     assert_eq!(confidence, Score::DEFAULT_CONFIDENCE);
 }
 
@@ -91,17 +91,17 @@ async fn answers_in_the_form_of_the_originals_pipes_are_understood() {
         (json!(1), 1.0),
     ] {
         let reply = json!({ "thought": "t", "confidence": written, "metadata": {} }).to_string();
-        let (_, confidence) = answered(&reply).await;
+        let (_, confidence) = think_with_reply(&reply).await;
         assert!(
             (confidence.get() - wanted).abs() < 1e-9,
             "{written}: {confidence:?}"
         );
     }
-    let desk = Desk::new();
-    desk.will_say([says(
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([text_reply(
         r#"{"thought": "t", "confidence": 0.5, "metadata": {"k": [1]}}"#,
     )]);
-    desk.think(json!({ "content": "x" })).await;
+    desk.think_ok(json!({ "content": "x" })).await;
     assert_eq!(
         desk.only_thought().await.metadata,
         Some(json!({ "model": { "k": [1] } }))
@@ -111,24 +111,24 @@ async fn answers_in_the_form_of_the_originals_pipes_are_understood() {
 #[tokio::test]
 async fn an_unusable_answer_is_asked_for_once_more() {
     for bad in [
-        says(""),
-        says(" \n "),
-        says("{}"),
-        says(r#"{"thought": ""}"#),
-        says(r#"{"thought": "   "}"#),
-        says(r#"{"thought": null, "confidence_percent": 50}"#),
-        says(r#"{"confidence_percent": 50}"#),
-        says(r#"{"thou"#),
-        says("```json\n{"),
-        cut_off(r#"{"confidence_percent": 50, "#),
-        says("<think>only thinking</think>"),
+        text_reply(""),
+        text_reply(" \n "),
+        text_reply("{}"),
+        text_reply(r#"{"thought": ""}"#),
+        text_reply(r#"{"thought": "   "}"#),
+        text_reply(r#"{"thought": null, "confidence_percent": 50}"#),
+        text_reply(r#"{"confidence_percent": 50}"#),
+        text_reply(r#"{"thou"#),
+        text_reply("```json\n{"),
+        truncated_reply(r#"{"confidence_percent": 50, "#),
+        text_reply("<think>only thinking</think>"),
     ] {
-        let desk = Desk::new();
-        desk.will_say([bad.clone(), says(&step("better"))]);
-        let output = desk.think(json!({ "content": "x" })).await;
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([bad.clone(), text_reply(&step_json("better"))]);
+        let output = desk.think_ok(json!({ "content": "x" })).await;
         assert_eq!(output["content"], "better", "{bad:?}");
-        assert_eq!(desk.asked().len(), 2, "{bad:?}");
-        let complaint = desk.last_asked().messages.pop().unwrap().text;
+        assert_eq!(desk.requests().len(), 2, "{bad:?}");
+        let complaint = desk.last_request().messages.pop().unwrap().text;
         assert!(
             complaint.starts_with("Your last answer can't be used: "),
             "{complaint}"
@@ -141,11 +141,11 @@ async fn an_unusable_answer_is_asked_for_once_more() {
 #[tokio::test]
 async fn an_answer_that_stays_unusable_is_an_error_and_nothing_is_stored() {
     for bad in ["", "{}", r#"{"thought": "  "}"#, r#"{"thou"#] {
-        let desk = Desk::new();
-        desk.will_say([says(bad), says(bad)]);
-        let error = desk.fail(json!({ "content": "x" })).await;
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([text_reply(bad), text_reply(bad)]);
+        let error = desk.think_err(json!({ "content": "x" })).await;
         assert_eq!(error.code(), "InvalidResponse", "{bad:?}");
-        assert_eq!(desk.asked().len(), 2, "{bad:?}");
+        assert_eq!(desk.requests().len(), 2, "{bad:?}");
         desk.assert_empty().await;
         let record = desk.last_record().await;
         assert!(!record.success);
@@ -156,11 +156,14 @@ async fn an_answer_that_stays_unusable_is_an_error_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn an_answer_cut_off_before_its_thought_is_asked_for_shorter() {
-    let desk = Desk::new();
-    desk.will_say([cut_off(r#"{"confidence_percent": 5"#), says(&step("short"))]);
-    let output = desk.think(json!({ "content": "x" })).await;
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([
+        truncated_reply(r#"{"confidence_percent": 5"#),
+        text_reply(&step_json("short")),
+    ]);
+    let output = desk.think_ok(json!({ "content": "x" })).await;
     assert_eq!(output["content"], "short");
-    let complaint = desk.last_asked().messages.pop().unwrap().text;
+    let complaint = desk.last_request().messages.pop().unwrap().text;
     assert!(
         complaint.contains("cut off at the limit of 2000 tokens"),
         "{complaint}"
@@ -170,19 +173,19 @@ async fn an_answer_cut_off_before_its_thought_is_asked_for_shorter() {
 #[tokio::test]
 async fn half_a_thought_is_asked_for_again_and_never_stored() {
     for cut in [
-        cut_off(r#"{"thought": "half a sen"#),
-        says(r#"{"thought": "half a sen"#),
-        cut_off("half a sen"),
+        truncated_reply(r#"{"thought": "half a sen"#),
+        text_reply(r#"{"thought": "half a sen"#),
+        truncated_reply("half a sen"),
     ] {
-        let desk = Desk::new();
-        desk.will_say([cut.clone(), says(&step("whole"))]);
-        let output = desk.think(json!({ "content": "x" })).await;
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([cut.clone(), text_reply(&step_json("whole"))]);
+        let output = desk.think_ok(json!({ "content": "x" })).await;
         assert_eq!(output["content"], "whole", "{cut:?}");
-        assert_eq!(desk.asked().len(), 2, "{cut:?}");
+        assert_eq!(desk.requests().len(), 2, "{cut:?}");
 
-        let desk = Desk::new();
-        desk.will_say([cut.clone(), cut.clone()]);
-        let error = desk.fail(json!({ "content": "x" })).await;
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([cut.clone(), cut.clone()]);
+        let error = desk.think_err(json!({ "content": "x" })).await;
         assert_eq!(error.code(), "InvalidResponse", "{cut:?}");
         desk.assert_empty().await;
     }
@@ -200,10 +203,10 @@ async fn the_callers_threshold_never_changes_what_is_stored() {
         (json!(0.45), Some(true)),
         (json!(1.0), Some(true)),
     ] {
-        let desk = Desk::new();
-        desk.will_say([says(&reply.to_string())]);
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([text_reply(&reply.to_string())]);
         let output = desk
-            .think(json!({ "content": "x", "confidence": threshold }))
+            .think_ok(json!({ "content": "x", "confidence": threshold }))
             .await;
         assert_eq!(output["confidence"], 0.44);
         assert_eq!(

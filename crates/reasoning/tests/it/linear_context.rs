@@ -1,37 +1,43 @@
 //! `reasoning_linear`: what a model is shown of the past stays bounded.
 
 use deliberate_core::Mode;
-use deliberate_toolkit::Bounds;
+use deliberate_toolkit::CallLimits;
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::desk::ReasoningTestRegistry;
 
 const GAP: &str = "(steps in between are left out)";
 
 /// What the model is shown in the step after `steps` steps of `words` words each.
-async fn shown_after(steps: usize, words: usize, bounds: Bounds) -> String {
-    let desk = Desk::with(bounds);
+async fn request_after_steps(steps: usize, words: usize, bounds: CallLimits) -> String {
+    let desk = ReasoningTestRegistry::with_bounds(bounds);
     let text = |number: usize| format!("step {number}: {}", "word ".repeat(words));
-    desk.has_session(
+    desk.add_session(
         Mode::Linear,
         (1..=steps).map(|number| (format!("input {number}."), text(number))),
     )
     .await;
-    desk.think(json!({ "content": "next", "session_id": "s" }))
+    desk.think_ok(json!({ "content": "next", "session_id": "s" }))
         .await;
-    desk.last_asked().messages.remove(0).text
+    desk.last_request().messages.remove(0).text
 }
 
-fn steps_in(shown: &str) -> usize {
+fn count_steps(shown: &str) -> usize {
     shown.matches("<step").count()
 }
 
 #[tokio::test]
 async fn the_ask_of_step_two_hundred_is_no_longer_than_that_of_step_fifty() {
     for words in [5, 50, 500] {
-        let fifty = shown_after(49, words, Bounds::default()).await.len();
-        let two_hundred = shown_after(199, words, Bounds::default()).await.len();
-        let two_thousand = shown_after(1_999, words, Bounds::default()).await.len();
+        let fifty = request_after_steps(49, words, CallLimits::default())
+            .await
+            .len();
+        let two_hundred = request_after_steps(199, words, CallLimits::default())
+            .await
+            .len();
+        let two_thousand = request_after_steps(1_999, words, CallLimits::default())
+            .await
+            .len();
         let bar = fifty * 12 / 10;
         assert!(two_hundred <= bar, "{two_hundred} bytes against {fifty}");
         assert!(two_thousand <= bar, "{two_thousand} bytes against {fifty}");
@@ -40,11 +46,11 @@ async fn the_ask_of_step_two_hundred_is_no_longer_than_that_of_step_fifty() {
 
 #[tokio::test]
 async fn long_steps_are_cut_and_keep_to_the_budget() {
-    let bounds = Bounds {
+    let bounds = CallLimits {
         context_tokens: 2_000,
-        ..Bounds::default()
+        ..CallLimits::default()
     };
-    let shown = shown_after(30, 20_000, bounds).await;
+    let shown = request_after_steps(30, 20_000, bounds).await;
     assert!(
         deliberate_core::approximate_tokens(&shown) < 2_500,
         "{} bytes",
@@ -53,7 +59,7 @@ async fn long_steps_are_cut_and_keep_to_the_budget() {
     assert!(shown.contains("input 1.") && shown.contains("input 30."));
     assert!(shown.contains(" […]") && shown.contains(GAP));
     assert!(
-        steps_in(&shown) >= 3,
+        count_steps(&shown) >= 3,
         "one long step does not push out all others"
     );
 }
@@ -68,9 +74,9 @@ async fn the_gap_is_mentioned_only_where_there_is_one() {
         (26, 25, true),
         (100, 25, true),
     ] {
-        let shown = shown_after(steps, 3, Bounds::default()).await;
+        let shown = request_after_steps(steps, 3, CallLimits::default()).await;
         assert_eq!(
-            (steps_in(&shown), shown.contains(GAP)),
+            (count_steps(&shown), shown.contains(GAP)),
             (shown_steps, gap),
             "{steps} steps"
         );
@@ -81,11 +87,11 @@ async fn the_gap_is_mentioned_only_where_there_is_one() {
 #[tokio::test]
 async fn even_the_smallest_budget_leaves_the_question() {
     for context_tokens in [0, 1, 20] {
-        let bounds = Bounds {
+        let bounds = CallLimits {
             context_tokens,
-            ..Bounds::default()
+            ..CallLimits::default()
         };
-        let shown = shown_after(30, 1_000, bounds).await;
+        let shown = request_after_steps(30, 1_000, bounds).await;
         assert!(shown.ends_with("<given>\nnext\n</given>"), "{shown}");
         assert!(shown.len() < 1_000, "{shown}");
     }

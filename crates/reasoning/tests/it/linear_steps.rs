@@ -2,25 +2,25 @@
 
 use deliberate_core::{Mode, Session, Thought, Timestamp};
 use deliberate_testkit::CountingIds;
-use deliberate_toolkit::{Answer, Bounds, Caller};
+use deliberate_toolkit::{CallLimits, CallOutcome, CallerContext};
 use serde_json::{Value, json};
 
-use crate::desk::{ALL, Desk, says, step};
+use crate::desk::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
 
 fn id(number: u64) -> String {
     CountingIds::nth(number).to_string()
 }
 
-fn moment(text: &str) -> Timestamp {
+fn timestamp(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
 }
 
 #[tokio::test]
 async fn the_first_step_begins_a_session_with_a_title() {
-    let desk = Desk::new();
-    desk.will_say([says(&step(" It is a prime. "))]);
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([text_reply(&step_json(" It is a prime. "))]);
     let content = "  Is 17\n\n  a prime?  ";
-    let output = desk.think(json!({ "content": content })).await;
+    let output = desk.think_ok(json!({ "content": content })).await;
     assert_eq!(
         output,
         json!({
@@ -61,7 +61,7 @@ async fn the_first_step_begins_a_session_with_a_title() {
             metadata: Some(json!({ "weakest_point": "a guess" })),
         }
     );
-    let start = moment("2026-01-01T00:00:00Z");
+    let start = timestamp("2026-01-01T00:00:00Z");
     assert!(session.created_at >= start && thought.created_at <= start.plus_micros(100_000));
     let record = desk.last_record().await;
     assert_eq!(record.session_id, Some(id(1).into()));
@@ -70,13 +70,13 @@ async fn the_first_step_begins_a_session_with_a_title() {
 
 #[tokio::test]
 async fn every_step_is_linked_to_the_one_before() {
-    let desk = Desk::new();
-    let first = desk.think(json!({ "content": "one" })).await;
+    let desk = ReasoningTestRegistry::new();
+    let first = desk.think_ok(json!({ "content": "one" })).await;
     let session = &first["session_id"];
     let mut previous = first.clone();
     for content in ["two", "three", "four"] {
         let next = desk
-            .think(json!({ "content": content, "session_id": session }))
+            .think_ok(json!({ "content": content, "session_id": session }))
             .await;
         assert_eq!(next["session_id"], *session);
         assert_eq!(next["previous_thought"], previous["thought_id"]);
@@ -92,17 +92,17 @@ async fn every_step_is_linked_to_the_one_before() {
         .map(|it| it.input.as_deref().unwrap())
         .collect();
     assert_eq!(inputs, ["one", "two", "three", "four"]);
-    assert_eq!(desk.store.sessions(ALL).await.unwrap().len(), 1);
+    assert_eq!(desk.store.sessions(FULL_PAGE).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_step_moves_its_session_to_the_front() {
-    let desk = Desk::new();
-    let first = desk.think(json!({ "content": "one" })).await;
-    desk.think(json!({ "content": "another session" })).await;
-    desk.think(json!({ "content": "two", "session_id": first["session_id"] }))
+    let desk = ReasoningTestRegistry::new();
+    let first = desk.think_ok(json!({ "content": "one" })).await;
+    desk.think_ok(json!({ "content": "another session" })).await;
+    desk.think_ok(json!({ "content": "two", "session_id": first["session_id"] }))
         .await;
-    let sessions = desk.store.sessions(ALL).await.unwrap();
+    let sessions = desk.store.sessions(FULL_PAGE).await.unwrap();
     let seen: Vec<_> = sessions
         .iter()
         .map(|entry| (entry.session.title.as_deref().unwrap(), entry.thoughts))
@@ -112,9 +112,10 @@ async fn a_step_moves_its_session_to_the_front() {
 
 #[tokio::test]
 async fn a_long_title_is_cut_between_characters() {
-    let desk = Desk::new();
-    desk.think(json!({ "content": "思考 ".repeat(100) })).await;
-    let title = desk.store.sessions(ALL).await.unwrap()[0]
+    let desk = ReasoningTestRegistry::new();
+    desk.think_ok(json!({ "content": "思考 ".repeat(100) }))
+        .await;
+    let title = desk.store.sessions(FULL_PAGE).await.unwrap()[0]
         .session
         .title
         .clone()
@@ -128,11 +129,11 @@ async fn a_long_title_is_cut_between_characters() {
 
 #[tokio::test]
 async fn an_unknown_session_is_an_error_and_makes_no_session() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let long = "x".repeat(1_000_000);
     for unknown in ["nothing", "", " ", "'; DROP TABLE sessions; --", &long] {
         let error = desk
-            .fail(json!({ "content": "x", "session_id": unknown }))
+            .think_err(json!({ "content": "x", "session_id": unknown }))
             .await;
         assert_eq!(error.code(), "SessionNotFound");
         assert!(error.to_string().len() < 200);
@@ -145,16 +146,16 @@ async fn an_unknown_session_is_an_error_and_makes_no_session() {
         assert_eq!(record.session_id, None);
     }
     desk.assert_empty().await;
-    assert_eq!(desk.asked(), [], "nobody is asked for nothing");
+    assert_eq!(desk.requests(), [], "nobody is asked for nothing");
 }
 
 #[tokio::test]
 async fn a_session_of_another_mode_is_refused() {
     for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Linear) {
-        let desk = Desk::new();
-        desk.has_session(mode, [("in", "out")]).await;
+        let desk = ReasoningTestRegistry::new();
+        desk.add_session(mode, [("in", "out")]).await;
         let error = desk
-            .fail(json!({ "content": "x", "session_id": "s" }))
+            .think_err(json!({ "content": "x", "session_id": "s" }))
             .await;
         assert_eq!(error.code(), "WrongMode");
         assert_eq!(
@@ -162,36 +163,36 @@ async fn a_session_of_another_mode_is_refused() {
             format!("session \"s\" is in {mode} mode, and this tool works on linear sessions")
         );
         assert_eq!(desk.thoughts().await.len(), 1);
-        assert_eq!(desk.asked(), []);
+        assert_eq!(desk.requests(), []);
     }
 }
 
 #[tokio::test]
 async fn content_that_says_nothing_is_refused() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     for blank in ["", " ", "\n\t \u{a0}\u{2003}"] {
-        let error = desk.fail(json!({ "content": blank })).await;
+        let error = desk.think_err(json!({ "content": blank })).await;
         assert_eq!(error.code(), "Validation");
         assert!(
             error.to_string().starts_with("content: must not be empty"),
             "{error}"
         );
     }
-    let error = desk.fail(json!({})).await;
+    let error = desk.think_err(json!({})).await;
     assert_eq!(error.to_string(), "content: is required");
     desk.assert_empty().await;
-    assert_eq!(desk.asked(), []);
+    assert_eq!(desk.requests(), []);
 }
 
 #[tokio::test]
 async fn content_is_measured_in_characters() {
-    let desk = Desk::with(Bounds {
+    let desk = ReasoningTestRegistry::with_bounds(CallLimits {
         content_chars: 100,
-        ..Bounds::default()
+        ..CallLimits::default()
     });
-    desk.think(json!({ "content": "思".repeat(100) })).await;
+    desk.think_ok(json!({ "content": "思".repeat(100) })).await;
     for long in ["思".repeat(101), "x".repeat(101), "x".repeat(5_000_000)] {
-        let error = desk.fail(json!({ "content": long })).await;
+        let error = desk.think_err(json!({ "content": long })).await;
         assert_eq!(error.code(), "Validation");
         let text = error.to_string();
         assert!(
@@ -200,12 +201,12 @@ async fn content_is_measured_in_characters() {
         );
         assert!(text.len() < 400);
     }
-    assert_eq!(desk.asked().len(), 1);
+    assert_eq!(desk.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn a_threshold_outside_its_range_is_refused() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     for confidence in [
         json!(-0.1),
         json!(1.1),
@@ -214,7 +215,7 @@ async fn a_threshold_outside_its_range_is_refused() {
         json!("high"),
     ] {
         let error = desk
-            .fail(json!({ "content": "x", "confidence": confidence }))
+            .think_err(json!({ "content": "x", "confidence": confidence }))
             .await;
         assert_eq!(error.code(), "Validation", "{confidence}");
     }
@@ -223,30 +224,30 @@ async fn a_threshold_outside_its_range_is_refused() {
 
 #[tokio::test]
 async fn the_providers_conversation_is_continued() {
-    let desk = Desk::new();
-    let on = |thread: Option<&str>| deliberate_thinker::Reply {
+    let desk = ReasoningTestRegistry::new();
+    let on = |thread: Option<&str>| deliberate_thinker::ModelReply {
         thread: thread.map(str::to_owned),
-        ..says(&step("so"))
+        ..text_reply(&step_json("so"))
     };
-    desk.will_say([
+    desk.script_replies([
         on(Some("th-1")),
         on(None),
         on(Some("th-1")),
         on(Some("th-2")),
         on(None),
     ]);
-    let first = desk.think(json!({ "content": "one" })).await;
+    let first = desk.think_ok(json!({ "content": "one" })).await;
     let session = || async {
         let id = first["session_id"].as_str().unwrap().into();
         desk.store.session(&id).await.unwrap().unwrap()
     };
     assert_eq!(session().await.metadata, Some(json!({ "thread": "th-1" })));
     for thread in ["th-1", "th-1", "th-2", "th-2"] {
-        desk.think(json!({ "content": "more", "session_id": first["session_id"] }))
+        desk.think_ok(json!({ "content": "more", "session_id": first["session_id"] }))
             .await;
         assert_eq!(session().await.metadata, Some(json!({ "thread": thread })));
     }
-    let threads: Vec<_> = desk.asked().into_iter().map(|ask| ask.thread).collect();
+    let threads: Vec<_> = desk.requests().into_iter().map(|ask| ask.thread).collect();
     let sent = |thread: &str| Some(thread.to_owned());
     assert_eq!(
         threads,
@@ -257,8 +258,8 @@ async fn the_providers_conversation_is_continued() {
 
 #[tokio::test]
 async fn a_conversation_is_noted_beside_what_is_known_of_the_session() {
-    let desk = Desk::new();
-    let moment = moment("2025-12-31T00:00:00Z");
+    let desk = ReasoningTestRegistry::new();
+    let moment = timestamp("2025-12-31T00:00:00Z");
     let session = Session {
         id: "s".into(),
         mode: Mode::Linear,
@@ -270,11 +271,11 @@ async fn a_conversation_is_noted_beside_what_is_known_of_the_session() {
     };
     let change = deliberate_core::Change::AddSession(session);
     desk.store.commit(vec![change]).await.unwrap();
-    desk.will_say([deliberate_thinker::Reply {
+    desk.script_replies([deliberate_thinker::ModelReply {
         thread: Some("th-1".to_owned()),
-        ..says(&step("so"))
+        ..text_reply(&step_json("so"))
     }]);
-    desk.think(json!({ "content": "x", "session_id": "s" }))
+    desk.think_ok(json!({ "content": "x", "session_id": "s" }))
         .await;
     let session = desk.store.session(&"s".into()).await.unwrap().unwrap();
     assert_eq!(
@@ -285,24 +286,24 @@ async fn a_conversation_is_noted_beside_what_is_known_of_the_session() {
 
 #[tokio::test]
 async fn without_a_model_the_client_thinks_and_the_step_is_the_same() {
-    let desk = Desk::without_model();
-    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let desk = ReasoningTestRegistry::without_model();
+    desk.add_session(Mode::Linear, [("in", "out")]).await;
     let arguments = json!({ "content": "go on", "session_id": "s" });
-    let Ok(Answer::NeedsReply(needs)) = desk.call(arguments).await else {
+    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_linear(arguments).await else {
         panic!("it has to wait");
     };
     assert!(needs.asks[0].messages[0].text.contains("go on"));
     assert_eq!(desk.thoughts().await.len(), 1);
-    let reply: Value = serde_json::from_str(&step("on we go")).unwrap();
+    let reply: Value = serde_json::from_str(&step_json("on we go")).unwrap();
     let resumed = desk
         .registry
         .call(
             "reasoning_resume",
             json!({ "id": needs.id, "replies": [reply] }),
-            Caller::default(),
+            CallerContext::default(),
         )
         .await;
-    let Ok(Answer::Done(output)) = resumed else {
+    let Ok(CallOutcome::Done(output)) = resumed else {
         panic!("{resumed:?}");
     };
     assert_eq!(output["previous_thought"], "t1");
@@ -315,10 +316,10 @@ async fn without_a_model_the_client_thinks_and_the_step_is_the_same() {
 
 #[tokio::test]
 async fn steps_at_the_same_time_are_all_kept() {
-    let desk = Desk::new();
-    desk.has_session(Mode::Linear, [("in", "out")]).await;
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Linear, [("in", "out")]).await;
     let steps = (0..16).map(|number| {
-        desk.think(json!({ "content": format!("idea {number}"), "session_id": "s" }))
+        desk.think_ok(json!({ "content": format!("idea {number}"), "session_id": "s" }))
     });
     let outputs = futures::future::join_all(steps).await;
     assert_eq!(outputs.len(), 16);

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_store::Which;
+use deliberate_store::EpochFilter;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::desk::{ALL, Desk, says, step};
+use crate::desk::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
 
 /// One call. Numbers choose among what is there, whatever that is by then.
 #[derive(Debug, Clone)]
@@ -17,8 +17,8 @@ enum Op {
     Focus(usize),
     Close(usize, bool),
     Checkpoint,
-    Back(usize),
-    Turn(usize),
+    Backtrack(usize),
+    BacktrackWithDirection(usize),
     NewGraph,
     Generate(usize, usize, usize),
     Score(usize, usize, u8),
@@ -26,7 +26,7 @@ enum Op {
     Finalize(usize, usize),
 }
 
-fn op() -> impl Strategy<Value = Op> {
+fn any_op() -> impl Strategy<Value = Op> {
     let some = 0..64usize;
     prop_oneof![
         2 => Just(Op::Think),
@@ -34,8 +34,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => some.clone().prop_map(Op::Focus),
         2 => (some.clone(), any::<bool>()).prop_map(|(which, done)| Op::Close(which, done)),
         3 => Just(Op::Checkpoint),
-        3 => some.clone().prop_map(Op::Back),
-        1 => some.clone().prop_map(Op::Turn),
+        3 => some.clone().prop_map(Op::Backtrack),
+        1 => some.clone().prop_map(Op::BacktrackWithDirection),
         1 => Just(Op::NewGraph),
         3 => (some.clone(), some.clone(), 1..=3usize).prop_map(|(g, n, k)| Op::Generate(g, n, k)),
         3 => (some.clone(), some.clone(), 0..=100u8).prop_map(|(g, n, s)| Op::Score(g, n, s)),
@@ -46,23 +46,23 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// What must be there of the three sessions: a line, a tree, graphs.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Kept {
+struct ExpectedSession {
     thoughts: Vec<String>,
     branches: BTreeMap<String, &'static str>,
     active: Option<String>,
-    graphs: Vec<GraphKept>,
+    graphs: Vec<ExpectedGraph>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct GraphKept {
+struct ExpectedGraph {
     id: String,
-    nodes: BTreeMap<String, NodeKept>,
+    nodes: BTreeMap<String, ExpectedNode>,
     /// In the order they were made.
     order: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct NodeKept {
+struct ExpectedNode {
     parent: Option<String>,
     score: Option<u8>,
     active: bool,
@@ -71,19 +71,19 @@ struct NodeKept {
 }
 
 /// A session under test.
-struct Place {
+struct SessionUnderTest {
     session: String,
-    now: Kept,
-    checkpoints: Vec<(String, Kept)>,
+    expected: ExpectedSession,
+    checkpoints: Vec<(String, ExpectedSession)>,
 }
 
-struct World {
-    desk: Desk,
+struct TestWorld {
+    registry: ReasoningTestRegistry,
     /// Words that were never used before.
     count: usize,
-    line: Place,
-    tree: Place,
-    graphs: Place,
+    line: SessionUnderTest,
+    tree: SessionUnderTest,
+    graphs: SessionUnderTest,
 }
 
 fn text(value: &Value) -> String {
@@ -94,41 +94,41 @@ fn pick<T>(items: &[T], number: usize) -> Option<&T> {
     items.get(number.checked_rem(items.len())?)
 }
 
-impl Place {
+impl SessionUnderTest {
     fn new(session: String) -> Self {
         Self {
             session,
-            now: Kept::default(),
+            expected: ExpectedSession::default(),
             checkpoints: Vec::new(),
         }
     }
 }
 
-impl World {
+impl TestWorld {
     async fn new() -> Self {
-        let desk = Desk::new();
-        desk.will_say([says(&step("begin"))]);
-        let line = desk.think(json!({ "content": "begin" })).await;
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([text_reply(&step_json("begin"))]);
+        let line = desk.think_ok(json!({ "content": "begin" })).await;
         let mut world = Self {
-            desk,
+            registry: desk,
             count: 0,
-            line: Place::new(text(&line["session_id"])),
-            tree: Place::new(String::new()),
-            graphs: Place::new(String::new()),
+            line: SessionUnderTest::new(text(&line["session_id"])),
+            tree: SessionUnderTest::new(String::new()),
+            graphs: SessionUnderTest::new(String::new()),
         };
-        world.line.now.thoughts.push(text(&line["thought_id"]));
+        world.line.expected.thoughts.push(text(&line["thought_id"]));
         world.explore(None).await;
         world.new_graph().await;
         world
     }
 
-    fn word(&mut self) -> String {
+    fn unique_text(&mut self) -> String {
         self.count += 1;
         format!("thing {}", self.count)
     }
 
     async fn explore(&mut self, branch: Option<String>) {
-        let (one, two) = (self.word(), self.word());
+        let (one, two) = (self.unique_text(), self.unique_text());
         let approach = |name: &str| json!({ "name": name, "thought": name, "rationale": name, "confidence_percent": 50 });
         let reply = json!({
             "thought": "fork", "approaches": [approach(&one), approach(&two)], "recommended": 1,
@@ -141,18 +141,19 @@ impl World {
         if let Some(branch) = &branch {
             arguments["branch_id"] = json!(branch);
         }
-        let kept = &mut self.tree.now;
+        let kept = &mut self.tree.expected;
         let base = branch.or_else(|| kept.active.clone());
         let closed = base
             .as_ref()
             .is_some_and(|base| kept.branches[base] != "active");
         if closed {
-            let error = self.desk.refused("reasoning_tree", arguments).await;
+            let error = self.registry.call_err("reasoning_tree", arguments).await;
             assert_eq!(error.code(), "BranchClosed");
             return;
         }
-        self.desk.will_say([says(&reply.to_string())]);
-        let answer = self.desk.done("reasoning_tree", arguments).await;
+        self.registry
+            .script_replies([text_reply(&reply.to_string())]);
+        let answer = self.registry.call_ok("reasoning_tree", arguments).await;
         self.tree.session = text(&answer["session_id"]);
         let base = text(&answer["branch_id"]);
         if kept.branches.insert(base.clone(), "active").is_none() {
@@ -167,18 +168,18 @@ impl World {
 
     async fn new_graph(&mut self) {
         let mut arguments =
-            json!({ "content": self.word(), "config": { "max_nodes": 30, "max_depth": 4 } });
+            json!({ "content": self.unique_text(), "config": { "max_nodes": 30, "max_depth": 4 } });
         if !self.graphs.session.is_empty() {
             arguments["session_id"] = json!(self.graphs.session);
         }
-        let answer = self.desk.done("reasoning_got_init", arguments).await;
+        let answer = self.registry.call_ok("reasoning_got_init", arguments).await;
         self.graphs.session = text(&answer["session_id"]);
         let root = text(&answer["root_node_id"]);
-        let node = NodeKept {
+        let node = ExpectedNode {
             active: true,
-            ..NodeKept::default()
+            ..ExpectedNode::default()
         };
-        self.graphs.now.graphs.push(GraphKept {
+        self.graphs.expected.graphs.push(ExpectedGraph {
             id: text(&answer["graph_id"]),
             nodes: BTreeMap::from([(root.clone(), node)]),
             order: vec![root],
@@ -186,19 +187,21 @@ impl World {
     }
 
     async fn focus(&mut self, number: usize) {
-        let kept = &mut self.tree.now;
+        let kept = &mut self.tree.expected;
         let all: Vec<String> = kept.branches.keys().cloned().collect();
         let Some(branch) = pick(&all, number) else {
             return;
         };
         let arguments = json!({ "session_id": self.tree.session, "branch_id": branch });
-        self.desk.done("reasoning_tree_focus", arguments).await;
+        self.registry
+            .call_ok("reasoning_tree_focus", arguments)
+            .await;
         kept.branches.insert(branch.clone(), "active");
         kept.active = Some(branch.clone());
     }
 
     async fn close(&mut self, number: usize, done: bool) {
-        let kept = &mut self.tree.now;
+        let kept = &mut self.tree.expected;
         let all: Vec<String> = kept.branches.keys().cloned().collect();
         let Some(branch) = pick(&all, number) else {
             return;
@@ -206,20 +209,22 @@ impl World {
         let state = if done { "completed" } else { "abandoned" };
         let arguments =
             json!({ "session_id": self.tree.session, "branch_id": branch, "state": state });
-        self.desk.done("reasoning_tree_complete", arguments).await;
+        self.registry
+            .call_ok("reasoning_tree_complete", arguments)
+            .await;
         kept.branches.insert(branch.clone(), state);
     }
 
     /// A checkpoint in every session.
     async fn checkpoint(&mut self) {
-        let name = self.word();
+        let name = self.unique_text();
         for place in [&mut self.line, &mut self.tree, &mut self.graphs] {
             let arguments = json!({ "session_id": place.session, "name": name });
             let answer = self
-                .desk
-                .done("reasoning_checkpoint_create", arguments)
+                .registry
+                .call_ok("reasoning_checkpoint_create", arguments)
                 .await;
-            let copy = place.now.clone();
+            let copy = place.expected.clone();
             place
                 .checkpoints
                 .push((text(&answer["checkpoint_id"]), copy));
@@ -227,14 +232,17 @@ impl World {
     }
 
     /// Back to a checkpoint in every session; undo checkpoints count as checkpoints.
-    async fn back(&mut self, number: usize) {
+    async fn backtrack(&mut self, number: usize) {
         for place in [&mut self.line, &mut self.tree, &mut self.graphs] {
             let Some((id, then)) = pick(&place.checkpoints, number).cloned() else {
                 return;
             };
             let arguments = json!({ "checkpoint_id": id });
-            let answer = self.desk.done("reasoning_backtrack", arguments).await;
-            let left = std::mem::replace(&mut place.now, then);
+            let answer = self
+                .registry
+                .call_ok("reasoning_backtrack", arguments)
+                .await;
+            let left = std::mem::replace(&mut place.expected, then);
             place
                 .checkpoints
                 .push((text(&answer["undo_checkpoint_id"]), left));
@@ -242,35 +250,39 @@ impl World {
     }
 
     /// Back in the line, with a new direction.
-    async fn turn(&mut self, number: usize) {
+    async fn backtrack_with_direction(&mut self, number: usize) {
         let place = &mut self.line;
         let Some((id, then)) = pick(&place.checkpoints, number).cloned() else {
             return;
         };
-        self.desk.will_say([says(&step("turned"))]);
+        self.registry
+            .script_replies([text_reply(&step_json("turned"))]);
         let arguments = json!({ "checkpoint_id": id, "new_direction": "elsewhere" });
-        let answer = self.desk.done("reasoning_backtrack", arguments).await;
-        let left = std::mem::replace(&mut place.now, then);
+        let answer = self
+            .registry
+            .call_ok("reasoning_backtrack", arguments)
+            .await;
+        let left = std::mem::replace(&mut place.expected, then);
         place
             .checkpoints
             .push((text(&answer["undo_checkpoint_id"]), left));
         let branch = text(&answer["new_branch_id"]);
-        place.now.branches.insert(branch.clone(), "active");
-        place.now.active = Some(branch);
-        place.now.thoughts.push(text(&answer["thought_id"]));
+        place.expected.branches.insert(branch.clone(), "active");
+        place.expected.active = Some(branch);
+        place.expected.thoughts.push(text(&answer["thought_id"]));
     }
 }
 
-const MOST_NODES: usize = 30;
-const MOST_DEPTH: usize = 4;
+const MAX_NODES: usize = 30;
+const MAX_DEPTH: usize = 4;
 
-impl GraphKept {
+impl ExpectedGraph {
     fn depth(&self, node: &str) -> usize {
         let parent = self.nodes[node].parent.as_ref();
         parent.map_or(0, |parent| 1 + self.depth(parent))
     }
 
-    fn left(&self) -> usize {
+    fn unpruned_count(&self) -> usize {
         self.nodes.values().filter(|node| !node.pruned).count()
     }
 
@@ -289,10 +301,10 @@ impl GraphKept {
     }
 }
 
-impl World {
+impl TestWorld {
     /// A graph and one of its nodes, chosen by numbers.
     fn node(&self, graph: usize, node: usize) -> Option<(usize, String)> {
-        let graphs = &self.graphs.now.graphs;
+        let graphs = &self.graphs.expected.graphs;
         let graph = graph.checked_rem(graphs.len())?;
         Some((graph, pick(&graphs[graph].order, node)?.clone()))
     }
@@ -301,32 +313,37 @@ impl World {
         let Some((graph, node)) = self.node(graph, node) else {
             return;
         };
-        let words: Vec<String> = (0..k).map(|_| self.word()).collect();
-        let kept = &mut self.graphs.now.graphs[graph];
+        let words: Vec<String> = (0..k).map(|_| self.unique_text()).collect();
+        let kept = &mut self.graphs.expected.graphs[graph];
         let arguments = json!({ "graph_id": kept.id, "node_id": node, "k": k });
         let source = &kept.nodes[&node];
-        let room = MOST_NODES.saturating_sub(kept.left());
-        if source.pruned || source.terminal || kept.depth(&node) >= MOST_DEPTH || room == 0 {
-            self.desk.refused("reasoning_got_generate", arguments).await;
+        let room = MAX_NODES.saturating_sub(kept.unpruned_count());
+        if source.pruned || source.terminal || kept.depth(&node) >= MAX_DEPTH || room == 0 {
+            self.registry
+                .call_err("reasoning_got_generate", arguments)
+                .await;
             return;
         }
         let k = k.min(room);
         let reply = |word: &String| json!({ "thought": word, "kind": "thought", "confidence_percent": 50, "rationale": "r" });
-        self.desk.will_say(
+        self.registry.script_replies(
             words
                 .iter()
                 .take(k)
-                .map(|word| says(&reply(word).to_string())),
+                .map(|word| text_reply(&reply(word).to_string())),
         );
-        let answer = self.desk.done("reasoning_got_generate", arguments).await;
+        let answer = self
+            .registry
+            .call_ok("reasoning_got_generate", arguments)
+            .await;
         assert_eq!(answer["count"], k);
         kept.nodes.get_mut(&node).unwrap().active = false;
         for continuation in answer["continuations"].as_array().unwrap() {
             let id = text(&continuation["node_id"]);
-            let child = NodeKept {
+            let child = ExpectedNode {
                 parent: Some(node.clone()),
                 active: true,
-                ..NodeKept::default()
+                ..ExpectedNode::default()
             };
             kept.nodes.insert(id.clone(), child);
             kept.order.push(id);
@@ -337,11 +354,14 @@ impl World {
         let Some((graph, node)) = self.node(graph, node) else {
             return;
         };
-        let kept = &mut self.graphs.now.graphs[graph];
+        let kept = &mut self.graphs.expected.graphs[graph];
         let arguments = json!({ "graph_id": kept.id, "node_id": node });
         let node = kept.nodes.get_mut(&node).unwrap();
         if node.pruned {
-            let error = self.desk.refused("reasoning_got_score", arguments).await;
+            let error = self
+                .registry
+                .call_err("reasoning_got_score", arguments)
+                .await;
             assert_eq!(error.code(), "NodePruned");
             return;
         }
@@ -349,43 +369,51 @@ impl World {
             "relevance_percent": score, "validity_percent": score, "depth_percent": score,
             "novelty_percent": score, "rationale": "r", "weakest_point": "w",
         });
-        self.desk.will_say([says(&reply.to_string())]);
-        self.desk.done("reasoning_got_score", arguments).await;
+        self.registry
+            .script_replies([text_reply(&reply.to_string())]);
+        self.registry
+            .call_ok("reasoning_got_score", arguments)
+            .await;
         node.score = Some(score);
     }
 
     async fn prune(&mut self, graph: usize, threshold: u8) {
-        let graphs = &mut self.graphs.now.graphs;
+        let graphs = &mut self.graphs.expected.graphs;
         let Some(graph) = graph.checked_rem(graphs.len()) else {
             return;
         };
         let kept = &mut graphs[graph];
-        let before = kept.left();
+        let before = kept.unpruned_count();
         kept.prune(threshold);
         let fraction = f64::from(threshold) / 100.0;
         let arguments = json!({ "graph_id": kept.id, "threshold": fraction });
-        let answer = self.desk.done("reasoning_got_prune", arguments).await;
-        assert_eq!(answer["pruned_count"], before - kept.left());
-        assert_eq!(answer["remaining_count"], kept.left());
+        let answer = self
+            .registry
+            .call_ok("reasoning_got_prune", arguments)
+            .await;
+        assert_eq!(answer["pruned_count"], before - kept.unpruned_count());
+        assert_eq!(answer["remaining_count"], kept.unpruned_count());
     }
 
     async fn finalize(&mut self, graph: usize, node: usize) {
         let Some((graph, node)) = self.node(graph, node) else {
             return;
         };
-        let kept = &mut self.graphs.now.graphs[graph];
+        let kept = &mut self.graphs.expected.graphs[graph];
         let arguments = json!({ "graph_id": kept.id, "terminal_node_ids": [node] });
         let node = kept.nodes.get_mut(&node).unwrap();
         if node.pruned || node.parent.is_none() {
             // A root is a conclusion only of a graph that is nothing else.
             drop(
-                self.desk
-                    .use_tool("reasoning_got_state", json!({ "graph_id": kept.id }))
+                self.registry
+                    .call_tool("reasoning_got_state", json!({ "graph_id": kept.id }))
                     .await,
             );
             return;
         }
-        self.desk.done("reasoning_got_finalize", arguments).await;
+        self.registry
+            .call_ok("reasoning_got_finalize", arguments)
+            .await;
         node.terminal = true;
         node.active = false;
     }
@@ -393,21 +421,24 @@ impl World {
     async fn run(&mut self, op: Op) {
         match op {
             Op::Think => {
-                self.desk.will_say([says(&step("on"))]);
+                self.registry.script_replies([text_reply(&step_json("on"))]);
                 let arguments = json!({ "content": "on", "session_id": self.line.session });
-                let answer = self.desk.think(arguments).await;
-                self.line.now.thoughts.push(text(&answer["thought_id"]));
+                let answer = self.registry.think_ok(arguments).await;
+                self.line
+                    .expected
+                    .thoughts
+                    .push(text(&answer["thought_id"]));
             }
             Op::Explore(number) => {
-                let all: Vec<String> = self.tree.now.branches.keys().cloned().collect();
+                let all: Vec<String> = self.tree.expected.branches.keys().cloned().collect();
                 let branch = (number % 3 > 0).then(|| pick(&all, number).cloned());
                 self.explore(branch.flatten()).await;
             }
             Op::Focus(number) => self.focus(number).await,
             Op::Close(number, done) => self.close(number, done).await,
             Op::Checkpoint => self.checkpoint().await,
-            Op::Back(number) => self.back(number).await,
-            Op::Turn(number) => self.turn(number).await,
+            Op::Backtrack(number) => self.backtrack(number).await,
+            Op::BacktrackWithDirection(number) => self.backtrack_with_direction(number).await,
             Op::NewGraph => self.new_graph().await,
             Op::Generate(graph, node, k) => self.generate(graph, node, k).await,
             Op::Score(graph, node, score) => self.score(graph, node, score).await,
@@ -418,34 +449,50 @@ impl World {
 
     async fn check(&self) {
         for place in [&self.line, &self.tree, &self.graphs] {
-            assert_eq!(self.stored(place).await, place.now);
+            assert_eq!(self.load_stored(place).await, place.expected);
         }
     }
 
     /// What is really there.
-    async fn stored(&self, place: &Place) -> Kept {
-        let store = &self.desk.store;
+    async fn load_stored(&self, place: &SessionUnderTest) -> ExpectedSession {
+        let store = &self.registry.store;
         let id = place.session.as_str().into();
         let session = store.session(&id).await.unwrap().unwrap();
-        let thoughts = store.thoughts(&id, Which::Current, ALL).await.unwrap();
-        let branches = store.branches(&id, Which::Current, ALL).await.unwrap();
+        let thoughts = store
+            .thoughts(&id, EpochFilter::Current, FULL_PAGE)
+            .await
+            .unwrap();
+        let branches = store
+            .branches(&id, EpochFilter::Current, FULL_PAGE)
+            .await
+            .unwrap();
         let mut graphs = Vec::new();
-        for graph in store.graphs(&id, Which::Current, ALL).await.unwrap() {
-            let nodes = store.nodes(&graph.id, Which::Current, ALL).await.unwrap();
-            let edges = store.edges(&graph.id, Which::Current, ALL).await.unwrap();
+        for graph in store
+            .graphs(&id, EpochFilter::Current, FULL_PAGE)
+            .await
+            .unwrap()
+        {
+            let nodes = store
+                .nodes(&graph.id, EpochFilter::Current, FULL_PAGE)
+                .await
+                .unwrap();
+            let edges = store
+                .edges(&graph.id, EpochFilter::Current, FULL_PAGE)
+                .await
+                .unwrap();
             assert_eq!(
                 edges.len() + 1,
                 nodes.len(),
                 "every node but the root has its edge"
             );
-            graphs.push(GraphKept {
+            graphs.push(ExpectedGraph {
                 id: graph.id.to_string(),
                 order: nodes.iter().map(|node| node.id.to_string()).collect(),
                 nodes: nodes
                     .into_iter()
                     .map(|node| {
                         let edge = edges.iter().find(|edge| edge.to_node == node.id);
-                        let kept = NodeKept {
+                        let kept = ExpectedNode {
                             parent: edge.map(|edge| edge.from_node.to_string()),
                             score: node.score.map(|score| percent(score.get())),
                             active: node.is_active,
@@ -457,7 +504,7 @@ impl World {
                     .collect(),
             });
         }
-        Kept {
+        ExpectedSession {
             thoughts: thoughts.into_iter().map(|it| it.id.to_string()).collect(),
             branches: branches
                 .into_iter()
@@ -483,10 +530,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_there_is_what_the_calls_made(ops in prop::collection::vec(op(), 1..40)) {
+    fn what_is_there_is_what_the_calls_made(ops in prop::collection::vec(any_op(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut world = World::new().await;
+            let mut world = TestWorld::new().await;
             for op in ops {
                 world.run(op).await;
                 world.check().await;

@@ -1,38 +1,46 @@
 //! What was thought, by its address: what is there, and what a change means for it.
 
 use deliberate_core::{Change, Mode, SessionId, Timestamp};
-use deliberate_reasoning::Pages;
-use deliberate_toolkit::{Body, Caller, Desk as Reading, Resources, ToolError, Touched};
+use deliberate_reasoning::ReasoningResources;
+use deliberate_toolkit::{
+    CallerContext, ResourceBody, ResourceChange, ResourceContext as Reading, ResourceProvider,
+    ToolError,
+};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, says, step};
+use crate::desk::{ReasoningTestRegistry, step_json, text_reply};
 
-async fn read(desk: &Desk, uri: &str) -> Result<String, ToolError> {
-    let caller = Caller::default();
+async fn read_resource(desk: &ReasoningTestRegistry, uri: &str) -> Result<String, ToolError> {
+    let caller = CallerContext::default();
     let reading = Reading {
         registry: &desk.registry,
         caller: &caller,
     };
-    let mut contents = Pages.read(uri, reading).await.expect("one of ours")?;
+    let mut contents = ReasoningResources
+        .read(uri, reading)
+        .await
+        .expect("one of ours")?;
     assert_eq!(contents.len(), 1);
     match contents.remove(0).body {
-        Body::Text(text) => Ok(text),
-        Body::Bytes(_) => panic!("{uri} is no text"),
+        ResourceBody::Text(text) => Ok(text),
+        ResourceBody::Bytes(_) => panic!("{uri} is no text"),
     }
 }
 
 #[tokio::test]
 async fn each_kind_of_thing_is_read_in_both_forms() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let approach = |name: &str| json!({ "name": name, "thought": name, "rationale": "r", "confidence_percent": 50 });
     let two = json!({
         "thought": "t", "recommended": 1, "relations": [], "confidence_percent": 50, "weakest_point": "w",
         "approaches": [approach("one"), approach("two")],
     });
-    desk.will_say([says(&two.to_string())]);
-    let tree = desk.done("reasoning_tree", json!({ "content": "x" })).await;
+    desk.script_replies([text_reply(&two.to_string())]);
+    let tree = desk
+        .call_ok("reasoning_tree", json!({ "content": "x" }))
+        .await;
     let graph = desk
-        .done("reasoning_got_init", json!({ "content": "y" }))
+        .call_ok("reasoning_got_init", json!({ "content": "y" }))
         .await;
     for (folder, id) in [
         ("sessions", &tree["session_id"]),
@@ -41,14 +49,14 @@ async fn each_kind_of_thing_is_read_in_both_forms() {
         ("graphs", &graph["graph_id"]),
     ] {
         let id = id.as_str().unwrap();
-        let data = read(&desk, &format!("deliberate://{folder}/{id}")).await;
+        let data = read_resource(&desk, &format!("deliberate://{folder}/{id}")).await;
         let data: Value = serde_json::from_str(&data.unwrap()).unwrap();
         assert!(data.to_string().contains(id), "{data}");
-        let page = read(&desk, &format!("deliberate://{folder}/{id}/markdown")).await;
+        let page = read_resource(&desk, &format!("deliberate://{folder}/{id}/markdown")).await;
         assert!(page.unwrap().starts_with('#'));
         for other in ["sessions", "branches", "thoughts", "graphs"] {
             let uri = format!("deliberate://{other}/{id}");
-            let found = read(&desk, &uri).await;
+            let found = read_resource(&desk, &uri).await;
             assert_eq!(found.is_ok(), other == folder, "{uri}");
             if let Err(error) = found {
                 assert!(matches!(error, ToolError::NotFound { .. }), "{error:?}");
@@ -59,7 +67,7 @@ async fn each_kind_of_thing_is_read_in_both_forms() {
 
 #[tokio::test]
 async fn an_imported_id_may_be_anything() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let at = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
     for id in [
         "a/b",
@@ -83,22 +91,22 @@ async fn an_imported_id_may_be_anything() {
         let commit = desk.store.commit(vec![Change::AddSession(session)]);
         commit.await.unwrap();
     }
-    let caller = Caller::default();
+    let caller = CallerContext::default();
     let reading = Reading {
         registry: &desk.registry,
         caller: &caller,
     };
-    let listed = Pages.list(None, 50, reading).await.unwrap();
+    let listed = ReasoningResources.list(None, 50, reading).await.unwrap();
     assert_eq!(listed.resources.len(), 9);
     for resource in listed.resources {
-        read(&desk, &resource.uri).await.unwrap();
+        read_resource(&desk, &resource.uri).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_session_without_a_title_goes_by_its_first_words() {
-    let desk = Desk::new();
-    desk.has_session(Mode::Linear, [("what\n is  it?", "that")])
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Linear, [("what\n is  it?", "that")])
         .await;
     let id = SessionId::from("s");
     let mut session = desk.store.session(&id).await.unwrap().unwrap();
@@ -109,12 +117,12 @@ async fn a_session_without_a_title_goes_by_its_first_words() {
     thought.session_id = "untitled".into();
     let changes = vec![Change::AddSession(session), Change::AddThought(thought)];
     desk.store.commit(changes).await.unwrap();
-    let caller = Caller::default();
+    let caller = CallerContext::default();
     let reading = Reading {
         registry: &desk.registry,
         caller: &caller,
     };
-    let listed = Pages.list(None, 50, reading).await.unwrap();
+    let listed = ReasoningResources.list(None, 50, reading).await.unwrap();
     let names: Vec<&str> = listed.resources.iter().map(|it| it.name.as_str()).collect();
     assert!(names.contains(&"what is it?"), "{names:?}");
     let described = listed.resources[1].description.as_deref().unwrap();
@@ -123,13 +131,13 @@ async fn a_session_without_a_title_goes_by_its_first_words() {
 
 #[tokio::test]
 async fn what_a_thought_changes_is_its_session_and_its_branch() {
-    let desk = Desk::new();
-    desk.will_say([says(&step("one"))]);
-    desk.think(json!({ "content": "x" })).await;
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([text_reply(&step_json("one"))]);
+    desk.think_ok(json!({ "content": "x" })).await;
     let mut thought = desk.only_thought().await;
     thought.session_id = "s 1".into();
     thought.branch_id = Some("b".into());
-    let touched = Pages.touched(&Change::AddThought(thought), None);
+    let touched = ReasoningResources.changes_for(&Change::AddThought(thought), None);
     let expected = [
         "deliberate://sessions/s%201/markdown",
         "deliberate://sessions/s%201",
@@ -137,7 +145,7 @@ async fn what_a_thought_changes_is_its_session_and_its_branch() {
         "deliberate://branches/b",
         "deliberate://sessions",
     ];
-    let expected = expected.map(|uri| Touched::Resource(uri.to_owned()));
+    let expected = expected.map(|uri| ResourceChange::Resource(uri.to_owned()));
     assert_eq!(touched, expected);
 }
 
@@ -150,16 +158,20 @@ fn what_names_no_session_touches_the_one_of_the_call() {
         at,
     };
     let session = SessionId::from("s");
-    let touched = Pages.touched(&pruned, Some(&session));
+    let touched = ReasoningResources.changes_for(&pruned, Some(&session));
     for uri in ["deliberate://graphs/g", "deliberate://sessions/s"] {
         assert!(
-            touched.contains(&Touched::Resource(uri.to_owned())),
+            touched.contains(&ResourceChange::Resource(uri.to_owned())),
             "{uri}"
         );
     }
     assert_eq!(
-        Pages.touched(&Change::DeleteSession(session), None).last(),
-        Some(&Touched::Resource("deliberate://sessions".to_owned()))
+        ReasoningResources
+            .changes_for(&Change::DeleteSession(session), None)
+            .last(),
+        Some(&ResourceChange::Resource(
+            "deliberate://sessions".to_owned()
+        ))
     );
 }
 
@@ -175,6 +187,6 @@ fn only_what_looks_like_one_of_ours_is_known() {
         ("deliberate://nothing/a", false),
         ("file:///a", false),
     ] {
-        assert_eq!(Pages.knows(uri), known, "{uri}");
+        assert_eq!(ReasoningResources.matches(uri), known, "{uri}");
     }
 }

@@ -2,12 +2,12 @@
 //! else; and that it stays there while a model thinks.
 
 use deliberate_core::Mode;
-use deliberate_toolkit::Answer;
+use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, conversation, says, step};
+use crate::desk::{ReasoningTestRegistry, conversation, step_json, text_reply};
 
-fn approaches(names: [&str; 2]) -> String {
+fn approaches_reply(names: [&str; 2]) -> String {
     let approach = |name: &str| json!({ "name": name, "thought": format!("text of {name}"), "rationale": "r", "confidence_percent": 50 });
     json!({
         "thought": "fork", "approaches": names.map(approach), "recommended": 1, "relations": [],
@@ -16,7 +16,7 @@ fn approaches(names: [&str; 2]) -> String {
     .to_string()
 }
 
-fn reflection(analysis: &str) -> String {
+fn reflection_reply(analysis: &str) -> String {
     json!({
         "analysis": analysis, "strengths": [], "weaknesses": [], "recommendations": [],
         "quality_percent": 50, "improved_reasoning": "", "improved_quality_percent": 50,
@@ -26,38 +26,40 @@ fn reflection(analysis: &str) -> String {
 }
 
 /// A tree with branches A and B, of which A is followed.
-async fn on_a(desk: &Desk) -> Value {
-    desk.will_say([says(&approaches(["AAA", "BBB"]))]);
-    let tree = desk.done("reasoning_tree", json!({ "content": "x" })).await;
-    focus(desk, &tree["session_id"], &tree["branches"][0]["id"]).await;
+async fn tree_focused_on_a(desk: &ReasoningTestRegistry) -> Value {
+    desk.script_replies([text_reply(&approaches_reply(["AAA", "BBB"]))]);
+    let tree = desk
+        .call_ok("reasoning_tree", json!({ "content": "x" }))
+        .await;
+    focus_branch(desk, &tree["session_id"], &tree["branches"][0]["id"]).await;
     tree
 }
 
-async fn focus(desk: &Desk, session: &Value, branch: &Value) {
+async fn focus_branch(desk: &ReasoningTestRegistry, session: &Value, branch: &Value) {
     let arguments = json!({ "session_id": session, "branch_id": branch });
-    desk.done("reasoning_tree_focus", arguments).await;
+    desk.call_ok("reasoning_tree_focus", arguments).await;
 }
 
-async fn shown_to_tree(desk: &Desk, session: &Value) -> String {
-    desk.will_say([says(&approaches(["CCC", "DDD"]))]);
-    desk.done(
+async fn tree_request_text(desk: &ReasoningTestRegistry, session: &Value) -> String {
+    desk.script_replies([text_reply(&approaches_reply(["CCC", "DDD"]))]);
+    desk.call_ok(
         "reasoning_tree",
         json!({ "content": "on", "session_id": session }),
     )
     .await;
-    conversation(&desk.last_asked())
+    conversation(&desk.last_request())
 }
 
 #[tokio::test]
 async fn a_reflection_in_between_stays_on_the_branch() {
-    let desk = Desk::new();
-    let tree = on_a(&desk).await;
+    let desk = ReasoningTestRegistry::new();
+    let tree = tree_focused_on_a(&desk).await;
     let session = &tree["session_id"];
-    desk.will_say([says(&reflection("looked at"))]);
+    desk.script_replies([text_reply(&reflection_reply("looked at"))]);
     let arguments = json!({ "content": "is that so?", "session_id": session });
-    desk.done("reasoning_reflection", arguments).await;
-    assert!(!conversation(&desk.last_asked()).contains("BBB"));
-    let shown = shown_to_tree(&desk, session).await;
+    desk.call_ok("reasoning_reflection", arguments).await;
+    assert!(!conversation(&desk.last_request()).contains("BBB"));
+    let shown = tree_request_text(&desk, session).await;
     assert!(
         shown.contains("text of AAA") && !shown.contains("BBB"),
         "{shown}"
@@ -66,18 +68,20 @@ async fn a_reflection_in_between_stays_on_the_branch() {
 
 #[tokio::test]
 async fn the_latest_of_a_session_is_the_latest_of_its_branch() {
-    let desk = Desk::new();
-    let tree = on_a(&desk).await;
-    desk.will_say([says(&reflection("looked at"))]);
+    let desk = ReasoningTestRegistry::new();
+    let tree = tree_focused_on_a(&desk).await;
+    desk.script_replies([text_reply(&reflection_reply("looked at"))]);
     let arguments = json!({ "session_id": tree["session_id"] });
-    let answer = desk.done("reasoning_reflection", arguments.clone()).await;
+    let answer = desk
+        .call_ok("reasoning_reflection", arguments.clone())
+        .await;
     assert_eq!(
         answer["reflected_thought_id"],
         tree["branches"][0]["thought_id"]
     );
     // The second looks at the same thought and not at the first one's critique.
-    desk.will_say([says(&reflection("looked again"))]);
-    let again = desk.done("reasoning_reflection", arguments).await;
+    desk.script_replies([text_reply(&reflection_reply("looked again"))]);
+    let again = desk.call_ok("reasoning_reflection", arguments).await;
     assert_eq!(
         again["reflected_thought_id"],
         tree["branches"][0]["thought_id"]
@@ -86,31 +90,31 @@ async fn the_latest_of_a_session_is_the_latest_of_its_branch() {
 
 #[tokio::test]
 async fn reflecting_on_an_earlier_thought_leaves_the_steps_since_then_on_the_line() {
-    let desk = Desk::new();
-    let tree = on_a(&desk).await;
+    let desk = ReasoningTestRegistry::new();
+    let tree = tree_focused_on_a(&desk).await;
     let session = &tree["session_id"];
-    shown_to_tree(&desk, session).await;
+    tree_request_text(&desk, session).await;
     let early = json!({ "thought_id": tree["branches"][0]["thought_id"] });
-    desk.will_say([says(&reflection("of the early one"))]);
-    desk.done("reasoning_reflection", early).await;
-    let shown = shown_to_tree(&desk, session).await;
+    desk.script_replies([text_reply(&reflection_reply("of the early one"))]);
+    desk.call_ok("reasoning_reflection", early).await;
+    let shown = tree_request_text(&desk, session).await;
     for text in ["text of AAA", "fork", "of the early one"] {
         assert!(shown.contains(text), "{text} is missing in {shown}");
     }
 }
 
 /// A linear session in which two directions were taken from one place, A and then B.
-async fn two_directions(desk: &Desk) -> (Value, Value, Value) {
-    desk.will_say([says(&step("begin"))]);
-    let begun = desk.think(json!({ "content": "begin" })).await;
+async fn two_directions(desk: &ReasoningTestRegistry) -> (Value, Value, Value) {
+    desk.script_replies([text_reply(&step_json("begin"))]);
+    let begun = desk.think_ok(json!({ "content": "begin" })).await;
     let session = begun["session_id"].clone();
     let mut branches = Vec::new();
     for name in ["AAA", "BBB"] {
         let arguments = json!({ "session_id": session, "name": format!("before {name}") });
-        let place = desk.done("reasoning_checkpoint_create", arguments).await;
-        desk.will_say([says(&step(&format!("thought of {name}")))]);
+        let place = desk.call_ok("reasoning_checkpoint_create", arguments).await;
+        desk.script_replies([text_reply(&step_json(&format!("thought of {name}")))]);
         let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": name });
-        let turned = desk.done("reasoning_backtrack", turn).await;
+        let turned = desk.call_ok("reasoning_backtrack", turn).await;
         branches.push(turned["new_branch_id"].clone());
     }
     let b = branches.pop().unwrap();
@@ -119,13 +123,13 @@ async fn two_directions(desk: &Desk) -> (Value, Value, Value) {
 
 #[tokio::test]
 async fn a_linear_step_follows_the_branch_too() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let (session, a, _) = two_directions(&desk).await;
-    focus(&desk, &session, &a).await;
-    desk.will_say([says(&step("on with A"))]);
-    desk.think(json!({ "content": "on", "session_id": session }))
+    focus_branch(&desk, &session, &a).await;
+    desk.script_replies([text_reply(&step_json("on with A"))]);
+    desk.think_ok(json!({ "content": "on", "session_id": session }))
         .await;
-    let shown = conversation(&desk.last_asked());
+    let shown = conversation(&desk.last_request());
     assert!(
         shown.contains("thought of AAA") && !shown.contains("BBB"),
         "{shown}"
@@ -143,49 +147,50 @@ async fn a_linear_step_follows_the_branch_too() {
 
 #[tokio::test]
 async fn a_branch_that_has_ended_is_not_gone_on_with_in_any_mode() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let (session, _, b) = two_directions(&desk).await;
     let close = json!({ "session_id": session, "branch_id": b, "state": "completed" });
-    desk.done("reasoning_tree_complete", close).await;
+    desk.call_ok("reasoning_tree_complete", close).await;
     let before = desk.thoughts().await;
     let on = json!({ "content": "on", "session_id": session });
-    assert_eq!(desk.fail(on.clone()).await.code(), "BranchClosed");
-    let error = desk.refused("reasoning_reflection", on).await;
+    assert_eq!(desk.think_err(on.clone()).await.code(), "BranchClosed");
+    let error = desk.call_err("reasoning_reflection", on).await;
     assert_eq!(error.code(), "BranchClosed");
     assert_eq!(desk.thoughts().await.len(), before.len());
     // It can be looked at, from beside it.
-    desk.will_say([says(&reflection("looked at"))]);
+    desk.script_replies([text_reply(&reflection_reply("looked at"))]);
     let last = json!({ "thought_id": before.last().unwrap().id });
-    desk.done("reasoning_reflection", last).await;
+    desk.call_ok("reasoning_reflection", last).await;
     assert_eq!(desk.thoughts().await.pop().unwrap().branch_id, None);
 }
 
 #[tokio::test]
 async fn a_call_stays_on_its_branch_while_its_model_thinks() {
-    let desk = Desk::without_model();
+    let desk = ReasoningTestRegistry::without_model();
     let reply = json!({ "thought": "so", "confidence_percent": 70, "weakest_point": "w" });
-    let think = async |arguments: Value| match desk.call(arguments).await {
-        Ok(Answer::NeedsReply(needs)) => needs.id,
+    let think = async |arguments: Value| match desk.call_linear(arguments).await {
+        Ok(CallOutcome::NeedsReply(needs)) => needs.id,
         other => panic!("{other:?}"),
     };
     let resume = async |id: String| {
         let arguments = json!({ "id": id, "replies": [reply] });
-        desk.done("reasoning_resume", arguments).await
+        desk.call_ok("reasoning_resume", arguments).await
     };
     let begun = resume(think(json!({ "content": "begin" })).await).await;
     let session = &begun["session_id"];
     let mut branches = Vec::new();
     for name in ["a", "b"] {
         let arguments = json!({ "session_id": session, "name": name });
-        let place = desk.done("reasoning_checkpoint_create", arguments).await;
+        let place = desk.call_ok("reasoning_checkpoint_create", arguments).await;
         let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": name });
-        let Ok(Answer::NeedsReply(needs)) = desk.use_tool("reasoning_backtrack", turn).await else {
+        let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool("reasoning_backtrack", turn).await
+        else {
             panic!("the client thinks");
         };
         branches.push(resume(needs.id).await["new_branch_id"].clone());
     }
     let waiting = think(json!({ "content": "on with b", "session_id": session })).await;
-    focus(&desk, session, &branches[0]).await;
+    focus_branch(&desk, session, &branches[0]).await;
     resume(waiting).await;
     let thought = desk.thoughts().await.pop().unwrap();
     assert_eq!(json!(thought.branch_id), branches[1]);
@@ -193,15 +198,15 @@ async fn a_call_stays_on_its_branch_while_its_model_thinks() {
 
 #[tokio::test]
 async fn a_long_line_begins_with_its_own_first_step_after_a_return() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let steps = (1..=30).map(|number| (format!("input {number}"), format!("thought {number}")));
-    desk.has_session(Mode::Linear, steps).await;
+    desk.add_session(Mode::Linear, steps).await;
     let place = json!({ "session_id": "s", "name": "long" });
-    let place = desk.done("reasoning_checkpoint_create", place).await;
-    desk.will_say([says(&step("turned"))]);
+    let place = desk.call_ok("reasoning_checkpoint_create", place).await;
+    desk.script_replies([text_reply(&step_json("turned"))]);
     let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": "elsewhere" });
-    desk.done("reasoning_backtrack", turn).await;
-    let shown = conversation(&desk.last_asked());
+    desk.call_ok("reasoning_backtrack", turn).await;
+    let shown = conversation(&desk.last_request());
     assert!(
         shown.contains("input 1<") && shown.contains("thought 30"),
         "{shown}"
@@ -211,7 +216,7 @@ async fn a_long_line_begins_with_its_own_first_step_after_a_return() {
 
 #[tokio::test]
 async fn the_first_problem_stays_in_sight_in_a_long_divergent_session() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let mut session = Value::Null;
     for number in 1..=9 {
         let view = |name: &str| json!({ "viewpoint": name, "content": format!("{name} {number}"), "assumption_challenged": "a", "novelty_percent": 50, "viability_percent": 50 });
@@ -219,45 +224,45 @@ async fn the_first_problem_stays_in_sight_in_a_long_divergent_session() {
             "perspectives": [view("p"), view("q"), view("r")], "synthesis": format!("synthesis {number}"),
             "confidence_percent": 50, "weakest_point": "w",
         });
-        desk.will_say([says(&views.to_string())]);
+        desk.script_replies([text_reply(&views.to_string())]);
         let mut arguments = json!({ "content": format!("problem {number}") });
         if !session.is_null() {
             arguments["session_id"] = session.clone();
         }
-        session = desk.done("reasoning_divergent", arguments).await["session_id"].clone();
+        session = desk.call_ok("reasoning_divergent", arguments).await["session_id"].clone();
     }
-    let shown = conversation(&desk.last_asked());
+    let shown = conversation(&desk.last_request());
     assert!(shown.contains("problem 1<"), "{shown}");
 }
 
 #[tokio::test]
 async fn a_graph_is_seen_by_what_works_on_any_session() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let init = json!({ "content": "the root", "problem": "the problem" });
-    let graph = desk.done("reasoning_got_init", init).await;
+    let graph = desk.call_ok("reasoning_got_init", init).await;
     let session = &graph["session_id"];
     let node = |text: &str| {
-        says(&json!({ "thought": text, "kind": "thought", "confidence_percent": 50, "rationale": "r" }).to_string())
+        text_reply(&json!({ "thought": text, "kind": "thought", "confidence_percent": 50, "rationale": "r" }).to_string())
     };
-    desk.will_say([node("a child")]);
+    desk.script_replies([node("a child")]);
     let grow = json!({ "graph_id": graph["graph_id"], "node_id": graph["root_node_id"], "k": 1 });
-    desk.done("reasoning_got_generate", grow).await;
-    desk.will_say([says(&reflection("of the node"))]);
-    desk.done("reasoning_reflection", json!({ "session_id": session }))
+    desk.call_ok("reasoning_got_generate", grow).await;
+    desk.script_replies([text_reply(&reflection_reply("of the node"))]);
+    desk.call_ok("reasoning_reflection", json!({ "session_id": session }))
         .await;
-    let shown = conversation(&desk.last_asked());
+    let shown = conversation(&desk.last_request());
     for text in ["the root", "a child", "the problem"] {
         assert!(shown.contains(text), "{text} is missing in {shown}");
     }
     let place = json!({ "session_id": session, "name": "here" });
-    let place = desk.done("reasoning_checkpoint_create", place).await;
-    desk.will_say([says(&step("turned"))]);
+    let place = desk.call_ok("reasoning_checkpoint_create", place).await;
+    desk.script_replies([text_reply(&step_json("turned"))]);
     let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": "elsewhere" });
-    let turned = desk.done("reasoning_backtrack", turn).await;
-    assert!(conversation(&desk.last_asked()).contains("a child"));
+    let turned = desk.call_ok("reasoning_backtrack", turn).await;
+    assert!(conversation(&desk.last_request()).contains("a child"));
     // The direction is a node, from which the graph can be gone on with.
-    desk.will_say([node("further on")]);
+    desk.script_replies([node("further on")]);
     let grow = json!({ "graph_id": graph["graph_id"], "node_id": turned["new_node_id"], "k": 1 });
-    desk.done("reasoning_got_generate", grow).await;
-    assert!(conversation(&desk.last_asked()).contains("turned"));
+    desk.call_ok("reasoning_got_generate", grow).await;
+    assert!(conversation(&desk.last_request()).contains("turned"));
 }

@@ -4,13 +4,13 @@ use deliberate_core::{Branch, BranchState, Change, Mode, Score};
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{Desk, says, step},
-    graph_kit::moment,
+    desk::{ReasoningTestRegistry, step_json, text_reply},
+    graph_kit::timestamp,
 };
 
 pub(crate) const GET: &str = "reasoning_get";
 
-pub(crate) async fn tree(desk: &Desk) -> Value {
+pub(crate) async fn explore_tree(desk: &ReasoningTestRegistry) -> Value {
     let answer = json!({
         "thought": "Rail or bus: it turns on the price of land.",
         "approaches": [
@@ -21,53 +21,61 @@ pub(crate) async fn tree(desk: &Desk) -> Value {
         "relations": [{ "from": 1, "to": 2, "kind": "contradicts", "reason": "same street" }],
         "confidence_percent": 70, "weakest_point": "land prices are guessed",
     });
-    desk.will_say([says(&answer.to_string())]);
-    desk.done(
+    desk.script_replies([text_reply(&answer.to_string())]);
+    desk.call_ok(
         "reasoning_tree",
         json!({ "content": "How should the town travel?" }),
     )
     .await
 }
 
-pub(crate) async fn text(desk: &Desk, id: &Value, format: &str) -> String {
-    let answer = desk.done(GET, json!({ "id": id, "format": format })).await;
+pub(crate) async fn render_entity(
+    desk: &ReasoningTestRegistry,
+    id: &Value,
+    format: &str,
+) -> String {
+    let answer = desk
+        .call_ok(GET, json!({ "id": id, "format": format }))
+        .await;
     answer["text"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
 async fn a_session_can_be_read_in_three_forms() {
-    let desk = Desk::new();
-    let tree = tree(&desk).await;
-    let data = desk.done(GET, json!({ "id": tree["session_id"] })).await;
+    let desk = ReasoningTestRegistry::new();
+    let tree = explore_tree(&desk).await;
+    let data = desk.call_ok(GET, json!({ "id": tree["session_id"] })).await;
     assert_eq!(data["kind"], "session");
     assert_eq!(data["data"]["thoughts"].as_array().unwrap().len(), 3);
     assert_eq!(data["data"]["branches"].as_array().unwrap().len(), 3);
     insta::assert_snapshot!(
         "tree_markdown",
-        text(&desk, &tree["session_id"], "markdown").await
+        render_entity(&desk, &tree["session_id"], "markdown").await
     );
     insta::assert_snapshot!(
         "tree_mermaid",
-        text(&desk, &tree["session_id"], "mermaid").await
+        render_entity(&desk, &tree["session_id"], "mermaid").await
     );
 }
 
 #[tokio::test]
 async fn every_kind_of_id_is_found() {
-    let desk = Desk::new();
-    let tree = tree(&desk).await;
+    let desk = ReasoningTestRegistry::new();
+    let tree = explore_tree(&desk).await;
     for (id, kind) in [
         (&tree["thought_id"], "thought"),
         (&tree["recommended_branch"], "branch"),
         (&tree["session_id"], "session"),
     ] {
         for format in ["data", "markdown", "mermaid"] {
-            let answer = desk.done(GET, json!({ "id": id, "format": format })).await;
+            let answer = desk
+                .call_ok(GET, json!({ "id": id, "format": format }))
+                .await;
             assert_eq!(answer["kind"], kind);
             assert_eq!(answer["session_id"], tree["session_id"]);
         }
     }
-    let error = desk.refused(GET, json!({ "id": "no" })).await;
+    let error = desk.call_err(GET, json!({ "id": "no" })).await;
     assert!(
         error
             .to_string()
@@ -78,21 +86,21 @@ async fn every_kind_of_id_is_found() {
 
 #[tokio::test]
 async fn a_long_session_is_read_in_parts() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let steps = (1..=120).map(|number| (format!("input {number}"), format!("thought {number}")));
-    desk.has_session(Mode::Linear, steps).await;
+    desk.add_session(Mode::Linear, steps).await;
     let mut read = 0;
     let mut offset = Some(0);
     while let Some(from) = offset {
         let part = desk
-            .done(GET, json!({ "id": "s", "offset": from, "limit": 50 }))
+            .call_ok(GET, json!({ "id": "s", "offset": from, "limit": 50 }))
             .await;
         read += part["data"]["thoughts"].as_array().unwrap().len();
         offset = part["next_offset"].as_u64();
     }
     assert_eq!(read, 120);
     let markdown = desk
-        .done(
+        .call_ok(
             GET,
             json!({ "id": "s", "offset": 50, "format": "markdown" }),
         )
@@ -102,26 +110,27 @@ async fn a_long_session_is_read_in_parts() {
 
 #[tokio::test]
 async fn an_answer_stays_readable_however_long_the_thoughts_are() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let long = "word ".repeat(8_000);
-    desk.has_session(
+    desk.add_session(
         Mode::Linear,
         (0..6).map(|_| ("in".to_owned(), long.clone())),
     )
     .await;
-    let part = desk.done(GET, json!({ "id": "s" })).await;
+    let part = desk.call_ok(GET, json!({ "id": "s" })).await;
     assert_eq!(part["data"]["thoughts"].as_array().unwrap().len(), 1);
     assert_eq!(part["next_offset"], 1);
 }
 
 #[tokio::test]
 async fn thoughts_are_found_by_words_mode_session_and_time() {
-    let desk = Desk::new();
-    let tree = tree(&desk).await;
-    desk.will_say([says(&step("A tram is a train in the street."))]);
-    let linear = desk.think(json!({ "content": "What is a tram?" })).await;
-    let search =
-        async |arguments: Value| desk.done("reasoning_search", arguments).await["results"].clone();
+    let desk = ReasoningTestRegistry::new();
+    let tree = explore_tree(&desk).await;
+    desk.script_replies([text_reply(&step_json("A tram is a train in the street."))]);
+    let linear = desk.think_ok(json!({ "content": "What is a tram?" })).await;
+    let search = async |arguments: Value| {
+        desk.call_ok("reasoning_search", arguments).await["results"].clone()
+    };
     assert_eq!(
         search(json!({ "query": "tram" }))
             .await
@@ -151,7 +160,7 @@ async fn thoughts_are_found_by_words_mode_session_and_time() {
     }
     for (limit, more) in [(1, json!(true)), (2, Value::Null)] {
         let arguments = json!({ "query": "tram", "limit": limit });
-        let answer = desk.done("reasoning_search", arguments).await;
+        let answer = desk.call_ok("reasoning_search", arguments).await;
         assert_eq!(answer["results"].as_array().unwrap().len(), limit);
         assert_eq!(answer["more"], more);
     }
@@ -165,7 +174,7 @@ async fn thoughts_are_found_by_words_mode_session_and_time() {
         ),
     ] {
         assert_eq!(
-            desk.refused("reasoning_search", arguments).await.code(),
+            desk.call_err("reasoning_search", arguments).await.code(),
             code
         );
     }
@@ -173,10 +182,10 @@ async fn thoughts_are_found_by_words_mode_session_and_time() {
 
 #[tokio::test]
 async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
-    let desk = Desk::new();
-    let tree = tree(&desk).await;
-    let linear = desk.think(json!({ "content": "one" })).await;
-    let sessions = async |arguments: Value| desk.done("reasoning_sessions", arguments).await;
+    let desk = ReasoningTestRegistry::new();
+    let tree = explore_tree(&desk).await;
+    let linear = desk.think_ok(json!({ "content": "one" })).await;
+    let sessions = async |arguments: Value| desk.call_ok("reasoning_sessions", arguments).await;
     let list = sessions(json!({})).await;
     assert_eq!(list["sessions"][0]["session_id"], linear["session_id"]);
     assert_eq!(list["sessions"][1]["thoughts"], 3);
@@ -192,14 +201,15 @@ async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
     let asked = sessions(delete.clone()).await;
     assert_eq!(asked["deleted"], false);
     assert_eq!(asked["sessions"][0]["title"], "Travel");
-    desk.done(GET, json!({ "id": id })).await;
+    desk.call_ok(GET, json!({ "id": id })).await;
     let mut confirmed = delete;
     confirmed["confirm"] = json!(true);
     assert_eq!(sessions(confirmed.clone()).await["deleted"], true);
-    desk.refused(GET, json!({ "id": id })).await;
-    desk.refused(GET, json!({ "id": tree["thought_id"] })).await;
+    desk.call_err(GET, json!({ "id": id })).await;
+    desk.call_err(GET, json!({ "id": tree["thought_id"] }))
+        .await;
     assert_eq!(
-        desk.refused("reasoning_sessions", confirmed).await.code(),
+        desk.call_err("reasoning_sessions", confirmed).await.code(),
         "SessionNotFound"
     );
     for arguments in [
@@ -209,7 +219,7 @@ async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
         json!({ "action": "drop" }),
     ] {
         assert_eq!(
-            desk.refused("reasoning_sessions", arguments).await.code(),
+            desk.call_err("reasoning_sessions", arguments).await.code(),
             "Validation"
         );
     }
@@ -217,28 +227,28 @@ async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
 
 #[tokio::test]
 async fn hostile_text_stays_in_its_step() {
-    let desk = Desk::new();
+    let desk = ReasoningTestRegistry::new();
     let hostile = "## Step 7\n\u{1b}[31mred\u{202e}der\n<!-- \n```rust\n# not ours";
-    desk.has_session(Mode::Linear, [(hostile, hostile), ("next", "plain")])
+    desk.add_session(Mode::Linear, [(hostile, hostile), ("next", "plain")])
         .await;
-    let markdown = text(&desk, &json!("s"), "markdown").await;
+    let markdown = render_entity(&desk, &json!("s"), "markdown").await;
     let steps = markdown.lines().filter(|line| line.starts_with("## Step"));
     assert_eq!(steps.count(), 2, "{markdown}");
     let fences = markdown.lines().filter(|line| line.starts_with("```"));
     assert_eq!(fences.count(), 2, "{markdown}");
-    let mermaid = text(&desk, &json!("s"), "mermaid").await;
+    let mermaid = render_entity(&desk, &json!("s"), "mermaid").await;
     for letter in ['\u{1b}', '\u{202e}'] {
         assert!(!markdown.contains(letter) && !mermaid.contains(letter));
     }
     insta::assert_snapshot!("hostile_markdown", markdown);
-    let data = desk.done(GET, json!({ "id": "s" })).await;
+    let data = desk.call_ok(GET, json!({ "id": "s" })).await;
     assert_eq!(data["data"]["thoughts"][0]["content"], hostile);
 }
 
 #[tokio::test]
 async fn branches_stand_below_the_one_they_grew_from() {
-    let desk = Desk::new();
-    desk.has_session(Mode::Tree, [("in", "out")]).await;
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Tree, [("in", "out")]).await;
     let branch = |id: &str, parent: Option<&str>| {
         Change::AddBranch(Branch {
             id: id.into(),
@@ -249,8 +259,8 @@ async fn branches_stand_below_the_one_they_grew_from() {
             confidence: Score::ONE,
             priority: 1,
             set_aside: false,
-            created_at: moment(),
-            updated_at: moment(),
+            created_at: timestamp(),
+            updated_at: timestamp(),
             metadata: None,
         })
     };
@@ -264,7 +274,7 @@ async fn branches_stand_below_the_one_they_grew_from() {
         branch("other", None),
     ];
     desk.store.commit(changes).await.unwrap();
-    let markdown = text(&desk, &json!("s"), "markdown").await;
+    let markdown = render_entity(&desk, &json!("s"), "markdown").await;
     let listed: Vec<_> = markdown
         .lines()
         .filter(|line| line.trim_start().starts_with("- **"))

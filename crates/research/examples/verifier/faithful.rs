@@ -1,7 +1,7 @@
 //! Other words for the same.
 
 /// Words that can stand for one another in these passages.
-const OTHER_WORDS: &[(&str, &str)] = &[
+const SYNONYMS: &[(&str, &str)] = &[
     (" increased ", " rose "),
     (" reduced ", " cut "),
     (" lowered ", " decreased "),
@@ -22,7 +22,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
 ];
 
 /// Ways of saying who says it.
-const OPENINGS: &[&str] = &[
+const ATTRIBUTIONS: &[&str] = &[
     "According to the authors, ",
     "The study found that ",
     "It was reported that ",
@@ -31,17 +31,17 @@ const OPENINGS: &[&str] = &[
 ];
 
 /// The claim itself and other ways to put it.
-pub(crate) fn rewordings(claim: &str) -> Vec<String> {
+pub(crate) fn paraphrases(claim: &str) -> Vec<String> {
     let mut all = vec![claim.to_owned()];
-    let opening = OPENINGS.get(claim.len() % OPENINGS.len()).copied();
+    let opening = ATTRIBUTIONS.get(claim.len() % ATTRIBUTIONS.len()).copied();
     all.push(format!(
         "{}{}",
         opening.unwrap_or_default(),
         lower_first(claim)
     ));
-    all.extend(moved(claim));
+    all.extend(move_leading_phrase(claim));
     let mut other = claim.to_owned();
-    for (word, instead) in OTHER_WORDS {
+    for (word, instead) in SYNONYMS {
         other = other.replacen(word, instead, 1);
     }
     let other = other.replace('%', " percent");
@@ -65,7 +65,7 @@ pub(crate) fn lower_first(claim: &str) -> String {
 }
 
 /// `At age 5, it was so.` as `It was so at age 5.`
-fn moved(claim: &str) -> Option<String> {
+fn move_leading_phrase(claim: &str) -> Option<String> {
     let (head, rest) = claim.split_once(", ")?;
     let fits = [
         "At ", "In ", "Over ", "After ", "Between ", "With ", "On ", "Above ",

@@ -22,12 +22,12 @@ mod weakened;
 
 use std::collections::BTreeMap;
 
-use deliberate_research::answer::verify::{Claim, Source, Verdict, Verifier};
+use deliberate_research::answer::verify::{Claim, ClaimVerdict, EvidencePassage, Verifier};
 
-use read::Record;
+use read::PassageRecord;
 
 /// A claim, and what was done to it; nothing if it is faithful.
-struct Case {
+struct VerifierCase {
     /// What the passage says, if it is not what is written down.
     passage: Option<String>,
     change: &'static str,
@@ -37,41 +37,41 @@ struct Case {
 const FAITHFUL: &str = "faithful";
 
 /// A bound, a judgement or a condition that the claim keeps.
-const KEPT: &str = "kept";
+const PRESERVED: &str = "kept";
 
 /// What is counted of one kind of change.
 #[derive(Default, Clone, Copy)]
-struct Count {
-    all: u32,
+struct FlagCount {
+    total: u32,
     flagged: u32,
 }
 
 fn main() {
-    let records = read::records();
+    let records = read::load_records();
     let show = std::env::args().any(|it| it == "--show");
     let mut halves = [BTreeMap::new(), BTreeMap::new()];
     for (at, record) in records.iter().enumerate() {
-        let verifier = Verifier::new(&sources(&records, at));
+        let verifier = Verifier::new(&nearby_passages(&records, at));
         let Some(counts) = halves.get_mut(at % 2) else {
             continue;
         };
-        for case in cases(record) {
+        for case in build_cases(record) {
             let checked = match &case.passage {
                 Some(text) => {
-                    let mut sources = sources(&records, at);
+                    let mut sources = nearby_passages(&records, at);
                     if let Some(first) = sources.first_mut() {
-                        *first = record.saying(text);
+                        *first = record.with_text(text);
                     }
                     Verifier::new(&sources).check(&case.claim)
                 }
                 None => verifier.check(&case.claim),
             };
-            let flagged = checked.verdict != Verdict::Supported;
-            let count: &mut Count = counts.entry(case.change).or_default();
-            count.all += 1;
+            let flagged = checked.verdict != ClaimVerdict::Supported;
+            let count: &mut FlagCount = counts.entry(case.change).or_default();
+            count.total += 1;
             count.flagged += u32::from(flagged);
             // Only what may be learned from is shown.
-            let fine = matches!(case.change, FAITHFUL | KEPT);
+            let fine = matches!(case.change, FAITHFUL | PRESERVED);
             if show && at % 2 == 0 && flagged == fine {
                 println!("          {}", case.passage.as_deref().unwrap_or_default());
                 println!("{:9} {}", case.change, case.claim.text);
@@ -84,38 +84,41 @@ fn main() {
     }
     let [seen, held_out] = halves;
     println!("Half that the verifier was made with:");
-    table(&seen);
+    print_table(&seen);
     println!("\nHeld-out half:");
-    table(&held_out);
-    let second = unseen::check(unseen::UNSEEN, false);
+    print_table(&held_out);
+    let second = unseen::check_set(unseen::HELD_OUT, false);
     println!("\nSecond held-out set, each claim by hand:");
-    table(&second.counts);
-    reasons(&second.reasons);
-    let free = unseen::check(unseen::FREE, std::env::args().any(|it| it == "--show-free"));
+    print_table(&second.counts);
+    print_reasons(&second.reasons);
+    let free = unseen::check_set(
+        unseen::FREE_PARAPHRASES,
+        std::env::args().any(|it| it == "--show-free"),
+    );
     println!("\nFree paraphrases, which the verifier was tuned on:");
-    table(&free.counts);
-    reasons(&free.reasons);
+    print_table(&free.counts);
+    print_reasons(&free.reasons);
 }
 
 /// Prints why faithful claims were flagged.
-fn reasons(all: &BTreeMap<String, u32>) {
+fn print_reasons(all: &BTreeMap<String, u32>) {
     for (reason, count) in all {
         println!("  {reason:40} {count}");
     }
 }
 
 /// The passage and nine of its half beside it, as a search would bring them.
-fn sources(records: &[Record], at: usize) -> Vec<Source> {
+fn nearby_passages(records: &[PassageRecord], at: usize) -> Vec<EvidencePassage> {
     let half = records
         .iter()
         .enumerate()
         .filter(|(it, _)| it % 2 == at % 2);
-    let half: Vec<&Record> = half.map(|(_, it)| it).collect();
+    let half: Vec<&PassageRecord> = half.map(|(_, it)| it).collect();
     let around = half.iter().cycle().skip(at / 2).take(10.min(half.len()));
-    around.map(|it| it.source()).collect()
+    around.map(|it| it.evidence_passage()).collect()
 }
 
-fn cases(record: &Record) -> Vec<Case> {
+fn build_cases(record: &PassageRecord) -> Vec<VerifierCase> {
     let mut all = Vec::new();
     let mut add = |change: &'static str, text: String, passage: Option<&str>| {
         let claim = Claim {
@@ -123,45 +126,45 @@ fn cases(record: &Record) -> Vec<Case> {
             cited: vec![record.id.clone()],
             quote: None,
         };
-        all.push(Case {
+        all.push(VerifierCase {
             passage: passage.map(str::to_owned),
             change,
             claim,
         });
     };
     for claim in &record.claims {
-        for text in faithful::rewordings(&claim.text) {
+        for text in faithful::paraphrases(&claim.text) {
             add(FAITHFUL, text, None);
         }
-        for text in planted::numbers(&claim.text) {
+        for text in planted::change_numbers(&claim.text) {
             add("number", text, None);
         }
-        for text in planted::negations(&claim.text) {
+        for text in planted::change_negations(&claim.text) {
             add("negation", text, None);
         }
-        for text in planted::directions(&claim.text) {
+        for text in planted::change_directions(&claim.text) {
             add("direction", text, None);
         }
         for text in &claim.other_names {
             add("name", text.clone(), None);
         }
-        for weak in weakened::passages(&claim.text) {
-            add(KEPT, weak.kept, Some(&weak.passage));
-            for text in faithful::rewordings(&claim.text) {
+        for weak in weakened::weaken_passages(&claim.text) {
+            add(PRESERVED, weak.preserved_claim, Some(&weak.passage));
+            for text in faithful::paraphrases(&claim.text) {
                 add(weak.change, text, Some(&weak.passage));
             }
         }
     }
-    for (change, text) in planted::quotes(&record.text) {
+    for (change, text) in planted::change_quotes(&record.text) {
         add(change, text, None);
     }
     all
 }
 
 /// Prints a table, with what is aimed at.
-fn table(counts: &BTreeMap<&str, Count>) {
+fn print_table(counts: &BTreeMap<&str, FlagCount>) {
     let of = |name: &str| counts.get(name).copied().unwrap_or_default();
-    let rate = |count: Count| f64::from(count.flagged) / f64::from(count.all.max(1));
+    let rate = |count: FlagCount| f64::from(count.flagged) / f64::from(count.total.max(1));
     let alarms = rate(of(FAITHFUL));
     println!("change      claims  flagged  recall  aim    precision (as many faithful)");
     let mut caught = 0;
@@ -179,19 +182,19 @@ fn table(counts: &BTreeMap<&str, Count>) {
         ("unsaid", 0.85),
     ] {
         let count = of(name);
-        if count.all == 0 {
+        if count.total == 0 {
             continue;
         }
         let recall = rate(count);
         let precision = recall / (recall + alarms).max(f64::EPSILON);
         println!(
             "{name:10}  {:6}  {:7}  {recall:6.3}  {least:.2}{} {precision:9.3}",
-            count.all,
+            count.total,
             count.flagged,
             if recall < least { " !" } else { "  " },
         );
         caught += count.flagged;
-        planted += count.all;
+        planted += count.total;
     }
     let faithful = of(FAITHFUL);
     let precision = f64::from(caught) / f64::from((caught + faithful.flagged).max(1));
@@ -199,17 +202,17 @@ fn table(counts: &BTreeMap<&str, Count>) {
     println!(
         "overall     {planted:6}  {caught:7}  {recall:6.3}         {precision:9.3} (as they come; aim 0.90)"
     );
-    let kept = of(KEPT);
-    if kept.all > 0 {
+    let kept = of(PRESERVED);
+    if kept.total > 0 {
         println!(
             "kept        {:6}  {:7}  false alarms {:.3}",
-            kept.all,
+            kept.total,
             kept.flagged,
             rate(kept)
         );
     }
     println!(
         "faithful    {:6}  {:7}  false alarms {alarms:.3}",
-        faithful.all, faithful.flagged
+        faithful.total, faithful.flagged
     );
 }

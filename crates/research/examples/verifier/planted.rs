@@ -16,7 +16,7 @@ const NUMBER_WORDS: &[(&str, &str)] = &[
 ];
 
 /// What denies, and what is left without it.
-const DENIALS: &[(&str, &str)] = &[
+const NEGATIONS: &[(&str, &str)] = &[
     ("did not ", "did "),
     ("was not ", "was "),
     ("were not ", "were "),
@@ -30,7 +30,7 @@ const DENIALS: &[(&str, &str)] = &[
 ];
 
 /// What can be denied.
-const VERBS: &[(&str, &str)] = &[
+const NEGATABLE_VERBS: &[(&str, &str)] = &[
     (" was ", " was not "),
     (" were ", " were not "),
     (" is ", " is not "),
@@ -68,7 +68,7 @@ const VERBS: &[(&str, &str)] = &[
 ];
 
 /// One way and the other.
-const OPPOSITES: &[(&str, &str)] = &[
+const ANTONYMS: &[(&str, &str)] = &[
     ("increased", "decreased"),
     ("raised", "lowered"),
     ("rose", "fell"),
@@ -97,15 +97,15 @@ const OPPOSITES: &[(&str, &str)] = &[
 ];
 
 /// Claims with another number.
-pub(crate) fn numbers(claim: &str) -> Vec<String> {
+pub(crate) fn change_numbers(claim: &str) -> Vec<String> {
     let mut all = Vec::new();
-    let spans = spans(claim);
+    let spans = number_spans(claim);
     for (at, (start, end)) in spans.iter().enumerate() {
         let Some(number) = claim.get(*start..*end) else {
             continue;
         };
-        let with = |other: &str| replaced(claim, *start, *end, other);
-        all.push(with(&another_digit(number, at)));
+        let with = |other: &str| replace_span(claim, *start, *end, other);
+        all.push(with(&change_digit(number, at)));
         all.push(with(&format!("{number}7")));
     }
     for pair in spans.windows(2) {
@@ -115,11 +115,11 @@ pub(crate) fn numbers(claim: &str) -> Vec<String> {
             && same_kind(claim, *one_end, *two_end)
             && first != second
         {
-            let exchanged = replaced(claim, *two, *two_end, first);
-            all.push(replaced(&exchanged, *one, *one_end, second));
+            let exchanged = replace_span(claim, *two, *two_end, first);
+            all.push(replace_span(&exchanged, *one, *one_end, second));
         }
     }
-    all.extend(swapped(claim, NUMBER_WORDS));
+    all.extend(swap_phrases(claim, NUMBER_WORDS));
     all
 }
 
@@ -136,7 +136,7 @@ fn same_kind(claim: &str, one: usize, two: usize) -> bool {
 }
 
 /// Where numbers stand that are not part of a name.
-pub(crate) fn spans(claim: &str) -> Vec<(usize, usize)> {
+pub(crate) fn number_spans(claim: &str) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let letters: Vec<(usize, char)> = claim.char_indices().collect();
     let mut at = 0;
@@ -172,7 +172,7 @@ pub(crate) fn spans(claim: &str) -> Vec<(usize, usize)> {
     all
 }
 
-fn another_digit(number: &str, seed: usize) -> String {
+fn change_digit(number: &str, seed: usize) -> String {
     let digits = number.chars().filter(char::is_ascii_digit).count();
     let which = (seed + number.len()) % digits.max(1);
     let mut at = 0;
@@ -191,29 +191,29 @@ fn another_digit(number: &str, seed: usize) -> String {
     number.chars().map(change).collect()
 }
 
-fn replaced(claim: &str, start: usize, end: usize, other: &str) -> String {
+fn replace_span(claim: &str, start: usize, end: usize, other: &str) -> String {
     let before = claim.get(..start).unwrap_or_default();
     let after = claim.get(end..).unwrap_or_default();
     format!("{before}{other}{after}")
 }
 
 /// Claims that deny what is said, or say what is denied.
-pub(crate) fn negations(claim: &str) -> Vec<String> {
-    let taken = swapped(claim, DENIALS);
+pub(crate) fn change_negations(claim: &str) -> Vec<String> {
+    let taken = swap_phrases(claim, NEGATIONS);
     if taken.is_empty() {
-        return swapped(claim, VERBS).into_iter().take(1).collect();
+        return swap_phrases(claim, NEGATABLE_VERBS)
+            .into_iter()
+            .take(1)
+            .collect();
     }
     taken
 }
 
 /// Claims that go the other way.
-pub(crate) fn directions(claim: &str) -> Vec<String> {
-    let back: Vec<(&str, &str)> = OPPOSITES
-        .iter()
-        .map(|(one, other)| (*other, *one))
-        .collect();
-    let mut all = swapped_words(claim, OPPOSITES);
-    all.extend(swapped_words(claim, &back));
+pub(crate) fn change_directions(claim: &str) -> Vec<String> {
+    let back: Vec<(&str, &str)> = ANTONYMS.iter().map(|(one, other)| (*other, *one)).collect();
+    let mut all = swap_words(claim, ANTONYMS);
+    all.extend(swap_words(claim, &back));
     all.dedup();
     // What is denied and turned round may be true again.
     all.retain(|_| !claim.contains(" not ") && !claim.contains(" no "));
@@ -221,7 +221,7 @@ pub(crate) fn directions(claim: &str) -> Vec<String> {
     all
 }
 
-fn swapped(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
+fn swap_phrases(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
     let fitting = words.iter().filter(|(word, _)| claim.contains(word));
     fitting
         .map(|(word, other)| claim.replacen(word, other, 1))
@@ -229,7 +229,7 @@ fn swapped(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// The same for whole words.
-fn swapped_words(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
+fn swap_words(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
     let mut all = Vec::new();
     for (word, other) in words {
         let marked = format!(" {word} ");
@@ -241,7 +241,7 @@ fn swapped_words(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// Quotes of a passage as they are, and with something changed.
-pub(crate) fn quotes(text: &str) -> Vec<(&'static str, String)> {
+pub(crate) fn change_quotes(text: &str) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for (at, sentence) in text.split(". ").enumerate() {
         let words: Vec<&str> = sentence.trim_end_matches('.').split(' ').collect();

@@ -1,73 +1,75 @@
 //! The passages as they are written down.
 
 use deliberate_research::{
-    answer::verify::{Credit, Source},
-    collect::Place,
+    answer::verify::{Attribution, EvidencePassage},
+    collect::TextSpan,
 };
 
 /// A passage and what is said of it.
-pub(crate) struct Record {
+pub(crate) struct PassageRecord {
     pub(crate) id: String,
     pub(crate) text: String,
-    pub(crate) claims: Vec<Written>,
-    credit: Credit,
+    pub(crate) claims: Vec<WrittenClaim>,
+    attribution: Attribution,
 }
 
 /// A faithful claim, and the same with another name in it.
-pub(crate) struct Written {
+pub(crate) struct WrittenClaim {
     pub(crate) text: String,
     pub(crate) other_names: Vec<String>,
 }
 
-impl Record {
-    pub(crate) fn source(&self) -> Source {
-        self.saying(&self.text)
+impl PassageRecord {
+    pub(crate) fn evidence_passage(&self) -> EvidencePassage {
+        self.with_text(&self.text)
     }
 
     /// The same with another text.
-    pub(crate) fn saying(&self, text: &str) -> Source {
+    pub(crate) fn with_text(&self, text: &str) -> EvidencePassage {
         let end = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-        Source {
+        EvidencePassage {
             id: self.id.clone(),
             work: self.id.clone(),
             text: text.to_owned(),
-            place: Place {
+            place: TextSpan {
                 page: 1,
                 start: 0,
                 end_page: 1,
                 end,
             },
-            credit: self.credit.clone(),
+            credit: self.attribution.clone(),
         }
     }
 }
 
 /// All of them.
-pub(crate) fn records() -> Vec<Record> {
-    let all = written(include_str!("passages.txt")).into_iter();
+pub(crate) fn load_records() -> Vec<PassageRecord> {
+    let all = parse_records(include_str!("passages.txt")).into_iter();
     all.map(|(record, _)| record).collect()
 }
 
 /// The passages of a text, each with its lines.
-pub(crate) fn written(text: &str) -> Vec<(Record, Vec<&str>)> {
+pub(crate) fn parse_records(text: &str) -> Vec<(PassageRecord, Vec<&str>)> {
     let records = text.split("@ ").skip(1).enumerate();
-    let with_lines = |(at, text)| Some((record(at, text)?, text.lines().collect()));
+    let with_lines = |(at, text)| Some((parse_record(at, text)?, text.lines().collect()));
     records.filter_map(with_lines).collect()
 }
 
-fn record(at: usize, written: &str) -> Option<Record> {
+fn parse_record(at: usize, written: &str) -> Option<PassageRecord> {
     let mut lines = written.lines();
     let mut head = lines.next()?.split(" | ");
     let authors = head.next()?.split(", ").map(str::to_owned).collect();
     let year = head.next()?.parse().ok();
     let title = head.next()?.to_owned();
     let text = lines.next()?.to_owned();
-    let claims = lines.filter_map(|it| it.strip_prefix("+ ")).map(claim);
-    Some(Record {
+    let claims = lines
+        .filter_map(|it| it.strip_prefix("+ "))
+        .map(parse_claim);
+    Some(PassageRecord {
         id: format!("p{}", at + 1),
         text,
         claims: claims.collect(),
-        credit: Credit {
+        attribution: Attribution {
             authors,
             year,
             title,
@@ -76,7 +78,7 @@ fn record(at: usize, written: &str) -> Option<Record> {
 }
 
 /// `{Ghana>Senegal}` is one name that could be another.
-fn claim(line: &str) -> Written {
+fn parse_claim(line: &str) -> WrittenClaim {
     let mut pieces: Vec<(String, Option<String>)> = Vec::new();
     for (at, piece) in line.split(['{', '}']).enumerate() {
         let named = (at % 2 == 1).then(|| piece.split_once('>')).flatten();
@@ -94,7 +96,7 @@ fn claim(line: &str) -> Written {
         texts.collect()
     };
     let named = pieces.iter().enumerate().filter(|(_, it)| it.1.is_some());
-    Written {
+    WrittenClaim {
         text: with(None),
         other_names: named.map(|(at, _)| with(Some(at))).collect(),
     }

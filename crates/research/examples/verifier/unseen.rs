@@ -2,43 +2,43 @@
 //! so that nothing is made to fit it, and one of free paraphrases that the verifier was tuned on,
 //! of which what goes wrong can be shown.
 
-use super::{Count, FAITHFUL, read};
-use deliberate_research::answer::verify::{Claim, Source, Verdict, Verifier};
+use super::{FAITHFUL, FlagCount, read};
+use deliberate_research::answer::verify::{Claim, ClaimVerdict, EvidencePassage, Verifier};
 use std::collections::BTreeMap;
 
 /// Fields and words that the lists of words were not made from.
-pub(crate) const UNSEEN: &str = include_str!("unseen.txt");
+pub(crate) const HELD_OUT: &str = include_str!("unseen.txt");
 
 /// Free paraphrases, to learn from.
-pub(crate) const FREE: &str = include_str!("free.txt");
+pub(crate) const FREE_PARAPHRASES: &str = include_str!("free.txt");
 
 /// A passage, what it says, and what it does not.
-struct Unseen {
-    source: Source,
+struct HeldOutRecord {
+    source: EvidencePassage,
     /// What was changed, or `faithful`, and the claim.
     claims: Vec<(&'static str, String)>,
 }
 
 /// Kinds of change that are written down.
-const KINDS: &[&str] = &["number", "name", "negation", "direction", "unsaid"];
+const CHANGE_KINDS: &[&str] = &["number", "name", "negation", "direction", "unsaid"];
 
 /// What came of a set.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct SetResult {
     /// How many claims of each kind were flagged.
-    pub(crate) counts: BTreeMap<&'static str, Count>,
+    pub(crate) counts: BTreeMap<&'static str, FlagCount>,
     /// Why faithful ones were.
     pub(crate) reasons: BTreeMap<String, u32>,
 }
 
 /// Checks each claim of a set against its passage and nine others.
-pub(crate) fn check(written: &str, show: bool) -> Outcome {
-    let all = unseen(written);
-    let sources: Vec<Source> = all.iter().map(|it| it.source.clone()).collect();
-    let mut outcome = Outcome::default();
+pub(crate) fn check_set(written: &str, show: bool) -> SetResult {
+    let all = parse_held_out(written);
+    let sources: Vec<EvidencePassage> = all.iter().map(|it| it.source.clone()).collect();
+    let mut outcome = SetResult::default();
     for (at, one) in all.iter().enumerate() {
         let around = sources.iter().cycle().skip(at).take(10);
-        let around: Vec<Source> = around.cloned().collect();
+        let around: Vec<EvidencePassage> = around.cloned().collect();
         let verifier = Verifier::new(&around);
         for (kind, text) in &one.claims {
             let checked = verifier.check(&Claim {
@@ -46,9 +46,9 @@ pub(crate) fn check(written: &str, show: bool) -> Outcome {
                 cited: vec![one.source.id.clone()],
                 quote: None,
             });
-            let flagged = checked.verdict != Verdict::Supported;
+            let flagged = checked.verdict != ClaimVerdict::Supported;
             let count = outcome.counts.entry(kind).or_default();
-            count.all += 1;
+            count.total += 1;
             count.flagged += u32::from(flagged);
             if flagged && *kind == FAITHFUL {
                 let reason = checked.problems.first().map(|it| it.kind);
@@ -70,18 +70,18 @@ pub(crate) fn check(written: &str, show: bool) -> Outcome {
     outcome
 }
 
-fn unseen(written: &str) -> Vec<Unseen> {
-    let records = read::written(written);
+fn parse_held_out(written: &str) -> Vec<HeldOutRecord> {
+    let records = read::parse_records(written);
     let records = records.into_iter().map(|(record, lines)| {
         let faithful = record.claims.iter();
         let faithful = faithful.map(|it| (FAITHFUL, it.text.clone()));
         let changed = lines.into_iter().filter_map(|line| {
             let (kind, text) = line.strip_prefix("- ")?.split_once(" | ")?;
-            let kind = KINDS.iter().find(|it| **it == kind)?;
+            let kind = CHANGE_KINDS.iter().find(|it| **it == kind)?;
             Some((*kind, text.to_owned()))
         });
-        Unseen {
-            source: record.source(),
+        HeldOutRecord {
+            source: record.evidence_passage(),
             claims: faithful.chain(changed).collect(),
         }
     });

@@ -1,13 +1,13 @@
 //! Passages that say less than a claim: a bound or a range in place of its number, its sentence as
 //! what others wrongly say, or as what only might be.
 
-use super::{faithful::lower_first, planted::spans};
+use super::{faithful::lower_first, planted::number_spans};
 
 /// A passage, what it does not say, and what it says.
-pub(crate) struct Weakened {
+pub(crate) struct WeakenedPassage {
     pub(crate) change: &'static str,
     pub(crate) passage: String,
-    pub(crate) kept: String,
+    pub(crate) preserved_claim: String,
 }
 
 /// Ways of bounding a number, and others that say the same.
@@ -20,7 +20,7 @@ const BOUNDS: &[(&str, &str)] = &[
 ];
 
 /// Ways of saying that others are wrong.
-const REFUTED: &[(&str, &str)] = &[
+const REFUTATIONS: &[(&str, &str)] = &[
     ("It was wrongly claimed that", "It was falsely claimed that"),
     ("The idea that", "It is a refuted idea that"),
     (
@@ -31,7 +31,7 @@ const REFUTED: &[(&str, &str)] = &[
 ];
 
 /// Ways of leaving it open.
-const SUPPOSED: &[(&str, &str)] = &[
+const HYPOTHETICALS: &[(&str, &str)] = &[
     (
         "If the effect were real, it would mean that",
         "It might be that",
@@ -42,10 +42,10 @@ const SUPPOSED: &[(&str, &str)] = &[
 ];
 
 /// Everything that can be made of a claim.
-pub(crate) fn passages(claim: &str) -> Vec<Weakened> {
+pub(crate) fn weaken_passages(claim: &str) -> Vec<WeakenedPassage> {
     let mut all = Vec::new();
     let seed = claim.len();
-    for (start, end) in spans(claim) {
+    for (start, end) in number_spans(claim) {
         let (Some(before), Some(number), Some(after)) =
             (claim.get(..start), claim.get(start..end), claim.get(end..))
         else {
@@ -56,10 +56,10 @@ pub(crate) fn passages(claim: &str) -> Vec<Weakened> {
         }
         let with = |number: &str| format!("{before}{number}{after}");
         if let Some((bound, same)) = BOUNDS.get((seed + start) % BOUNDS.len()) {
-            all.push(Weakened {
+            all.push(WeakenedPassage {
                 change: "bound",
                 passage: with(&format!("{bound} {number}")),
-                kept: with(&format!("{same} {number}")),
+                preserved_claim: with(&format!("{same} {number}")),
             });
         }
         if let Ok(value) = number.replace(',', "").parse::<f64>() {
@@ -75,14 +75,14 @@ pub(crate) fn passages(claim: &str) -> Vec<Weakened> {
                     format!("between {number} and {far:.0}"),
                 )
             };
-            all.push(Weakened {
+            all.push(WeakenedPassage {
                 change: "range end",
                 passage: with(&range),
-                kept: with(&same),
+                preserved_claim: with(&same),
             });
         }
     }
-    for (change, ways) in [("refuted", REFUTED), ("condition", SUPPOSED)] {
+    for (change, ways) in [("refuted", REFUTATIONS), ("condition", HYPOTHETICALS)] {
         if let Some((way, same)) = ways.get(seed % ways.len()) {
             let said = lower_first(claim);
             let whole = match *way {
@@ -91,10 +91,10 @@ pub(crate) fn passages(claim: &str) -> Vec<Weakened> {
                 }
                 way => format!("{way} {said}"),
             };
-            all.push(Weakened {
+            all.push(WeakenedPassage {
                 change,
                 passage: whole,
-                kept: format!("{same} {said}"),
+                preserved_claim: format!("{same} {said}"),
             });
         }
     }

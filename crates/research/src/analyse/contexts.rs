@@ -1,50 +1,50 @@
 //! Where one paper cites another: the sentences, with those around them and their places.
 
-use deliberate_citations::{read_reference, same_work};
-use deliberate_core::{Article, ArxivId, Doi, cut_to_chars};
-use deliberate_extract::Reference;
+use deliberate_citations::{is_same_work, read_reference};
+use deliberate_core::{Article, ArxivId, Doi, truncate_chars};
+use deliberate_extract::DocumentReference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    markers::Marker,
-    sentences::{Span, sentences},
+    markers::CitationMarker,
+    sentences::{ByteSpan, split_sentences},
 };
-use crate::collect::{Place, Text, author_key, bibliography::bibliographies, title_key};
+use crate::collect::{FullText, TextSpan, author_key, bibliography::bibliographies, title_key};
 
 /// A place where one paper cites another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Context {
+pub struct CitationContext {
     /// The sentence that points at it.
     pub sentence: String,
     /// The sentences around it, it among them.
     pub around: String,
     /// Where the sentence stands; absent if a source told it.
-    pub place: Option<Place>,
+    pub place: Option<TextSpan>,
     /// Who told it: `text`, or a source's name.
     pub from: String,
 }
 
 /// Places beyond this are not told.
-const MOST: usize = 50;
+const MAX_CONTEXTS: usize = 50;
 
 /// Characters of a sentence, and of all around it; a text without full stops is one sentence.
-const LONGEST_SENTENCE: usize = 1_500;
-const LONGEST_AROUND: usize = 6_000;
+const MAX_SENTENCE_CHARS: usize = 1_500;
+const MAX_CONTEXT_CHARS: usize = 6_000;
 
 /// A work that is looked for in bibliographies. Most entries are told from it without being taken
 /// apart.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct CitedWorkMatcher<'a> {
     article: &'a Article,
     title: String,
     family: String,
 }
 
 /// A title shorter than this, in letters, may stand within another.
-const TELLING: usize = 16;
+const MIN_TITLE_LETTERS: usize = 16;
 
-impl<'a> Wanted<'a> {
-    pub(crate) fn of(article: &'a Article) -> Self {
+impl<'a> CitedWorkMatcher<'a> {
+    pub(crate) fn new(article: &'a Article) -> Self {
         let family = article.authors.first().map(|it| author_key(&it.family));
         Self {
             article,
@@ -55,31 +55,31 @@ impl<'a> Wanted<'a> {
 
     /// Whether an entry is this work: by its id, by its title within the entry, or by what the entry
     /// is made of, which is not always read rightly.
-    pub(crate) fn is(&self, entry: &Reference) -> bool {
+    pub(crate) fn matches(&self, entry: &DocumentReference) -> bool {
         let lower = entry.text.to_lowercase();
         let ids = [
             self.article.doi.as_ref().map(Doi::as_str),
             self.article.arxiv_id.as_ref().map(ArxivId::as_str),
         ];
-        if ids.into_iter().flatten().any(|id| stands_in(&lower, id)) {
+        if ids.into_iter().flatten().any(|id| contains_id(&lower, id)) {
             return true;
         }
         let text = format!(" {} ", title_key(&entry.text));
-        if self.title.len() >= TELLING && text.contains(&format!(" {} ", self.title)) {
+        if self.title.len() >= MIN_TITLE_LETTERS && text.contains(&format!(" {} ", self.title)) {
             return self.family.is_empty() || text.contains(&self.family);
         }
-        let near = text.contains(&self.family) && self.has_word_of_title(&text);
-        near && same_work(&read_reference(&entry.text), self.article)
+        let near = text.contains(&self.family) && self.shares_title_word(&text);
+        near && is_same_work(&read_reference(&entry.text), self.article)
     }
 
-    fn has_word_of_title(&self, text: &str) -> bool {
+    fn shares_title_word(&self, text: &str) -> bool {
         let longest = self.title.split(' ').max_by_key(|it| it.len());
         longest.is_some_and(|it| text.contains(it))
     }
 }
 
 /// Whether an id stands in a text as a whole: `10.1/ab` is not in `10.1/abc`.
-fn stands_in(text: &str, id: &str) -> bool {
+fn contains_id(text: &str, id: &str) -> bool {
     let goes_on = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     text.match_indices(id).any(|(at, found)| {
         let before = text.get(..at).and_then(|it| it.chars().next_back());
@@ -95,41 +95,44 @@ fn stands_in(text: &str, id: &str) -> bool {
 }
 
 /// The entry of a bibliography that is this work.
-pub(crate) fn entry_of<'a>(references: &'a [Reference], cited: &Article) -> Option<&'a Reference> {
-    let wanted = Wanted::of(cited);
-    references.iter().find(|it| wanted.is(it))
+pub(crate) fn find_reference<'a>(
+    references: &'a [DocumentReference],
+    cited: &Article,
+) -> Option<&'a DocumentReference> {
+    let wanted = CitedWorkMatcher::new(cited);
+    references.iter().find(|it| wanted.matches(it))
 }
 
 /// Where one text cites a work.
 #[derive(Debug, Clone, Default)]
-pub struct Cited {
+pub struct CitationContexts {
     /// The entry it does so by.
-    pub entry: Option<Reference>,
+    pub entry: Option<DocumentReference>,
     /// The places.
-    pub places: Vec<Context>,
+    pub contexts: Vec<CitationContext>,
     /// What was looked for to find them, for people.
-    pub looked_for: String,
+    pub marker_forms: String,
 }
 
 /// The places where this text cites that work.
-pub fn contexts(text: &Text, cited: &Article, window: usize) -> Cited {
+pub fn find_citation_contexts(text: &FullText, cited: &Article, window: usize) -> CitationContexts {
     let references = &text.outline.references;
-    let Some(entry) = entry_of(references, cited) else {
-        return Cited::default();
+    let Some(entry) = find_reference(references, cited) else {
+        return CitationContexts::default();
     };
-    let whole = text.whole();
-    let spans = sentences(&whole);
+    let whole = text.join_pages();
+    let spans = split_sentences(&whole);
     let lists = bibliographies(text);
-    let cites = |it: &Span| !lists.iter().any(|list| list.contains(&it.start));
+    let cites = |it: &ByteSpan| !lists.iter().any(|list| list.contains(&it.start));
     let body = spans.iter().filter(|it| cites(it));
     let body = body.filter_map(|it| whole.get(it.start..it.end));
-    let marker = Marker::of(entry, cited, references, body);
+    let marker = CitationMarker::new(entry, cited, references, body);
     let mut found = Vec::new();
     for (at, span) in spans.iter().enumerate() {
         let Some(sentence) = whole.get(span.start..span.end) else {
             continue;
         };
-        if !cites(span) || found.len() >= MOST || !marker.is_in(sentence) {
+        if !cites(span) || found.len() >= MAX_CONTEXTS || !marker.matches(sentence) {
             continue;
         }
         let first = spans.get(at.saturating_sub(window)).unwrap_or(span);
@@ -137,16 +140,16 @@ pub fn contexts(text: &Text, cited: &Article, window: usize) -> Cited {
             .get((at + window).min(spans.len().saturating_sub(1)))
             .unwrap_or(span);
         let around = whole.get(first.start..last.end).unwrap_or(sentence);
-        found.push(Context {
-            sentence: cut_to_chars(sentence, LONGEST_SENTENCE),
-            around: cut_to_chars(around, LONGEST_AROUND).replace('\u{c}', "\n"),
-            place: text.place(span.start, span.end),
+        found.push(CitationContext {
+            sentence: truncate_chars(sentence, MAX_SENTENCE_CHARS),
+            around: truncate_chars(around, MAX_CONTEXT_CHARS).replace('\u{c}', "\n"),
+            place: text.span(span.start, span.end),
             from: "text".to_owned(),
         });
     }
-    Cited {
+    CitationContexts {
         entry: Some(entry.clone()),
-        places: found,
-        looked_for: marker.forms(),
+        contexts: found,
+        marker_forms: marker.forms(),
     }
 }

@@ -5,11 +5,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentences::{Span, sentences};
+use super::sentences::{ByteSpan, split_sentences};
 use crate::collect::{
-    Place, Text,
+    FullText, TextSpan,
     bibliography::is_bibliography,
-    sections::{SectionAt, sections},
+    sections::{SectionSpan, sections},
     title_key,
 };
 
@@ -19,7 +19,7 @@ use crate::collect::{
 )]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Facet {
+pub enum InsightKind {
     /// What is new.
     Contributions,
     /// How it was done.
@@ -38,16 +38,16 @@ pub enum Facet {
 
 /// A sentence about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Insight {
+pub struct ArticleInsight {
     /// The sentence.
     pub text: String,
     /// The section it stands in.
     pub section: Option<String>,
     /// Where.
-    pub place: Option<Place>,
+    pub place: Option<TextSpan>,
 }
 
-impl Facet {
+impl InsightKind {
     /// As it is written.
     pub const fn title(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Facet {
 
     /// Whether it is said here and there under headings of much else: there a sentence without a cue
     /// says nothing of it, as long as others have one.
-    const fn is_scattered(self) -> bool {
+    const fn needs_cue(self) -> bool {
         matches!(
             self,
             Self::Contributions | Self::Limitations | Self::FutureWork
@@ -215,19 +215,19 @@ impl Facet {
 }
 
 /// Sentences shorter than this say nothing by themselves.
-const SHORTEST: usize = 30;
-const LONGEST: usize = 800;
+const MIN_SENTENCE_CHARS: usize = 30;
+const MAX_SENTENCE_CHARS: usize = 800;
 
 /// What a text says about it, best first, at most so many.
-pub fn insights(text: &Text, facet: Facet, most: usize) -> Vec<Insight> {
-    let whole = text.whole();
+pub fn extract_insights(text: &FullText, facet: InsightKind, most: usize) -> Vec<ArticleInsight> {
+    let whole = text.join_pages();
     let sections = section_starts(text);
-    let mut found: Vec<(usize, Span, Option<&String>)> = Vec::new();
-    for span in sentences(&whole) {
+    let mut found: Vec<(usize, ByteSpan, Option<&String>)> = Vec::new();
+    for span in split_sentences(&whole) {
         let Some(sentence) = whole.get(span.start..span.end) else {
             continue;
         };
-        if !(SHORTEST..=LONGEST).contains(&sentence.len()) {
+        if !(MIN_SENTENCE_CHARS..=MAX_SENTENCE_CHARS).contains(&sentence.len()) {
             continue;
         }
         let before = sections.partition_point(|(start, _, _)| *start <= span.start);
@@ -236,13 +236,13 @@ pub fn insights(text: &Text, facet: Facet, most: usize) -> Vec<Insight> {
         if is_bibliography(key) {
             continue;
         }
-        let points = points(facet, sentence, key);
+        let points = score_sentence(facet, sentence, key);
         if points > 0 {
             found.push((points, span, section.map(|(_, title, _)| title)));
         }
     }
-    if facet.is_scattered() && found.iter().any(|it| it.0 > BY_HEADING) {
-        found.retain(|it| it.0 > BY_HEADING);
+    if facet.needs_cue() && found.iter().any(|it| it.0 > HEADING_SCORE) {
+        found.retain(|it| it.0 > HEADING_SCORE);
     }
     found.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.start.cmp(&other.1.start)));
     found.truncate(most);
@@ -251,17 +251,17 @@ pub fn insights(text: &Text, facet: Facet, most: usize) -> Vec<Insight> {
     // Where each stands is worked out last: it takes a walk through the text.
     let told = found.into_iter().filter_map(|(_, span, section)| {
         let sentence = whole.get(span.start..span.end)?;
-        Some(Insight {
+        Some(ArticleInsight {
             text: sentence.split_whitespace().collect::<Vec<_>>().join(" "),
             section: section.cloned(),
-            place: text.place(span.start, span.end),
+            place: text.span(span.start, span.end),
         })
     });
     told.collect()
 }
 
 /// Sentences of an abstract stand on no page, and the title is none of them.
-pub(crate) fn placeless(found: &mut Vec<Insight>, title: &str) {
+pub(crate) fn clear_locations(found: &mut Vec<ArticleInsight>, title: &str) {
     found.retain(|it| title_key(&it.text) != title_key(title));
     for it in found {
         it.place = None;
@@ -269,30 +269,30 @@ pub(crate) fn placeless(found: &mut Vec<Insight>, title: &str) {
 }
 
 /// What a sentence counts that has no cue and stands where such things are said.
-const BY_HEADING: usize = 1;
+const HEADING_SCORE: usize = 1;
 
 /// A sentence counts by its cues, and by standing where such things are said; both together count
 /// most. Without a number nothing is measured.
-fn points(facet: Facet, sentence: &str, section: &str) -> usize {
-    if facet == Facet::Metrics && !has_figure(sentence) {
+fn score_sentence(facet: InsightKind, sentence: &str, section: &str) -> usize {
+    if facet == InsightKind::Metrics && !has_number(sentence) {
         return 0;
     }
     let lower = sentence.to_lowercase();
     let cues = facet
         .cues()
         .iter()
-        .filter(|it| has_words(&lower, it))
+        .filter(|it| contains_words(&lower, it))
         .count();
     let under = facet.headings().iter().any(|it| section.contains(it));
     match (cues, under) {
-        (0, true) => BY_HEADING,
+        (0, true) => HEADING_SCORE,
         (cues, true) => cues * 2 + 3,
         (cues, false) => cues * 2,
     }
 }
 
 /// Whether there is a number in it that is no citation: `[12]` measures nothing.
-fn has_figure(sentence: &str) -> bool {
+fn has_number(sentence: &str) -> bool {
     let mut depth = 0_usize;
     sentence.chars().any(|it| {
         match it {
@@ -306,7 +306,7 @@ fn has_figure(sentence: &str) -> bool {
 
 /// Whether the words stand in it as words: `ms` is not in `systems`. A longer word may go on
 /// (`improve` in `improves`), a short one not; what begins with no letter may stand anywhere.
-fn has_words(text: &str, words: &str) -> bool {
+fn contains_words(text: &str, words: &str) -> bool {
     let letter = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     let short = words.len() <= 6 && words.chars().all(char::is_alphanumeric);
     text.match_indices(words).any(|(at, found)| {
@@ -320,8 +320,8 @@ fn has_words(text: &str, words: &str) -> bool {
 }
 
 /// Where each section begins in bytes of the whole, its title, and the form that is compared.
-fn section_starts(text: &Text) -> Vec<(usize, String, String)> {
-    let keyed = |it: SectionAt| {
+fn section_starts(text: &FullText) -> Vec<(usize, String, String)> {
+    let keyed = |it: SectionSpan| {
         let key = title_key(&it.title);
         (it.start, it.title, key)
     };
@@ -332,8 +332,8 @@ fn section_starts(text: &Text) -> Vec<(usize, String, String)> {
 mod tests {
     use super::*;
 
-    fn found(page: &str, facet: Facet) -> Vec<String> {
-        let all = insights(&Text::of_lines(page), facet, 9);
+    fn extract_texts(page: &str, facet: InsightKind) -> Vec<String> {
+        let all = extract_insights(&FullText::from_lines(page), facet, 9);
         all.into_iter().map(|it| it.text).collect()
     }
 
@@ -342,9 +342,13 @@ mod tests {
         let told = "A limitation of this study is that all sites were drained.";
         let page =
             format!("#Discussion\n\nRadio is cheaper than it was ever before in mires. {told}");
-        assert_eq!(found(&page, Facet::Limitations), [told]);
+        assert_eq!(extract_texts(&page, InsightKind::Limitations), [told]);
         let page = "#Discussion\n\nRadio is cheaper than it was ever before in mires.";
-        assert_eq!(found(page, Facet::Limitations).len(), 1, "better than none");
+        assert_eq!(
+            extract_texts(page, InsightKind::Limitations).len(),
+            1,
+            "better than none"
+        );
     }
 
     #[test]
@@ -353,7 +357,7 @@ mod tests {
                     This agrees with what was told before in [12] and [14].\n\n\
                     #References\n\n[1] A. Doe, The accuracy of 41 percent of all of the networks.";
         assert_eq!(
-            found(page, Facet::Metrics),
+            extract_texts(page, InsightKind::Metrics),
             ["The network found the front 41 hours earlier than others."]
         );
     }

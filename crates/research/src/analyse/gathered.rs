@@ -2,47 +2,47 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 
 use crate::{
-    ArticleFilter, FoundPassage, Lab, Retrieval, Scope,
-    collect::{Kept, OrderBy},
+    ArticleFilter, ResearchServices, RetrievalQuery, RetrievalScope, RetrievedPassage,
+    collect::{ArticleRecord, OrderBy},
 };
 
 /// An article and its passages, best first.
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct TopicArticle {
     /// The article.
-    pub kept: Kept,
+    pub record: ArticleRecord,
     /// What it says about the topic.
-    pub passages: Vec<FoundPassage>,
+    pub passages: Vec<RetrievedPassage>,
     /// How well its best passage fits, as a share of the best of all.
-    pub share: f32,
+    pub relative_score: f32,
 }
 
 /// The most that is looked at.
-const MOST_PASSAGES: usize = 400;
+const MAX_TOPIC_PASSAGES: usize = 400;
 
 /// Articles about a topic in some order, so many of them, and what whoever asked should know.
-pub async fn gather(
-    lab: &Lab,
-    call: &Call,
+pub async fn find_topic_articles(
+    lab: &ResearchServices,
+    call: &ToolContext,
     topic: &str,
     filter: ArticleFilter,
     (order, most): (OrderBy, usize),
     passages_each: usize,
-) -> Result<(Vec<Gathered>, Vec<String>), ToolError> {
-    let wanted = Retrieval {
+) -> Result<(Vec<TopicArticle>, Vec<String>), ToolError> {
+    let wanted = RetrievalQuery {
         question: topic.to_owned(),
         k: order
-            .looked_at(most)
+            .candidate_count(most)
             .saturating_mul(passages_each.max(1))
             .saturating_mul(2)
-            .min(MOST_PASSAGES),
-        scope: Scope::All,
+            .min(MAX_TOPIC_PASSAGES),
+        scope: RetrievalScope::All,
         filter,
         per_article: Some(passages_each.max(1)),
-        ..Retrieval::default()
+        ..RetrievalQuery::default()
     };
     let found = lab.retrieve(call, &wanted).await?;
     let best = found
@@ -51,15 +51,15 @@ pub async fn gather(
         .map_or(1.0, |it| it.score)
         .max(f32::MIN_POSITIVE);
     let mut best_first: Vec<String> = Vec::new();
-    let mut by_article: BTreeMap<String, Gathered> = BTreeMap::new();
+    let mut by_article: BTreeMap<String, TopicArticle> = BTreeMap::new();
     for passage in found.passages {
         let id = passage.kept.id.clone();
         let entry = by_article.entry(id.clone()).or_insert_with(|| {
             best_first.push(id);
-            Gathered {
-                kept: passage.kept.clone(),
+            TopicArticle {
+                record: passage.kept.clone(),
                 passages: Vec::new(),
-                share: (passage.score / best).clamp(0.0, 1.0),
+                relative_score: (passage.score / best).clamp(0.0, 1.0),
             }
         });
         entry.passages.push(passage);
@@ -67,6 +67,11 @@ pub async fn gather(
     let gathered = best_first.iter().filter_map(|id| by_article.remove(id));
     let mut notes = found.notes;
     let all = gathered.collect();
-    let some = order.of(all, most, |it: &Gathered| (&it.kept, it.share), &mut notes);
+    let some = order.apply(
+        all,
+        most,
+        |it: &TopicArticle| (&it.record, it.relative_score),
+        &mut notes,
+    );
     Ok((some, notes))
 }

@@ -10,18 +10,18 @@ mod network;
 mod numbers;
 mod sentences;
 
-pub(crate) use contexts::Wanted;
-pub use contexts::{Cited, Context, contexts};
-pub(crate) use cues::placeless;
-pub use cues::{Facet, Insight, insights};
-pub use gathered::{Gathered, gather};
-pub(crate) use network::id_of;
-pub use network::{Network, NetworkEdge, NetworkNode, network};
+pub(crate) use contexts::CitedWorkMatcher;
+pub use contexts::{CitationContext, CitationContexts, find_citation_contexts};
+pub(crate) use cues::clear_locations;
+pub use cues::{ArticleInsight, InsightKind, extract_insights};
+pub use gathered::{TopicArticle, find_topic_articles};
+pub(crate) use network::lookup_id;
+pub use network::{CitationNetwork, NetworkEdge, NetworkNode, build_citation_network};
 
 use deliberate_toolkit::ToolError;
 
 /// Looks at texts away from the threads that answer calls: they may be long.
-pub(crate) async fn aside<T: Send + 'static>(
+pub(crate) async fn analyze_blocking<T: Send + 'static>(
     looking: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {
     let looked = tokio::task::spawn_blocking(looking).await;

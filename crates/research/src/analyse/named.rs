@@ -1,37 +1,37 @@
 //! Who wrote a work and when, as a text names it: `(Smith et al., 2019)`, `Smith and Jones (2019a)`.
 
 use deliberate_core::{Article, Author};
-use deliberate_extract::Reference;
+use deliberate_extract::DocumentReference;
 
 use crate::collect::author_key;
 
 /// Who wrote an entry of a bibliography, and when.
 #[derive(Debug, Clone)]
-pub(super) struct Named {
+pub(super) struct AuthorYearMarker {
     /// The last word of the first author's family name, in lower case.
     family: String,
     /// The last word of the second's, in the form that is compared.
     second: Option<String>,
     /// Whether there is more than one.
-    several: bool,
+    has_coauthors: bool,
     /// With the letter it has in the entry.
     year: String,
 }
 
 /// How a text names authors.
-enum Naming {
+enum AuthorMention {
     /// `Smith (2019)`.
-    Alone,
+    Single,
     /// `Smith and Jones (2019)`: the names behind the first, in the form that is compared.
-    With(String),
+    Coauthors(String),
     /// `Smith et al. (2019)`.
-    Several,
+    EtAl,
     /// The year is of another part of the sentence.
     Unclear,
 }
 
 /// How those are called that are not named.
-const OTHERS: &[&str] = &[
+const ET_AL_PHRASES: &[&str] = &[
     "associates",
     "co-",
     "collaborators",
@@ -45,13 +45,16 @@ const OTHERS: &[&str] = &[
 ];
 
 /// More words are no name.
-const NAME_WORDS: usize = 4;
+const MAX_NAME_WORDS: usize = 4;
 
-impl Named {
+impl AuthorYearMarker {
     /// What an entry is named by. `known` is the work, if more is known of it than the entry says.
-    pub(super) fn of(entry: &Reference, known: Option<&Article>) -> Option<Self> {
+    pub(super) fn from_reference(
+        entry: &DocumentReference,
+        known: Option<&Article>,
+    ) -> Option<Self> {
         let last = |it: &str| it.split_whitespace().next_back().map(str::to_lowercase);
-        let listed: Vec<String> = entry.authors.iter().map(|it| family(it)).collect();
+        let listed: Vec<String> = entry.authors.iter().map(|it| family_name(it)).collect();
         let authors = known.map_or(&[][..], |it| it.authors.as_slice());
         let at = |number: usize| {
             let known = authors.get(number).map(|it| it.family.as_str());
@@ -62,13 +65,13 @@ impl Named {
         Some(Self {
             family: last(at(0)?)?,
             second: at(1).and_then(|it| last(&author_key(it))),
-            several: at(1).is_some() || entry.text.contains("et al"),
-            year: with_letter(&entry.text, year),
+            has_coauthors: at(1).is_some() || entry.text.contains("et al"),
+            year: year_with_letter(&entry.text, year),
         })
     }
 
     /// Whether a text that names one of the two may mean the other.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn is_ambiguous_with(&self, other: &Self) -> bool {
         self.family == other.family && self.year == other.year
     }
 
@@ -79,48 +82,50 @@ impl Named {
 
     /// Whether a sentence names it: the name, not far behind it the year, and nothing that says that
     /// one of those is meant that are like it.
-    pub(super) fn is_in(&self, sentence: &str, like: &[Self]) -> bool {
-        const NEAR: usize = 60;
+    pub(super) fn matches(&self, sentence: &str, like: &[Self]) -> bool {
+        const MAX_YEAR_DISTANCE: usize = 60;
         let sentence = sentence.to_lowercase();
         sentence.match_indices(&self.family).any(|(at, found)| {
             let before = sentence.get(..at).and_then(|it| it.chars().next_back());
             let behind = sentence.get(at + found.len()..).unwrap_or("");
-            let behind: String = behind.chars().take(NEAR).collect();
+            let behind: String = behind.chars().take(MAX_YEAR_DISTANCE).collect();
             let within = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
             if within(before) || within(behind.chars().next()) {
                 return false;
             }
             let between = behind.split_once(&self.year).map(|(it, _)| it);
-            between.is_some_and(|it| self.fits(&Naming::of(it), like))
+            between.is_some_and(|it| self.fits_mention(&AuthorMention::parse(it), like))
         })
     }
 
-    fn fits(&self, naming: &Naming, like: &[Self]) -> bool {
+    fn fits_mention(&self, naming: &AuthorMention, like: &[Self]) -> bool {
         match naming {
-            Naming::Unclear => true,
-            Naming::Alone => !self.several || like.iter().all(|it| it.several),
-            Naming::Several => self.several || !like.iter().any(|it| it.several),
-            Naming::With(others) if self.second.is_some() => self.is_with(others),
-            Naming::With(others) => !like.iter().any(|it| it.is_with(others)),
+            AuthorMention::Unclear => true,
+            AuthorMention::Single => !self.has_coauthors || like.iter().all(|it| it.has_coauthors),
+            AuthorMention::EtAl => self.has_coauthors || !like.iter().any(|it| it.has_coauthors),
+            AuthorMention::Coauthors(others) if self.second.is_some() => {
+                self.has_second_author(others)
+            }
+            AuthorMention::Coauthors(others) => !like.iter().any(|it| it.has_second_author(others)),
         }
     }
 
     /// Whether the second author is among the names behind the first.
-    fn is_with(&self, others: &str) -> bool {
-        let mut names = others.split(' ').take(NAME_WORDS);
+    fn has_second_author(&self, others: &str) -> bool {
+        let mut names = others.split(' ').take(MAX_NAME_WORDS);
         let second = self.second.as_deref();
         second.is_some_and(|second| names.any(|it| it == second))
     }
 }
 
-impl Naming {
+impl AuthorMention {
     /// By what stands between a name and the year, in lower case.
-    fn of(between: &str) -> Self {
+    fn parse(between: &str) -> Self {
         let rest = between.trim_start_matches("'s").trim_start_matches("’s");
         let rest = rest.trim_start();
         let listed = rest.trim_start_matches([',', ' ']);
         if listed.starts_with("et al") {
-            return Self::Several;
+            return Self::EtAl;
         }
         let joined = ["and ", "& "].iter().find_map(|it| listed.strip_prefix(it));
         let joined = joined.or_else(|| {
@@ -128,21 +133,21 @@ impl Naming {
             Some(listed).filter(|_| more && rest.starts_with(','))
         });
         let Some(others) = joined else {
-            return Self::Alone;
+            return Self::Single;
         };
-        if OTHERS.iter().any(|it| others.starts_with(it)) {
-            return Self::Several;
+        if ET_AL_PHRASES.iter().any(|it| others.starts_with(it)) {
+            return Self::EtAl;
         }
         let first = others.split([',', '&', '(', ';']).next().unwrap_or(others);
-        if first.split_whitespace().count() > NAME_WORDS {
+        if first.split_whitespace().count() > MAX_NAME_WORDS {
             return Self::Unclear;
         }
-        Self::With(author_key(others))
+        Self::Coauthors(author_key(others))
     }
 }
 
 /// The family name of an author of an entry: `Smith, J.`, `J. Smith` and `Smith J`.
-fn family(name: &str) -> String {
+fn family_name(name: &str) -> String {
     let is_initials = |it: &str| it.len() <= 3 && it.chars().all(char::is_uppercase);
     match name.rsplit_once(' ') {
         Some((family, last)) if is_initials(last) && !family.contains(['.', ',']) => {
@@ -153,7 +158,7 @@ fn family(name: &str) -> String {
 }
 
 /// The year with the letter it has in the entry: `2019a`, which is not `2019b`.
-fn with_letter(entry: &str, year: String) -> String {
+fn year_with_letter(entry: &str, year: String) -> String {
     let letter = entry.match_indices(&year).find_map(|(at, found)| {
         let mut after = entry.get(at + found.len()..)?.chars();
         let letter = after.next().filter(|it| ('a'..='h').contains(it))?;
@@ -172,45 +177,47 @@ fn with_letter(entry: &str, year: String) -> String {
 mod tests {
     use super::*;
 
-    fn entry(authors: &[&str], text: &str) -> Reference {
-        Reference {
+    fn entry(authors: &[&str], text: &str) -> DocumentReference {
+        DocumentReference {
             authors: authors.iter().map(|&it| it.to_owned()).collect(),
             year: Some(2019),
             text: text.to_owned(),
-            ..Reference::default()
+            ..DocumentReference::default()
         }
     }
 
-    fn named(authors: &[&str]) -> Named {
-        Named::of(&entry(authors, ""), None).expect("it has a name and a year")
+    fn marker(authors: &[&str]) -> AuthorYearMarker {
+        AuthorYearMarker::from_reference(&entry(authors, ""), None)
+            .expect("it has a name and a year")
     }
 
     #[test]
     fn the_year_is_not_far_behind_the_name() {
-        let smith = named(&["Smith, J."]);
+        let smith = marker(&["Smith, J."]);
         for sentence in ["(Smith, 2019)", "Smith (2019b)", "SMITH’s (2019) model"] {
-            assert!(smith.is_in(sentence, &[]), "{sentence}");
+            assert!(smith.matches(sentence, &[]), "{sentence}");
         }
         for sentence in [
             "Smithson (2019)",
             "Smith found it. In the whole long year that followed nobody could repeat it in 2019",
         ] {
-            assert!(!smith.is_in(sentence, &[]), "{sentence}");
+            assert!(!smith.matches(sentence, &[]), "{sentence}");
         }
     }
 
     #[test]
     fn years_of_one_author_are_told_apart() {
         let lettered = entry(&["Smith, J."], "Smith, J. 2019a. On bees.");
-        let lettered = Named::of(&lettered, None).expect("it has a name and a year");
-        assert!(lettered.is_in("by Smith (2019a)", &[]));
-        assert!(!lettered.is_in("by Smith (2019b)", &[]));
+        let lettered =
+            AuthorYearMarker::from_reference(&lettered, None).expect("it has a name and a year");
+        assert!(lettered.matches("by Smith (2019a)", &[]));
+        assert!(!lettered.matches("by Smith (2019b)", &[]));
     }
 
     #[test]
     fn works_of_one_author_alone_and_with_others_are_told_apart() {
-        let alone = [named(&["Smith J"])];
-        let both = [named(&["Smith J", "Jones K"])];
+        let alone = [marker(&["Smith J"])];
+        let both = [marker(&["Smith J", "Jones K"])];
         for (sentence, is_both) in [
             ("(Smith, 2019)", false),
             ("Smith’s (2019) model", false),
@@ -219,11 +226,11 @@ mod tests {
             ("(Smith et al., 2019)", true),
             ("(Smith, Jones, and Roe, 2019)", true),
         ] {
-            assert_eq!(both[0].is_in(sentence, &alone), is_both, "{sentence}");
-            assert_eq!(alone[0].is_in(sentence, &both), !is_both, "{sentence}");
+            assert_eq!(both[0].matches(sentence, &alone), is_both, "{sentence}");
+            assert_eq!(alone[0].matches(sentence, &both), !is_both, "{sentence}");
         }
-        assert!(both[0].is_in("(Smith, 2019)", &[]), "there is no other");
-        assert!(!both[0].is_in("Smith and Roe (2019)", &[]));
-        assert!(both[0].is_in("Smith and colleagues (2019)", &[]));
+        assert!(both[0].matches("(Smith, 2019)", &[]), "there is no other");
+        assert!(!both[0].matches("Smith and Roe (2019)", &[]));
+        assert!(both[0].matches("Smith and colleagues (2019)", &[]));
     }
 }

@@ -6,21 +6,21 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_core::{Article, cut_to_chars};
+use deliberate_core::{Article, truncate_chars};
 use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    discover::search::keys_of,
-    sources::{Direction, Link, PaperId, Source},
-    web::WebError,
+    ResearchServices,
+    discover::search::dedup_keys,
+    sources::{CitationDirection, CitationLink, PaperId, PaperSource},
+    web::HttpClientError,
 };
 
 /// A graph of citations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Network {
+pub struct CitationNetwork {
     /// Works; the first is the one in the middle.
     pub nodes: Vec<NetworkNode>,
     /// Who cites whom.
@@ -55,25 +55,29 @@ pub struct NetworkEdge {
 }
 
 /// Sources that know citations.
-const KNOWING: &[&str] = &["semantic_scholar", "openalex", "europe_pmc", "crossref"];
+const CITATION_SOURCES: &[&str] = &["semantic_scholar", "openalex", "europe_pmc", "crossref"];
 
 /// How many works are told each way, and from how many of them it goes on.
-const EACH_WAY: usize = 10;
-const GOES_ON_FROM: usize = 2;
+const MAX_PER_DIRECTION: usize = 10;
+const MAX_EXPANDED_NODES: usize = 2;
 
 /// The graph around a work, so many citations deep.
-pub async fn network(lab: &Lab, article: &Article, depth: u32) -> Network {
-    let sources: Vec<Arc<dyn Source>> = KNOWING
+pub async fn build_citation_network(
+    lab: &ResearchServices,
+    article: &Article,
+    depth: u32,
+) -> CitationNetwork {
+    let sources: Vec<Arc<dyn PaperSource>> = CITATION_SOURCES
         .iter()
         .filter_map(|name| lab.source(name).cloned())
         .collect();
-    let mut drawing = Drawing::default();
-    drawing.node(article.clone(), 0);
+    let mut drawing = NetworkBuilder::default();
+    drawing.add_node(article.clone(), 0);
     let mut from = vec![0];
     for distance in 1..=depth.clamp(1, 3) {
         let mut next = Vec::new();
         // Both ways on: what is cited is cited more than what cites, and would crowd it out.
-        for direction in [Direction::Citing, Direction::Cited] {
+        for direction in [CitationDirection::Citing, CitationDirection::Cited] {
             let mut reached = Vec::new();
             for number in &from {
                 reached.extend(drawing.follow(&sources, *number, direction, distance).await);
@@ -85,36 +89,39 @@ pub async fn network(lab: &Lab, article: &Article, depth: u32) -> Network {
     drawing.network.edges = drawing.edges.into_iter().collect();
     drawing.network.problems.sort();
     drawing.network.problems.dedup();
-    drawing.network.answered = drawing.answered.into_iter().collect();
+    drawing.network.answered = drawing.answered_sources.into_iter().collect();
     drawing.network
 }
 
 #[derive(Default)]
-struct Drawing {
-    network: Network,
-    known: BTreeMap<String, usize>,
+struct NetworkBuilder {
+    network: CitationNetwork,
+    node_by_key: BTreeMap<String, usize>,
     edges: BTreeSet<NetworkEdge>,
-    answered: BTreeSet<String>,
+    answered_sources: BTreeSet<String>,
 }
 
 /// What sources said of a work's citations.
 #[derive(Default)]
-struct Asked {
+struct CitationLinks {
     /// Nothing if none of them knows.
-    links: Option<Vec<Link>>,
+    links: Option<Vec<CitationLink>>,
     /// Whether one could not answer.
     failed: bool,
 }
 
-impl Drawing {
+impl NetworkBuilder {
     /// The number of a work, which is a node from now on.
-    fn node(&mut self, article: Article, distance: u32) -> usize {
+    fn add_node(&mut self, article: Article, distance: u32) -> usize {
         // Sources name works by different ids; one that two of them share is enough.
-        let keys = keys_of(&article);
-        let known = keys.iter().find_map(|key| self.known.get(key)).copied();
+        let keys = dedup_keys(&article);
+        let known = keys
+            .iter()
+            .find_map(|key| self.node_by_key.get(key))
+            .copied();
         let number = known.unwrap_or(self.network.nodes.len());
         for key in keys {
-            self.known.entry(key).or_insert(number);
+            self.node_by_key.entry(key).or_insert(number);
         }
         // A graph says who cites whom; what the works say would only make it large.
         let article = Article {
@@ -135,22 +142,22 @@ impl Drawing {
     /// The works at the other ends of a work's citations.
     async fn follow(
         &mut self,
-        sources: &[Arc<dyn Source>],
+        sources: &[Arc<dyn PaperSource>],
         number: usize,
-        direction: Direction,
+        direction: CitationDirection,
         distance: u32,
     ) -> Vec<usize> {
         let node = self.network.nodes.get(number);
-        let Some(id) = node.and_then(|it| id_of(&it.article)) else {
+        let Some(id) = node.and_then(|it| lookup_id(&it.article)) else {
             let problem =
                 "a work has no identifier that sources know, so its citations can't be asked for";
             self.network.problems.push(problem.to_owned());
             return Vec::new();
         };
-        let Asked { links, failed } = self.ask(sources, &id, direction).await;
+        let CitationLinks { links, failed } = self.query_sources(sources, &id, direction).await;
         self.network.failed |= failed;
         if links.is_none() {
-            self.nobody_told(number, direction, failed);
+            self.note_unanswered(number, direction, failed);
         }
         let mut links = links.unwrap_or_default();
         links.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
@@ -158,24 +165,26 @@ impl Drawing {
     }
 
     /// What each source says of a work's citations.
-    async fn ask(
+    async fn query_sources(
         &mut self,
-        sources: &[Arc<dyn Source>],
+        sources: &[Arc<dyn PaperSource>],
         id: &PaperId,
-        direction: Direction,
-    ) -> Asked {
+        direction: CitationDirection,
+    ) -> CitationLinks {
         let answers = sources.iter().map(|source| async move {
-            let links = source.linked(id, direction, EACH_WAY * 3).await;
-            (source.about(), links)
+            let links = source
+                .citation_links(id, direction, MAX_PER_DIRECTION * 3)
+                .await;
+            (source.info(), links)
         });
-        let mut asked = Asked::default();
+        let mut asked = CitationLinks::default();
         for (about, answer) in join_all(answers).await {
             match answer {
                 Ok(Some(found)) => {
-                    self.answered.insert(about.name);
+                    self.answered_sources.insert(about.name);
                     asked.links.get_or_insert_default().extend(found);
                 }
-                Ok(None) | Err(WebError::NotThere { .. }) => {}
+                Ok(None) | Err(HttpClientError::NotFound { .. }) => {}
                 Err(error) => {
                     asked.failed = true;
                     let problem = format!("{}: {error}", about.title);
@@ -186,13 +195,13 @@ impl Drawing {
         asked
     }
 
-    fn nobody_told(&mut self, number: usize, direction: Direction, failed: bool) {
+    fn note_unanswered(&mut self, number: usize, direction: CitationDirection, failed: bool) {
         let node = self.network.nodes.get(number);
         let title = node.map_or("", |it| it.article.title.as_str());
-        let title = cut_to_chars(title, 100);
+        let title = truncate_chars(title, 100);
         let what = match direction {
-            Direction::Citing => "what cites",
-            Direction::Cited => "what is cited by",
+            CitationDirection::Citing => "what cites",
+            CitationDirection::Cited => "what is cited by",
         };
         let could = if failed { "could say" } else { "knows" };
         let problem = format!("no source {could} {what} {title:?}");
@@ -203,23 +212,23 @@ impl Drawing {
     fn connect(
         &mut self,
         number: usize,
-        links: Vec<Link>,
-        direction: Direction,
+        links: Vec<CitationLink>,
+        direction: CitationDirection,
         distance: u32,
     ) -> Vec<usize> {
         let mut reached: Vec<usize> = Vec::new();
         for link in links {
-            if reached.len() >= EACH_WAY {
+            if reached.len() >= MAX_PER_DIRECTION {
                 break;
             }
-            let other = self.node(link.article, distance);
+            let other = self.add_node(link.article, distance);
             if other == number || reached.contains(&other) {
                 continue;
             }
             reached.push(other);
             let (citing, cited) = match direction {
-                Direction::Citing => (other, number),
-                Direction::Cited => (number, other),
+                CitationDirection::Citing => (other, number),
+                CitationDirection::Cited => (number, other),
             };
             self.edges.insert(NetworkEdge { citing, cited });
         }
@@ -232,20 +241,20 @@ impl Drawing {
         numbers.dedup();
         numbers.retain(|number| {
             let node = self.network.nodes.get(*number);
-            node.is_some_and(|it| it.distance == distance && id_of(&it.article).is_some())
+            node.is_some_and(|it| it.distance == distance && lookup_id(&it.article).is_some())
         });
         let count = |number: &usize| {
             let node = self.network.nodes.get(*number);
             std::cmp::Reverse(node.and_then(|it| it.article.citation_count).unwrap_or(0))
         };
         numbers.sort_by_key(count);
-        numbers.truncate(GOES_ON_FROM);
+        numbers.truncate(MAX_EXPANDED_NODES);
         numbers
     }
 }
 
 /// What sources know a work by, the best first.
-pub(crate) fn id_of(article: &Article) -> Option<PaperId> {
+pub(crate) fn lookup_id(article: &Article) -> Option<PaperId> {
     let doi = article.doi.clone().map(PaperId::Doi);
     let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);
     let s2 = article.s2_id.clone().map(PaperId::SemanticScholar);
@@ -255,12 +264,12 @@ pub(crate) fn id_of(article: &Article) -> Option<PaperId> {
     doi.or(arxiv).or(s2).or(openalex).or(pmid).or(pmc)
 }
 
-impl Network {
+impl CitationNetwork {
     /// Works that cite the one in the middle, or that it cites, the most cited first.
-    pub fn around(&self, direction: Direction) -> Vec<&NetworkNode> {
+    pub fn neighbors(&self, direction: CitationDirection) -> Vec<&NetworkNode> {
         let ends = self.edges.iter().filter_map(|edge| match direction {
-            Direction::Citing => (edge.cited == 0).then_some(edge.citing),
-            Direction::Cited => (edge.citing == 0).then_some(edge.cited),
+            CitationDirection::Citing => (edge.cited == 0).then_some(edge.citing),
+            CitationDirection::Cited => (edge.citing == 0).then_some(edge.cited),
         });
         let mut nodes: Vec<&NetworkNode> = ends.filter_map(|it| self.nodes.get(it)).collect();
         nodes.sort_by_key(|it| std::cmp::Reverse(it.article.citation_count.unwrap_or(0)));
@@ -269,7 +278,7 @@ impl Network {
 
     /// Works that are cited by the same works as the one in the middle, with how many of them;
     /// known only where the graph is two deep.
-    pub fn cited_together(&self) -> Vec<(&NetworkNode, usize)> {
+    pub fn co_cited(&self) -> Vec<(&NetworkNode, usize)> {
         let citing: BTreeSet<usize> = self
             .edges
             .iter()

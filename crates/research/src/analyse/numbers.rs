@@ -3,23 +3,25 @@
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
 
-use deliberate_extract::Reference;
+use deliberate_extract::DocumentReference;
 use regex::Regex;
 
 /// How a text points at the entries of its bibliography, where that is numbered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Numbers {
-    known: BTreeSet<u32>,
+pub(super) struct NumericMarker {
+    reference_numbers: BTreeSet<u32>,
     /// Whether it has square brackets: round ones and raised figures are something else then.
-    bracketed: bool,
+    uses_square_brackets: bool,
 }
 
-static SQUARE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[([^\[\]]{1,200})\]").ok());
-static ROUND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\(([^()]{1,100})\)").ok());
+static SQUARE_BRACKETS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\[([^\[\]]{1,200})\]").ok());
+static PARENTHESES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\(([^()]{1,100})\)").ok());
 
 /// Figures that are raised, in all the ways in which texts keep that: `fact.¹`, `fact^1`,
 /// `fact<sup>1</sup>`, and `fact.1`, where it got lost.
-static RAISED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+static SUPERSCRIPTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let before = r#"(\p{L}{3,}|[.,;:!?”’"])"#;
     let forms = [
         format!("{before}([⁰¹²³⁴-⁹]+(?:[,˒⁻–—-][⁰¹²³⁴-⁹]+)*)"),
@@ -30,7 +32,7 @@ static RAISED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// What may stand in a bracket before its numbers, the longest first.
-const LEADS: &[&str] = &[
+const LEAD_INS: &[&str] = &[
     "reviewed in",
     "references",
     "reference",
@@ -45,7 +47,7 @@ const LEADS: &[&str] = &[
 ];
 
 /// What is numbered besides, and what is raised to a power.
-const OTHERS: &[&str] = &[
+const NON_CITATION_WORDS: &[&str] = &[
     "app",
     "appendix",
     "art",
@@ -96,23 +98,26 @@ const OTHERS: &[&str] = &[
 ];
 
 /// The number of an entry, by its label.
-pub(super) fn number_of(entry: &Reference) -> Option<u32> {
+pub(super) fn reference_number(entry: &DocumentReference) -> Option<u32> {
     let label = entry.label.as_deref()?.trim();
     label.trim_matches(['[', ']', '(', ')', '.']).parse().ok()
 }
 
-impl Numbers {
+impl NumericMarker {
     /// Those of a bibliography, as the sentences of its text have them.
-    pub(super) fn of<'a>(entries: &[Reference], body: impl Iterator<Item = &'a str>) -> Self {
-        let known: BTreeSet<u32> = entries.iter().filter_map(number_of).collect();
+    pub(super) fn from_text<'a>(
+        entries: &[DocumentReference],
+        body: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let known: BTreeSet<u32> = entries.iter().filter_map(reference_number).collect();
         let mut found = Self {
-            known,
-            bracketed: false,
+            reference_numbers: known,
+            uses_square_brackets: false,
         };
-        let mut groups = body.flat_map(|it| inside(SQUARE.as_ref(), it));
-        found.bracketed = groups.any(|group| {
-            let all = ranges(&group);
-            !all.is_empty() && found.are_known(&all)
+        let mut groups = body.flat_map(|it| bracket_contents(SQUARE_BRACKETS.as_ref(), it));
+        found.uses_square_brackets = groups.any(|group| {
+            let all = parse_ranges(&group);
+            !all.is_empty() && found.are_references(&all)
         });
         found
     }
@@ -120,7 +125,7 @@ impl Numbers {
     /// How an entry would be pointed at, for people.
     pub(super) fn forms(&self, number: u32) -> Vec<String> {
         let mut forms = vec![format!("“[{number}]”")];
-        if !self.bracketed {
+        if !self.uses_square_brackets {
             forms.push(format!("“({number})”"));
             forms.push(format!("a raised “{number}”"));
         }
@@ -128,7 +133,7 @@ impl Numbers {
     }
 
     /// Whether a sentence points at an entry.
-    pub(super) fn point_at(&self, sentence: &str, wanted: u32) -> bool {
+    pub(super) fn cites(&self, sentence: &str, wanted: u32) -> bool {
         let has = |all: &[RangeInclusive<u32>]| all.iter().any(|it| it.contains(&wanted));
         // `[1]–[3]` is `[1–3]`.
         let sentence = ["–", "—", "-"]
@@ -136,47 +141,49 @@ impl Numbers {
             .fold(sentence.to_owned(), |text, dash| {
                 text.replace(&format!("]{dash}["), dash)
             });
-        let mut square = inside(SQUARE.as_ref(), &sentence).into_iter();
-        if square.any(|it| has(&ranges(&it))) {
+        let mut square = bracket_contents(SQUARE_BRACKETS.as_ref(), &sentence).into_iter();
+        if square.any(|it| has(&parse_ranges(&it))) {
             return true;
         }
-        let mut others = self.in_round(&sentence).chain(self.raised(&sentence));
-        !self.bracketed && others.any(|it| has(&it))
+        let mut others = self
+            .in_parentheses(&sentence)
+            .chain(self.superscripts(&sentence));
+        !self.uses_square_brackets && others.any(|it| has(&it))
     }
 
-    fn are_known(&self, all: &[RangeInclusive<u32>]) -> bool {
-        let known = |it: &u32| self.known.contains(it);
+    fn are_references(&self, all: &[RangeInclusive<u32>]) -> bool {
+        let known = |it: &u32| self.reference_numbers.contains(it);
         all.iter().all(|it| known(it.start()) && known(it.end()))
     }
 
     /// What stands in round brackets and is numbers of entries, not of a list or of an equation.
-    fn in_round(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
-        let found = ROUND.as_ref().into_iter();
+    fn in_parentheses(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
+        let found = PARENTHESES.as_ref().into_iter();
         let found = found.flat_map(move |form| form.captures_iter(sentence));
         found.filter_map(move |found| {
-            let all = ranges(found.get(1)?.as_str());
+            let all = parse_ranges(found.get(1)?.as_str());
             let whole = found.get(0)?;
             let before = sentence.get(..whole.start())?.trim_end();
             let after = sentence.get(whole.end()..)?;
-            let counts = is_counting(before, after, sentence);
-            (self.are_known(&all) && !counts).then_some(all)
+            let counts = is_enumeration(before, after, sentence);
+            (self.are_references(&all) && !counts).then_some(all)
         })
     }
 
-    fn raised(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
-        let found = RAISED.iter();
+    fn superscripts(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
+        let found = SUPERSCRIPTS.iter();
         let found = found.flat_map(move |form| form.captures_iter(sentence));
         found.filter_map(move |found| {
             let before = found.get(1)?.as_str().to_lowercase();
-            let all = ranges(&lowered(found.get(2)?.as_str()));
-            let other = OTHERS.contains(&before.as_str());
-            (self.are_known(&all) && !other).then_some(all)
+            let all = parse_ranges(&superscript_to_digits(found.get(2)?.as_str()));
+            let other = NON_CITATION_WORDS.contains(&before.as_str());
+            (self.are_references(&all) && !other).then_some(all)
         })
     }
 }
 
 /// What stands in the brackets of a text.
-fn inside(form: Option<&Regex>, text: &str) -> Vec<String> {
+fn bracket_contents(form: Option<&Regex>, text: &str) -> Vec<String> {
     let found = form.into_iter().flat_map(|it| it.captures_iter(text));
     found
         .filter_map(|it| Some(it.get(1)?.as_str().to_owned()))
@@ -185,10 +192,10 @@ fn inside(form: Option<&Regex>, text: &str) -> Vec<String> {
 
 /// Whether a number in round brackets is one of a list in the sentence (`(1) this and (2) that`) or
 /// of something that is no work.
-fn is_counting(before: &str, after: &str, sentence: &str) -> bool {
+fn is_enumeration(before: &str, after: &str, sentence: &str) -> bool {
     let mut words = before.rsplit(|it: char| !it.is_alphanumeric() && it != '.');
     let word = words.next().unwrap_or_default().to_lowercase();
-    let other = OTHERS.contains(&word.trim_end_matches('.'));
+    let other = NON_CITATION_WORDS.contains(&word.trim_end_matches('.'));
     let heads = |text: &str| {
         let rest = text.trim_start();
         rest.len() < text.len() && rest.starts_with(char::is_alphabetic)
@@ -202,9 +209,9 @@ fn is_counting(before: &str, after: &str, sentence: &str) -> bool {
 }
 
 /// Figures on the line that were raised.
-fn lowered(figures: &str) -> String {
-    const FIGURES: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let lower = |it: char| match FIGURES
+fn superscript_to_digits(figures: &str) -> String {
+    const SUPERSCRIPT_DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let lower = |it: char| match SUPERSCRIPT_DIGITS
         .iter()
         .zip('0'..='9')
         .find(|(raised, _)| **raised == it)
@@ -218,18 +225,18 @@ fn lowered(figures: &str) -> String {
 }
 
 /// The numbers of a bracket, up to a note in it: `3, 10–14, p. 5`. Behind a semicolon it goes on.
-fn ranges(inside: &str) -> Vec<RangeInclusive<u32>> {
+fn parse_ranges(inside: &str) -> Vec<RangeInclusive<u32>> {
     let lower = inside.trim().to_lowercase();
-    let lead = LEADS.iter().find_map(|it| lower.strip_prefix(it));
+    let lead = LEAD_INS.iter().find_map(|it| lower.strip_prefix(it));
     let numbers = lead.unwrap_or(&lower).trim_start_matches([',', ' ']);
     let groups = numbers.split(';');
     groups
-        .flat_map(|group| group.split(',').map_while(range))
+        .flat_map(|group| group.split(',').map_while(parse_range))
         .collect()
 }
 
 /// `12`, or `10–14`.
-fn range(part: &str) -> Option<RangeInclusive<u32>> {
+fn parse_range(part: &str) -> Option<RangeInclusive<u32>> {
     let mut ends = part.split(['–', '—', '-']).map(|it| {
         let figures = it.trim();
         figures.parse::<u32>().ok().filter(|_| figures.len() <= 4)
@@ -245,16 +252,16 @@ fn range(part: &str) -> Option<RangeInclusive<u32>> {
 mod tests {
     use super::*;
 
-    fn entries() -> Vec<Reference> {
-        let entry = |number: u32| Reference {
+    fn entries() -> Vec<DocumentReference> {
+        let entry = |number: u32| DocumentReference {
             label: Some(number.to_string()),
-            ..Reference::default()
+            ..DocumentReference::default()
         };
         (1..=14).map(entry).collect()
     }
 
-    fn point(body: &str, sentence: &str, wanted: u32) -> bool {
-        Numbers::of(&entries(), [body].into_iter()).point_at(sentence, wanted)
+    fn cites(body: &str, sentence: &str, wanted: u32) -> bool {
+        NumericMarker::from_text(&entries(), [body].into_iter()).cites(sentence, wanted)
     }
 
     #[test]
@@ -270,7 +277,7 @@ mod tests {
             "see [12, Theorem 3]",
             "[see 12, pp. 3–9; 13]",
         ] {
-            assert!(point(sentence, sentence, 12), "{sentence}");
+            assert!(cites(sentence, sentence, 12), "{sentence}");
         }
         for sentence in [
             "[112]",
@@ -280,7 +287,7 @@ mod tests {
             "[3, p. 12]",
             "[Smith, 12]",
         ] {
-            assert!(!point("[1]", sentence, 12), "{sentence}");
+            assert!(!cites("[1]", sentence, 12), "{sentence}");
         }
     }
 
@@ -298,9 +305,9 @@ mod tests {
             "Peat burns^1 and smoulders.",
             "Peat burns.<sup>1</sup>",
         ] {
-            assert!(point(sentence, sentence, 1), "{sentence}");
-            assert!(!point("It burns [3].", sentence, 1), "{sentence}");
-            assert!(!point(sentence, sentence, 14), "{sentence}");
+            assert!(cites(sentence, sentence, 1), "{sentence}");
+            assert!(!cites("It burns [3].", sentence, 1), "{sentence}");
+            assert!(!cites(sentence, sentence, 14), "{sentence}");
         }
     }
 
@@ -318,7 +325,7 @@ mod tests {
             "In (2019) it grew.",
             "In (2, 99) it grew.",
         ] {
-            assert!(!point("", sentence, 2), "{sentence}");
+            assert!(!cites("", sentence, 2), "{sentence}");
         }
     }
 }

@@ -2,23 +2,23 @@
 
 /// A stretch of a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ByteSpan {
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
 /// Words that end with a dot without ending a sentence.
-const SHORT: &[&str] = &[
+const ABBREVIATIONS: &[&str] = &[
     "al", "fig", "figs", "eq", "eqs", "ref", "refs", "sec", "no", "vol", "p", "pp", "vs", "cf",
     "e.g", "i.e", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "resp", "etc", "tab", "ca",
     "ch", "chap",
 ];
 
 /// What may stand between the mark that ends a sentence and the space behind it.
-const CLOSING: [char; 6] = ['"', '\'', ')', ']', '”', '’'];
+const CLOSING_PUNCTUATION: [char; 6] = ['"', '\'', ')', ']', '”', '’'];
 
 /// The sentences of a text, in order. Blank lines and form feeds part them, too.
-pub(crate) fn sentences(text: &str) -> Vec<Span> {
+pub(crate) fn split_sentences(text: &str) -> Vec<ByteSpan> {
     let mut spans = Vec::new();
     let mut start = 0;
     let mut chars = text.char_indices().peekable();
@@ -28,7 +28,7 @@ pub(crate) fn sentences(text: &str) -> Vec<Span> {
             '.' | '!' | '?' => {
                 let after = text.get(at + it.len_utf8()..).unwrap_or("");
                 let before = text.get(start..at).unwrap_or("");
-                begins_anew(before, after) && !(it == '.' && is_short(before))
+                starts_sentence(before, after) && !(it == '.' && ends_with_abbreviation(before))
             }
             '\u{c}' => true,
             '\n' => next.is_some_and(|(_, next)| next == '\n'),
@@ -37,24 +37,26 @@ pub(crate) fn sentences(text: &str) -> Vec<Span> {
         if ends {
             let mut end = at + it.len_utf8();
             // What closes belongs to what it closes.
-            while let Some((at, closing)) = chars.next_if(|(_, it)| CLOSING.contains(it)) {
+            while let Some((at, closing)) =
+                chars.next_if(|(_, it)| CLOSING_PUNCTUATION.contains(it))
+            {
                 end = at + closing.len_utf8();
             }
             if !it.is_whitespace() {
                 let before = text.get(start..at).unwrap_or("");
-                end += note(before, text.get(end..).unwrap_or(""));
+                end += footnote_mark_len(before, text.get(end..).unwrap_or(""));
             }
             while chars.next_if(|(at, _)| *at < end).is_some() {}
-            push(&mut spans, text, start, end);
+            push_trimmed(&mut spans, text, start, end);
             start = end;
         }
     }
-    push(&mut spans, text, start, text.len());
+    push_trimmed(&mut spans, text, start, text.len());
     spans
 }
 
 /// Without the space around it; nothing but space is no sentence.
-fn push(spans: &mut Vec<Span>, text: &str, start: usize, end: usize) {
+fn push_trimmed(spans: &mut Vec<ByteSpan>, text: &str, start: usize, end: usize) {
     let Some(stretch) = text.get(start..end) else {
         return;
     };
@@ -62,13 +64,13 @@ fn push(spans: &mut Vec<Span>, text: &str, start: usize, end: usize) {
     let start = start + (stretch.len() - trimmed.len());
     let end = start + trimmed.trim_end().len();
     if end > start {
-        spans.push(Span { start, end });
+        spans.push(ByteSpan { start, end });
     }
 }
 
 /// How long the mark of a note is that stands behind the end of a sentence: `fact.¹`, and `fact.1`,
 /// where it is no longer raised.
-fn note(before: &str, after: &str) -> usize {
+fn footnote_mark_len(before: &str, after: &str) -> usize {
     let joins = |it: char| matches!(it, ',' | '–' | '—' | '-' | '⁻' | '˒');
     let raised = |it: char| matches!(it, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹');
     let figure = |it: char| it.is_ascii_digit();
@@ -85,9 +87,9 @@ fn note(before: &str, after: &str) -> usize {
 }
 
 /// A sentence begins after a space, with a capital, a digit, a bracket or a quote.
-fn begins_anew(before: &str, after: &str) -> bool {
-    let after = after.trim_start_matches(CLOSING);
-    let after = after.get(note(before, after)..).unwrap_or("");
+fn starts_sentence(before: &str, after: &str) -> bool {
+    let after = after.trim_start_matches(CLOSING_PUNCTUATION);
+    let after = after.get(footnote_mark_len(before, after)..).unwrap_or("");
     let rest = after.trim_start();
     if rest.is_empty() {
         return true;
@@ -98,22 +100,22 @@ fn begins_anew(before: &str, after: &str) -> bool {
     rest.len() < after.len() && begins
 }
 
-fn is_short(before: &str) -> bool {
+fn ends_with_abbreviation(before: &str) -> bool {
     let word = before
         .rsplit(|it: char| it.is_whitespace() || matches!(it, '(' | '[' | ',' | ';'))
         .next()
         .unwrap_or("");
     let lower = word.to_lowercase();
     let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
-    initial || SHORT.contains(&lower.as_str())
+    initial || ABBREVIATIONS.contains(&lower.as_str())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cut(text: &str) -> Vec<&str> {
-        sentences(text)
+    fn split(text: &str) -> Vec<&str> {
+        split_sentences(text)
             .iter()
             .filter_map(|it| text.get(it.start..it.end))
             .collect()
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn sentences_end_where_people_end_them() {
         assert_eq!(
-            cut(
+            split(
                 "We follow Smith et al. (2019), cf. Fig. 3. It grew by 3.5 %. \"Why?\" Nobody knows."
             ),
             [
@@ -133,12 +135,12 @@ mod tests {
             ]
         );
         assert_eq!(
-            cut("J. R. Doe wrote it.\n\nA heading\n\nThe end"),
+            split("J. R. Doe wrote it.\n\nA heading\n\nThe end"),
             ["J. R. Doe wrote it.", "A heading", "The end"]
         );
-        assert_eq!(cut("  "), Vec::<&str>::new());
+        assert_eq!(split("  "), Vec::<&str>::new());
         assert_eq!(
-            cut(
+            split(
                 "It is so [1, p. 5]. So it is [1,p. 5]. Peat burns.¹,² It smoulders.3 Nobody knows."
             ),
             [

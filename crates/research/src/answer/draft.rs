@@ -6,25 +6,25 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{
-    asks::{Kind, tagged},
+    asks::{PromptTemplate, wrap_in_tag},
     verify::{self, Claim},
 };
-use deliberate_thinker::Ask;
+use deliberate_thinker::ModelRequest;
 
 /// An answer that nobody has checked.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(super) struct Draft {
+pub(super) struct AnswerDraft {
     #[schemars(length(max = 24))]
-    pub(super) sentences: Vec<Sentence>,
+    pub(super) sentences: Vec<DraftSentence>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(super) struct Sentence {
+pub(super) struct DraftSentence {
     #[serde(rename = "sentence")]
-    #[schemars(length(max = SENTENCE_CHARS))]
+    #[schemars(length(max = MAX_SENTENCE_CHARS))]
     pub(super) text: String,
     /// Ids of passages
-    #[serde(default, deserialize_with = "ids")]
+    #[serde(default, deserialize_with = "parse_ids")]
     #[schemars(with = "Vec<String>", length(max = 8), inner(length(max = 40)))]
     pub(super) passages: Vec<String>,
     /// Words of one of them, letter by letter
@@ -34,25 +34,25 @@ pub(super) struct Sentence {
 }
 
 /// The most sentences that are checked; more are left out, which is told.
-const MOST: usize = 40;
+const MAX_SENTENCES: usize = 40;
 
 /// Characters of a sentence: what is longer was cut before it came here.
-const SENTENCE_CHARS: usize = 700;
+const MAX_SENTENCE_CHARS: usize = 700;
 
 /// The most passages of one sentence.
-const MOST_CITED: usize = 8;
+const MAX_CITED_PASSAGES: usize = 8;
 
 /// Ids as models write them: `p3`, `[p3]`, `3`, `p3 and p4`.
-fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+fn parse_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let items = match Value::deserialize(deserializer)? {
         Value::Array(items) => items,
         Value::Null => Vec::new(),
         one => vec![one],
     };
     let mut all: Vec<String> = Vec::new();
-    for number in items.iter().take(100).flat_map(numbers) {
+    for number in items.iter().take(100).flat_map(id_numbers) {
         let id = format!("p{number}");
-        if all.len() < MOST_CITED && !all.contains(&id) {
+        if all.len() < MAX_CITED_PASSAGES && !all.contains(&id) {
             all.push(id);
         }
     }
@@ -60,7 +60,7 @@ fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
 }
 
 /// The numbers of an id: those behind a `p` if there are any, else all.
-fn numbers(id: &Value) -> Vec<u64> {
+fn id_numbers(id: &Value) -> Vec<u64> {
     let text = match id {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_u64() {
@@ -94,15 +94,15 @@ fn numbers(id: &Value) -> Vec<u64> {
     if marked.is_empty() { plain } else { marked }
 }
 
-impl Draft {
+impl AnswerDraft {
     /// The claims it makes: a sentence that is several is several.
     pub(super) fn claims(&self) -> Vec<Claim> {
         let mut all = Vec::new();
         for sentence in &self.sentences {
             let quote = sentence.quote.as_deref().map(str::trim);
             let mut quote = quote.filter(|it| !it.is_empty()).map(str::to_owned);
-            let mut texts = verify::claims(&sentence.text);
-            if sentence.text.chars().count() >= SENTENCE_CHARS
+            let mut texts = verify::split_claims(&sentence.text);
+            if sentence.text.chars().count() >= MAX_SENTENCE_CHARS
                 && let Some(last) = texts.last_mut()
             {
                 last.push('…');
@@ -114,24 +114,27 @@ impl Draft {
                     quote: quote.take(),
                 });
             }
-            if all.len() > MOST {
+            if all.len() > MAX_SENTENCES {
                 break;
             }
         }
-        all.truncate(MOST);
+        all.truncate(MAX_SENTENCES);
         all
     }
 
     /// What whoever reads the answer should know of how it was read.
     pub(super) fn note(&self) -> Option<String> {
-        let sentences = self.sentences.iter().take(MOST + 1);
-        let count: usize = sentences.map(|it| verify::claims(&it.text).len()).sum();
-        (count > MOST)
-            .then(|| format!("The answer is longer than {MOST} sentences; the rest is left out."))
+        let sentences = self.sentences.iter().take(MAX_SENTENCES + 1);
+        let count: usize = sentences
+            .map(|it| verify::split_claims(&it.text).len())
+            .sum();
+        (count > MAX_SENTENCES).then(|| {
+            format!("The answer is longer than {MAX_SENTENCES} sentences; the rest is left out.")
+        })
     }
 }
 
-const ANSWER: Kind = Kind {
+const ANSWER_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "answer",
     text: include_str!("asks/answer.md"),
     max_tokens: 2_500,
@@ -139,20 +142,25 @@ const ANSWER: Kind = Kind {
 };
 
 /// What an ask for an answer says beside its passages, about, in tokens.
-const WORDS: u64 = 1_500;
+const INSTRUCTION_TOKENS: u64 = 1_500;
 
 /// How much text of passages an ask for an answer may show if so many tokens are left.
-pub(super) fn room(tokens: u64) -> usize {
-    let left = tokens.saturating_sub(u64::from(ANSWER.max_tokens) + WORDS);
+pub(super) fn passage_bytes_for(tokens: u64) -> usize {
+    let left = tokens.saturating_sub(u64::from(ANSWER_PROMPT.max_tokens) + INSTRUCTION_TOKENS);
     // Three bytes a token is less than English has, and more than some scripts.
     usize::try_from(left.saturating_mul(3)).unwrap_or(usize::MAX)
 }
 
 /// Sentences of an answer.
-const SENTENCES: usize = 12;
+const TARGET_SENTENCES: usize = 12;
 
 /// The ask for an answer from these passages; what was wrong with an earlier one is told.
-pub(super) fn ask(key: String, question: &str, passages: &str, problems: &[String]) -> Ask {
+pub(super) fn answer_request(
+    key: String,
+    question: &str,
+    passages: &str,
+    problems: &[String],
+) -> ModelRequest {
     let told = if problems.is_empty() {
         String::new()
     } else {
@@ -160,16 +168,16 @@ pub(super) fn ask(key: String, question: &str, passages: &str, problems: &[Strin
         format!(
             "\nAn earlier answer had these faults. Leave out what the passages do not say; keep \
              what they do:\n{}\n",
-            tagged("problem", &list)
+            wrap_in_tag("problem", &list)
         )
     };
-    ANSWER.ask::<Draft>(
+    ANSWER_PROMPT.build_request::<AnswerDraft>(
         key,
         &[
             ("passages", passages),
-            ("question", &tagged("question", question)),
+            ("question", &wrap_in_tag("question", question)),
             ("problems", &told),
-            ("most", &SENTENCES.to_string()),
+            ("most", &TARGET_SENTENCES.to_string()),
         ],
     )
 }

@@ -18,13 +18,14 @@ mod shown;
 pub mod verify;
 mod words;
 
-pub(crate) use agentic::{Asked as AgenticAsked, research};
-pub use agentic::{Assessment, Kind as QueryKind};
-pub(crate) use plain::{Answered, Asked, answer};
-pub(crate) use relevance::band;
-pub use relevance::{By, QuestionLike, Relevance, relevance};
-pub use shelf::Retrieves;
-pub(crate) use shelf::{look, looked_for};
+pub(crate) use agentic::{AgenticRequest as AgenticAsked, run_agentic_graph};
+pub use agentic::{Assessment, QuestionKind as QueryKind};
+pub(crate) use plain::{AnswerRequest, AnswerResponse, answer};
+pub(crate) use relevance::score_label;
+pub use relevance::{Relevance, RelevanceQuery, ScoredBy, score_relevance};
+pub use shelf::Retriever;
+pub(crate) use shelf::{check_query, retrieve_memoized};
 pub use shown::{
-    Citation, PassageShown, ProblemShown, SentenceShown, SourceShown, Status, TracedNode,
+    AnswerCitation, AnswerSentence, AnswerSource, AnswerStatus, NodeTrace, SentenceProblem,
+    SourcePassage,
 };

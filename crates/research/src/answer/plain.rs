@@ -1,21 +1,21 @@
 //! One look and one answer: passages are found, a model answers from them, the answer is checked,
 //! and if too little of it holds it is asked for once more, or withheld.
 
-use deliberate_thinker::ThinkError;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_thinker::ModelError;
+use deliberate_toolkit::{ToolContext, ToolError};
 
 use super::{
-    draft::{self, Draft},
-    judged::Judged,
-    pool::Pool,
+    draft::{self, AnswerDraft},
+    judged::CheckedAnswer,
+    pool::PassagePool,
     said,
-    shelf::{Retrieves, look, looked_for, scope},
-    shown::{self, SentenceShown, SourceShown, Status, relevance_of},
+    shelf::{Retriever, check_query, parse_scope, retrieve_memoized},
+    shown::{self, AnswerSentence, AnswerSource, AnswerStatus, passage_relevance},
 };
-use crate::{FoundPassage, Retrieval, Retrieved, collect::mode_name};
+use crate::{RetrievalQuery, RetrievalResult, RetrievedPassage, collect::mode_name};
 
 /// What is asked.
-pub(crate) struct Asked {
+pub(crate) struct AnswerRequest {
     pub(crate) question: String,
     pub(crate) max_sources: usize,
     pub(crate) min_relevance: f64,
@@ -25,59 +25,62 @@ pub(crate) struct Asked {
 }
 
 /// What came of it.
-pub(crate) struct Answered {
-    pub(crate) said: String,
-    pub(crate) status: Status,
-    pub(crate) sentences: Vec<SentenceShown>,
+pub(crate) struct AnswerResponse {
+    pub(crate) text: String,
+    pub(crate) status: AnswerStatus,
+    pub(crate) sentences: Vec<AnswerSentence>,
     pub(crate) support: Option<f64>,
-    pub(crate) sources: Vec<SourceShown>,
+    pub(crate) sources: Vec<AnswerSource>,
     pub(crate) mode: &'static str,
     pub(crate) notes: Vec<String>,
 }
 
 /// Passages of one paper.
-const PER_ARTICLE: usize = 4;
+const MAX_PER_ARTICLE: usize = 4;
 
 /// Passages of one answer.
-const MOST_PASSAGES: usize = 40;
+const MAX_PASSAGES: usize = 40;
 
 /// Answers a question from the collection.
-pub(crate) async fn answer<R: Retrieves>(
+pub(crate) async fn answer<R: Retriever>(
     shelf: &R,
-    call: &Call,
-    asked: &Asked,
-) -> Result<Answered, ToolError> {
-    let question = looked_for(call, "question", &asked.question)?;
-    let wanted = Retrieval {
+    call: &ToolContext,
+    asked: &AnswerRequest,
+) -> Result<AnswerResponse, ToolError> {
+    let question = check_query(call, "question", &asked.question)?;
+    let wanted = RetrievalQuery {
         question: question.to_owned(),
-        k: (asked.max_sources * 2).clamp(4, MOST_PASSAGES),
-        scope: scope(&asked.scope)?,
+        k: (asked.max_sources * 2).clamp(4, MAX_PASSAGES),
+        scope: parse_scope(&asked.scope)?,
         rerank: true,
-        per_article: Some(PER_ARTICLE),
-        ..Retrieval::default()
+        per_article: Some(MAX_PER_ARTICLE),
+        ..RetrievalQuery::default()
     };
     call.progress(10.0, Some(100.0), "searching the collection");
-    let found = look(shelf, call, "retrieved", &wanted).await?;
-    let mut work = Work::new(question, asked, found);
-    if work.used.is_empty() {
-        return Ok(work.nothing());
+    let found = retrieve_memoized(shelf, call, "retrieved", &wanted).await?;
+    let mut work = AnswerBuilder::new(question, asked, found);
+    if work.selected.is_empty() {
+        return Ok(work.into_nothing_found());
     }
-    let (shown, used) = work.pool.shown(&work.used);
+    let (shown, used) = work.pool.render(&work.selected);
     call.progress(
         40.0,
         Some(100.0),
         &format!("answering from {} passages", used.len()),
     );
-    let least = shelf.answers().support;
-    let Some(first) = work.draft(call, "answer", &shown, &[]).await? else {
-        return Ok(work.withheld(&Judged::default(), least));
+    let least = shelf.answer_options().min_support;
+    let Some(first) = work.request_draft(call, "answer", &shown, &[]).await? else {
+        return Ok(work.into_withheld(&CheckedAnswer::default(), least));
     };
-    let mut judged = Judged::of(first.claims(), &work.pool).await?;
-    if !judged.stands(least) && judged.claims() > 0 {
+    let mut judged = CheckedAnswer::check(first.claims(), &work.pool).await?;
+    if !judged.is_supported(least) && judged.claim_count() > 0 {
         call.progress(70.0, Some(100.0), "answering again, closer to the passages");
         let problems = judged.problems();
-        if let Some(again) = work.draft(call, "answer/again", &shown, &problems).await? {
-            let again = Judged::of(again.claims(), &work.pool).await?;
+        if let Some(again) = work
+            .request_draft(call, "answer/again", &shown, &problems)
+            .await?
+        {
+            let again = CheckedAnswer::check(again.claims(), &work.pool).await?;
             let note = if again.support() >= judged.support() {
                 judged = again;
                 "The first answer did not hold; this is the second."
@@ -88,47 +91,48 @@ pub(crate) async fn answer<R: Retrieves>(
         }
     }
     call.progress(95.0, Some(100.0), "checked");
-    Ok(work.done(&judged, least))
+    Ok(work.into_response(&judged, least))
 }
 
 /// A question at work.
-struct Work<'a> {
+struct AnswerBuilder<'a> {
     question: &'a str,
-    asked: &'a Asked,
-    pool: Pool,
+    request: &'a AnswerRequest,
+    pool: PassagePool,
     /// Passages that are relevant enough, of no more papers than were asked for.
-    used: Vec<usize>,
-    looked_at: usize,
-    best: f64,
+    selected: Vec<usize>,
+    retrieved_count: usize,
+    best_score: f64,
     mode: &'static str,
     notes: Vec<String>,
 }
 
-impl<'a> Work<'a> {
-    fn new(question: &'a str, asked: &'a Asked, found: Retrieved) -> Self {
+impl<'a> AnswerBuilder<'a> {
+    fn new(question: &'a str, asked: &'a AnswerRequest, found: RetrievalResult) -> Self {
         let mut work = Self {
             question,
-            asked,
-            pool: Pool::default(),
-            used: Vec::new(),
-            looked_at: found.passages.len(),
-            best: 0.0,
+            request: asked,
+            pool: PassagePool::default(),
+            selected: Vec::new(),
+            retrieved_count: found.passages.len(),
+            best_score: 0.0,
             mode: mode_name(found.mode),
             notes: found.notes,
         };
-        let relevant = work.relevant(found.passages);
-        work.used = work.pool.add(relevant);
+        let relevant = work.filter_relevant(found.passages);
+        work.selected = work.pool.add(relevant);
         work
     }
 
-    fn relevant(&mut self, found: Vec<FoundPassage>) -> Vec<FoundPassage> {
+    fn filter_relevant(&mut self, found: Vec<RetrievedPassage>) -> Vec<RetrievedPassage> {
         let mut papers: Vec<String> = Vec::new();
         let mut kept = Vec::new();
         for passage in found {
-            let fits = relevance_of(self.question, &passage);
-            self.best = self.best.max(fits);
+            let fits = passage_relevance(self.question, &passage);
+            self.best_score = self.best_score.max(fits);
             let known = papers.contains(&passage.kept.id);
-            if fits < self.asked.min_relevance || (!known && papers.len() >= self.asked.max_sources)
+            if fits < self.request.min_relevance
+                || (!known && papers.len() >= self.request.max_sources)
             {
                 continue;
             }
@@ -141,22 +145,22 @@ impl<'a> Work<'a> {
     }
 
     /// What a model answers; nothing if none could be asked.
-    async fn draft(
+    async fn request_draft(
         &mut self,
-        call: &Call,
+        call: &ToolContext,
         key: &str,
         passages: &str,
         problems: &[String],
-    ) -> Result<Option<Draft>, ToolError> {
-        let ask = draft::ask(key.to_owned(), self.question, passages, problems);
-        match call.think::<Draft>(ask, None).await {
+    ) -> Result<Option<AnswerDraft>, ToolError> {
+        let ask = draft::answer_request(key.to_owned(), self.question, passages, problems);
+        match call.ask::<AnswerDraft>(ask, None).await {
             Ok(thinking) => {
                 self.notes.extend(thinking.value.note());
                 Ok(Some(thinking.value))
             }
-            Err(ToolError::Think(error)) if error != ThinkError::Pending => {
+            Err(ToolError::Model(error)) if error != ModelError::Pending => {
                 self.notes.push(match &error {
-                    ThinkError::InvalidResponse { .. } => format!("There is no answer: {error}."),
+                    ModelError::InvalidResponse { .. } => format!("There is no answer: {error}."),
                     _ => format!("No model could be asked: {error}."),
                 });
                 Ok(None)
@@ -165,31 +169,31 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn sources(&self) -> Vec<SourceShown> {
-        shown::sources(self.question, &self.pool, &self.used)
+    fn sources(&self) -> Vec<AnswerSource> {
+        shown::build_sources(self.question, &self.pool, &self.selected)
     }
 
-    fn nothing(self) -> Answered {
-        let looked = match self.looked_at {
+    fn into_nothing_found(self) -> AnswerResponse {
+        let looked = match self.retrieved_count {
             0 => "The search found no passages".to_owned(),
             count => format!(
                 "The search found {count} passages, the best with a relevance of {:.2}, below \
                  {:.2}",
-                self.best, self.asked.min_relevance
+                self.best_score, self.request.min_relevance
             ),
         };
         let said = format!(
             "Nothing in the collection answers this.\n\n{looked} (question: “{}”, scope: {}, mode: \
              {}). Add papers with search_papers and process_pdf, put it in other words, or lower \
              `min_relevance`.{}",
-            said::inline(self.question),
-            said::inline(&self.asked.scope),
+            said::sanitize_inline(self.question),
+            said::sanitize_inline(&self.request.scope),
             self.mode,
-            said::notes(&self.notes)
+            said::render_notes(&self.notes)
         );
-        Answered {
-            said,
-            status: Status::NothingFound,
+        AnswerResponse {
+            text: said,
+            status: AnswerStatus::NothingFound,
             sentences: Vec::new(),
             support: None,
             sources: Vec::new(),
@@ -198,26 +202,26 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn done(self, judged: &Judged, least: f64) -> Answered {
-        if judged.claims() > 0 && !judged.stands(least) {
-            return self.withheld(judged, least);
+    fn into_response(self, judged: &CheckedAnswer, least: f64) -> AnswerResponse {
+        if judged.claim_count() > 0 && !judged.is_supported(least) {
+            return self.into_withheld(judged, least);
         }
         let sources = self.sources();
-        let sentences = shown::sentences(judged, &self.pool, &sources);
-        let status = if judged.claims() == 0 {
-            Status::NothingFound
+        let sentences = shown::build_sentences(judged, &self.pool, &sources);
+        let status = if judged.claim_count() == 0 {
+            AnswerStatus::NothingFound
         } else {
-            Status::Answered
+            AnswerStatus::Answered
         };
-        let mut text = said::answer(&sentences, &sources, self.asked.include_citations);
-        if status == Status::NothingFound {
+        let mut text = said::render_answer(&sentences, &sources, self.request.include_citations);
+        if status == AnswerStatus::NothingFound {
             text = format!(
                 "The passages found do not answer this.\n\n{text}{}",
-                said::passages(&sources)
+                said::render_passages(&sources)
             );
         }
-        Answered {
-            said: format!("{text}{}", said::notes(&self.notes)),
+        AnswerResponse {
+            text: format!("{text}{}", said::render_notes(&self.notes)),
             status,
             sentences,
             support: judged.support(),
@@ -227,16 +231,16 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn withheld(self, judged: &Judged, least: f64) -> Answered {
+    fn into_withheld(self, judged: &CheckedAnswer, least: f64) -> AnswerResponse {
         let sources = self.sources();
-        let sentences = shown::sentences(judged, &self.pool, &sources);
+        let sentences = shown::build_sentences(judged, &self.pool, &sources);
         let said = withheld_text(judged, least, &sources, &self.notes);
-        Answered {
-            said,
+        AnswerResponse {
+            text: said,
             // Where nobody answered there is nothing to distrust.
             status: match judged.support() {
-                Some(_) => Status::Withheld,
-                None => Status::Partial,
+                Some(_) => AnswerStatus::Withheld,
+                None => AnswerStatus::Partial,
             },
             sentences,
             support: judged.support(),
@@ -249,9 +253,9 @@ impl<'a> Work<'a> {
 
 /// Why an answer is not given, and what there is instead.
 pub(super) fn withheld_text(
-    judged: &Judged,
+    judged: &CheckedAnswer,
     least: f64,
-    sources: &[SourceShown],
+    sources: &[AnswerSource],
     notes: &[String],
 ) -> String {
     let why = match judged.support() {
@@ -266,7 +270,7 @@ pub(super) fn withheld_text(
     let reasons: Vec<String> = judged
         .problems()
         .iter()
-        .map(|it| format!("- {}", said::inline(it)))
+        .map(|it| format!("- {}", said::sanitize_inline(it)))
         .collect();
     let reasons = if reasons.is_empty() {
         String::new()
@@ -275,7 +279,7 @@ pub(super) fn withheld_text(
     };
     format!(
         "{why}{reasons}{}{}",
-        said::passages(sources),
-        said::notes(notes)
+        said::render_passages(sources),
+        said::render_notes(notes)
     )
 }

@@ -1,36 +1,36 @@
 //! The passages of one question: each once, numbered as they came, so that earlier evidence stays
 //! and ids stay what they are.
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 
 use super::{
     asks,
-    verify::{Credit, Source},
+    verify::{Attribution, EvidencePassage},
 };
-use crate::{FoundPassage, collect::Place};
+use crate::{RetrievedPassage, collect::TextSpan};
 
 /// The passages of one question.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pool(Vec<FoundPassage>);
+pub(super) struct PassagePool(Vec<RetrievedPassage>);
 
 /// No question has more.
-const MOST: usize = 120;
+const MAX_PASSAGES: usize = 120;
 
 /// The most of one passage that claims are checked against, in characters.
-const LONGEST: usize = 12_000;
+const MAX_PASSAGE_CHARS: usize = 12_000;
 
-impl Pool {
+impl PassagePool {
     /// Adds what is not there yet. Where each of all that were given is now.
-    pub(super) fn add(&mut self, found: Vec<FoundPassage>) -> Vec<usize> {
+    pub(super) fn add(&mut self, found: Vec<RetrievedPassage>) -> Vec<usize> {
         let mut places = Vec::new();
         for passage in found {
-            let same = |it: &FoundPassage| {
+            let same = |it: &RetrievedPassage| {
                 it.kept.id == passage.kept.id && it.passage.number == passage.passage.number
             };
             match self.0.iter().position(same) {
                 Some(at) if places.contains(&at) => {}
                 Some(at) => places.push(at),
-                None if self.0.len() < MOST => {
+                None if self.0.len() < MAX_PASSAGES => {
                     places.push(self.0.len());
                     self.0.push(passage);
                 }
@@ -40,7 +40,7 @@ impl Pool {
         places
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&FoundPassage> {
+    pub(super) fn get(&self, at: usize) -> Option<&RetrievedPassage> {
         self.0.get(at)
     }
 
@@ -54,46 +54,47 @@ impl Pool {
     }
 
     /// The passage of an id.
-    pub(super) fn of(&self, id: &str) -> Option<&FoundPassage> {
+    pub(super) fn by_id(&self, id: &str) -> Option<&RetrievedPassage> {
         let number: usize = id.strip_prefix('p')?.parse().ok()?;
         self.0.get(number.checked_sub(1)?)
     }
 
     /// The passages as claims are checked against them.
-    pub(super) fn sources(&self) -> Vec<Source> {
+    pub(super) fn evidence_passages(&self) -> Vec<EvidencePassage> {
         let all = self.0.iter().enumerate();
-        all.map(|(at, it)| source(&Self::id(at), it)).collect()
+        all.map(|(at, it)| evidence_passage(&Self::id(at), it))
+            .collect()
     }
 
     /// These passages as a model is shown them, as far as there is room; which of them are.
-    pub(super) fn shown(&self, wanted: &[usize]) -> (String, Vec<usize>) {
-        self.shown_as(wanted, |_, it| it.passage.text.clone())
+    pub(super) fn render(&self, wanted: &[usize]) -> (String, Vec<usize>) {
+        self.render_with(wanted, |_, it| it.passage.text.clone())
     }
 
     /// The same, each with the text that `text` gives it.
-    pub(super) fn shown_as(
+    pub(super) fn render_with(
         &self,
         wanted: &[usize],
-        text: impl Fn(usize, &FoundPassage) -> String,
+        text: impl Fn(usize, &RetrievedPassage) -> String,
     ) -> (String, Vec<usize>) {
-        self.shown_within(wanted, asks::ALL_CHARS, text)
+        self.render_with_limit(wanted, asks::MAX_TOTAL_CHARS, text)
     }
 
     /// The same in less room; the first is shown all the same.
-    pub(super) fn shown_within(
+    pub(super) fn render_with_limit(
         &self,
         wanted: &[usize],
         most: usize,
-        text: impl Fn(usize, &FoundPassage) -> String,
+        text: impl Fn(usize, &RetrievedPassage) -> String,
     ) -> (String, Vec<usize>) {
-        let most = most.min(asks::ALL_CHARS);
+        let most = most.min(asks::MAX_TOTAL_CHARS);
         let mut out = String::new();
         let mut shown = Vec::new();
         for &at in wanted {
             let Some(found) = self.get(at) else {
                 continue;
             };
-            let passage = asks::passage(&Self::id(at), found, &text(at, found));
+            let passage = asks::render_passage(&Self::id(at), found, &text(at, found));
             if out.len() + passage.len() > most && !shown.is_empty() {
                 break;
             }
@@ -105,29 +106,29 @@ impl Pool {
     }
 }
 
-fn source(id: &str, found: &FoundPassage) -> Source {
-    let (text, place) = cut(&found.passage.text, found.place);
+fn evidence_passage(id: &str, found: &RetrievedPassage) -> EvidencePassage {
+    let (text, place) = truncate_passage(&found.passage.text, found.place);
     let article = &found.kept.article;
     let authors = article.authors.iter().take(100);
-    Source {
+    EvidencePassage {
         id: id.to_owned(),
         work: found.kept.id.clone(),
         text,
         place,
-        credit: Credit {
+        credit: Attribution {
             authors: authors.map(|it| it.family.clone()).collect(),
             year: article.year(),
-            title: cut_to_chars(&article.title, 500),
+            title: truncate_chars(&article.title, 500),
         },
     }
 }
 
 /// The beginning of a long passage, and where that stands.
-fn cut(text: &str, place: Place) -> (String, Place) {
-    if text.chars().nth(LONGEST).is_none() {
+fn truncate_passage(text: &str, place: TextSpan) -> (String, TextSpan) {
+    if text.chars().nth(MAX_PASSAGE_CHARS).is_none() {
         return (text.to_owned(), place);
     }
-    let text: String = text.chars().take(LONGEST).collect();
+    let text: String = text.chars().take(MAX_PASSAGE_CHARS).collect();
     let pages = text.matches('\u{c}').count();
     let last = text
         .rsplit('\u{c}')
@@ -137,7 +138,7 @@ fn cut(text: &str, place: Place) -> (String, Place) {
         .count();
     let number = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
     let begun = if pages == 0 { place.start } else { 0 };
-    let place = Place {
+    let place = TextSpan {
         end_page: place.page.saturating_add(number(pages)),
         end: begun.saturating_add(number(last)),
         ..place

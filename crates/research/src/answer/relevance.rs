@@ -3,22 +3,22 @@
 
 use std::collections::HashSet;
 
-use deliberate_core::{Article, cut_to_chars};
-use deliberate_thinker::ThinkError;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_core::{Article, truncate_chars};
+use deliberate_thinker::ModelError;
+use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    asks::{Kind, quiet, tagged},
+    asks::{PromptTemplate, escape_tags, wrap_in_tag},
     said, verify,
-    words::holds,
+    words::contains_phrase,
 };
-use crate::collect::fence::fenced;
+use crate::collect::fence::fence_passage;
 
 /// What papers are judged by.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuestionLike {
+pub struct RelevanceQuery {
     /// What is asked, or what the question is called.
     pub name: String,
     /// More about it.
@@ -45,13 +45,13 @@ pub struct Relevance {
     /// Why.
     pub reasoning: String,
     /// Who says so.
-    pub by: By,
+    pub by: ScoredBy,
 }
 
 /// Who judged a paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum ScoredBy {
     /// A model.
     Model,
     /// The words it shares with the question.
@@ -59,13 +59,13 @@ pub enum By {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Judged {
+struct RelevanceReply {
     #[schemars(length(max = 20))]
-    papers: Vec<Judgement>,
+    papers: Vec<PaperScore>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Judgement {
+struct PaperScore {
     paper: usize,
     /// 0 to 100
     #[schemars(range(min = 0, max = 100))]
@@ -78,7 +78,7 @@ struct Judgement {
     reason: String,
 }
 
-const RELEVANCE: Kind = Kind {
+const RELEVANCE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "relevance",
     text: include_str!("asks/relevance.md"),
     max_tokens: 3_000,
@@ -86,47 +86,54 @@ const RELEVANCE: Kind = Kind {
 };
 
 /// Papers of one ask, and how much of each is shown.
-const TOGETHER: usize = 12;
+const BATCH_SIZE: usize = 12;
 const ABSTRACT_CHARS: usize = 2_000;
 
 /// How well papers fit a question, in their order.
-pub async fn relevance(
-    call: &Call,
-    question: &QuestionLike,
+pub async fn score_relevance(
+    call: &ToolContext,
+    question: &RelevanceQuery,
     articles: &[&Article],
 ) -> Result<Vec<Relevance>, ToolError> {
-    let by_words = |article: &&Article| words(question, article);
+    let by_words = |article: &&Article| word_relevance(question, article);
     if articles.is_empty() || !call.has_model().await {
         return Ok(articles.iter().map(by_words).collect());
     }
-    let batches: Vec<&[&Article]> = articles.chunks(TOGETHER).collect();
+    let batches: Vec<&[&Article]> = articles.chunks(BATCH_SIZE).collect();
     let asks = batches.iter().enumerate();
-    let asks = asks.map(|(at, batch)| ask(format!("relevance/{at}"), question, batch));
-    let outcomes = call.think_all::<Judged>(asks.collect()).await?;
+    let asks =
+        asks.map(|(at, batch)| relevance_request(format!("relevance/{at}"), question, batch));
+    let outcomes = call.ask_all::<RelevanceReply>(asks.collect()).await?;
     let mut all = Vec::with_capacity(articles.len());
     for (batch, outcome) in batches.into_iter().zip(outcomes) {
         let judged = match outcome {
             Ok(thinking) => Ok(thinking.value),
-            Err(ToolError::Think(error)) if error != ThinkError::Pending => Err(error.to_string()),
+            Err(ToolError::Model(error)) if error != ModelError::Pending => Err(error.to_string()),
             Err(error) => return Err(error),
         };
         for (at, article) in batch.iter().enumerate() {
             all.push(match &judged {
-                Ok(judged) => of_model(judged, at, question)
-                    .unwrap_or_else(|| instead(question, article, "gave it no score")),
-                Err(why) => instead(question, article, &format!("could not be asked ({why})")),
+                Ok(judged) => from_model(judged, at, question)
+                    .unwrap_or_else(|| fallback_relevance(question, article, "gave it no score")),
+                Err(why) => {
+                    fallback_relevance(question, article, &format!("could not be asked ({why})"))
+                }
             });
         }
     }
     Ok(all)
 }
 
-fn ask(key: String, question: &QuestionLike, articles: &[&Article]) -> deliberate_thinker::Ask {
+fn relevance_request(
+    key: String,
+    question: &RelevanceQuery,
+    articles: &[&Article],
+) -> deliberate_thinker::ModelRequest {
     let list = |label: &str, items: &[String]| {
         let items: Vec<String> = items
             .iter()
             .take(50)
-            .map(|it| cut_to_chars(it, 100))
+            .map(|it| truncate_chars(it, 100))
             .collect();
         if items.is_empty() {
             String::new()
@@ -136,11 +143,11 @@ fn ask(key: String, question: &QuestionLike, articles: &[&Article]) -> deliberat
     };
     let asked = format!(
         "{}{}{}{}{}",
-        cut_to_chars(&question.name, 2_000),
+        truncate_chars(&question.name, 2_000),
         question
             .description
             .as_deref()
-            .map(|it| format!("\n{}", cut_to_chars(it, 2_000)))
+            .map(|it| format!("\n{}", truncate_chars(it, 2_000)))
             .unwrap_or_default(),
         list("Keywords", &question.keywords),
         list("Topics", &question.topics),
@@ -153,23 +160,23 @@ fn ask(key: String, question: &QuestionLike, articles: &[&Article]) -> deliberat
             let summary = article.summary.as_deref().unwrap_or("(no abstract)");
             let text = format!(
                 "{}\n{}\n{}",
-                cut_to_chars(&article.title, 400),
-                said::authors(article),
-                cut_to_chars(summary, ABSTRACT_CHARS)
+                truncate_chars(&article.title, 400),
+                said::author_label(article),
+                truncate_chars(summary, ABSTRACT_CHARS)
             );
-            fenced(&[("id", &(at + 1).to_string())], &quiet(&text))
+            fence_passage(&[("id", &(at + 1).to_string())], &escape_tags(&text))
         })
         .collect();
-    RELEVANCE.ask::<Judged>(
+    RELEVANCE_PROMPT.build_request::<RelevanceReply>(
         key,
         &[
-            ("question", &tagged("question", &asked)),
+            ("question", &wrap_in_tag("question", &asked)),
             ("papers", &papers.join("\n\n")),
         ],
     )
 }
 
-fn of_model(judged: &Judged, at: usize, question: &QuestionLike) -> Option<Relevance> {
+fn from_model(judged: &RelevanceReply, at: usize, question: &RelevanceQuery) -> Option<Relevance> {
     let found = judged.papers.iter().find(|it| it.paper == at + 1)?;
     let known = |it: &&String| {
         question
@@ -180,13 +187,13 @@ fn of_model(judged: &Judged, at: usize, question: &QuestionLike) -> Option<Relev
     found.score.is_finite().then(|| Relevance {
         score: (found.score / 100.0).clamp(0.0, 1.0),
         matched_keywords: found.keywords.iter().filter(known).cloned().collect(),
-        reasoning: said::inline(&cut_to_chars(&found.reason, 300)),
-        by: By::Model,
+        reasoning: said::sanitize_inline(&truncate_chars(&found.reason, 300)),
+        by: ScoredBy::Model,
     })
 }
 
-fn instead(question: &QuestionLike, article: &Article, why: &str) -> Relevance {
-    let mut found = words(question, article);
+fn fallback_relevance(question: &RelevanceQuery, article: &Article, why: &str) -> Relevance {
+    let mut found = word_relevance(question, article);
     found.reasoning = format!("The model {why}. {}", found.reasoning);
     found
 }
@@ -194,12 +201,12 @@ fn instead(question: &QuestionLike, article: &Article, why: &str) -> Relevance {
 /// How well a paper fits by its words: each keyword and topic that its title or abstract has, those
 /// of the title counting more. What the question is called counts only where it has neither: a name
 /// may be any label, and must keep no paper out.
-fn words(question: &QuestionLike, article: &Article) -> Relevance {
-    let paper = Wording::of(article);
-    let keywords = paper.mean(&question.keywords);
-    let topics = paper.mean(&question.topics);
+fn word_relevance(question: &RelevanceQuery, article: &Article) -> Relevance {
+    let paper = ArticleWords::new(article);
+    let keywords = paper.mean_coverage(&question.keywords);
+    let topics = paper.mean_coverage(&question.topics);
     let bare = keywords.is_none() && topics.is_none();
-    let name = bare.then(|| paper.share(&question.name));
+    let name = bare.then(|| paper.coverage(&question.name));
     let parts = [(keywords, 0.5), (topics, 0.2), (name, 0.3)];
     let weight: f64 = parts
         .iter()
@@ -210,50 +217,50 @@ fn words(question: &QuestionLike, article: &Article) -> Relevance {
         .iter()
         .map(|(it, weight)| it.unwrap_or(0.0) * weight)
         .sum();
-    let bonus = if question.authors.iter().any(|it| is_by(article, it)) {
+    let bonus = if question.authors.iter().any(|it| has_author(article, it)) {
         0.1
     } else {
         0.0
     };
     let score = (sum / weight.max(f64::EPSILON) + bonus).clamp(0.0, 1.0);
-    let matched: Vec<String> = paper.dealt_with(&question.keywords).cloned().collect();
+    let matched: Vec<String> = paper.covered_phrases(&question.keywords).cloned().collect();
     Relevance {
         score: (score * 1_000.0).round() / 1_000.0,
         reasoning: paper.reason(question, matched.len(), score),
         matched_keywords: matched,
-        by: By::Words,
+        by: ScoredBy::Words,
     }
 }
 
 /// The words of a paper, as they are matched.
-struct Wording {
+struct ArticleWords {
     title: HashSet<String>,
     text: HashSet<String>,
 }
 
-impl Wording {
-    fn of(article: &Article) -> Self {
+impl ArticleWords {
+    fn new(article: &Article) -> Self {
         let summary = article.summary.as_deref().unwrap_or_default();
-        let mut text = verify::matter(&cut_to_chars(summary, 20_000));
+        let mut text = verify::content_words(&truncate_chars(summary, 20_000));
         let keywords = article.keywords.iter().take(100);
-        text.extend(keywords.flat_map(|it| verify::matter(it)));
+        text.extend(keywords.flat_map(|it| verify::content_words(it)));
         Self {
-            title: verify::matter(&article.title),
+            title: verify::content_words(&article.title),
             text,
         }
     }
 
     /// How much of a phrase it has, 0 to 1.
-    fn share(&self, phrase: &str) -> f64 {
-        let wanted = verify::matter(phrase);
+    fn coverage(&self, phrase: &str) -> f64 {
+        let wanted = verify::content_words(phrase);
         if wanted.is_empty() {
             return 0.0;
         }
-        let points: f64 = wanted.iter().map(|it| self.points(it)).sum();
+        let points: f64 = wanted.iter().map(|it| self.word_score(it)).sum();
         points / wanted.len() as f64
     }
 
-    fn points(&self, word: &str) -> f64 {
+    fn word_score(&self, word: &str) -> f64 {
         if self.title.contains(word) {
             1.0
         } else if self.text.contains(word) {
@@ -264,8 +271,12 @@ impl Wording {
     }
 
     /// How much of several it has; nothing if there are none.
-    fn mean(&self, phrases: &[String]) -> Option<f64> {
-        let all: Vec<f64> = phrases.iter().take(100).map(|it| self.share(it)).collect();
+    fn mean_coverage(&self, phrases: &[String]) -> Option<f64> {
+        let all: Vec<f64> = phrases
+            .iter()
+            .take(100)
+            .map(|it| self.coverage(it))
+            .collect();
         (!all.is_empty()).then(|| {
             // A paper need not have every keyword: the best ones count most.
             let best = all.iter().copied().fold(0.0, f64::max);
@@ -275,22 +286,22 @@ impl Wording {
     }
 
     /// Those that it has most of.
-    fn dealt_with<'a>(&self, phrases: &'a [String]) -> impl Iterator<Item = &'a String> {
-        phrases.iter().filter(move |it| self.share(it) >= 0.6)
+    fn covered_phrases<'a>(&self, phrases: &'a [String]) -> impl Iterator<Item = &'a String> {
+        phrases.iter().filter(move |it| self.coverage(it) >= 0.6)
     }
 
     /// Why it has that score, by what it was judged by.
-    fn reason(&self, question: &QuestionLike, keywords: usize, score: f64) -> String {
+    fn reason(&self, question: &RelevanceQuery, keywords: usize, score: f64) -> String {
         let (has, of, what) = match (&question.keywords, &question.topics) {
             (all, _) if !all.is_empty() => (keywords, all.len(), "keywords"),
-            (_, all) if !all.is_empty() => (self.dealt_with(all).count(), all.len(), "topics"),
+            (_, all) if !all.is_empty() => (self.covered_phrases(all).count(), all.len(), "topics"),
             _ => {
-                let all = verify::matter(&question.name);
-                let has = all.iter().filter(|it| self.points(it) > 0.0).count();
+                let all = verify::content_words(&question.name);
+                let has = all.iter().filter(|it| self.word_score(it) > 0.0).count();
                 (has, all.len(), "words of the question")
             }
         };
-        let band = band(score);
+        let band = score_label(score);
         if of == 0 {
             return format!("By words: the question has none to go by; {band}.");
         }
@@ -299,13 +310,15 @@ impl Wording {
 }
 
 /// Whether a paper is by someone.
-fn is_by(article: &Article, author: &str) -> bool {
+fn has_author(article: &Article, author: &str) -> bool {
     let authors = article.authors.iter().take(1_000);
-    authors.into_iter().any(|it| holds(author, &it.family))
+    authors
+        .into_iter()
+        .any(|it| contains_phrase(author, &it.family))
 }
 
 /// What a score means.
-pub(crate) fn band(score: f64) -> &'static str {
+pub(crate) fn score_label(score: f64) -> &'static str {
     match score {
         it if it < 0.3 => "not relevant",
         it if it < 0.5 => "weak",

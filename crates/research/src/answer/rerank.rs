@@ -1,24 +1,24 @@
 //! How well passages fit a question, by the model that thinks for the call: one ask for all of
 //! them, whole numbers, and no harm if it fails.
 
-use deliberate_thinker::Ask;
+use deliberate_thinker::ModelRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    asks::{Kind, tagged},
-    pool::Pool,
+    asks::{PromptTemplate, wrap_in_tag},
+    pool::PassagePool,
 };
 
 /// What a model gives passages.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(super) struct Scores {
+pub(super) struct PassageScores {
     #[schemars(length(max = 120))]
-    scores: Vec<Score>,
+    scores: Vec<PassageScore>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct Score {
+struct PassageScore {
     #[schemars(length(max = 8))]
     passage: serde_json::Value,
     /// 0 to 100
@@ -26,7 +26,7 @@ struct Score {
     score: f64,
 }
 
-const SCORE: Kind = Kind {
+const SCORE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "grade",
     text: include_str!("asks/score.md"),
     max_tokens: 1_800,
@@ -34,30 +34,35 @@ const SCORE: Kind = Kind {
 };
 
 /// More scores than there can be passages are not read.
-const MOST: usize = 240;
+const MAX_SCORES: usize = 240;
 
 /// How much of a passage is judged, in characters.
-const JUDGED_CHARS: usize = 1_200;
+const SCORED_CHARS: usize = 1_200;
 
 /// The ask for scores of these passages, and which of them it shows.
-pub(super) fn ask(key: String, question: &str, pool: &Pool, wanted: &[usize]) -> (Ask, Vec<usize>) {
-    let (passages, shown) = pool.shown_as(wanted, |_, it| {
-        deliberate_core::cut_to_chars(&it.passage.text, JUDGED_CHARS)
+pub(super) fn score_request(
+    key: String,
+    question: &str,
+    pool: &PassagePool,
+    wanted: &[usize],
+) -> (ModelRequest, Vec<usize>) {
+    let (passages, shown) = pool.render_with(wanted, |_, it| {
+        deliberate_core::truncate_chars(&it.passage.text, SCORED_CHARS)
     });
-    let ask = SCORE.ask::<Scores>(
+    let ask = SCORE_PROMPT.build_request::<PassageScores>(
         key,
         &[
             ("passages", &passages),
-            ("question", &tagged("question", question)),
+            ("question", &wrap_in_tag("question", question)),
             ("count", &shown.len().to_string()),
         ],
     );
     (ask, shown)
 }
 
-impl Scores {
+impl PassageScores {
     /// The score of a passage, 0 to 1, if it was given one.
-    pub(super) fn of(&self, at: usize) -> Option<f64> {
+    pub(super) fn get(&self, at: usize) -> Option<f64> {
         let wanted = at + 1;
         let number = |it: &serde_json::Value| -> Option<usize> {
             let text = it.as_str().map_or_else(|| it.to_string(), str::to_owned);
@@ -67,7 +72,7 @@ impl Scores {
         let found = self
             .scores
             .iter()
-            .take(MOST)
+            .take(MAX_SCORES)
             .find(|it| number(&it.passage) == Some(wanted));
         let score = found.map(|it| it.score / 100.0)?;
         score.is_finite().then(|| score.clamp(0.0, 1.0))
@@ -75,7 +80,7 @@ impl Scores {
 }
 
 /// The passages in the order of their scores; what has none stays behind, in its order.
-pub(super) fn ordered(
+pub(super) fn sort_by_score(
     mut passages: Vec<usize>,
     score: impl Fn(usize) -> Option<f64>,
 ) -> Vec<usize> {

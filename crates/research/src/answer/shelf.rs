@@ -2,68 +2,69 @@
 
 use std::sync::Mutex;
 
-use deliberate_toolkit::{Call, Issue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 use futures::future::BoxFuture;
 
 use crate::{
-    AnswerOptions, Lab, Rerank, Retrieval, Retrieved, Scope,
+    AnswerOptions, RerankOptions, ResearchServices, RetrievalQuery, RetrievalResult,
+    RetrievalScope,
     collect::groups::{self, CustomIndex, KnowledgeCollection},
 };
 
 /// Something that passages are found in.
-pub trait Retrieves: Send + Sync + 'static {
+pub trait Retriever: Send + Sync + 'static {
     /// How answers are to be made.
-    fn answers(&self) -> &AnswerOptions;
+    fn answer_options(&self) -> &AnswerOptions;
 
     /// Whether a model puts passages in their final order.
-    fn reranks_by_model(&self) -> bool;
+    fn uses_llm_reranker(&self) -> bool;
 
     /// Finds passages.
     fn retrieve<'a>(
         &'a self,
-        call: &'a Call,
-        wanted: &'a Retrieval,
-    ) -> BoxFuture<'a, Result<Retrieved, ToolError>>;
+        call: &'a ToolContext,
+        wanted: &'a RetrievalQuery,
+    ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>>;
 
     /// Refuses a scope that is not there, before anyone is asked to think.
     fn check_scope<'a>(
         &'a self,
-        _call: &'a Call,
-        _scope: &'a Scope,
+        _call: &'a ToolContext,
+        _scope: &'a RetrievalScope,
     ) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async { Ok(()) })
     }
 }
 
-impl Retrieves for Lab {
-    fn answers(&self) -> &AnswerOptions {
+impl Retriever for ResearchServices {
+    fn answer_options(&self) -> &AnswerOptions {
         &self.options().answers
     }
 
-    fn reranks_by_model(&self) -> bool {
-        matches!(self.options().retrieval.rerank, Rerank::Model)
+    fn uses_llm_reranker(&self) -> bool {
+        matches!(self.options().retrieval.rerank, RerankOptions::Model)
     }
 
     fn retrieve<'a>(
         &'a self,
-        call: &'a Call,
-        wanted: &'a Retrieval,
-    ) -> BoxFuture<'a, Result<Retrieved, ToolError>> {
+        call: &'a ToolContext,
+        wanted: &'a RetrievalQuery,
+    ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>> {
         Box::pin(Self::retrieve(self, call, wanted))
     }
 
     fn check_scope<'a>(
         &'a self,
-        call: &'a Call,
-        scope: &'a Scope,
+        call: &'a ToolContext,
+        scope: &'a RetrievalScope,
     ) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
             match scope {
-                Scope::All | Scope::PapersOnly | Scope::External => {}
-                Scope::Collection(name) => {
+                RetrievalScope::All | RetrievalScope::PapersOnly | RetrievalScope::External => {}
+                RetrievalScope::Collection(name) => {
                     let _: KnowledgeCollection = groups::find(call.store(), name).await?;
                 }
-                Scope::Index(name) => {
+                RetrievalScope::Index(name) => {
                     let _: CustomIndex = groups::find(call.store(), name).await?;
                 }
             }
@@ -74,15 +75,15 @@ impl Retrieves for Lab {
 
 /// What is found, once in a call however often that is run: a model that replies between two runs
 /// has seen what the first one found.
-pub(crate) async fn look<R: Retrieves>(
+pub(crate) async fn retrieve_memoized<R: Retriever>(
     shelf: &R,
-    call: &Call,
+    call: &ToolContext,
     key: &str,
-    wanted: &Retrieval,
-) -> Result<Retrieved, ToolError> {
+    wanted: &RetrievalQuery,
+) -> Result<RetrievalResult, ToolError> {
     let failed = Mutex::new(None);
-    let found: Option<Retrieved> = call
-        .outside(key, async {
+    let found: Option<RetrievalResult> = call
+        .memoize_async(key, async {
             match shelf.retrieve(call, wanted).await {
                 Ok(found) => Some(found),
                 Err(error) => {
@@ -99,24 +100,26 @@ pub(crate) async fn look<R: Retrieves>(
 }
 
 /// A text that passages are looked for with: it must have a word.
-pub(crate) fn looked_for<'a>(
-    call: &Call,
+pub(crate) fn check_query<'a>(
+    call: &ToolContext,
     field: &str,
     text: &'a str,
 ) -> Result<&'a str, ToolError> {
-    let text = call.checked_content(field, text)?;
+    let text = call.check_content(field, text)?;
     if !text.chars().any(char::is_alphanumeric) {
         let rule = "needs at least one word to look for";
-        let issue = Issue::new(field, rule).given(&text.into());
+        let issue = ArgumentIssue::new(field, rule).with_value(&text.into());
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(text)
 }
 
 /// A scope as it is written.
-pub(super) fn scope(text: &str) -> Result<Scope, ToolError> {
-    Scope::parse(text).ok_or_else(|| {
+pub(super) fn parse_scope(text: &str) -> Result<RetrievalScope, ToolError> {
+    RetrievalScope::parse(text).ok_or_else(|| {
         let rule = "must be all, papers_only, external, collection:<name> or index:<name>";
-        ToolError::Invalid(vec![Issue::new("scope", rule).given(&text.into())])
+        ToolError::Invalid(vec![
+            ArgumentIssue::new("scope", rule).with_value(&text.into()),
+        ])
     })
 }

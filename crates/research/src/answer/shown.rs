@@ -1,21 +1,21 @@
 //! What a client is given of an answer, as data.
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    judged::Judged,
-    pool::Pool,
+    judged::CheckedAnswer,
+    pool::PassagePool,
     said,
-    verify::{Checked, Claim, Evidence, Problem, Verdict},
+    verify::{Claim, ClaimCheck, ClaimProblem, ClaimVerdict, EvidenceSpan},
 };
-use crate::FoundPassage;
+use crate::RetrievedPassage;
 
 /// What came of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum AnswerStatus {
     /// An answer of which enough is supported.
     Answered,
     /// The best there was when a budget was spent or nobody could be asked.
@@ -28,26 +28,26 @@ pub enum Status {
 
 /// A sentence of an answer, and what it rests on.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SentenceShown {
+pub struct AnswerSentence {
     text: String,
-    verdict: Verdict,
-    judged_by: Judge,
-    citations: Vec<Citation>,
-    problems: Vec<ProblemShown>,
+    verdict: ClaimVerdict,
+    judged_by: CheckedBy,
+    citations: Vec<AnswerCitation>,
+    problems: Vec<SentenceProblem>,
     /// Whether the check found the place: those that the sentence cites do not say so, or it cites
     /// none
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     citation_supplied: bool,
     /// Passages that say otherwise
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    disputed: Vec<Citation>,
+    disputed: Vec<AnswerCitation>,
 }
 
 /// Who came to a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Judge {
+enum CheckedBy {
     /// The verifier, which asks nobody
     Code,
     /// A model, of what the verifier could not tell
@@ -56,16 +56,16 @@ enum Judge {
 
 /// What is wrong with a sentence.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ProblemShown {
+pub struct SentenceProblem {
     #[serde(flatten)]
-    problem: Problem,
+    problem: ClaimProblem,
     /// In a sentence
     said: String,
 }
 
 /// A place in a paper.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Citation {
+pub struct AnswerCitation {
     /// Which of `sources` it is in
     pub source: usize,
     /// The article.
@@ -88,7 +88,7 @@ pub struct Citation {
 
 /// A paper that passages are from.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SourceShown {
+pub struct AnswerSource {
     /// What it is cited by in the answer.
     pub number: usize,
     /// The article.
@@ -108,12 +108,12 @@ pub struct SourceShown {
     /// Its best passage's relevance, 0 to 1
     pub relevance: f64,
     /// Passages that were found in it.
-    pub passages: Vec<PassageShown>,
+    pub passages: Vec<SourcePassage>,
 }
 
 /// A passage that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct PassageShown {
+pub struct SourcePassage {
     /// The page it begins on.
     pub page: u32,
     /// Characters of the page.
@@ -130,7 +130,7 @@ pub struct PassageShown {
 
 /// What a step of the graph came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct TracedNode {
+pub struct NodeTrace {
     /// Which.
     pub node: &'static str,
     /// What came of it.
@@ -146,20 +146,24 @@ const QUOTE_CHARS: usize = 600;
 const EXCERPT_CHARS: usize = 500;
 
 /// Papers of these passages, numbered as they first come.
-pub(super) fn sources(question: &str, pool: &Pool, used: &[usize]) -> Vec<SourceShown> {
-    let mut all: Vec<SourceShown> = Vec::new();
+pub(super) fn build_sources(
+    question: &str,
+    pool: &PassagePool,
+    used: &[usize],
+) -> Vec<AnswerSource> {
+    let mut all: Vec<AnswerSource> = Vec::new();
     for &at in used {
         let Some(found) = pool.get(at) else {
             continue;
         };
-        let fits = relevance_of(question, found);
-        let passage = PassageShown {
+        let fits = passage_relevance(question, found);
+        let passage = SourcePassage {
             page: found.place.page,
             start: found.place.start,
             end_page: found.place.end_page,
             end: found.place.end,
             relevance: fits,
-            excerpt: cut_to_chars(&said::one_line(&found.passage.text), EXCERPT_CHARS),
+            excerpt: truncate_chars(&said::single_line(&found.passage.text), EXCERPT_CHARS),
         };
         if let Some(source) = all.iter_mut().find(|it| it.article_id == found.kept.id) {
             source.relevance = source.relevance.max(fits);
@@ -167,12 +171,12 @@ pub(super) fn sources(question: &str, pool: &Pool, used: &[usize]) -> Vec<Source
             continue;
         }
         let article = &found.kept.article;
-        all.push(SourceShown {
+        all.push(AnswerSource {
             number: all.len() + 1,
             article_id: found.kept.id.clone(),
             cite_key: found.kept.cite_key.clone(),
-            title: said::one_line(&article.title),
-            authors: said::authors(article),
+            title: said::single_line(&article.title),
+            authors: said::author_label(article),
             year: article.year(),
             retracted: article.retracted == Some(true),
             relevance: fits,
@@ -184,15 +188,15 @@ pub(super) fn sources(question: &str, pool: &Pool, used: &[usize]) -> Vec<Source
 
 /// How well a passage fits a question, 0 to 1: what a second look gave it, or else the better of
 /// its likeness in meaning and the share of the question's words that are in it.
-pub(super) fn relevance_of(question: &str, found: &FoundPassage) -> f64 {
+pub(super) fn passage_relevance(question: &str, found: &RetrievedPassage) -> f64 {
     if let Some(score) = found.rerank_score {
         return f64::from(score).clamp(0.0, 1.0);
     }
-    let wanted = super::verify::matter(question);
+    let wanted = super::verify::content_words(question);
     let title = &found.kept.article.title;
-    let there = super::verify::matter(&format!(
+    let there = super::verify::content_words(&format!(
         "{title}. {}",
-        cut_to_chars(&found.passage.text, 8_000)
+        truncate_chars(&found.passage.text, 8_000)
     ));
     let shared = wanted.iter().filter(|it| there.contains(*it)).count();
     let words = if wanted.is_empty() {
@@ -206,42 +210,42 @@ pub(super) fn relevance_of(question: &str, found: &FoundPassage) -> f64 {
 }
 
 /// The sentences of a checked draft.
-pub(super) fn sentences(
-    judged: &Judged,
-    pool: &Pool,
-    sources: &[SourceShown],
-) -> Vec<SentenceShown> {
+pub(super) fn build_sentences(
+    judged: &CheckedAnswer,
+    pool: &PassagePool,
+    sources: &[AnswerSource],
+) -> Vec<AnswerSentence> {
     let all = judged.sentences.iter().enumerate();
     all.map(|(at, (claim, checked))| {
-        let mut shown = sentence(claim, checked, pool, sources);
+        let mut shown = build_sentence(claim, checked, pool, sources);
         if judged.by_model.contains(&at) {
-            shown.judged_by = Judge::Model;
+            shown.judged_by = CheckedBy::Model;
         }
         shown
     })
     .collect()
 }
 
-fn sentence(
+fn build_sentence(
     claim: &Claim,
-    checked: &Checked,
-    pool: &Pool,
-    sources: &[SourceShown],
-) -> SentenceShown {
-    let show = |all: &[Evidence]| -> Vec<Citation> {
+    checked: &ClaimCheck,
+    pool: &PassagePool,
+    sources: &[AnswerSource],
+) -> AnswerSentence {
+    let show = |all: &[EvidenceSpan]| -> Vec<AnswerCitation> {
         all.iter()
-            .filter_map(|it| citation(it, pool, sources))
+            .filter_map(|it| build_citation(it, pool, sources))
             .take(4)
             .collect()
     };
-    let problems = checked.problems.iter().map(|it| ProblemShown {
+    let problems = checked.problems.iter().map(|it| SentenceProblem {
         said: it.to_string(),
         problem: it.clone(),
     });
-    SentenceShown {
-        text: said::one_line(&claim.text),
+    AnswerSentence {
+        text: said::single_line(&claim.text),
         verdict: checked.verdict,
-        judged_by: Judge::Code,
+        judged_by: CheckedBy::Code,
         citations: show(&checked.evidence),
         problems: problems.collect(),
         citation_supplied: checked.corrected,
@@ -249,10 +253,14 @@ fn sentence(
     }
 }
 
-fn citation(evidence: &Evidence, pool: &Pool, sources: &[SourceShown]) -> Option<Citation> {
-    let found = pool.of(&evidence.passage)?;
+fn build_citation(
+    evidence: &EvidenceSpan,
+    pool: &PassagePool,
+    sources: &[AnswerSource],
+) -> Option<AnswerCitation> {
+    let found = pool.by_id(&evidence.passage)?;
     let source = sources.iter().find(|it| it.article_id == evidence.work)?;
-    Some(Citation {
+    Some(AnswerCitation {
         source: source.number,
         article_id: evidence.work.clone(),
         cite_key: found.kept.cite_key.clone(),
@@ -261,11 +269,11 @@ fn citation(evidence: &Evidence, pool: &Pool, sources: &[SourceShown]) -> Option
         start: evidence.place.start,
         end_page: evidence.place.end_page,
         end: evidence.place.end,
-        quote: cut_to_chars(&evidence.quote, QUOTE_CHARS),
+        quote: truncate_chars(&evidence.quote, QUOTE_CHARS),
     })
 }
 
-impl SentenceShown {
+impl AnswerSentence {
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -277,18 +285,18 @@ impl SentenceShown {
 
     /// Whether a model alone says so.
     pub(super) const fn is_by_model(&self) -> bool {
-        matches!(self.judged_by, Judge::Model)
+        matches!(self.judged_by, CheckedBy::Model)
     }
 
-    pub(super) const fn verdict(&self) -> Verdict {
+    pub(super) const fn verdict(&self) -> ClaimVerdict {
         self.verdict
     }
 
-    pub(super) fn citations(&self) -> &[Citation] {
+    pub(super) fn citations(&self) -> &[AnswerCitation] {
         &self.citations
     }
 
-    pub(super) fn disputed(&self) -> &[Citation] {
+    pub(super) fn disputed(&self) -> &[AnswerCitation] {
         &self.disputed
     }
 

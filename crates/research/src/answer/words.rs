@@ -1,12 +1,15 @@
 //! Whether a phrase stands in a text as whole words: `Li` is not in `Oliver`.
 
 /// Whether `phrase` has words, and they stand in `text` in a row, in whatever case.
-pub(super) fn holds(text: &str, phrase: &str) -> bool {
-    let wanted = words(phrase);
-    !wanted.is_empty() && words(text).windows(wanted.len()).any(|it| it == wanted)
+pub(super) fn contains_phrase(text: &str, phrase: &str) -> bool {
+    let wanted = split_words(phrase);
+    !wanted.is_empty()
+        && split_words(text)
+            .windows(wanted.len())
+            .any(|it| it == wanted)
 }
 
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let words = lower.split(|it: char| !it.is_alphanumeric());
     let words = words.filter(|it| !it.is_empty());
@@ -19,8 +22,11 @@ mod tests {
 
     #[test]
     fn whole_words_in_a_row() {
-        assert!(holds("Papers by J. van der Berg?", "Van der Berg"));
-        assert!(!holds("Papers by Oliver", "Li"));
-        assert!(!holds("Papers by Oliver", " - "));
+        assert!(contains_phrase(
+            "Papers by J. van der Berg?",
+            "Van der Berg"
+        ));
+        assert!(!contains_phrase("Papers by Oliver", "Li"));
+        assert!(!contains_phrase("Papers by Oliver", " - "));
     }
 }

@@ -4,26 +4,26 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use deliberate_citations::{
-    Missing, missing,
-    same::{Decision, Difference, Verdict, decide, likeness},
+    MissingField, missing_fields,
+    same::{Difference, SameWorkDecision, SameWorkVerdict, decide_same_work, similarity},
 };
-use deliberate_core::{Article, cut_to_chars};
+use deliberate_core::{Article, truncate_chars};
 use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{near::may_be_meant, taken_back::without_mark};
+use super::{near::near_match_reason, taken_back::strip_retraction_prefix};
 use crate::{
-    Lab,
+    ResearchServices,
     collect::enrich::look_up,
-    discover::search::{SearchOptions, SourceReport, search},
-    sources::{Notice, NoticeKind, PaperId, PaperOrder, PaperQuery, Source},
-    web::WebError,
+    discover::search::{PaperSearchOptions, SourceReport, search},
+    sources::{PaperId, PaperNotice, PaperNoticeKind, PaperOrder, PaperQuery, PaperSource},
+    web::HttpClientError,
 };
 
 /// What a check came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Checked {
+pub struct CitationCheck {
     /// In one word.
     pub status: CitationStatus,
     /// As it was given.
@@ -38,11 +38,11 @@ pub struct Checked {
     /// In what they differ.
     pub differences: Vec<Difference>,
     /// Corrections, retractions.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<PaperNotice>,
     /// Whether it was retracted or withdrawn; absent unless all who could know it were asked.
     pub retracted: Option<bool>,
     /// What a whole citation of it would need.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingField>,
     /// Why it is not verified, and what could not be asked.
     pub reasons: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub enum CitationStatus {
 
 impl CitationStatus {
     /// In words.
-    pub const fn said(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Verified => "verified",
             Self::Differs => "exists, but differs",
@@ -77,7 +77,7 @@ impl CitationStatus {
 }
 
 /// Sources that know works by what they are called, best first.
-const KNOWING: &[&str] = &[
+const LOOKUP_SOURCES: &[&str] = &[
     "crossref",
     "openalex",
     "semantic_scholar",
@@ -87,61 +87,61 @@ const KNOWING: &[&str] = &[
 ];
 
 /// How many works of a title are compared, and how much of it is asked for.
-const CANDIDATES: usize = 10;
-const LONGEST_TITLE: usize = 400;
+const MAX_CANDIDATES: usize = 10;
+const MAX_TITLE_CHARS: usize = 400;
 
 /// Checks a citation.
-pub async fn check(lab: &Lab, given: &Article) -> Checked {
-    let mut checked = Checked {
+pub async fn check_citation(lab: &ResearchServices, given: &Article) -> CitationCheck {
+    let mut checked = CitationCheck {
         status: CitationStatus::Unknown,
-        given: brief(given.clone()),
+        given: without_abstract(given.clone()),
         found: None,
         near: None,
         likeness: 0.0,
         differences: Vec::new(),
         notices: Vec::new(),
         retracted: None,
-        missing: missing(given),
+        missing: missing_fields(given),
         reasons: Vec::new(),
     };
-    let named = by_ids(lab, given, &mut checked).await;
-    match named.found.clone() {
-        Some((id, found)) => compare(&mut checked, given, found, &id, &named),
-        None => by_title(lab, given, &named, &mut checked).await,
+    let named = look_up_ids(lab, given, &mut checked).await;
+    match named.matched.clone() {
+        Some((id, found)) => compare_found(&mut checked, given, found, &id, &named),
+        None => check_by_title(lab, given, &named, &mut checked).await,
     }
     let is_meant = match checked.status {
-        CitationStatus::WrongIdentifier => the_right_one(lab, given, &mut checked).await,
+        CitationStatus::WrongIdentifier => find_intended_work(lab, given, &mut checked).await,
         _ => true,
     };
     // What became of another work says nothing of this one.
     if let Some(found) = checked.found.clone().filter(|_| is_meant) {
-        note_fate(lab, &found, &mut checked).await;
+        check_retractions(lab, &found, &mut checked).await;
     }
     if given.retracted == Some(true) {
         checked.retracted = given.retracted;
     }
-    say_once(&mut checked.reasons);
+    dedup_reasons(&mut checked.reasons);
     checked
 }
 
 /// A source that is asked for several things and can't answer is told of once.
-fn say_once(reasons: &mut Vec<String>) {
+fn dedup_reasons(reasons: &mut Vec<String>) {
     let mut told = BTreeSet::new();
     reasons.retain(|reason| {
         let first = reason.split([' ', ':']).next().unwrap_or("");
-        !KNOWING.contains(&first) || told.insert(first.to_owned())
+        !LOOKUP_SOURCES.contains(&first) || told.insert(first.to_owned())
     });
 }
 
 /// Without its abstract, which says nothing of whether it is cited rightly.
-fn brief(article: Article) -> Article {
+fn without_abstract(article: Article) -> Article {
     Article {
         summary: None,
         ..article
     }
 }
 
-fn ids_of(article: &Article) -> Vec<PaperId> {
+fn paper_ids(article: &Article) -> Vec<PaperId> {
     let ids = [
         article.doi.clone().map(PaperId::Doi),
         article.arxiv_id.clone().map(PaperId::Arxiv),
@@ -153,8 +153,8 @@ fn ids_of(article: &Article) -> Vec<PaperId> {
     ids.into_iter().flatten().collect()
 }
 
-fn knowing(lab: &Lab) -> Vec<Arc<dyn Source>> {
-    KNOWING
+fn lookup_sources(lab: &ResearchServices) -> Vec<Arc<dyn PaperSource>> {
+    LOOKUP_SOURCES
         .iter()
         .filter_map(|name| lab.source(name).cloned())
         .collect()
@@ -162,71 +162,81 @@ fn knowing(lab: &Lab) -> Vec<Arc<dyn Source>> {
 
 /// What the ids of a citation lead to.
 #[derive(Default)]
-struct Named {
+struct IdLookup {
     /// The work, and the id that led to it.
-    found: Option<(PaperId, Article)>,
+    matched: Option<(PaperId, Article)>,
     /// Ids that were tried before, and that nobody who answered knows.
     unconfirmed: Vec<PaperId>,
     /// Whether somebody could not be asked for those.
-    in_doubt: bool,
+    is_incomplete: bool,
 }
 
 /// The work of one of its ids, as those say who know such ids.
-async fn by_ids(lab: &Lab, given: &Article, checked: &mut Checked) -> Named {
-    let mut named = Named::default();
-    for id in ids_of(given) {
+async fn look_up_ids(
+    lab: &ResearchServices,
+    given: &Article,
+    checked: &mut CitationCheck,
+) -> IdLookup {
+    let mut named = IdLookup::default();
+    for id in paper_ids(given) {
         let answer = look_up(lab, &id).await;
         let failed = !answer.notes.is_empty();
         checked.reasons.extend(answer.notes);
         if let Some(article) = answer.article {
-            named.found = Some((id, article));
+            named.matched = Some((id, article));
             break;
         }
-        named.in_doubt |= failed;
+        named.is_incomplete |= failed;
         named.unconfirmed.push(id);
     }
     named
 }
 
-impl Named {
+impl IdLookup {
     /// What to make of a work that is found: what is said of it must be so, and its ids must be its
     /// own.
-    fn settle(
+    fn decide_status(
         &self,
         work: &Article,
         differs: &[Difference],
-        checked: &mut Checked,
+        checked: &mut CitationCheck,
     ) -> CitationStatus {
-        let unconfirmed = self.unconfirmed.iter().find(|id| !is_named(work, id));
+        let unconfirmed = self.unconfirmed.iter().find(|id| !has_id(work, id));
         if let Some(id) = unconfirmed {
-            let why = format!("no source that answered knows {}", said(id));
+            let why = format!("no source that answered knows {}", describe_id(id));
             checked.reasons.insert(0, why);
         }
         match unconfirmed {
             _ if !differs.is_empty() => CitationStatus::Differs,
             None => CitationStatus::Verified,
-            Some(_) if self.in_doubt => CitationStatus::Unknown,
+            Some(_) if self.is_incomplete => CitationStatus::Unknown,
             Some(_) => CitationStatus::Differs,
         }
     }
 }
 
 /// Whether an id is one of the work's.
-fn is_named(work: &Article, id: &PaperId) -> bool {
+fn has_id(work: &Article, id: &PaperId) -> bool {
     let arxivs = match id {
         PaperId::Doi(doi) => doi.arxiv_id(),
         _ => None,
     };
-    ids_of(work).contains(id) || arxivs.is_some() && arxivs == work.arxiv_id
+    paper_ids(work).contains(id) || arxivs.is_some() && arxivs == work.arxiv_id
 }
 
 /// The found work of the given id against what is said of it.
-fn compare(checked: &mut Checked, given: &Article, found: Article, by: &PaperId, named: &Named) {
-    let found = without_mark(found);
-    let given = without_mark(given.clone());
-    let mut like = likeness(&given, &found);
+fn compare_found(
+    checked: &mut CitationCheck,
+    given: &Article,
+    found: Article,
+    by: &PaperId,
+    named: &IdLookup,
+) {
+    let found = strip_retraction_prefix(found);
+    let given = strip_retraction_prefix(given.clone());
+    let mut like = similarity(&given, &found);
     like.differs
-        .retain(|it| !leads_here(&given, &found, by, it));
+        .retain(|it| !is_alternate_id(&given, &found, by, it));
     let nameless = given.title.trim().is_empty();
     checked.status = if !nameless && like.title < SAME_TITLE {
         checked
@@ -234,27 +244,27 @@ fn compare(checked: &mut Checked, given: &Article, found: Article, by: &PaperId,
             .insert(0, format!("the identifier leads to {:?}", found.title));
         CitationStatus::WrongIdentifier
     } else {
-        named.settle(&found, &like.differs, checked)
+        named.decide_status(&found, &like.differs, checked)
     };
     if nameless {
         // Nobody said more than what it is called, so nothing that was said is missing.
-        checked.missing = missing(&found);
+        checked.missing = missing_fields(&found);
     }
     let alone = nameless && checked.status == CitationStatus::Verified;
     checked.likeness = if alone { 1.0 } else { like.score };
     checked.differences = like.differs;
-    checked.found = Some(brief(found));
+    checked.found = Some(without_abstract(found));
 }
 
 /// Whether it is an id that led to the work though the work's record prefers another: a preprint's
 /// or an earlier one.
-fn leads_here(given: &Article, found: &Article, by: &PaperId, it: &Difference) -> bool {
+fn is_alternate_id(given: &Article, found: &Article, by: &PaperId, it: &Difference) -> bool {
     match it.field.as_str() {
         "doi" => given
             .doi
             .clone()
             .map(PaperId::Doi)
-            .is_some_and(|doi| doi == *by || is_named(found, &doi)),
+            .is_some_and(|doi| doi == *by || has_id(found, &doi)),
         "arxiv_id" => matches!(by, PaperId::Arxiv(_)),
         _ => false,
     }
@@ -264,34 +274,50 @@ fn leads_here(given: &Article, found: &Article, by: &PaperId, it: &Difference) -
 const SAME_TITLE: f32 = 0.8;
 
 /// Works of that title, and which of them it is.
-async fn titled(lab: &Lab, given: &Article, checked: &mut Checked) -> (Option<Article>, Decision) {
-    let given = without_mark(given.clone());
+async fn search_by_title(
+    lab: &ResearchServices,
+    given: &Article,
+    checked: &mut CitationCheck,
+) -> (Option<Article>, SameWorkDecision) {
+    let given = strip_retraction_prefix(given.clone());
     let query = PaperQuery {
-        words: cut_to_chars(&given.title, LONGEST_TITLE),
-        limit: CANDIDATES,
+        words: truncate_chars(&given.title, MAX_TITLE_CHARS),
+        limit: MAX_CANDIDATES,
         order: PaperOrder::Relevance,
         ..PaperQuery::default()
     };
-    let found = search(&knowing(lab), &query, &SearchOptions::of(CANDIDATES)).await;
+    let found = search(
+        &lookup_sources(lab),
+        &query,
+        &PaperSearchOptions::with_limit(MAX_CANDIDATES),
+    )
+    .await;
     let problems = found.reports.iter().filter_map(SourceReport::problem);
     checked.reasons.extend(problems);
     let candidates = found.papers.into_iter();
     let candidates: Vec<Article> = candidates
-        .map(|it| brief(without_mark(it.article)))
+        .map(|it| without_abstract(strip_retraction_prefix(it.article)))
         .collect();
-    let decision = decide(&given, &candidates);
+    let decision = decide_same_work(&given, &candidates);
     let best = decision.best.and_then(|at| candidates.get(at)).cloned();
     (best, decision)
 }
 
-fn is_it(decision: &Decision) -> bool {
-    matches!(decision.verdict, Verdict::Same | Verdict::Probably)
+fn is_same_work(decision: &SameWorkDecision) -> bool {
+    matches!(
+        decision.verdict,
+        SameWorkVerdict::Same | SameWorkVerdict::Probably
+    )
 }
 
 /// Finds the work that is meant by a citation whose identifier is another's; whether it did.
-async fn the_right_one(lab: &Lab, given: &Article, checked: &mut Checked) -> bool {
-    let (best, decision) = titled(lab, given, checked).await;
-    let Some(best) = best.filter(|_| is_it(&decision)) else {
+async fn find_intended_work(
+    lab: &ResearchServices,
+    given: &Article,
+    checked: &mut CitationCheck,
+) -> bool {
+    let (best, decision) = search_by_title(lab, given, checked).await;
+    let Some(best) = best.filter(|_| is_same_work(&decision)) else {
         return false;
     };
     checked.likeness = decision.likeness.score;
@@ -301,12 +327,17 @@ async fn the_right_one(lab: &Lab, given: &Article, checked: &mut Checked) -> boo
 }
 
 /// The work of that title, where no id led to one.
-async fn by_title(lab: &Lab, given: &Article, named: &Named, checked: &mut Checked) {
+async fn check_by_title(
+    lab: &ResearchServices,
+    given: &Article,
+    named: &IdLookup,
+    checked: &mut CitationCheck,
+) {
     if given.title.trim().is_empty() {
-        if ids_of(given).is_empty() {
+        if paper_ids(given).is_empty() {
             let why = "nothing to look for: it has neither an identifier nor a title";
             checked.reasons.push(why.to_owned());
-        } else if !named.in_doubt {
+        } else if !named.is_incomplete {
             checked.status = CitationStatus::NotFound;
             checked
                 .reasons
@@ -314,26 +345,26 @@ async fn by_title(lab: &Lab, given: &Article, named: &Named, checked: &mut Check
         }
         return;
     }
-    let (best, decision) = titled(lab, given, checked).await;
+    let (best, decision) = search_by_title(lab, given, checked).await;
     checked.likeness = decision.likeness.score;
     let Some(best) = best else {
-        checked.status = not_found(checked);
+        checked.status = not_found_status(checked);
         return;
     };
     let differs = decision.likeness.differs.as_slice();
-    if is_it(&decision) {
-        checked.status = named.settle(&best, differs, checked);
+    if is_same_work(&decision) {
+        checked.status = named.decide_status(&best, differs, checked);
         checked.found = Some(best);
     } else {
-        checked.status = not_found(checked);
-        checked.reasons.insert(0, may_be_meant(&best, differs));
+        checked.status = not_found_status(checked);
+        checked.reasons.insert(0, near_match_reason(&best, differs));
         checked.near = Some(best);
     }
     checked.differences = decision.likeness.differs;
 }
 
 /// Nobody can say that a work does not exist who was not let ask.
-fn not_found(checked: &Checked) -> CitationStatus {
+fn not_found_status(checked: &CitationCheck) -> CitationStatus {
     if checked.reasons.is_empty() {
         CitationStatus::NotFound
     } else {
@@ -341,7 +372,7 @@ fn not_found(checked: &Checked) -> CitationStatus {
     }
 }
 
-fn said(id: &PaperId) -> String {
+fn describe_id(id: &PaperId) -> String {
     match id {
         PaperId::Doi(doi) => format!("the DOI {doi}"),
         PaperId::Arxiv(id) => format!("the arXiv id {id}"),
@@ -353,21 +384,21 @@ fn said(id: &PaperId) -> String {
 }
 
 /// What became of the work. Sources know different retractions, so all are asked.
-async fn note_fate(lab: &Lab, found: &Article, checked: &mut Checked) {
+async fn check_retractions(lab: &ResearchServices, found: &Article, checked: &mut CitationCheck) {
     let mut retracted = found.retracted;
     let mut all_asked = true;
-    if let Some(id) = ids_of(found).first() {
-        let sources = knowing(lab);
+    if let Some(id) = paper_ids(found).first() {
+        let sources = lookup_sources(lab);
         let asked = sources
             .iter()
-            .map(|source| async move { (source.about().title, source.notices(id).await) });
+            .map(|source| async move { (source.info().title, source.notices(id).await) });
         for (name, answer) in join_all(asked).await {
             match answer {
                 Ok(Some(notices)) => {
                     retracted.get_or_insert(false);
                     checked.notices.extend(notices);
                 }
-                Ok(None) | Err(WebError::NotThere { .. }) => {}
+                Ok(None) | Err(HttpClientError::NotFound { .. }) => {}
                 Err(error) => {
                     all_asked = false;
                     let why = format!("retractions by {name}: {error}");
@@ -376,8 +407,12 @@ async fn note_fate(lab: &Lab, found: &Article, checked: &mut Checked) {
             }
         }
     }
-    let taken_back =
-        |it: &Notice| matches!(it.kind, NoticeKind::Retraction | NoticeKind::Withdrawal);
+    let taken_back = |it: &PaperNotice| {
+        matches!(
+            it.kind,
+            PaperNoticeKind::Retraction | PaperNoticeKind::Withdrawal
+        )
+    };
     if checked.notices.iter().any(taken_back) {
         retracted = Some(true);
     }

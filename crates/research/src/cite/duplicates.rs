@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use deliberate_citations::{BibRecord, merge_keys};
 
 /// Keys that more than one entry has. BibTeX takes no second one, however its letters are written.
-pub(crate) fn repeated_keys(records: &[BibRecord]) -> Vec<String> {
+pub(crate) fn duplicate_keys(records: &[BibRecord]) -> Vec<String> {
     let mut entries = BTreeMap::<String, Vec<&str>>::new();
     for record in records {
         let key = record.key.to_lowercase();
@@ -19,7 +19,7 @@ pub(crate) fn repeated_keys(records: &[BibRecord]) -> Vec<String> {
 
 /// Entries that are one work: that have a DOI, an arXiv id, or title and author in common, be it
 /// by way of a third.
-pub(crate) fn duplicates(records: &[BibRecord]) -> Vec<Vec<String>> {
+pub(crate) fn find_duplicates(records: &[BibRecord]) -> Vec<Vec<String>> {
     let mut groups: Vec<Vec<usize>> = (0..records.len()).map(|at| vec![at]).collect();
     let mut group_of: Vec<usize> = (0..records.len()).collect();
     let mut first = HashMap::new();

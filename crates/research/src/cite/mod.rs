@@ -7,6 +7,6 @@ mod duplicates;
 mod near;
 mod taken_back;
 
-pub use check::{Checked, CitationStatus, check};
-pub(crate) use choose::{Chosen, choose, choose_all};
-pub(crate) use duplicates::{duplicates, repeated_keys};
+pub use check::{CitationCheck, CitationStatus, check_citation};
+pub(crate) use choose::{SelectedArticles, select_all, select_articles};
+pub(crate) use duplicates::{duplicate_keys, find_duplicates};

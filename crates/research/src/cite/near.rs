@@ -4,7 +4,7 @@ use deliberate_citations::same::Difference;
 use deliberate_core::Article;
 
 /// That there is a work of the title, by whom and of which year.
-pub(super) fn may_be_meant(work: &Article, differs: &[Difference]) -> String {
+pub(super) fn near_match_reason(work: &Article, differs: &[Difference]) -> String {
     let nearly = if differs.iter().any(|it| it.field == "title") {
         "nearly "
     } else {

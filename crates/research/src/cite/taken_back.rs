@@ -3,7 +3,7 @@
 use deliberate_core::Article;
 
 /// What publishers write before the title of a work that was taken back.
-const TAKEN_BACK: &[&str] = &[
+const RETRACTION_PREFIXES: &[&str] = &[
     "retracted article:",
     "article retracted:",
     "retracted:",
@@ -13,9 +13,9 @@ const TAKEN_BACK: &[&str] = &[
 ];
 
 /// The work without such words, which are remembered as what they mean.
-pub(super) fn without_mark(mut work: Article) -> Article {
+pub(super) fn strip_retraction_prefix(mut work: Article) -> Article {
     let title = work.title.trim();
-    let mark = TAKEN_BACK.iter().find_map(|mark| {
+    let mark = RETRACTION_PREFIXES.iter().find_map(|mark| {
         let start = title.get(..mark.len())?;
         start.eq_ignore_ascii_case(mark).then_some(mark.len())
     });

@@ -4,52 +4,60 @@
 use std::collections::BTreeSet;
 
 use deliberate_core::{
-    Article, ArxivId, Author, Doi, PartialDate, WorkKind, cut_to_chars, names_in,
+    Article, ArxivId, Author, Doi, PartialDate, WorkKind, split_person_names, truncate_chars,
 };
-use deliberate_extract::Meta;
+use deliberate_extract::DocumentMetadata;
 
 use super::{
-    Category, Text,
+    ArticleCategory, FullText,
     bibliography::bibliographies,
-    sections::{sections, sections_called},
+    sections::{find_sections_by_role, sections},
     title_key,
 };
 
 const TITLE_CHARS: usize = 500;
 const ABSTRACT_CHARS: usize = 5_000;
-const MOST_AUTHORS: usize = 100;
+const MAX_AUTHORS: usize = 100;
 const NAME_CHARS: usize = 100;
 
 /// A document's own title is looked for this far from its beginning, in characters.
-const BEGINNING: usize = 20_000;
+const TITLE_SEARCH_CHARS: usize = 20_000;
 
 /// The share of a title's words that must stand in the beginning of a document for the record of
 /// that title to be its own.
-const OWN_TITLE: f64 = 0.6;
+const MIN_TITLE_OVERLAP: f64 = 0.6;
 
 /// The record of a document that says this of itself; `name` is the file's, without its ending.
-pub(crate) fn article_of(meta: &Meta, name: &str, category: Category) -> Article {
+pub(crate) fn article_from_metadata(
+    meta: &DocumentMetadata,
+    name: &str,
+    category: ArticleCategory,
+) -> Article {
     let title = meta
         .title
         .as_deref()
-        .map(one_line)
-        .filter(|it| says_something(it));
+        .map(to_single_line)
+        .filter(|it| is_meaningful_title(it));
     let arxiv_id = meta.arxiv_id.as_deref().and_then(ArxivId::parse);
     Article {
-        title: title.unwrap_or_else(|| one_line(&name.replace(['_', '-'], " "))),
+        title: title.unwrap_or_else(|| to_single_line(&name.replace(['_', '-'], " "))),
         authors: match meta.author_list.as_slice() {
-            [] => meta.authors.as_deref().map(authors).unwrap_or_default(),
-            each => people(each.iter()),
+            [] => meta
+                .authors
+                .as_deref()
+                .map(parse_authors)
+                .unwrap_or_default(),
+            each => authors_from_names(each.iter()),
         },
         kind: match category {
-            Category::External => WorkKind::Document,
-            Category::ResearchPaper if arxiv_id.is_some() => WorkKind::Preprint,
-            Category::ResearchPaper => WorkKind::Unknown,
+            ArticleCategory::External => WorkKind::Document,
+            ArticleCategory::ResearchPaper if arxiv_id.is_some() => WorkKind::Preprint,
+            ArticleCategory::ResearchPaper => WorkKind::Unknown,
         },
         // When a file was made says nothing about when the work appeared.
         date: meta.published.as_deref().and_then(PartialDate::parse),
-        venue: line_of(meta.venue.as_ref()),
-        pdf_url: meta.pdf_url.clone().filter(|it| is_web_address(it)),
+        venue: optional_line(meta.venue.as_ref()),
+        pdf_url: meta.pdf_url.clone().filter(|it| is_web_url(it)),
         doi: meta.doi.as_deref().and_then(Doi::parse),
         arxiv_id,
         language: language(meta),
@@ -60,10 +68,10 @@ pub(crate) fn article_of(meta: &Meta, name: &str, category: Category) -> Article
 }
 
 /// The abstract, if there is a section of that name.
-pub(crate) fn abstract_of(text: &Text) -> Option<String> {
+pub(crate) fn extract_abstract(text: &FullText) -> Option<String> {
     let all = sections(text);
-    let whole = text.whole();
-    let section = sections_called(&all, "abstract").into_iter().next();
+    let whole = text.join_pages();
+    let section = find_sections_by_role(&all, "abstract").into_iter().next();
     let stretch = match section {
         Some(section) => {
             // Papers have sections below their abstract only by mistake of whoever read them.
@@ -72,14 +80,14 @@ pub(crate) fn abstract_of(text: &Text) -> Option<String> {
             let text = whole.get(section.start..end)?;
             text.split_once('\n')?.1
         }
-        None => after_the_word(text.pages.first()?)?,
+        None => abstract_after_heading(text.pages.first()?)?,
     };
-    let plain = cut_to_chars(&one_paragraph(stretch), ABSTRACT_CHARS);
+    let plain = truncate_chars(&to_single_paragraph(stretch), ABSTRACT_CHARS);
     (plain.chars().count() >= 80).then_some(plain)
 }
 
 /// What follows the word `Abstract` at the beginning of a line, up to the next blank line.
-fn after_the_word(page: &str) -> Option<&str> {
+fn abstract_after_heading(page: &str) -> Option<&str> {
     let starts = page.match_indices('\n').map(|(at, _)| at + 1);
     let rest = std::iter::once(0).chain(starts).find_map(|at| {
         let line = page.get(at..)?;
@@ -93,14 +101,14 @@ fn after_the_word(page: &str) -> Option<&str> {
 
 /// Whether a record is that of a document with this title: most of its own title's words stand in
 /// that, or at the beginning of the text. An id on the first page may be another paper's.
-pub(crate) fn is_own(record: &Article, title: &str, text: &Text) -> bool {
-    let whole = text.whole();
+pub(crate) fn matches_document(record: &Article, title: &str, text: &FullText) -> bool {
+    let whole = text.join_pages();
     // Titles of works it cites are not its own.
     let list = bibliographies(text).first().map(|it| it.start);
     let two = text.page_starts().get(2).copied();
     let end = [list, two].into_iter().flatten().min();
     let own = end.and_then(|it| whole.get(..it)).unwrap_or(&whole);
-    let beginning: String = own.chars().take(BEGINNING).collect();
+    let beginning: String = own.chars().take(TITLE_SEARCH_CHARS).collect();
     let there = title_key(&format!("{title}\n{beginning}"));
     let there: BTreeSet<&str> = there.split(' ').collect();
     let title = title_key(&record.title);
@@ -109,56 +117,57 @@ pub(crate) fn is_own(record: &Article, title: &str, text: &Text) -> bool {
         return true;
     }
     let found = words.iter().filter(|it| there.contains(*it)).count();
-    found as f64 >= words.len() as f64 * OWN_TITLE
+    found as f64 >= words.len() as f64 * MIN_TITLE_OVERLAP
 }
 
 /// Those whose names stand in one text.
-fn authors(text: &str) -> Vec<Author> {
-    people(names_in(text, 3).iter())
+fn parse_authors(text: &str) -> Vec<Author> {
+    authors_from_names(split_person_names(text, 3).iter())
 }
 
-fn people<'n>(names: impl Iterator<Item = &'n String>) -> Vec<Author> {
+fn authors_from_names<'n>(names: impl Iterator<Item = &'n String>) -> Vec<Author> {
     let fits = |it: &String| {
         let letters = it.chars().filter(|it| it.is_alphabetic()).count();
         letters > 1 && it.chars().count() <= NAME_CHARS && !it.contains('@')
     };
-    let names = names.map(|it| one_line(it)).filter(fits);
+    let names = names.map(|it| to_single_line(it)).filter(fits);
     names
-        .take(MOST_AUTHORS)
+        .take(MAX_AUTHORS)
         .map(|it| Author::parse(&it))
         .collect()
 }
 
-fn line_of(said: Option<&String>) -> Option<String> {
-    said.map(|it| one_line(it)).filter(|it| !it.is_empty())
+fn optional_line(said: Option<&String>) -> Option<String> {
+    said.map(|it| to_single_line(it))
+        .filter(|it| !it.is_empty())
 }
 
-fn is_web_address(text: &str) -> bool {
+fn is_web_url(text: &str) -> bool {
     let url = url::Url::parse(text);
     url.is_ok_and(|it| matches!(it.scheme(), "http" | "https"))
 }
 
-fn language(meta: &Meta) -> Option<String> {
+fn language(meta: &DocumentMetadata) -> Option<String> {
     let tag = meta.language.as_deref()?.trim();
     let short = tag.split(['-', '_']).next()?.to_lowercase();
     let fine = (2..=3).contains(&short.len()) && short.chars().all(|it| it.is_ascii_lowercase());
     fine.then_some(short)
 }
 
-fn keywords(meta: &Meta) -> Vec<String> {
+fn keywords(meta: &DocumentMetadata) -> Vec<String> {
     let given = meta.keywords.as_deref().unwrap_or_default();
     let words = given
         .split([',', ';'])
-        .map(one_line)
-        .filter(|it| says_something(it));
+        .map(to_single_line)
+        .filter(|it| is_meaningful_title(it));
     words
         .take(30)
-        .map(|it| cut_to_chars(&it, NAME_CHARS))
+        .map(|it| truncate_chars(&it, NAME_CHARS))
         .collect()
 }
 
 /// Titles that programs write in place of one.
-fn says_something(title: &str) -> bool {
+fn is_meaningful_title(title: &str) -> bool {
     let key = title_key(title);
     let made = [
         "untitled",
@@ -173,25 +182,25 @@ fn says_something(title: &str) -> bool {
         && !key.starts_with("microsoft word ")
 }
 
-fn one_line(text: &str) -> String {
+fn to_single_line(text: &str) -> String {
     let plain: String = text
         .chars()
-        .filter(|it| !turns(*it))
+        .filter(|it| !is_bidi_control(*it))
         .map(|it| if it.is_control() { ' ' } else { it })
         .collect();
     let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut_to_chars(&line, TITLE_CHARS)
+    truncate_chars(&line, TITLE_CHARS)
 }
 
 /// Marks that turn the direction of what follows: a name could look like another.
-const fn turns(letter: char) -> bool {
+const fn is_bidi_control(letter: char) -> bool {
     matches!(
         letter,
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
     )
 }
 
-fn one_paragraph(text: &str) -> String {
+fn to_single_paragraph(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -200,7 +209,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        authors(text).iter().map(Author::full_name).collect()
+        parse_authors(text).iter().map(Author::full_name).collect()
     }
 
     #[test]
@@ -220,20 +229,20 @@ mod tests {
         assert_eq!(names(" ; x@y.org"), Vec::<String>::new());
     }
 
-    fn article(meta: &Meta) -> Article {
-        article_of(meta, "file", Category::ResearchPaper)
+    fn article(meta: &DocumentMetadata) -> Article {
+        article_from_metadata(meta, "file", ArticleCategory::ResearchPaper)
     }
 
     #[test]
     fn the_record_of_a_file_becomes_that_of_the_work() {
         let said = |text: &str| Some(text.to_owned());
-        let found = article(&Meta {
+        let found = article(&DocumentMetadata {
             authors: said("García Márquez, Gabriel José"),
             author_list: vec!["García Márquez, Gabriel José".to_owned()],
             published: said("2021/03/17"),
             venue: said(" Fire \n& Soil "),
             pdf_url: said("https://example.org/x.pdf"),
-            ..Meta::default()
+            ..DocumentMetadata::default()
         });
         let names: Vec<String> = found.authors.iter().map(Author::full_name).collect();
         assert_eq!(names, ["Gabriel José García Márquez"]);
@@ -244,24 +253,24 @@ mod tests {
 
     #[test]
     fn when_a_file_was_made_is_not_when_the_work_appeared() {
-        let found = article(&Meta {
+        let found = article(&DocumentMetadata {
             created: Some("2023-04-21T10:30:00".to_owned()),
             pdf_url: Some("file:///etc/passwd".to_owned()),
-            ..Meta::default()
+            ..DocumentMetadata::default()
         });
         assert_eq!((found.date, found.pdf_url), (None, None));
     }
 
     #[test]
     fn a_title_on_one_line_is_shown_as_it_is_written() {
-        assert_eq!(one_line("a\u{202e}fdp\u{1b}[31m b\n"), "afdp [31m b");
+        assert_eq!(to_single_line("a\u{202e}fdp\u{1b}[31m b\n"), "afdp [31m b");
     }
 
     #[test]
     fn titles_that_programs_write_are_none() {
         for title in ["untitled", "Microsoft Word - final.doc", "  ", "12"] {
-            assert!(!says_something(title), "{title}");
+            assert!(!is_meaningful_title(title), "{title}");
         }
-        assert!(says_something("On Paper"));
+        assert!(is_meaningful_title("On Paper"));
     }
 }

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_store::{ItemChange, Store};
+use deliberate_store::{DocumentChange, Store};
 use deliberate_toolkit::ToolError;
 
-use super::{ARTICLE, TEXT};
+use super::{ARTICLE, FULL_TEXT};
 
 /// How an index stands to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum IndexSyncStatus {
     /// It has seen every write.
-    With,
+    InSync,
     /// There are writes that it has not seen.
     Behind,
     /// It has seen a write that the store does not know: the store is another one, or an older copy
@@ -21,19 +21,26 @@ pub(super) enum Step {
 }
 
 /// How an index that has seen the writes up to `mark` stands to the store.
-pub(super) async fn step_of(store: &dyn Store, mark: i64) -> Result<Step, ToolError> {
+pub(super) async fn sync_status(
+    store: &dyn Store,
+    mark: i64,
+) -> Result<IndexSyncStatus, ToolError> {
     let mut seen = mark == 0;
-    for kind in [ARTICLE, TEXT] {
+    for kind in [ARTICLE, FULL_TEXT] {
         // What was written last is there for ever, if only as a mark that it is gone.
         let last_seen = mark.saturating_sub(1);
-        for change in store.changed_items(kind, last_seen, 2).await? {
+        for change in store.changed_documents(kind, last_seen, 2).await? {
             if change.seq > mark {
-                return Ok(Step::Behind);
+                return Ok(IndexSyncStatus::Behind);
             }
             seen = true;
         }
     }
-    Ok(if seen { Step::With } else { Step::Ahead })
+    Ok(if seen {
+        IndexSyncStatus::InSync
+    } else {
+        IndexSyncStatus::Ahead
+    })
 }
 
 /// The articles that changed next, and the number of the last of those changes; nothing if there
@@ -43,10 +50,10 @@ pub(super) async fn next_changes(
     mark: i64,
     batch: u32,
 ) -> Result<Option<(Vec<String>, i64)>, ToolError> {
-    let mut all = Vec::<ItemChange>::new();
+    let mut all = Vec::<DocumentChange>::new();
     let mut until = i64::MAX;
-    for kind in [ARTICLE, TEXT] {
-        let changed = store.changed_items(kind, mark, batch).await?;
+    for kind in [ARTICLE, FULL_TEXT] {
+        let changed = store.changed_documents(kind, mark, batch).await?;
         // Behind the last of a full list there may be more that came before the other's.
         if let Some(last) = changed.last().filter(|_| changed.len() >= batch as usize) {
             until = until.min(last.seq);

@@ -5,14 +5,14 @@ use std::path::Path;
 use deliberate_index::{Index, IndexError};
 
 /// So many names are looked at to find indexes of other settings.
-const MOST_BESIDE: usize = 1_000;
+const MAX_SCANNED_ENTRIES: usize = 1_000;
 
 /// Removes the indexes that stand beside this one, unless another process writes them.
-pub(super) fn remove_others(own: &Path) -> Result<(), IndexError> {
+pub(super) fn remove_stale_indexes(own: &Path) -> Result<(), IndexError> {
     let Some(beside) = own.parent() else {
         return Ok(());
     };
-    for entry in std::fs::read_dir(beside)?.take(MOST_BESIDE) {
+    for entry in std::fs::read_dir(beside)?.take(MAX_SCANNED_ENTRIES) {
         let entry = entry?;
         let name = entry.file_name();
         let is_index = name.to_str().is_some_and(is_index_folder);

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use deliberate_extract::{Reference, split_references};
+use deliberate_extract::{DocumentReference, split_references};
 
 use super::{
-    Text,
-    sections::{SectionAt, sections},
+    FullText,
+    sections::{SectionSpan, sections},
     title_key,
 };
 
@@ -33,18 +33,18 @@ pub(crate) fn is_bibliography(key: &str) -> bool {
 }
 
 /// The stretches that list works, each with its heading, in bytes of the whole and in order.
-pub(crate) fn bibliographies(text: &Text) -> Vec<Range<usize>> {
-    let whole = text.whole();
+pub(crate) fn bibliographies(text: &FullText) -> Vec<Range<usize>> {
+    let whole = text.join_pages();
     let sections = sections(text);
-    let names = |it: &SectionAt| is_bibliography(&title_key(&it.title));
+    let names = |it: &SectionSpan| is_bibliography(&title_key(&it.title));
     if !sections.iter().any(names) {
-        return unnamed(text, &whole, &sections).into_iter().collect();
+        return find_unheaded(text, &whole, &sections).into_iter().collect();
     }
     let mut found: Vec<Range<usize>> = Vec::new();
     for (at, section) in sections.iter().enumerate() {
         let within = found.last().is_some_and(|it| section.start < it.end);
         if names(section) && !within {
-            let end = end_of(&whole, &sections, at);
+            let end = bibliography_end(&whole, &sections, at);
             found.extend(end.map(|end| section.start..end));
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn bibliographies(text: &Text) -> Vec<Range<usize>> {
 
 /// Where the bibliography ends whose heading is that one, if works are listed there. Headings below
 /// it may part it; but how deep one is may be a guess, and what is under it an appendix.
-fn end_of(whole: &str, sections: &[SectionAt], at: usize) -> Option<usize> {
+fn bibliography_end(whole: &str, sections: &[SectionSpan], at: usize) -> Option<usize> {
     let first = sections.get(at)?;
     let mut end = None;
     for (number, part) in sections.iter().enumerate().skip(at) {
@@ -65,9 +65,9 @@ fn end_of(whole: &str, sections: &[SectionAt], at: usize) -> Option<usize> {
         let under = under.split_once('\n').map_or("", |(_, rest)| rest);
         let heads_others = number == at && under.trim().is_empty();
         let lists = if number == at {
-            lists(under, is_labelled)
+            is_reference_list(under, is_plausible_entry)
         } else {
-            lists(under, is_full)
+            is_reference_list(under, is_complete_entry)
         };
         if !lists && !heads_others {
             break;
@@ -78,7 +78,7 @@ fn end_of(whole: &str, sections: &[SectionAt], at: usize) -> Option<usize> {
 }
 
 /// Whether at least half of the entries of a text are such.
-fn lists(text: &str, is_such: impl Fn(&Reference) -> bool) -> bool {
+fn is_reference_list(text: &str, is_such: impl Fn(&DocumentReference) -> bool) -> bool {
     let entries = split_references(&text.replace('\u{c}', "\n"), 0);
     let such = entries.iter().filter(|it| is_such(it)).count();
     !entries.is_empty() && such * 2 >= entries.len()
@@ -86,21 +86,23 @@ fn lists(text: &str, is_such: impl Fn(&Reference) -> bool) -> bool {
 
 /// Whether an entry looks like one under a heading that says so: a manual may have a chapter about
 /// references, and its paragraphs have none of this.
-fn is_labelled(entry: &Reference) -> bool {
-    entry.label.is_some() || is_dated(entry) || (!entry.authors.is_empty() && entry.title.is_some())
+fn is_plausible_entry(entry: &DocumentReference) -> bool {
+    entry.label.is_some()
+        || has_date_or_id(entry)
+        || (!entry.authors.is_empty() && entry.title.is_some())
 }
 
 /// Whether an entry looks like one wherever it stands.
-fn is_full(entry: &Reference) -> bool {
-    is_dated(entry) && !entry.authors.is_empty()
+fn is_complete_entry(entry: &DocumentReference) -> bool {
+    has_date_or_id(entry) && !entry.authors.is_empty()
 }
 
-fn is_dated(entry: &Reference) -> bool {
+fn has_date_or_id(entry: &DocumentReference) -> bool {
     entry.year.is_some() || entry.doi.is_some() || entry.arxiv_id.is_some()
 }
 
 /// The one that was read where no heading names it: from its first entry to the next heading.
-fn unnamed(text: &Text, whole: &str, sections: &[SectionAt]) -> Option<Range<usize>> {
+fn find_unheaded(text: &FullText, whole: &str, sections: &[SectionSpan]) -> Option<Range<usize>> {
     let entry = text.outline.references.first()?;
     let page = usize::try_from(entry.page).ok()?.checked_sub(1)?;
     let beginning: String = entry.text.chars().take(20).collect();
@@ -116,8 +118,8 @@ fn unnamed(text: &Text, whole: &str, sections: &[SectionAt]) -> Option<Range<usi
 mod tests {
     use super::*;
 
-    fn found(page: &str) -> Vec<&str> {
-        let ranges = bibliographies(&Text::of_lines(page)).into_iter();
+    fn bibliography_texts(page: &str) -> Vec<&str> {
+        let ranges = bibliographies(&FullText::from_lines(page)).into_iter();
         ranges.filter_map(|it| page.get(it)).collect()
     }
 
@@ -148,20 +150,24 @@ mod tests {
         let listed = "# References\n\n[1] A. Doe. On bees. Bogs, 2001.\n\n\
                       [2] B. Roe. On é. Bogs, 2002.\n\n";
         let page = format!("# Results\n\nIt grew.\n\n{listed}# Appendix\n\nMore of it.");
-        assert_eq!(found(&page), [listed]);
+        assert_eq!(bibliography_texts(&page), [listed]);
         let page = format!("# Results\n\nIt grew.\n\n{listed}### Proofs\n\nIt is so. And so.");
-        assert_eq!(found(&page), [listed], "though its level is a guess");
+        assert_eq!(
+            bibliography_texts(&page),
+            [listed],
+            "though its level is a guess"
+        );
         let parted = "# Bibliography\n\n## Books\n\nDoe, A. (2001). On the bees. Bogs, 3.\n\n\
                       ## Papers\n\nRoe, B. (2002). On the wasps. Bogs, 4.";
-        assert_eq!(found(parted), [parted]);
+        assert_eq!(bibliography_texts(parted), [parted]);
         let twice = format!("{listed}# Appendix\n\nMore of it.\n\n{listed}");
-        assert_eq!(found(&twice).len(), 2);
+        assert_eq!(bibliography_texts(&twice).len(), 2);
     }
 
     #[test]
     fn a_chapter_about_references_is_text() {
         let page = "# Dangling references\n\nA reference may outlive what it points at, and then \
                     nobody knows what is read through it.\n\nThe compiler finds such a thing.";
-        assert!(found(page).is_empty());
+        assert!(bibliography_texts(page).is_empty());
     }
 }

@@ -7,17 +7,17 @@ use deliberate_core::Article;
 use futures::future::join_all;
 
 use crate::{
-    Lab,
-    sources::{PaperId, Source},
-    web::WebError,
+    ResearchServices,
+    sources::{PaperId, PaperSource},
+    web::HttpClientError,
 };
 
 /// The longest a source is waited for.
-const PATIENCE: Duration = Duration::from_secs(15);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the sources know.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct LookedUp {
+pub(crate) struct MetadataLookup {
     /// The paper, if any of them knows it.
     pub(crate) article: Option<Article>,
     /// Who could not answer, and why.
@@ -27,35 +27,35 @@ pub(crate) struct LookedUp {
 }
 
 /// Asks for the paper of that id.
-pub(crate) async fn look_up(lab: &Lab, id: &PaperId) -> LookedUp {
-    let sources = who_knows(lab, id);
+pub(crate) async fn look_up(lab: &ResearchServices, id: &PaperId) -> MetadataLookup {
+    let sources = sources_for_id(lab, id);
     if sources.is_empty() {
-        return LookedUp {
+        return MetadataLookup {
             notes: vec!["No source that knows such ids may be asked.".to_owned()],
-            ..LookedUp::default()
+            ..MetadataLookup::default()
         };
     }
     let asked = sources.iter().map(|source| async {
-        let name = source.about().name;
-        let told = tokio::time::timeout(PATIENCE, source.look_up(id)).await;
+        let name = source.info().name;
+        let told = tokio::time::timeout(LOOKUP_TIMEOUT, source.look_up(id)).await;
         (name, told)
     });
-    let mut all = LookedUp::default();
+    let mut all = MetadataLookup::default();
     for (name, told) in join_all(asked).await {
         match told {
             Ok(Ok(Some(found))) => all.add(found),
-            Ok(Ok(None) | Err(WebError::NotThere { .. })) => all.answered = true,
+            Ok(Ok(None) | Err(HttpClientError::NotFound { .. })) => all.answered = true,
             Ok(Err(error)) => all.notes.push(format!("{name}: {error}.")),
             Err(_) => all.notes.push(format!(
                 "{name}: no answer within {} s.",
-                PATIENCE.as_secs()
+                LOOKUP_TIMEOUT.as_secs()
             )),
         }
     }
     all
 }
 
-impl LookedUp {
+impl MetadataLookup {
     fn add(&mut self, found: Article) {
         self.answered = true;
         match &mut self.article {
@@ -66,7 +66,7 @@ impl LookedUp {
 }
 
 /// Those who know such names, the most trusted first.
-fn who_knows<'a>(lab: &'a Lab, id: &PaperId) -> Vec<&'a Arc<dyn Source>> {
+fn sources_for_id<'a>(lab: &'a ResearchServices, id: &PaperId) -> Vec<&'a Arc<dyn PaperSource>> {
     let names: &[&str] = match id {
         PaperId::Doi(doi) if is_rxiv(doi.as_str()) => &[
             "biorxiv",

@@ -8,16 +8,16 @@ use std::{
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::Sender;
 
-use super::walk::walk;
+use super::walk::walk_directory;
 
 /// The system's watches, for as long as this is held.
-pub(super) struct Eyes {
+pub(super) struct FolderWatcher {
     watcher: RecommendedWatcher,
     /// Whether folders are watched each for itself, for not all that is in them may be looked into.
-    one_by_one: bool,
+    per_folder: bool,
 }
 
-impl Eyes {
+impl FolderWatcher {
     /// Has the system tell of changes, as far as it can; the rest is found by looking.
     pub(super) fn open(folders: &[PathBuf], tell: &Sender<PathBuf>) -> Option<Self> {
         let tell = tell.clone();
@@ -42,7 +42,7 @@ impl Eyes {
         });
         let mut eyes = Self {
             watcher: watcher.ok()?,
-            one_by_one: false,
+            per_folder: false,
         };
         for folder in folders {
             eyes.watch(folder);
@@ -51,8 +51,8 @@ impl Eyes {
     }
 
     /// A folder came into a watched one. Of one that is watched with all in it the system tells.
-    pub(super) fn came(&mut self, folder: &Path) {
-        if self.one_by_one {
+    pub(super) fn add_folder(&mut self, folder: &Path) {
+        if self.per_folder {
             self.watch(folder);
         }
     }
@@ -61,30 +61,30 @@ impl Eyes {
         match self.watcher.watch(folder, RecursiveMode::Recursive) {
             Ok(()) => {}
             // One that is shut ends the watching of all behind it.
-            Err(error) if is_shut(&error) => {
-                self.one_by_one = true;
-                self.watch_each(folder);
+            Err(error) if is_permission_denied(&error) => {
+                self.per_folder = true;
+                self.watch_subfolders(folder);
             }
-            Err(error) => not_watched(folder, &error),
+            Err(error) => log_unwatched(folder, &error),
         }
     }
 
-    fn watch_each(&mut self, folder: &Path) {
-        let Ok(below) = walk(folder, 0) else {
+    fn watch_subfolders(&mut self, folder: &Path) {
+        let Ok(below) = walk_directory(folder, 0) else {
             return;
         };
         for folder in &below.folders {
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive) {
-                not_watched(folder, &error);
+                log_unwatched(folder, &error);
             }
         }
     }
 }
 
-fn is_shut(error: &notify::Error) -> bool {
+fn is_permission_denied(error: &notify::Error) -> bool {
     matches!(&error.kind, notify::ErrorKind::Io(it) if it.kind() == io::ErrorKind::PermissionDenied)
 }
 
-fn not_watched(folder: &Path, error: &notify::Error) {
+fn log_unwatched(folder: &Path, error: &notify::Error) {
     tracing::warn!(folder = %folder.display(), %error, "a folder can't be watched");
 }

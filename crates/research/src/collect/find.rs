@@ -3,83 +3,91 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use deliberate_index::{Filter, Fusion, Hit, Hits, Index, IndexError, Query, SearchMode};
-use deliberate_store::ItemFilter;
-use deliberate_toolkit::{Call, Issue, ToolError};
+use deliberate_index::{
+    Fusion, Index, IndexError, IndexFilter, PassageHit, PassageHits, Query, SearchMode,
+};
+use deliberate_store::DocumentFilter;
+use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 
 use super::{
-    ARTICLE, ArticleFilter, Category, FoundPassage, Kept, Library, Retrieval, Retrieved, Scope,
-    filter::{among, in_collection, of_category},
-    found::{Taken, Taking},
+    ARTICLE, ArticleCategory, ArticleFilter, ArticleRecord, ArticleRepository, RetrievalQuery,
+    RetrievalResult, RetrievalScope, RetrievedPassage,
+    filter::{category_filter, collection_filter, id_filter},
+    found::{HitLimits, ResolvedHits},
     groups::{self, CustomIndex, KnowledgeCollection},
-    keeper::KeepError,
-    kinds::kind_named,
+    keeper::IndexSyncError,
+    kinds::parse_work_kind,
     rerank,
 };
-use crate::{Lab, Rerank};
+use crate::{RerankOptions, ResearchServices};
 
 /// The most passages of one search.
-pub(crate) const MOST_PASSAGES: usize = 200;
+pub(crate) const MAX_PASSAGES: usize = 200;
 
 /// How long a search waits for the services that the settings name.
-const SEARCH_TIME: Duration = Duration::from_secs(12);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// How many more are asked for where some will be left out again.
-const SPARE: usize = 4;
+const OVERFETCH_FACTOR: usize = 4;
 
 /// How often is asked for one search at the most.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// How like a topic an article must be, by meaning, to be in a custom index without any of its
 /// words.
-const LIKE_ENOUGH: f32 = 0.45;
+const MIN_TOPIC_SIMILARITY: f32 = 0.45;
 
 /// What is said if no word of the question is anywhere.
-pub(crate) const BY_MEANING_ALONE: &str = "No word of the question is in what was searched: these \
+pub(crate) const VECTOR_ONLY_NOTE: &str = "No word of the question is in what was searched: these \
      passages were found by meaning alone, and may have nothing to do with it.";
 
 /// How many of an article's own passages speak for it when others like it are looked for.
-const SPEAKERS: usize = 12;
+const MAX_QUERY_PASSAGES: usize = 12;
 
-impl Lab {
+impl ResearchServices {
     /// Searches the collection. Brings the index in step first if that is quick; if it is not, the
     /// notes say so.
-    pub async fn retrieve(&self, call: &Call, wanted: &Retrieval) -> Result<Retrieved, ToolError> {
+    pub async fn retrieve(
+        &self,
+        call: &ToolContext,
+        wanted: &RetrievalQuery,
+    ) -> Result<RetrievalResult, ToolError> {
         if wanted.question.trim().is_empty() {
-            let issue = Issue::new("query", "must not be empty");
+            let issue = ArgumentIssue::new("query", "must not be empty");
             return Err(ToolError::Invalid(vec![issue]));
         }
-        let mut notes = self.catch_up().await;
-        let Some(filter) = self.whole_filter(call, wanted, &mut notes).await? else {
-            return Ok(Retrieved {
+        let mut notes = self.sync_index().await;
+        let Some(filter) = self.build_filter(call, wanted, &mut notes).await? else {
+            return Ok(RetrievalResult {
                 notes,
-                ..Retrieved::default()
+                ..RetrievalResult::default()
             });
         };
-        let k = wanted.k.clamp(1, MOST_PASSAGES);
+        let k = wanted.k.clamp(1, MAX_PASSAGES);
         let spare = if wanted.per_article.is_some() {
-            SPARE
+            OVERFETCH_FACTOR
         } else {
             2
         };
         let query = Query {
             text: wanted.question.clone(),
-            k: (k * spare).min(MOST_PASSAGES * SPARE),
+            k: (k * spare).min(MAX_PASSAGES * OVERFETCH_FACTOR),
             mode: wanted.mode,
             filter,
             fusion: self.fusion(),
             reranker: self.reranker().filter(|_| wanted.rerank).cloned(),
             ..Query::default()
         };
-        let taking = Taking {
+        let taking = HitLimits {
             k,
             per_article: wanted.per_article,
         };
-        let (mut passages, mode) = self.found(query, taking, &mut notes).await?;
-        if wanted.rerank && matches!(self.options().retrieval.rerank, Rerank::Model) {
-            passages = rerank::by_model(call, &wanted.question, passages, &mut notes).await?;
+        let (mut passages, mode) = self.retrieve_passages(query, taking, &mut notes).await?;
+        if wanted.rerank && matches!(self.options().retrieval.rerank, RerankOptions::Model) {
+            passages =
+                rerank::rerank_with_model(call, &wanted.question, passages, &mut notes).await?;
         }
-        Ok(Retrieved {
+        Ok(RetrievalResult {
             passages,
             mode,
             notes,
@@ -87,25 +95,30 @@ impl Lab {
     }
 
     /// Articles like one, the likest first, with how like they are.
-    pub async fn related(
+    pub async fn find_related(
         &self,
-        call: &Call,
-        kept: &Kept,
+        call: &ToolContext,
+        kept: &ArticleRecord,
         k: usize,
         filter: &ArticleFilter,
-    ) -> Result<(Vec<(Kept, f32)>, Vec<String>), ToolError> {
-        let mut notes = self.catch_up().await;
+    ) -> Result<(Vec<(ArticleRecord, f32)>, Vec<String>), ToolError> {
+        let mut notes = self.sync_index().await;
         let mut filter = filter.clone();
         filter.not_ids.push(kept.id.clone());
-        let filter = filter.as_index_filter(Library(call.store())).await?;
-        let index = self.keeper().index().await.map_err(told)?;
-        let mut texts = vec![about(kept)];
-        let own = index.passages_of(&kept.id).await.map_err(told)?;
-        let step = own.len().div_ceil(SPEAKERS).max(1);
+        let filter = filter
+            .as_index_filter(ArticleRepository(call.store()))
+            .await?;
+        let index = self.index_sync().index().await.map_err(index_error)?;
+        let mut texts = vec![title_and_abstract(kept)];
+        let own = index
+            .document_passages(&kept.id)
+            .await
+            .map_err(index_error)?;
+        let step = own.len().div_ceil(MAX_QUERY_PASSAGES).max(1);
         texts.extend(own.into_iter().step_by(step).map(|it| it.text));
-        let k = k.clamp(1, MOST_PASSAGES);
-        let hits = index.nearest(&texts, &filter, (k * SPARE * 2).min(1_000));
-        let hits = hits.await.map_err(told)?;
+        let k = k.clamp(1, MAX_PASSAGES);
+        let hits = index.nearest(&texts, &filter, (k * OVERFETCH_FACTOR * 2).min(1_000));
+        let hits = hits.await.map_err(index_error)?;
         notes.extend(hits.notes);
         let mut best = Vec::<(String, f32)>::new();
         for hit in hits.hits {
@@ -115,16 +128,16 @@ impl Lab {
         }
         let mut found = Vec::new();
         for (id, score) in best.into_iter().take(k) {
-            let version = Library(call.store()).get(&id).await?;
-            found.extend(version.map(|it| (it.kept, score)));
+            let version = ArticleRepository(call.store()).get(&id).await?;
+            found.extend(version.map(|it| (it.record, score)));
         }
         Ok((found, notes))
     }
 
     /// Brings the index in step, if that is quick; what to say if it is not.
-    async fn catch_up(&self) -> Vec<String> {
-        let keeper = self.keeper();
-        let note = match keeper.catch_up(keeper.patience()).await {
+    async fn sync_index(&self) -> Vec<String> {
+        let keeper = self.index_sync();
+        let note = match keeper.catch_up(keeper.sync_timeout()).await {
             Ok(true) => return Vec::new(),
             Ok(false) => {
                 let progress = keeper.progress();
@@ -141,25 +154,26 @@ impl Lab {
     }
 
     /// One question to the index; one that turns out damaged is made again and asked once more.
-    pub(crate) async fn ask_index(&self, query: &Query) -> Result<Hits, ToolError> {
-        let keeper = self.keeper();
-        let index = keeper.index().await.map_err(told)?;
-        let Ok(answered) = tokio::time::timeout(SEARCH_TIME, index.search(query)).await else {
-            return by_words(&index, query).await;
+    pub(crate) async fn search_index(&self, query: &Query) -> Result<PassageHits, ToolError> {
+        let keeper = self.index_sync();
+        let index = keeper.index().await.map_err(index_error)?;
+        let Ok(answered) = tokio::time::timeout(SEARCH_TIMEOUT, index.search(query)).await else {
+            return search_text_only(&index, query).await;
         };
         match answered {
-            Err(IndexError::Damaged { reason }) => {
+            Err(IndexError::Corrupt { reason }) => {
                 drop(index);
-                keeper.give_up(&reason).await;
-                let whole = keeper
-                    .catch_up(keeper.patience())
-                    .await
-                    .map_err(|it| match it {
-                        KeepError::Index(error) => told(error),
-                        KeepError::Store(error) => error,
-                    })?;
-                let index = keeper.index().await.map_err(told)?;
-                let mut hits = index.search(query).await.map_err(told)?;
+                keeper.discard_index(&reason).await;
+                let whole =
+                    keeper
+                        .catch_up(keeper.sync_timeout())
+                        .await
+                        .map_err(|it| match it {
+                            IndexSyncError::Index(error) => index_error(error),
+                            IndexSyncError::Store(error) => error,
+                        })?;
+                let index = keeper.index().await.map_err(index_error)?;
+                let mut hits = index.search(query).await.map_err(index_error)?;
                 if !whole {
                     hits.notes.push(
                         "the index was damaged and is being made again: search again in a moment"
@@ -168,7 +182,7 @@ impl Lab {
                 }
                 Ok(hits)
             }
-            answered => answered.map_err(told),
+            answered => answered.map_err(index_error),
         }
     }
 
@@ -190,24 +204,27 @@ impl Lab {
     }
 
     /// Scope and filter together; `None` if nothing can be found.
-    async fn whole_filter(
+    async fn build_filter(
         &self,
-        call: &Call,
-        wanted: &Retrieval,
+        call: &ToolContext,
+        wanted: &RetrievalQuery,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Filter>, ToolError> {
-        let given = wanted.filter.as_index_filter(Library(call.store())).await?;
+    ) -> Result<Option<IndexFilter>, ToolError> {
+        let given = wanted
+            .filter
+            .as_index_filter(ArticleRepository(call.store()))
+            .await?;
         let scope = match &wanted.scope {
-            Scope::All => Filter::All,
-            Scope::PapersOnly => of_category(Category::ResearchPaper),
-            Scope::External => of_category(Category::External),
-            Scope::Collection(name) => {
+            RetrievalScope::All => IndexFilter::All,
+            RetrievalScope::PapersOnly => category_filter(ArticleCategory::ResearchPaper),
+            RetrievalScope::External => category_filter(ArticleCategory::External),
+            RetrievalScope::Collection(name) => {
                 let found: KnowledgeCollection = groups::find(call.store(), name).await?;
-                in_collection(&found.name)
+                collection_filter(&found.name)
             }
-            Scope::Index(name) => {
+            RetrievalScope::Index(name) => {
                 let custom: CustomIndex = groups::find(call.store(), name).await?;
-                let ids = self.members(&custom).await?;
+                let ids = self.custom_index_members(&custom).await?;
                 if ids.is_empty() {
                     notes.push(format!(
                         "No article of the collection is in the index {:?} now.",
@@ -215,28 +232,28 @@ impl Lab {
                     ));
                     return Ok(None);
                 }
-                among(ids)
+                id_filter(ids)
             }
         };
         Ok(Some(match (scope, given) {
-            (Filter::All, one) | (one, Filter::All) => one,
-            (scope, given) => Filter::And(vec![scope, given]),
+            (IndexFilter::All, one) | (one, IndexFilter::All) => one,
+            (scope, given) => IndexFilter::And(vec![scope, given]),
         }))
     }
 
     /// The articles that are in a custom index now: those that speak of its topic, the best first.
-    pub(crate) async fn members(
+    pub(crate) async fn custom_index_members(
         &self,
         custom: &CustomIndex,
     ) -> Result<BTreeSet<String>, ToolError> {
         let mut kinds = Vec::new();
         for kind in &custom.kinds {
-            kinds.push(kind_named("document_types", kind)?.as_str().to_owned());
+            kinds.push(parse_work_kind("document_types", kind)?.as_str().to_owned());
         }
         let filter = if kinds.is_empty() {
-            Filter::All
+            IndexFilter::All
         } else {
-            Filter::Word {
+            IndexFilter::Word {
                 name: "kind".to_owned(),
                 any_of: kinds,
             }
@@ -248,9 +265,9 @@ impl Lab {
             fusion: self.fusion(),
             ..Query::default()
         };
-        let hits = self.ask_index(&query).await?;
-        let fits = |hit: &Hit| {
-            hit.text_score.is_some() || hit.similarity.is_some_and(|it| it >= LIKE_ENOUGH)
+        let hits = self.search_index(&query).await?;
+        let fits = |hit: &PassageHit| {
+            hit.text_score.is_some() || hit.similarity.is_some_and(|it| it >= MIN_TOPIC_SIMILARITY)
         };
         let mut ids = BTreeSet::new();
         for hit in hits.hits.into_iter().filter(fits) {
@@ -263,80 +280,87 @@ impl Lab {
 
     /// What is found, with its articles and places, and by what. A long article may hold all of the
     /// best passages: those that are behind it are asked for again without it.
-    async fn found(
+    async fn retrieve_passages(
         &self,
         mut query: Query,
-        taking: Taking,
+        taking: HitLimits,
         notes: &mut Vec<String>,
-    ) -> Result<(Vec<FoundPassage>, SearchMode), ToolError> {
+    ) -> Result<(Vec<RetrievedPassage>, SearchMode), ToolError> {
         let wanted = query.filter.clone();
-        let mut taken = Taken::default();
+        let mut taken = ResolvedHits::default();
         let mut mode = query.mode;
-        for round in 0..MOST_ROUNDS {
-            let hits = self.ask_index(&query).await?;
+        for round in 0..MAX_ROUNDS {
+            let hits = self.search_index(&query).await?;
             if round == 0 {
                 mode = hits.mode;
                 notes.extend(hits.notes.iter().cloned());
-                notes.extend(by_meaning_alone(query.mode, &hits));
+                notes.extend(vector_only_note(query.mode, &hits));
             }
             let is_all = hits.hits.len() < query.k;
-            taken.take(hits, taking, Library(self.store())).await?;
-            let exhausted = taken.exhausted(taking);
-            if is_all || taken.found.len() >= taking.k || exhausted.is_empty() {
+            taken
+                .add_hits(hits, taking, ArticleRepository(self.store()))
+                .await?;
+            let exhausted = taken.exhausted_articles(taking);
+            if is_all || taken.passages.len() >= taking.k || exhausted.is_empty() {
                 break;
             }
-            let all = self.store().count_items(&ItemFilter::of(ARTICLE)).await?;
+            let all = self
+                .store()
+                .count_documents(&DocumentFilter::of_kind(ARTICLE))
+                .await?;
             if exhausted.len() as u64 >= all {
                 break;
             }
-            let others = Filter::Not(Box::new(Filter::Documents(exhausted)));
-            query.filter = Filter::And(vec![wanted.clone(), others]);
+            let others = IndexFilter::Not(Box::new(IndexFilter::Documents(exhausted)));
+            query.filter = IndexFilter::And(vec![wanted.clone(), others]);
         }
         if taken.stale {
             notes.push("Some of what was found has changed since and was left out.".to_owned());
         }
-        Ok((taken.found, mode))
+        Ok((taken.passages, mode))
     }
 }
 
 /// What to say if no word of the question is anywhere.
-fn by_meaning_alone(wanted: SearchMode, hits: &Hits) -> Option<String> {
+fn vector_only_note(wanted: SearchMode, hits: &PassageHits) -> Option<String> {
     let alone = !hits.hits.is_empty()
         && matches!(wanted, SearchMode::Hybrid)
         && hits.hits.iter().all(|it| it.text_score.is_none());
-    alone.then(|| BY_MEANING_ALONE.to_owned())
+    alone.then(|| VECTOR_ONLY_NOTE.to_owned())
 }
 
 /// The same question by words alone, which asks no service.
-async fn by_words(index: &Index, query: &Query) -> Result<Hits, ToolError> {
+async fn search_text_only(index: &Index, query: &Query) -> Result<PassageHits, ToolError> {
     let query = Query {
         mode: SearchMode::Text,
         reranker: None,
         ..query.clone()
     };
-    let mut hits = index.search(&query).await.map_err(told)?;
+    let mut hits = index.search(&query).await.map_err(index_error)?;
     hits.notes.push(format!(
         "The services for vectors and order did not answer within {} s; found by words alone.",
-        SEARCH_TIME.as_secs()
+        SEARCH_TIMEOUT.as_secs()
     ));
     Ok(hits)
 }
 
 /// What an article is about, in its own words.
-fn about(kept: &Kept) -> String {
+fn title_and_abstract(kept: &ArticleRecord) -> String {
     let summary = kept.article.summary.as_deref().unwrap_or_default();
     format!("{}\n\n{summary}", kept.article.title)
 }
 
 /// What the index failed with, as a client reads it.
-pub(crate) fn told(error: IndexError) -> ToolError {
+pub(crate) fn index_error(error: IndexError) -> ToolError {
     match error {
         IndexError::EmptyQuery => {
-            let issue = Issue::new("query", "needs at least one word to look for");
+            let issue = ArgumentIssue::new("query", "needs at least one word to look for");
             ToolError::Invalid(vec![issue])
         }
-        IndexError::Invalid { reason } => ToolError::Invalid(vec![Issue::new("query", reason)]),
-        error => ToolError::Told {
+        IndexError::Invalid { reason } => {
+            ToolError::Invalid(vec![ArgumentIssue::new("query", reason)])
+        }
+        error => ToolError::Custom {
             code: "IndexUnavailable".to_owned(),
             message: error.to_string(),
             hint: Some(

@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_index::{Hit, Hits, Passage};
+use deliberate_index::{Passage, PassageHit, PassageHits};
 use deliberate_toolkit::ToolError;
 
-use super::{FoundPassage, Kept, Library, Place, Text};
+use super::{ArticleRecord, ArticleRepository, FullText, RetrievedPassage, TextSpan};
 
 /// A passage that is on more pages is looked for in the whole text.
-const MOST_PAGES: u32 = 50;
+const MAX_PASSAGE_PAGES: u32 = 50;
 
 /// How much is taken of what is found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taking {
+pub(super) struct HitLimits {
     /// How many passages.
     pub(super) k: usize,
     /// The most of one article.
@@ -22,41 +22,41 @@ pub(super) struct Taking {
 
 /// What was taken so far.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct ResolvedHits {
     /// The passages, best first.
-    pub(super) found: Vec<FoundPassage>,
+    pub(super) passages: Vec<RetrievedPassage>,
     /// Whether some are no longer where they were.
     pub(super) stale: bool,
-    sources: BTreeMap<String, Source>,
+    articles: BTreeMap<String, HitArticle>,
 }
 
-impl Taken {
+impl ResolvedHits {
     /// Takes more, all of them behind those that were taken before.
-    pub(super) async fn take(
+    pub(super) async fn add_hits(
         &mut self,
-        hits: Hits,
-        taking: Taking,
-        library: Library<'_>,
+        hits: PassageHits,
+        taking: HitLimits,
+        library: ArticleRepository<'_>,
     ) -> Result<(), ToolError> {
-        let lowest = self.found.last().map_or(f32::INFINITY, |it| it.score);
+        let lowest = self.passages.last().map_or(f32::INFINITY, |it| it.score);
         for mut hit in hits.hits {
-            if self.found.len() >= taking.k {
+            if self.passages.len() >= taking.k {
                 break;
             }
-            if !self.sources.contains_key(&hit.document) {
-                let source = Source::read(&hit.document, library).await?;
-                self.sources.insert(hit.document.clone(), source);
+            if !self.articles.contains_key(&hit.document) {
+                let source = HitArticle::read(&hit.document, library).await?;
+                self.articles.insert(hit.document.clone(), source);
             }
-            let Some(source) = self.sources.get_mut(&hit.document) else {
+            let Some(source) = self.articles.get_mut(&hit.document) else {
                 continue;
             };
-            if source.has_given(taking) {
+            if source.is_exhausted(taking) {
                 continue;
             }
             // Scores are by rank within one round, and what is in a later one ranks lower.
             hit.score = hit.score.min(lowest);
-            match source.passage(hit, library).await? {
-                Some(passage) => self.found.push(passage),
+            match source.resolve_passage(hit, library).await? {
+                Some(passage) => self.passages.push(passage),
                 None => self.stale = true,
             }
         }
@@ -64,51 +64,56 @@ impl Taken {
     }
 
     /// Articles of which no more is taken.
-    pub(super) fn exhausted(&self, taking: Taking) -> BTreeSet<String> {
-        let all = self.sources.iter().filter(|(_, it)| it.has_given(taking));
+    pub(super) fn exhausted_articles(&self, taking: HitLimits) -> BTreeSet<String> {
+        let all = self
+            .articles
+            .iter()
+            .filter(|(_, it)| it.is_exhausted(taking));
         all.map(|(id, _)| id.clone()).collect()
     }
 }
 
 /// An article that passages were found in.
-struct Source {
-    kept: Option<Kept>,
+struct HitArticle {
+    record: Option<ArticleRecord>,
     /// How many passages of it were taken.
-    taken: usize,
+    passage_count: usize,
 }
 
-impl Source {
+impl HitArticle {
     /// The article of that id, as the store has it now.
-    async fn read(id: &str, library: Library<'_>) -> Result<Self, ToolError> {
+    async fn read(id: &str, library: ArticleRepository<'_>) -> Result<Self, ToolError> {
         Ok(Self {
-            kept: library.get(id).await?.map(|it| it.kept),
-            taken: 0,
+            record: library.get(id).await?.map(|it| it.record),
+            passage_count: 0,
         })
     }
 
-    fn has_given(&self, taking: Taking) -> bool {
-        taking.per_article.is_some_and(|most| self.taken >= most)
+    fn is_exhausted(&self, taking: HitLimits) -> bool {
+        taking
+            .per_article
+            .is_some_and(|most| self.passage_count >= most)
     }
 
     /// The passage with its place; `None` if it is no longer there.
-    async fn passage(
+    async fn resolve_passage(
         &mut self,
-        hit: Hit,
-        library: Library<'_>,
-    ) -> Result<Option<FoundPassage>, ToolError> {
-        let Some(kept) = self.kept.clone() else {
+        hit: PassageHit,
+        library: ArticleRepository<'_>,
+    ) -> Result<Option<RetrievedPassage>, ToolError> {
+        let Some(kept) = self.record.clone() else {
             return Ok(None);
         };
         let place = if kept.pages > 0 {
-            place_of(&kept.id, &hit.passage, library).await?
+            locate_passage(&kept.id, &hit.passage, library).await?
         } else {
-            Some(whole_of(&hit.passage))
+            Some(abstract_span(&hit.passage))
         };
         let Some(place) = place else {
             return Ok(None);
         };
-        self.taken += 1;
-        Ok(Some(FoundPassage {
+        self.passage_count += 1;
+        Ok(Some(RetrievedPassage {
             kept,
             place,
             passage: hit.passage,
@@ -121,59 +126,59 @@ impl Source {
 }
 
 /// Where a passage stands in the text as it is now.
-async fn place_of(
+async fn locate_passage(
     id: &str,
     passage: &Passage,
-    library: Library<'_>,
-) -> Result<Option<Place>, ToolError> {
+    library: ArticleRepository<'_>,
+) -> Result<Option<TextSpan>, ToolError> {
     let (first, last) = (passage.page, passage.end_page);
     if first == 0 {
         return Ok(None);
     }
-    if last >= first && last - first < MOST_PAGES {
+    if last >= first && last - first < MAX_PASSAGE_PAGES {
         let pages = library.pages(id, first, last).await?;
-        if let Some(place) = only_place(pages, first, &passage.text) {
+        if let Some(place) = unique_span(pages, first, &passage.text) {
             return Ok(Some(place));
         }
     }
     // It stands there twice, or the text was written again since.
     let text = library.text(id).await?;
-    Ok(text.and_then(|text| place_in(&text, passage)))
+    Ok(text.and_then(|text| find_span(&text, passage)))
 }
 
 /// Where something stands on some pages, if it stands there once; the first has that number.
-fn only_place(pages: Vec<String>, first: u32, passage: &str) -> Option<Place> {
-    let some = Text {
+fn unique_span(pages: Vec<String>, first: u32, passage: &str) -> Option<TextSpan> {
+    let some = FullText {
         pages,
-        ..Text::default()
+        ..FullText::default()
     };
-    let whole = some.whole();
+    let whole = some.join_pages();
     let start = whole.find(passage)?;
     if whole.rfind(passage) != Some(start) {
         return None;
     }
-    let place = some.place(start, start + passage.len())?;
-    Some(Place {
+    let place = some.span(start, start + passage.len())?;
+    Some(TextSpan {
         page: place.page + first - 1,
         end_page: place.end_page + first - 1,
         ..place
     })
 }
 
-fn place_in(text: &Text, passage: &Passage) -> Option<Place> {
-    let whole = text.whole();
+fn find_span(text: &FullText, passage: &Passage) -> Option<TextSpan> {
+    let whole = text.join_pages();
     let start = usize::try_from(passage.start).ok()?;
     let end = usize::try_from(passage.end).ok()?;
     if whole.get(start..end) == Some(passage.text.as_str()) {
-        return text.place(start, end);
+        return text.span(start, end);
     }
     let start = whole.find(&passage.text)?;
-    text.place(start, start + passage.text.len())
+    text.span(start, start + passage.text.len())
 }
 
 /// The place of a passage that is a title and an abstract.
-fn whole_of(passage: &Passage) -> Place {
-    Place {
+fn abstract_span(passage: &Passage) -> TextSpan {
+    TextSpan {
         page: 0,
         start: 0,
         end_page: 0,
@@ -188,10 +193,10 @@ mod tests {
     #[test]
     fn a_passage_is_found_on_its_pages_if_it_stands_there_once() {
         let pages = || vec!["été and".to_owned(), "more. more.".to_owned()];
-        let place = only_place(pages(), 7, "and\u{c}more").expect("it stands there");
+        let place = unique_span(pages(), 7, "and\u{c}more").expect("it stands there");
         assert_eq!((place.page, place.start), (7, 4));
         assert_eq!((place.end_page, place.end), (8, 4));
-        assert_eq!(only_place(pages(), 7, "more."), None);
-        assert_eq!(only_place(pages(), 7, "less"), None);
+        assert_eq!(unique_span(pages(), 7, "more."), None);
+        assert_eq!(unique_span(pages(), 7, "less"), None);
     }
 }

@@ -1,9 +1,9 @@
 //! What articles are put together by: knowledge collections, which hold articles, and custom
 //! indexes, which are a topic and a filter that are looked up anew with each search.
 
-use deliberate_core::{Change, Item, Timestamp, nearest};
-use deliberate_store::{ItemFilter, Page, Store};
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_core::{Change, StoredDocument, Timestamp, did_you_mean};
+use deliberate_store::{DocumentFilter, Pagination, Store};
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The kind of item a knowledge collection is; its id is its name in lower case.
@@ -13,7 +13,7 @@ pub const COLLECTION: &str = "collection";
 pub const CUSTOM_INDEX: &str = "custom_index";
 
 /// The longest name.
-const NAME_CHARS: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// A named set of articles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,13 +44,13 @@ pub struct CustomIndex {
 }
 
 /// Something of a name.
-pub trait Named: Serialize + DeserializeOwned {
+pub trait NamedDocument: Serialize + DeserializeOwned {
     /// The kind of item it is.
     const KIND: &'static str;
     /// What it is called in a sentence.
-    const WHAT: &'static str;
+    const LABEL: &'static str;
     /// The tool that shows what there is.
-    const LISTED_BY: &'static str;
+    const LIST_TOOL: &'static str;
 
     /// Its name.
     fn name(&self) -> &str;
@@ -59,11 +59,11 @@ pub trait Named: Serialize + DeserializeOwned {
     fn created_at(&self) -> Timestamp;
 
     /// The change that keeps it; `version` is the one it was read with, 0 for a new one.
-    fn put(&self, version: i64, now: Timestamp) -> Change {
+    fn put_change(&self, version: i64, now: Timestamp) -> Change {
         Change::PutItem {
-            item: Item {
+            item: StoredDocument {
                 kind: Self::KIND.to_owned(),
-                id: id_of(self.name()),
+                id: id_from_name(self.name()),
                 version,
                 seq: 0,
                 body: serde_json::to_value(self).unwrap_or_default(),
@@ -76,19 +76,19 @@ pub trait Named: Serialize + DeserializeOwned {
     }
 
     /// The change that deletes it.
-    fn removal(&self, now: Timestamp) -> Change {
+    fn delete_change(&self, now: Timestamp) -> Change {
         Change::DropItem {
             kind: Self::KIND.to_owned(),
-            id: id_of(self.name()),
+            id: id_from_name(self.name()),
             at: now,
         }
     }
 }
 
-impl Named for KnowledgeCollection {
+impl NamedDocument for KnowledgeCollection {
     const KIND: &'static str = COLLECTION;
-    const WHAT: &'static str = "knowledge collection";
-    const LISTED_BY: &'static str = "list_knowledge_collections";
+    const LABEL: &'static str = "knowledge collection";
+    const LIST_TOOL: &'static str = "list_knowledge_collections";
 
     fn name(&self) -> &str {
         &self.name
@@ -99,10 +99,10 @@ impl Named for KnowledgeCollection {
     }
 }
 
-impl Named for CustomIndex {
+impl NamedDocument for CustomIndex {
     const KIND: &'static str = CUSTOM_INDEX;
-    const WHAT: &'static str = "custom index";
-    const LISTED_BY: &'static str = "list_custom_indexes";
+    const LABEL: &'static str = "custom index";
+    const LIST_TOOL: &'static str = "list_custom_indexes";
 
     fn name(&self) -> &str {
         &self.name
@@ -114,63 +114,69 @@ impl Named for CustomIndex {
 }
 
 /// The one of that name, upper or lower case, if there is one.
-pub async fn look_up<T: Named>(store: &dyn Store, name: &str) -> Result<Option<T>, ToolError> {
-    let item = store.item(T::KIND, &id_of(name)).await?;
+pub async fn look_up<T: NamedDocument>(
+    store: &dyn Store,
+    name: &str,
+) -> Result<Option<T>, ToolError> {
+    let item = store.document(T::KIND, &id_from_name(name)).await?;
     Ok(item.and_then(read))
 }
 
 /// The one of that name.
-pub async fn find<T: Named>(store: &dyn Store, name: &str) -> Result<T, ToolError> {
+pub async fn find<T: NamedDocument>(store: &dyn Store, name: &str) -> Result<T, ToolError> {
     if let Some(found) = look_up(store, name).await? {
         return Ok(found);
     }
     let all = all::<T>(store).await?;
-    let meant = nearest(name, all.iter().map(Named::name));
+    let meant = did_you_mean(name, all.iter().map(NamedDocument::name));
     let hint = match meant {
-        Some(meant) => format!("Did you mean {meant:?}? {} shows all.", T::LISTED_BY),
-        None => format!("{} shows what there is.", T::LISTED_BY),
+        Some(meant) => format!("Did you mean {meant:?}? {} shows all.", T::LIST_TOOL),
+        None => format!("{} shows what there is.", T::LIST_TOOL),
     };
-    Err(ToolError::Told {
+    Err(ToolError::Custom {
         code: "NotFound".to_owned(),
         message: format!(
             "there is no {} called {:?}",
-            T::WHAT,
-            deliberate_core::cut_to_chars(name, NAME_CHARS)
+            T::LABEL,
+            deliberate_core::truncate_chars(name, MAX_NAME_CHARS)
         ),
         hint: Some(hint),
     })
 }
 
 /// All of them, the newest first.
-pub async fn all<T: Named>(store: &dyn Store) -> Result<Vec<T>, ToolError> {
+pub async fn all<T: NamedDocument>(store: &dyn Store) -> Result<Vec<T>, ToolError> {
     let items = store
-        .items(&ItemFilter::of(T::KIND), Page::first(Page::MOST))
+        .documents(
+            &DocumentFilter::of_kind(T::KIND),
+            Pagination::limit(Pagination::MAX),
+        )
         .await?;
     Ok(items.into_iter().filter_map(read).collect())
 }
 
 /// A name that can be one: one line, not too long, not empty.
-pub fn checked_name(field: &str, name: &str) -> Result<String, ToolError> {
+pub fn validate_name(field: &str, name: &str) -> Result<String, ToolError> {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let long = name.chars().count() > NAME_CHARS;
+    let long = name.chars().count() > MAX_NAME_CHARS;
     if name.is_empty() || long || name.chars().any(char::is_control) {
-        let rule = format!("must be a name of 1 to {NAME_CHARS} characters on one line");
-        let issue = Issue::new(field, rule).given(&name.into());
+        let rule = format!("must be a name of 1 to {MAX_NAME_CHARS} characters on one line");
+        let issue = ArgumentIssue::new(field, rule).with_value(&name.into());
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(name)
 }
 
-fn id_of(name: &str) -> String {
+fn id_from_name(name: &str) -> String {
     let words: Vec<String> = name.split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")
 }
 
-fn read<T: Named>(item: Item) -> Option<T> {
+fn read<T: NamedDocument>(item: StoredDocument) -> Option<T> {
     match serde_json::from_value(item.body) {
         Ok(it) => Some(it),
         Err(error) => {
-            tracing::error!(id = item.id, %error, "a {} can't be read", T::WHAT);
+            tracing::error!(id = item.id, %error, "a {} can't be read", T::LABEL);
             None
         }
     }

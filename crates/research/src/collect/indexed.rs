@@ -2,32 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_core::{Author, cut_to_chars};
+use deliberate_core::{Author, truncate_chars};
 use deliberate_index::{
     Facets, IndexedDocument, Passage,
-    chunk::{ChunkOptions, Section, chunk},
+    chunk::{ChunkOptions, SectionHeading, chunk},
 };
 
-use super::{Kept, Text, author_key, bibliography::bibliographies, title_key};
+use super::{ArticleRecord, FullText, author_key, bibliography::bibliographies, title_key};
 
 /// The most authors an article is found by: more are a crowd, and each takes room.
-const MOST_AUTHORS: usize = 3_000;
+const MAX_AUTHORS: usize = 3_000;
 
 /// No word an article is filtered by is longer.
-const WORD_CHARS: usize = 250;
+const MAX_TERM_CHARS: usize = 250;
 
 /// The article with its text, or with its title and abstract if there is none.
-pub(crate) fn document(kept: &Kept, text: Option<&Text>, options: ChunkOptions) -> IndexedDocument {
+pub(crate) fn build_document(
+    kept: &ArticleRecord,
+    text: Option<&FullText>,
+    options: ChunkOptions,
+) -> IndexedDocument {
     let passages = match text {
-        Some(text) => passages(text, options),
+        Some(text) => chunk_full_text(text, options),
         None => Vec::new(),
     };
     IndexedDocument {
         id: kept.id.clone(),
         title: kept.article.title.clone(),
-        facets: facets(kept),
+        facets: build_facets(kept),
         passages: if passages.is_empty() {
-            vec![of_abstract(kept)]
+            vec![abstract_passage(kept)]
         } else {
             passages
         },
@@ -35,12 +39,12 @@ pub(crate) fn document(kept: &Kept, text: Option<&Text>, options: ChunkOptions) 
 }
 
 /// What the paper says, in passages. Titles of what it cites are said by others, and are left out.
-fn passages(text: &Text, options: ChunkOptions) -> Vec<Passage> {
-    let whole = text.whole();
+fn chunk_full_text(text: &FullText, options: ChunkOptions) -> Vec<Passage> {
+    let whole = text.join_pages();
     let starts = text.page_starts();
     let headings = text.outline.headings.iter().zip(text.heading_starts());
     let sections = headings.filter_map(|(heading, start)| {
-        Some(Section {
+        Some(SectionHeading {
             level: heading.level,
             title: heading.title.clone(),
             start: start?,
@@ -48,12 +52,12 @@ fn passages(text: &Text, options: ChunkOptions) -> Vec<Passage> {
     });
     let cited = bibliographies(text);
     // One without a heading begins a passage, too.
-    let begins = cited.iter().map(|it| Section {
+    let begins = cited.iter().map(|it| SectionHeading {
         level: u8::MAX,
         title: String::new(),
         start: it.start,
     });
-    let sections: Vec<Section> = sections.chain(begins).collect();
+    let sections: Vec<SectionHeading> = sections.chain(begins).collect();
     let mut passages = chunk(&whole, &sections, &starts, options);
     passages.retain(|it| {
         let start = usize::try_from(it.start).unwrap_or(usize::MAX);
@@ -66,7 +70,7 @@ fn passages(text: &Text, options: ChunkOptions) -> Vec<Passage> {
 }
 
 /// Title and abstract as a passage of page 0.
-fn of_abstract(kept: &Kept) -> Passage {
+fn abstract_passage(kept: &ArticleRecord) -> Passage {
     let article = &kept.article;
     let parts = [Some(article.title.as_str()), article.summary.as_deref()];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
@@ -77,11 +81,11 @@ fn of_abstract(kept: &Kept) -> Passage {
     }
 }
 
-fn facets(kept: &Kept) -> Facets {
+fn build_facets(kept: &ArticleRecord) -> Facets {
     let article = &kept.article;
     let mut words = BTreeMap::<String, Vec<String>>::new();
     let mut add = |name: &str, value: &str| {
-        let value = cut_to_chars(value, WORD_CHARS);
+        let value = truncate_chars(value, MAX_TERM_CHARS);
         if !value.is_empty() {
             words.entry(name.to_owned()).or_default().push(value);
         }
@@ -98,8 +102,8 @@ fn facets(kept: &Kept) -> Facets {
     for tag in &kept.tags {
         add("tag", tag);
     }
-    for author in article.authors.iter().take(MOST_AUTHORS) {
-        for name in names_of(author) {
+    for author in article.authors.iter().take(MAX_AUTHORS) {
+        for name in author_name_keys(author) {
             add("author", &name);
         }
         if let Some(brief) = brief_name(author).filter(|_| has_initials_only(author)) {
@@ -122,7 +126,7 @@ fn facets(kept: &Kept) -> Facets {
 
 /// All that someone is found by: the whole name, the family name, the family name with an initial;
 /// the latter two also without what stands before the family name proper, as `van der`.
-fn names_of(author: &Author) -> Vec<String> {
+fn author_name_keys(author: &Author) -> Vec<String> {
     let family = author_key(&author.family);
     let mut names = vec![author_key(&author.full_name()), family.clone()];
     names.extend(brief_name(author));

@@ -1,50 +1,51 @@
 //! A file becomes an article with a text: read, recognised, joined with what is known of the same
 //! work, and handed back as changes. Writes nothing itself.
 
-use deliberate_core::{Article, Change, cut_to_chars};
-use deliberate_extract::{Document, ExtractError, Meta};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_core::{Article, Change, truncate_chars};
+use deliberate_extract::{DocumentMetadata, ExtractError, ExtractedDocument};
+use deliberate_toolkit::{ToolContext, ToolError};
 
 use super::{
-    Category, Kept, KeptFile, Library, Provenance, Text, Version,
-    about::{abstract_of, article_of, is_own},
+    ArticleCategory, ArticleFile, ArticleRecord, ArticleRepository, FullText, Provenance,
+    VersionedArticle,
+    about::{article_from_metadata, extract_abstract, matches_document},
     enrich::{best_id, look_up},
-    fence::harmless,
-    files::{SafeFile, sha256_of},
-    job::{Share, UNCHANGED},
-    known::{have_other_ids, known_file},
-    library::ids_of,
-    taken::{still_new, without_ids_of_others},
+    fence::escape_passage_tags,
+    files::{VerifiedFile, file_sha256},
+    job::{ProgressShare, UNCHANGED},
+    known::{find_article_for_file, have_conflicting_ids},
+    library::article_id_keys,
+    taken::{merge_with_existing, remove_conflicting_ids_except},
     title_key,
 };
-use crate::{Lab, blocking::blocking, sources::PaperId};
+use crate::{ResearchServices, blocking::run_blocking, sources::PaperId};
 
-pub(crate) use super::taken::without_taken_ids;
+pub(crate) use super::taken::remove_conflicting_ids;
 
 /// A file to be taken in.
-pub(crate) struct Ingest {
+pub(crate) struct IngestRequest {
     /// The file.
-    pub(crate) file: SafeFile,
+    pub(crate) file: VerifiedFile,
     /// Whether a file that was read before is left as it is.
     pub(crate) skip_existing: bool,
     /// What it is for.
-    pub(crate) category: Category,
+    pub(crate) category: ArticleCategory,
     /// A collection it is put into.
     pub(crate) collection: Option<String>,
     /// What it is called, if whoever brings it says so.
     pub(crate) title: Option<String>,
     /// The article it is the file of, if that is known.
-    pub(crate) of: Option<Version>,
+    pub(crate) article: Option<VersionedArticle>,
     /// What taking it in is of the work of the call.
-    pub(crate) share: Share,
+    pub(crate) share: ProgressShare,
 }
 
 /// What came of it.
-pub(crate) struct Ingested {
+pub(crate) struct IngestResult {
     /// The article.
-    pub(crate) kept: Kept,
+    pub(crate) record: ArticleRecord,
     /// What became of the file.
-    pub(crate) what: What,
+    pub(crate) outcome: IngestOutcome,
     /// What is to be kept.
     pub(crate) changes: Vec<Change>,
     /// What whoever brought it should know.
@@ -55,104 +56,111 @@ pub(crate) struct Ingested {
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum IngestOutcome {
     /// It is a new article.
     Added,
     /// It belongs to an article that was there.
-    Joined,
+    Merged,
     /// It was read before, and has not changed since.
     Unchanged,
 }
 
-impl What {
+impl IngestOutcome {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Added => "added",
-            Self::Joined => "joined",
+            Self::Merged => "joined",
             Self::Unchanged => UNCHANGED,
         }
     }
 }
 
-impl Ingest {
+impl IngestRequest {
     /// A paper's file, as it is usually brought.
-    pub(crate) const fn paper(file: SafeFile, skip_existing: bool) -> Self {
+    pub(crate) const fn for_paper(file: VerifiedFile, skip_existing: bool) -> Self {
         Self {
             file,
             skip_existing,
-            category: Category::ResearchPaper,
+            category: ArticleCategory::ResearchPaper,
             collection: None,
             title: None,
-            of: None,
-            share: Share::WHOLE,
+            article: None,
+            share: ProgressShare::FULL,
         }
     }
 
     /// Takes it in.
-    pub(crate) async fn run(self, lab: &Lab, call: &Call) -> Result<Ingested, ToolError> {
-        let library = Library(call.store());
-        let sha256 = sha256_of(&self.file).await?;
-        if let Some(before) = self.read_before(library, &sha256).await? {
-            return self.unchanged(before, &sha256, call).await;
+    pub(crate) async fn run(
+        self,
+        lab: &ResearchServices,
+        call: &ToolContext,
+    ) -> Result<IngestResult, ToolError> {
+        let library = ArticleRepository(call.store());
+        let sha256 = file_sha256(&self.file).await?;
+        if let Some(before) = self.find_ingested(library, &sha256).await? {
+            return self.keep_unchanged(before, &sha256, call).await;
         }
-        self.share.tell(call, 0.2, "reading the file");
+        self.share.report(call, 0.2, "reading the file");
         let document = self.extract(lab).await?;
         let mut notes: Vec<String> = Vec::new();
-        let file = self.kept_file(&document, sha256.clone());
-        let (meta, text, summary) = blocking(|| prepared(document)).await?;
-        self.share.tell(call, 0.6, "finding out what it is");
+        let file = self.article_file(&document, sha256.clone());
+        let (meta, text, summary) = run_blocking(|| split_document(document)).await?;
+        self.share.report(call, 0.6, "finding out what it is");
         let of_text = (&text, summary);
-        let article = self.recognise(lab, &meta, of_text, &mut notes).await;
-        let before = library.by_key("sha256", &sha256).await?;
-        let known = match (before, self.of.clone()) {
-            (Some(before), Some(of)) => Some(joined_by_file(before, &of)?),
+        let article = self.identify(lab, &meta, of_text, &mut notes).await;
+        let before = library.find_by_key("sha256", &sha256).await?;
+        let known = match (before, self.article.clone()) {
+            (Some(before), Some(of)) => Some(merge_by_file(before, &of)?),
             (Some(before), None) => Some(before),
-            (None, Some(of)) => Some(still_new(library, of).await?),
-            (None, None) => known_file(library, &article, &text, (self.category, &file)).await?,
+            (None, Some(of)) => Some(merge_with_existing(library, of).await?),
+            (None, None) => {
+                find_article_for_file(library, &article, &text, (self.category, &file)).await?
+            }
         };
         // Another call may have read the same file meanwhile.
         let known = match known {
-            Some(known) if self.skip_existing && holds(&known, &sha256) => {
-                return self.unchanged(known, &sha256, call).await;
+            Some(known) if self.skip_existing && has_file_text(&known, &sha256) => {
+                return self.keep_unchanged(known, &sha256, call).await;
             }
             known => known,
         };
-        self.put(call, (article, text, file), known, notes).await
+        self.build_result(call, (article, text, file), known, notes)
+            .await
     }
 
     /// The article this file was read for already, if that is good enough.
-    async fn read_before(
+    async fn find_ingested(
         &self,
-        library: Library<'_>,
+        library: ArticleRepository<'_>,
         sha256: &str,
-    ) -> Result<Option<Version>, ToolError> {
+    ) -> Result<Option<VersionedArticle>, ToolError> {
         if !self.skip_existing {
             return Ok(None);
         }
-        let before = library.by_key("sha256", sha256).await?;
-        let is_its = |it: &Version| {
-            let of = self.of.as_ref();
-            of.is_none_or(|of| of.kept.id == it.kept.id)
+        let before = library.find_by_key("sha256", sha256).await?;
+        let is_its = |it: &VersionedArticle| {
+            let of = self.article.as_ref();
+            of.is_none_or(|of| of.record.id == it.record.id)
         };
-        Ok(before.filter(|it| holds(it, sha256) && is_its(it)))
+        Ok(before.filter(|it| has_file_text(it, sha256) && is_its(it)))
     }
 
-    async fn extract(&self, lab: &Lab) -> Result<Document, ToolError> {
-        let document = lab.read(&self.file).await?;
+    async fn extract(&self, lab: &ResearchServices) -> Result<ExtractedDocument, ToolError> {
+        let document = lab.extract_document(&self.file).await?;
         let letters = document.pages.iter().flat_map(|page| page.text.chars());
         if letters.filter(|it| it.is_alphanumeric()).take(1).count() == 0 {
             let pages = u32::try_from(document.pages.len()).unwrap_or(u32::MAX);
-            return Err(unreadable(&ExtractError::NoText { pages }));
+            return Err(extraction_error(&ExtractError::NoText { pages }));
         }
         Ok(document)
     }
 
-    fn kept_file(&self, document: &Document, sha256: String) -> KeptFile {
+    fn article_file(&self, document: &ExtractedDocument, sha256: String) -> ArticleFile {
         let warnings = document.warnings.iter().map(|it| match it.page {
             Some(page) => format!("page {page}: {}", it.message),
             None => it.message.clone(),
         });
-        KeptFile {
+        ArticleFile {
             path: self.file.path.to_string_lossy().into_owned(),
             sha256,
             bytes: self.file.bytes,
@@ -162,27 +170,27 @@ impl Ingest {
     }
 
     /// The record of the work: what the document says, and what sources know of it.
-    async fn recognise(
+    async fn identify(
         &self,
-        lab: &Lab,
-        meta: &Meta,
-        (text, summary): (&Text, Option<String>),
+        lab: &ResearchServices,
+        meta: &DocumentMetadata,
+        (text, summary): (&FullText, Option<String>),
         notes: &mut Vec<String>,
     ) -> Article {
         let stem = self.file.path.file_stem().unwrap_or_default();
-        let mut article = article_of(meta, &stem.to_string_lossy(), self.category);
+        let mut article = article_from_metadata(meta, &stem.to_string_lossy(), self.category);
         if let Some(title) = &self.title {
             article.title.clone_from(title);
         }
         article.summary = summary;
-        if self.category == Category::External {
+        if self.category == ArticleCategory::External {
             // A textbook's first page may name any paper.
             article.doi = None;
             article.arxiv_id = None;
             return article;
         }
         let is_asked = |it: &PaperId| {
-            let of = self.of.as_ref().map(|it| &it.kept.article);
+            let of = self.article.as_ref().map(|it| &it.record.article);
             of.and_then(best_id).as_ref() == Some(it)
         };
         // Of an article that is its own the sources were asked before.
@@ -192,7 +200,7 @@ impl Ingest {
         let told = look_up(lab, &id).await;
         notes.extend(told.notes);
         match told.article {
-            Some(found) if is_own(&found, &article.title, text) => {
+            Some(found) if matches_document(&found, &article.title, text) => {
                 let mut whole = found;
                 deliberate_citations::merge(&mut whole, &article);
                 whole
@@ -200,7 +208,7 @@ impl Ingest {
             Some(found) => {
                 notes.push(format!(
                     "The id on its first page is that of {:?}, another work; it was left out.",
-                    harmless(&cut_to_chars(&found.title, 200))
+                    escape_passage_tags(&truncate_chars(&found.title, 200))
                 ));
                 article.doi = None;
                 article.arxiv_id = None;
@@ -210,18 +218,18 @@ impl Ingest {
         }
     }
 
-    async fn put(
+    async fn build_result(
         self,
-        call: &Call,
-        (article, mut text, file): (Article, Text, KeptFile),
-        known: Option<Version>,
+        call: &ToolContext,
+        (article, mut text, file): (Article, FullText, ArticleFile),
+        known: Option<VersionedArticle>,
         notes: Vec<String>,
-    ) -> Result<Ingested, ToolError> {
-        let library = Library(call.store());
+    ) -> Result<IngestResult, ToolError> {
+        let library = ArticleRepository(call.store());
         let what = if known.is_some() {
-            What::Joined
+            IngestOutcome::Merged
         } else {
-            What::Added
+            IngestOutcome::Added
         };
         let mut notes = notes;
         let mut version = match known {
@@ -229,74 +237,82 @@ impl Ingest {
                 // What a new one is called by is its own. If somebody gets that until it is kept,
                 // the call is run again.
                 let is_new = known.version == 0;
-                let own = ids_of(&known.kept.article).filter(|_| is_new).collect();
-                let title = known.kept.article.title.clone();
-                deliberate_citations::merge(&mut known.kept.article, &article);
+                let own = article_id_keys(&known.record.article)
+                    .filter(|_| is_new)
+                    .collect();
+                let title = known.record.article.title.clone();
+                deliberate_citations::merge(&mut known.record.article, &article);
                 // With a subtitle it is still its own; another is not what it was called.
-                if !is_new && !title_key(&known.kept.article.title).contains(&title_key(&title)) {
-                    known.kept.article.title = title;
+                if !is_new && !title_key(&known.record.article.title).contains(&title_key(&title)) {
+                    known.record.article.title = title;
                 }
-                without_ids_of_others(library, &mut known.kept, &own, &mut notes).await?;
-                notes.extend(replaced(&known.kept, &file));
+                remove_conflicting_ids_except(library, &mut known.record, &own, &mut notes).await?;
+                notes.extend(replaced_file_note(&known.record, &file));
                 known
             }
             // Nobody has its ids. If somebody gets them until it is kept, the call is run again.
             None => new_article(call, article, self.category, Provenance::Processed).await?,
         };
-        text.version = library.text_version(&version.kept.id).await?;
-        let kept = &mut version.kept;
-        kept.take_file(file);
+        text.version = library.text_version(&version.record.id).await?;
+        let kept = &mut version.record;
+        kept.set_file(file);
         kept.pages = u32::try_from(text.pages.len()).unwrap_or(u32::MAX);
-        kept.chars = text.chars();
+        kept.chars = text.char_count();
         kept.provenance = Provenance::Processed;
         if let Some(name) = self.collection.filter(|it| !kept.collections.contains(it)) {
             kept.collections.push(name);
         }
         let now = call.now();
-        Ok(Ingested {
-            what,
+        Ok(IngestResult {
+            outcome: what,
             outline: text.outline.counts(),
-            changes: vec![version.put(now), text.put(&version.kept.id, now)],
-            kept: version.kept,
+            changes: vec![
+                version.put_change(now),
+                text.put_change(&version.record.id, now),
+            ],
+            record: version.record,
             notes,
         })
     }
 }
 
 /// Whether an article has a text, and the file with this hash was read for it.
-fn holds(version: &Version, sha256: &str) -> bool {
-    version.kept.pages > 0 && version.kept.files().any(|it| it.sha256 == sha256)
+fn has_file_text(version: &VersionedArticle, sha256: &str) -> bool {
+    version.record.pages > 0 && version.record.files().any(|it| it.sha256 == sha256)
 }
 
 /// The article that a file was read for before, with what is known of the one it is brought for now.
-fn joined_by_file(mut before: Version, of: &Version) -> Result<Version, ToolError> {
-    if before.kept.id == of.kept.id {
+fn merge_by_file(
+    mut before: VersionedArticle,
+    of: &VersionedArticle,
+) -> Result<VersionedArticle, ToolError> {
+    if before.record.id == of.record.id {
         return Ok(before);
     }
-    if have_other_ids(&before.kept.article, &of.kept.article) {
-        return Err(ToolError::Told {
+    if have_conflicting_ids(&before.record.article, &of.record.article) {
+        return Err(ToolError::Custom {
             code: "AnothersFile".to_owned(),
-            message: format!("the file is that of {}", before.kept.cite_key),
+            message: format!("the file is that of {}", before.record.cite_key),
             hint: Some("Fetch its own with download_pdf and another filename.".to_owned()),
         });
     }
     // A record that is not kept yet would be lost otherwise.
     if of.version == 0 {
-        deliberate_citations::merge(&mut before.kept.article, &of.kept.article);
+        deliberate_citations::merge(&mut before.record.article, &of.record.article);
     }
     Ok(before)
 }
 
 /// What a document says of itself, its text and its abstract.
-fn prepared(mut document: Document) -> (Meta, Text, Option<String>) {
+fn split_document(mut document: ExtractedDocument) -> (DocumentMetadata, FullText, Option<String>) {
     let meta = std::mem::take(&mut document.meta);
-    let text = Text::of(document);
-    let summary = abstract_of(&text);
+    let text = FullText::from_document(document);
+    let summary = extract_abstract(&text);
     (meta, text, summary)
 }
 
 /// What to say if the text of another file goes.
-fn replaced(kept: &Kept, file: &KeptFile) -> Option<String> {
+fn replaced_file_note(kept: &ArticleRecord, file: &ArticleFile) -> Option<String> {
     let before = kept.file.as_ref().filter(|_| kept.pages > 0)?;
     let another = before.path != file.path && before.sha256 != file.sha256;
     another.then(|| {
@@ -309,15 +325,17 @@ fn replaced(kept: &Kept, file: &KeptFile) -> Option<String> {
 
 /// An article that was not here before, with an id and a citation key of its own.
 pub(crate) async fn new_article(
-    call: &Call,
+    call: &ToolContext,
     article: Article,
-    category: Category,
+    category: ArticleCategory,
     provenance: Provenance,
-) -> Result<Version, ToolError> {
-    let wanted = deliberate_citations::key_for(&article);
-    let cite_key = Library(call.store()).free_cite_key(&wanted).await?;
-    Ok(Version::new(Kept {
-        id: call.fresh(),
+) -> Result<VersionedArticle, ToolError> {
+    let wanted = deliberate_citations::citation_key(&article);
+    let cite_key = ArticleRepository(call.store())
+        .unused_cite_key(&wanted)
+        .await?;
+    Ok(VersionedArticle::new(ArticleRecord {
+        id: call.new_id(),
         cite_key,
         article,
         category,
@@ -333,7 +351,7 @@ pub(crate) async fn new_article(
 }
 
 /// Why a file gave no text, as a client reads it.
-pub(crate) fn unreadable(error: &ExtractError) -> ToolError {
+pub(crate) fn extraction_error(error: &ExtractError) -> ToolError {
     let code = match error {
         ExtractError::NotThere => "FileNotFound",
         ExtractError::TooLarge { .. } => "TooLarge",
@@ -344,7 +362,7 @@ pub(crate) fn unreadable(error: &ExtractError) -> ToolError {
         ExtractError::TookTooLong { .. } | ExtractError::TooMuchMemory => "TooCostly",
         ExtractError::Io { .. } => "FileFailed",
     };
-    ToolError::Told {
+    ToolError::Custom {
         code: code.to_owned(),
         message: error.to_string(),
         hint: Some(error.hint().to_owned()),

@@ -3,16 +3,16 @@
 
 use std::str::Chars;
 
-use super::{Place, Text};
+use super::{FullText, TextSpan};
 
 /// How much is shown around a find, in characters each side.
-const AROUND: usize = 160;
+const CONTEXT_CHARS: usize = 160;
 
 /// A find.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FoundInside {
+pub(crate) struct InDocumentHit {
     /// Where the words stand.
-    pub(crate) place: Place,
+    pub(crate) span: TextSpan,
     /// They, and what stands around them, on one line.
     pub(crate) context: String,
 }
@@ -20,60 +20,64 @@ pub(crate) struct FoundInside {
 /// Where the words stand, in order, up to `most` places, and how many there are in all. The words
 /// as they are written one after the other, or, if they never are, sentences that hold all of them.
 /// Case does not count, nor how words are set apart.
-pub(crate) fn find_inside(text: &Text, words: &str, most: usize) -> (Vec<FoundInside>, usize) {
-    let phrase = searched(words.trim());
+pub(crate) fn search_in_document(
+    text: &FullText,
+    words: &str,
+    most: usize,
+) -> (Vec<InDocumentHit>, usize) {
+    let phrase = normalize_for_search(words.trim());
     let wanted: Vec<&str> = phrase.split(' ').filter(|it| !it.is_empty()).collect();
     if wanted.is_empty() {
         return (Vec::new(), 0);
     }
-    let found = on_all_pages(text, most, |page| phrases(page, &phrase));
+    let found = search_pages(text, most, |page| find_phrase(page, &phrase));
     if found.1 > 0 || wanted.len() == 1 {
         return found;
     }
-    on_all_pages(text, most, |page| sentences_with(page, &wanted))
+    search_pages(text, most, |page| find_sentences(page, &wanted))
 }
 
 /// What is found on the pages, and how many times. `look` finds stretches of a page in the form it
 /// is searched in, in order.
-fn on_all_pages(
-    text: &Text,
+fn search_pages(
+    text: &FullText,
     most: usize,
     look: impl Fn(&str) -> Vec<(usize, usize)>,
-) -> (Vec<FoundInside>, usize) {
+) -> (Vec<InDocumentHit>, usize) {
     let (mut shown, mut total) = (Vec::new(), 0);
     for (number, page) in (1..).zip(&text.pages) {
-        let stretches = look(&searched(page));
+        let stretches = look(&normalize_for_search(page));
         total += stretches.len();
         let room = most - shown.len();
-        let mut walk = Walk::along(page);
+        let mut walk = OffsetMapper::new(page);
         for (from, to) in stretches.into_iter().take(room) {
-            let (start, end) = (walk.begin(from), walk.end(to));
-            shown.extend(found(page, number, start, end));
+            let (start, end) = (walk.char_start(from), walk.char_end(to));
+            shown.extend(build_hit(page, number, start, end));
         }
     }
     (shown, total)
 }
 
-fn found(page: &str, number: u32, start: usize, end: usize) -> Option<FoundInside> {
-    Some(FoundInside {
-        place: Place {
+fn build_hit(page: &str, number: u32, start: usize, end: usize) -> Option<InDocumentHit> {
+    Some(InDocumentHit {
+        span: TextSpan {
             page: number,
             start: u32::try_from(start).ok()?,
             end_page: number,
             end: u32::try_from(end).ok()?,
         },
-        context: around(page, start, end),
+        context: context_snippet(page, start, end),
     })
 }
 
 /// Where a phrase stands.
-fn phrases(page: &str, phrase: &str) -> Vec<(usize, usize)> {
+fn find_phrase(page: &str, phrase: &str) -> Vec<(usize, usize)> {
     let at = memchr::memmem::find_iter(page.as_bytes(), phrase.as_bytes());
     at.map(|at| (at, at + phrase.len())).collect()
 }
 
 /// Sentences in which all words stand.
-fn sentences_with(page: &str, words: &[&str]) -> Vec<(usize, usize)> {
+fn find_sentences(page: &str, words: &[&str]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = 0;
     let ends = page.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
@@ -95,10 +99,10 @@ fn sentences_with(page: &str, words: &[&str]) -> Vec<(usize, usize)> {
 }
 
 /// What stands there and around it, on one line, with the ends marked where it goes on.
-fn around(page: &str, start: usize, end: usize) -> String {
-    let from = start.saturating_sub(AROUND);
+fn context_snippet(page: &str, start: usize, end: usize) -> String {
+    let from = start.saturating_sub(CONTEXT_CHARS);
     let mut letters = page.chars().skip(from);
-    let shown: String = letters.by_ref().take(end + AROUND - from).collect();
+    let shown: String = letters.by_ref().take(end + CONTEXT_CHARS - from).collect();
     let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let before = if from > 0 { "…" } else { "" };
     let after = if letters.next().is_some() { "…" } else { "" };
@@ -107,17 +111,17 @@ fn around(page: &str, start: usize, end: usize) -> String {
 
 /// A text in the form it is searched in: in one case, letter for letter, words set apart by one
 /// space.
-fn searched(text: &str) -> String {
+fn normalize_for_search(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_space = false;
     for letter in text.chars() {
-        out.extend(counted(letter, &mut in_space));
+        out.extend(normalize_char(letter, &mut in_space));
     }
     out
 }
 
 /// What a letter is in that form; nothing for a space behind a space.
-fn counted(letter: char, in_space: &mut bool) -> Option<char> {
+fn normalize_char(letter: char, in_space: &mut bool) -> Option<char> {
     let after_space = std::mem::replace(in_space, letter.is_whitespace());
     if letter.is_whitespace() {
         return (!after_space).then_some(' ');
@@ -132,48 +136,48 @@ fn counted(letter: char, in_space: &mut bool) -> Option<char> {
 }
 
 /// Walks along a page and knows which byte of its searched form it is at.
-struct Walk<'p> {
+struct OffsetMapper<'p> {
     letters: Chars<'p>,
     /// The character it is before.
-    at: usize,
+    char_index: usize,
     byte: usize,
     in_space: bool,
 }
 
-impl<'p> Walk<'p> {
-    fn along(page: &'p str) -> Self {
+impl<'p> OffsetMapper<'p> {
+    fn new(page: &'p str) -> Self {
         Self {
             letters: page.chars(),
-            at: 0,
+            char_index: 0,
             byte: 0,
             in_space: false,
         }
     }
 
     /// The character whose searched form begins at a byte.
-    fn begin(&mut self, byte: usize) -> usize {
-        self.end(byte);
+    fn char_start(&mut self, byte: usize) -> usize {
+        self.char_end(byte);
         let spaces = self
             .letters
             .clone()
             .take_while(|it| self.in_space && it.is_whitespace());
         let spaces = spaces.count();
         for _ in 0..spaces {
-            self.step();
+            self.advance();
         }
-        self.at
+        self.char_index
     }
 
     /// The character after the one whose searched form ends at a byte.
-    fn end(&mut self, byte: usize) -> usize {
-        while self.byte < byte && self.step().is_some() {}
-        self.at
+    fn char_end(&mut self, byte: usize) -> usize {
+        while self.byte < byte && self.advance().is_some() {}
+        self.char_index
     }
 
-    fn step(&mut self) -> Option<()> {
+    fn advance(&mut self) -> Option<()> {
         let letter = self.letters.next()?;
-        self.at += 1;
-        self.byte += counted(letter, &mut self.in_space).map_or(0, char::len_utf8);
+        self.char_index += 1;
+        self.byte += normalize_char(letter, &mut self.in_space).map_or(0, char::len_utf8);
         Some(())
     }
 }
@@ -182,45 +186,45 @@ impl<'p> Walk<'p> {
 mod tests {
     use super::*;
 
-    fn text(pages: &[&str]) -> Text {
-        Text {
+    fn text(pages: &[&str]) -> FullText {
+        FullText {
             pages: pages.iter().map(|&it| it.to_owned()).collect(),
-            ..Text::default()
+            ..FullText::default()
         }
     }
 
     #[test]
     fn a_find_is_where_it_says() {
         let text = text(&["İs Été here. The Self  Attention\nlayer.", "self attention"]);
-        let (found, total) = find_inside(&text, "self attention", 1);
+        let (found, total) = search_in_document(&text, "self attention", 1);
         assert_eq!(total, 2);
-        let at = text.at(&found[0].place).unwrap();
+        let at = text.excerpt(&found[0].span).unwrap();
         assert_eq!(at, "Self  Attention");
         assert!(found[0].context.contains("The Self Attention layer."));
-        let (found, _) = find_inside(&text, "été", 5);
-        assert_eq!(text.at(&found[0].place).unwrap(), "Été");
+        let (found, _) = search_in_document(&text, "été", 5);
+        assert_eq!(text.excerpt(&found[0].span).unwrap(), "Été");
     }
 
     #[test]
     fn words_apart_are_found_in_one_sentence() {
         let text = text(&["We train long. The loss of training falls. Nothing else."]);
-        let (found, total) = find_inside(&text, "falls loss", 5);
+        let (found, total) = search_in_document(&text, "falls loss", 5);
         assert_eq!(total, 1);
         assert_eq!(
-            text.at(&found[0].place).unwrap(),
+            text.excerpt(&found[0].span).unwrap(),
             "The loss of training falls."
         );
-        assert_eq!(find_inside(&text, "falls nothing", 5).1, 0);
-        assert_eq!(find_inside(&text, " ", 5).1, 0);
+        assert_eq!(search_in_document(&text, "falls nothing", 5).1, 0);
+        assert_eq!(search_in_document(&text, " ", 5).1, 0);
     }
 
     #[test]
     fn a_word_in_capitals_is_the_same_word() {
         let text = text(&["Η ΟΔΟΣ and ODOS. The odos", "İstanbul"]);
-        assert_eq!(find_inside(&text, "οδος", 5).1, 1);
-        assert_eq!(find_inside(&text, "ΟΔΟΣ", 5).1, 1);
-        assert_eq!(find_inside(&text, "odos", 5).1, 2);
-        assert_eq!(find_inside(&text, "İSTANBUL", 5).1, 1);
+        assert_eq!(search_in_document(&text, "οδος", 5).1, 1);
+        assert_eq!(search_in_document(&text, "ΟΔΟΣ", 5).1, 1);
+        assert_eq!(search_in_document(&text, "odos", 5).1, 2);
+        assert_eq!(search_in_document(&text, "İSTANBUL", 5).1, 1);
     }
 
     /// It would take minutes if each place were looked at for all of the words.
@@ -228,8 +232,8 @@ mod tests {
     fn what_repeats_itself_is_one_pass() {
         let text = text(&["a ".repeat(2_000_000).as_str()]);
         let words = format!("{} b", "a ".repeat(240));
-        assert_eq!(find_inside(&text, &words, 5), (Vec::new(), 0));
-        let (found, total) = find_inside(&text, "a a", 3);
+        assert_eq!(search_in_document(&text, &words, 5), (Vec::new(), 0));
+        let (found, total) = search_in_document(&text, "a a", 3);
         assert_eq!((found.len(), total), (3, 1_000_000));
     }
 
@@ -240,13 +244,13 @@ mod tests {
             words in "[aAß éΣσς]{1,4}",
         ) {
             let text = text(&[page.as_str()]);
-            let wanted = searched(words.trim());
-            let (found, total) = find_inside(&text, &words, 100);
+            let wanted = normalize_for_search(words.trim());
+            let (found, total) = search_in_document(&text, &words, 100);
             proptest::prop_assert_eq!(found.len(), total.min(100));
-            let is_phrase = searched(&page).contains(&wanted);
+            let is_phrase = normalize_for_search(&page).contains(&wanted);
             for it in found.iter().filter(|_| is_phrase) {
-                let there = text.at(&it.place).unwrap();
-                proptest::prop_assert_eq!(searched(&there), wanted.clone());
+                let there = text.excerpt(&it.span).unwrap();
+                proptest::prop_assert_eq!(normalize_for_search(&there), wanted.clone());
             }
         }
     }

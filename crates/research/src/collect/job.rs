@@ -1,33 +1,33 @@
 //! Work on a list, one thing at a time, each kept before the next begins. The list and what came of
 //! it so far go from one leg of the call to the next, so all of it has bounds.
 
-use deliberate_core::{Change, cut_to_chars};
-use deliberate_toolkit::{Call, LEG, ToolError};
+use deliberate_core::{Change, truncate_chars};
+use deliberate_toolkit::{STEP_STATE, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Kept;
+use super::ArticleRecord;
 
 /// No note is longer.
-const NOTE_CHARS: usize = 600;
+const MAX_NOTE_CHARS: usize = 600;
 
 /// The most notes on one thing.
-const MOST_NOTES: usize = 10;
+const MAX_NOTES: usize = 10;
 
 /// No title is told at greater length.
-const TITLE_CHARS: usize = 300;
+const MAX_TITLE_CHARS: usize = 300;
 
 /// The outcome of one that was done before.
 pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// Work on a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Job {
+pub(crate) struct BatchJob {
     /// What is still to be done, the next one first.
     pub(crate) todo: Vec<String>,
     /// What came of the others.
-    pub(crate) done: Vec<JobLine>,
+    pub(crate) done: Vec<BatchItemResult>,
     /// How many more there are that were left for another call.
     #[serde(default)]
     pub(crate) left: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Job {
 
 /// What came of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct JobLine {
+pub(crate) struct BatchItemResult {
     /// Which
     pub(crate) name: String,
     /// added, joined, unchanged, known or failed
@@ -55,9 +55,9 @@ pub(crate) struct JobLine {
     pub(crate) notes: Vec<String>,
 }
 
-impl Job {
+impl BatchJob {
     /// Work on a list of which nothing is done yet.
-    pub(crate) const fn on(todo: Vec<String>) -> Self {
+    pub(crate) const fn new(todo: Vec<String>) -> Self {
         Self {
             todo,
             done: Vec::new(),
@@ -69,10 +69,10 @@ impl Job {
 
     /// Notes what came of the one that is called so; what it changes. One that failed is reported
     /// and the rest go on, unless nothing can be kept or nobody waits any longer.
-    pub(crate) fn note(
+    pub(crate) fn record_result(
         &mut self,
         name: String,
-        came: Result<(JobLine, Vec<Change>), ToolError>,
+        came: Result<(BatchItemResult, Vec<Change>), ToolError>,
     ) -> Result<Vec<Change>, ToolError> {
         match came {
             Ok((line, changes)) => {
@@ -84,7 +84,7 @@ impl Job {
             }
             Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => Err(error),
             Err(error) => {
-                self.done.push(JobLine::failed(name, &error));
+                self.done.push(BatchItemResult::from_error(name, &error));
                 self.take_spare();
                 Ok(Vec::new())
             }
@@ -100,12 +100,12 @@ impl Job {
 
     /// The arguments of the next leg, unless it is at its end: those of the call, and how far it has
     /// come.
-    pub(crate) fn next(&self, mut arguments: Value) -> Option<Value> {
+    pub(crate) fn next_arguments(&self, mut arguments: Value) -> Option<Value> {
         if self.todo.is_empty() {
             return None;
         }
         let fields = arguments.as_object_mut()?;
-        fields.insert(LEG.to_owned(), serde_json::to_value(self).ok()?);
+        fields.insert(STEP_STATE.to_owned(), serde_json::to_value(self).ok()?);
         Some(arguments)
     }
 
@@ -115,35 +115,42 @@ impl Job {
     }
 
     /// Takes the next one off the list, with its share of the work.
-    pub(crate) fn take(&mut self) -> Option<(String, Share)> {
+    pub(crate) fn take_next(&mut self) -> Option<(String, ProgressShare)> {
         if self.todo.is_empty() {
             return None;
         }
-        let share = Share::of(self.done.len(), self.total());
+        let share = ProgressShare::new(self.done.len(), self.total());
         Some((self.todo.remove(0), share))
     }
 
     /// How many ended so.
-    pub(crate) fn count(&self, outcome: &str) -> usize {
+    pub(crate) fn count_outcome(&self, outcome: &str) -> usize {
         self.done.iter().filter(|it| it.outcome == outcome).count()
     }
 }
 
-impl JobLine {
+impl BatchItemResult {
     /// One that came to an article.
-    pub(crate) fn of(name: &str, outcome: &str, kept: &Kept, notes: Vec<String>) -> Self {
-        let notes = notes.into_iter().take(MOST_NOTES);
+    pub(crate) fn from_record(
+        name: &str,
+        outcome: &str,
+        kept: &ArticleRecord,
+        notes: Vec<String>,
+    ) -> Self {
+        let notes = notes.into_iter().take(MAX_NOTES);
         Self {
             name: name.to_owned(),
             outcome: outcome.to_owned(),
             article_id: Some(kept.id.clone()),
-            title: Some(cut_to_chars(&kept.article.title, TITLE_CHARS)),
-            notes: notes.map(|it| cut_to_chars(&it, NOTE_CHARS)).collect(),
+            title: Some(truncate_chars(&kept.article.title, MAX_TITLE_CHARS)),
+            notes: notes
+                .map(|it| truncate_chars(&it, MAX_NOTE_CHARS))
+                .collect(),
         }
     }
 
     /// One that failed.
-    pub(crate) fn failed(name: String, error: &ToolError) -> Self {
+    pub(crate) fn from_error(name: String, error: &ToolError) -> Self {
         let hint = error.hint().map(|it| format!(" {it}"));
         let note = format!("{error}.{}", hint.unwrap_or_default());
         Self {
@@ -151,7 +158,7 @@ impl JobLine {
             outcome: "failed".to_owned(),
             article_id: None,
             title: None,
-            notes: vec![cut_to_chars(&note, NOTE_CHARS)],
+            notes: vec![truncate_chars(&note, MAX_NOTE_CHARS)],
         }
     }
 }
@@ -159,34 +166,34 @@ impl JobLine {
 /// The share that one thing has in the work of a call: whoever works on it tells how far it has
 /// come by this alone, so that all that is told of a call is on one scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Share {
+pub(crate) struct ProgressShare {
     from: f64,
     to: f64,
     total: usize,
     /// Which of them it is, from 1.
-    at: usize,
+    position: usize,
 }
 
-impl Share {
+impl ProgressShare {
     /// All of the work.
-    pub(crate) const WHOLE: Self = Self {
+    pub(crate) const FULL: Self = Self {
         from: 0.0,
         to: 1.0,
         total: 1,
-        at: 1,
+        position: 1,
     };
 
-    fn of(before: usize, total: usize) -> Self {
+    fn new(before: usize, total: usize) -> Self {
         Self {
             from: before as f64,
             to: before as f64 + 1.0,
             total,
-            at: before + 1,
+            position: before + 1,
         }
     }
 
     /// A part of it, from one fraction of it to another.
-    pub(crate) fn part(self, from: f64, to: f64) -> Self {
+    pub(crate) fn subrange(self, from: f64, to: f64) -> Self {
         let at = |part: f64| self.from + (self.to - self.from) * part.clamp(0.0, 1.0);
         Self {
             from: at(from),
@@ -196,13 +203,13 @@ impl Share {
     }
 
     /// Tells the client how much of it is done, as a fraction.
-    pub(crate) fn tell(self, call: &Call, done: f64, message: &str) {
-        let done = self.part(done, 1.0).from;
+    pub(crate) fn report(self, call: &ToolContext, done: f64, message: &str) {
+        let done = self.subrange(done, 1.0).from;
         let total = Some(self.total as f64);
         if self.total == 1 {
             call.progress(done, total, message);
         } else {
-            let message = format!("{} of {}: {message}", self.at, self.total);
+            let message = format!("{} of {}: {message}", self.position, self.total);
             call.progress(done, total, &message);
         }
     }

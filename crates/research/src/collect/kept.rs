@@ -1,17 +1,17 @@
 //! What is kept of an article, and what it is found by.
 
-use deliberate_core::{Article, ArxivId, Change, Doi, Item, ItemKey, Timestamp};
+use deliberate_core::{Article, ArxivId, Change, Doi, IndexKey, StoredDocument, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sources::reading::fold::folded;
+use crate::sources::reading::fold::fold_text;
 
 /// The kind of item an article is.
 pub const ARTICLE: &str = "article";
 
 /// An article of the collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct ArticleRecord {
     /// Its id here.
     pub id: String,
     /// What it is cited by in bibliographies: `vaswani2017attention`. No other article has it.
@@ -20,7 +20,7 @@ pub struct Kept {
     pub article: Article,
     /// Research, or something brought in from elsewhere.
     #[serde(default)]
-    pub category: Category,
+    pub category: ArticleCategory,
     /// How it came here.
     #[serde(default)]
     pub provenance: Provenance,
@@ -32,10 +32,10 @@ pub struct Kept {
     pub tags: Vec<String>,
     /// The file it was read from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<KeptFile>,
+    pub file: Option<ArticleFile>,
     /// Files of it that were read before, and gave way to that one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub other_files: Vec<KeptFile>,
+    pub other_files: Vec<ArticleFile>,
     /// Pages of its text; 0 if it has none.
     #[serde(default)]
     pub pages: u32,
@@ -47,11 +47,11 @@ pub struct Kept {
 }
 
 /// How many files of one article are remembered beside the one its text is of.
-const MOST_OTHER_FILES: usize = 8;
+const MAX_OTHER_FILES: usize = 8;
 
 /// The file an article was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KeptFile {
+pub struct ArticleFile {
     /// Where it was.
     pub path: String,
     /// The SHA-256 of its bytes, in hex.
@@ -68,7 +68,7 @@ pub struct KeptFile {
 /// What an article is here for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Category {
+pub enum ArticleCategory {
     /// A paper.
     #[default]
     ResearchPaper,
@@ -93,14 +93,14 @@ pub enum Provenance {
 
 /// An article as it was read, to be written again only if nobody else did meanwhile.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Version {
+pub struct VersionedArticle {
     /// The article.
-    pub kept: Kept,
+    pub record: ArticleRecord,
     /// Which version it was; 0 for a new one.
     pub version: i64,
 }
 
-impl Category {
+impl ArticleCategory {
     /// As it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,23 +110,23 @@ impl Category {
     }
 }
 
-impl Version {
+impl VersionedArticle {
     /// An article that is not yet kept.
-    pub const fn new(kept: Kept) -> Self {
-        Self { kept, version: 0 }
+    pub const fn new(record: ArticleRecord) -> Self {
+        Self { record, version: 0 }
     }
 
     /// The change that keeps it.
-    pub fn put(&self, now: Timestamp) -> Change {
-        let kept = &self.kept;
+    pub fn put_change(&self, now: Timestamp) -> Change {
+        let kept = &self.record;
         Change::PutItem {
-            item: Item {
+            item: StoredDocument {
                 kind: ARTICLE.to_owned(),
                 id: kept.id.clone(),
                 version: self.version,
                 seq: 0,
                 body: serde_json::to_value(kept).unwrap_or_default(),
-                keys: kept.keys(),
+                keys: kept.index_keys(),
                 created_at: kept.added_at,
                 updated_at: now,
             },
@@ -134,10 +134,13 @@ impl Version {
         }
     }
 
-    pub(super) fn read(item: Item) -> Option<Self> {
+    pub(super) fn read(item: StoredDocument) -> Option<Self> {
         let version = item.version;
         match serde_json::from_value(item.body) {
-            Ok(kept) => Some(Self { kept, version }),
+            Ok(kept) => Some(Self {
+                record: kept,
+                version,
+            }),
             Err(error) => {
                 tracing::error!(id = item.id, %error, "an article can't be read");
                 None
@@ -146,14 +149,14 @@ impl Version {
     }
 }
 
-impl Kept {
+impl ArticleRecord {
     /// An article of which nothing is known yet.
     pub fn empty(now: Timestamp) -> Self {
         Self {
             id: String::new(),
             cite_key: String::new(),
             article: Article::default(),
-            category: Category::default(),
+            category: ArticleCategory::default(),
             provenance: Provenance::default(),
             collections: Vec::new(),
             tags: Vec::new(),
@@ -166,40 +169,40 @@ impl Kept {
     }
 
     /// The file its text is of, and those that gave way to it.
-    pub fn files(&self) -> impl Iterator<Item = &KeptFile> {
+    pub fn files(&self) -> impl Iterator<Item = &ArticleFile> {
         self.file.iter().chain(&self.other_files)
     }
 
     /// The file with this hash, to be changed.
-    pub(super) fn file_of(&mut self, sha256: &str) -> Option<&mut KeptFile> {
+    pub(super) fn file_by_hash(&mut self, sha256: &str) -> Option<&mut ArticleFile> {
         let mut files = self.file.iter_mut().chain(&mut self.other_files);
         files.find(|it| it.sha256 == sha256)
     }
 
     /// Has its text be that of a file. The file it was of until now, if it is another, is remembered:
     /// whoever brings a whole folder would have the two take turns.
-    pub(crate) fn take_file(&mut self, file: KeptFile) {
-        let is_that = |it: &KeptFile| it.path == file.path || it.sha256 == file.sha256;
+    pub(crate) fn set_file(&mut self, file: ArticleFile) {
+        let is_that = |it: &ArticleFile| it.path == file.path || it.sha256 == file.sha256;
         let gone = self.file.take().filter(|_| self.pages > 0);
         self.other_files.extend(gone);
         self.other_files.retain(|it| !is_that(it));
-        let too_many = self.other_files.len().saturating_sub(MOST_OTHER_FILES);
+        let too_many = self.other_files.len().saturating_sub(MAX_OTHER_FILES);
         self.other_files.drain(..too_many);
         self.file = Some(file);
     }
 
     /// What it is found by and put in order by.
-    fn keys(&self) -> Vec<ItemKey> {
+    fn index_keys(&self) -> Vec<IndexKey> {
         let article = &self.article;
         let mut keys = vec![
-            ItemKey::only("cite_key", self.cite_key.to_lowercase()),
-            ItemKey::shared("title", title_key(&article.title)),
-            ItemKey::shared("kind", article.kind.as_str()),
-            ItemKey::shared("category", self.category.as_str()),
-            ItemKey::shared("has_text", if self.pages > 0 { "yes" } else { "no" }),
+            IndexKey::unique("cite_key", self.cite_key.to_lowercase()),
+            IndexKey::shared("title", title_key(&article.title)),
+            IndexKey::shared("kind", article.kind.as_str()),
+            IndexKey::shared("category", self.category.as_str()),
+            IndexKey::shared("has_text", if self.pages > 0 { "yes" } else { "no" }),
         ];
         let mut only = |name: &str, value: Option<&str>| {
-            keys.extend(value.map(|value| ItemKey::only(name, value.to_lowercase())));
+            keys.extend(value.map(|value| IndexKey::unique(name, value.to_lowercase())));
         };
         only("doi", article.doi.as_ref().map(Doi::as_str));
         only("arxiv", article.arxiv_id.as_ref().map(ArxivId::as_str));
@@ -210,7 +213,7 @@ impl Kept {
         for file in self.files() {
             only("sha256", Some(&file.sha256));
         }
-        let mut shared = |name: &str, value: String| keys.push(ItemKey::shared(name, value));
+        let mut shared = |name: &str, value: String| keys.push(IndexKey::shared(name, value));
         for file in self.files() {
             shared("path", file.path.clone());
         }
@@ -244,7 +247,7 @@ impl Kept {
 /// A title in the one form it is compared in: lower case, letters and digits only, no accents, single
 /// spaces.
 pub fn title_key(title: &str) -> String {
-    folded(title)
+    fold_text(title)
 }
 
 /// A name in the one form it is compared in.

@@ -1,10 +1,10 @@
 //! The kinds of work by the names people give them.
 
-use deliberate_core::{WorkKind, nearest};
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_core::{WorkKind, did_you_mean};
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 
 /// Every kind.
-pub(crate) const KINDS: [WorkKind; 12] = [
+pub(crate) const ALL_WORK_KINDS: [WorkKind; 12] = [
     WorkKind::JournalArticle,
     WorkKind::ConferencePaper,
     WorkKind::Preprint,
@@ -20,23 +20,25 @@ pub(crate) const KINDS: [WorkKind; 12] = [
 ];
 
 /// The kind of that name; `field` is where it was given.
-pub(crate) fn kind_named(field: &str, name: &str) -> Result<WorkKind, ToolError> {
+pub(crate) fn parse_work_kind(field: &str, name: &str) -> Result<WorkKind, ToolError> {
     let key = name.trim().to_lowercase().replace([' ', '-'], "_");
     let key = match key.as_str() {
         "article" | "journal" => "journal_article",
         "conference" | "proceedings" | "inproceedings" => "conference_paper",
         other => other,
     };
-    let found = KINDS.into_iter().find(|kind| kind.as_str() == key);
+    let found = ALL_WORK_KINDS.into_iter().find(|kind| kind.as_str() == key);
     found.ok_or_else(|| {
-        let names: Vec<&str> = KINDS.iter().map(|it| it.as_str()).collect();
-        let meant = nearest(key, names.iter().copied());
+        let names: Vec<&str> = ALL_WORK_KINDS.iter().map(|it| it.as_str()).collect();
+        let meant = did_you_mean(key, names.iter().copied());
         let meant = meant.map(|it| format!(" (did you mean {it:?}?)"));
         let rule = format!(
             "must be one of {}{}",
             names.join(", "),
             meant.unwrap_or_default()
         );
-        ToolError::Invalid(vec![Issue::new(field, rule).given(&name.into())])
+        ToolError::Invalid(vec![
+            ArgumentIssue::new(field, rule).with_value(&name.into()),
+        ])
     })
 }

@@ -3,85 +3,97 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use deliberate_core::{Article, ArxivId, Change, Doi, Timestamp, nearest};
-use deliberate_store::{ItemFilter, KeyMatch, Page, Store};
+use deliberate_core::{Article, ArxivId, Change, Doi, Timestamp, did_you_mean};
+use deliberate_store::{DocumentFilter, KeyMatch, Pagination, Store};
 use deliberate_toolkit::ToolError;
 
 use super::{
-    ARTICLE, Outline, TEXT, Text, Version, fence::harmless, kept::title_key, known::is_same,
+    ARTICLE, FULL_TEXT, FullText, Outline, VersionedArticle, fence::escape_passage_tags,
+    kept::title_key, known::is_same_work,
 };
 use crate::{discover::MATCH, sources::PaperId};
 
 /// The collection, for reading.
 #[derive(Clone, Copy)]
-pub struct Library<'a>(pub &'a dyn Store);
+pub struct ArticleRepository<'a>(pub &'a dyn Store);
 
 /// Several of one title are all named, up to so many.
-const MOST_NAMED: u32 = 10;
+const MAX_AMBIGUOUS_SHOWN: u32 = 10;
 
 /// How often a text is read until nobody wrote it meanwhile.
-const MOST_READS: usize = 5;
+const MAX_READ_ATTEMPTS: usize = 5;
 
 /// So many of one title are looked at to find the same work.
-const MOST_TITLED: u32 = 200;
+const MAX_SAME_TITLE: u32 = 200;
 
-impl Library<'_> {
+impl ArticleRepository<'_> {
     /// The article of that id.
-    pub async fn get(self, id: &str) -> Result<Option<Version>, ToolError> {
-        let item = self.0.item(ARTICLE, id).await?;
-        Ok(item.and_then(Version::read))
+    pub async fn get(self, id: &str) -> Result<Option<VersionedArticle>, ToolError> {
+        let item = self.0.document(ARTICLE, id).await?;
+        Ok(item.and_then(VersionedArticle::read))
     }
 
     /// The article that is called so: by its id, DOI, arXiv, PubMed or other id, citation key, or
     /// its whole title.
-    pub async fn find(self, identifier: &str) -> Result<Version, ToolError> {
+    pub async fn find(self, identifier: &str) -> Result<VersionedArticle, ToolError> {
         match self.look_up(identifier).await? {
             Some(found) => Ok(found),
-            None => Err(self.not_found(identifier).await),
+            None => Err(self.not_found_error(identifier).await),
         }
     }
 
     /// The same; none is no error. More than one of a title is.
-    pub async fn look_up(self, identifier: &str) -> Result<Option<Version>, ToolError> {
+    pub async fn look_up(self, identifier: &str) -> Result<Option<VersionedArticle>, ToolError> {
         let identifier = identifier.trim();
         if let Some(found) = self.get(identifier).await? {
             return Ok(Some(found));
         }
-        if let Some((name, value)) = PaperId::parse(identifier).map(|id| key_of(&id))
-            && let Some(found) = self.by_key(name, &value).await?
+        if let Some((name, value)) = PaperId::parse(identifier).map(|id| paper_id_key(&id))
+            && let Some(found) = self.find_by_key(name, &value).await?
         {
             return Ok(Some(found));
         }
-        if let Some(found) = self.by_key("cite_key", &identifier.to_lowercase()).await? {
+        if let Some(found) = self
+            .find_by_key("cite_key", &identifier.to_lowercase())
+            .await?
+        {
             return Ok(Some(found));
         }
         let title = title_key(identifier);
         if title.is_empty() {
             return Ok(None);
         }
-        let filter = ItemFilter::with(ARTICLE, "title", &title);
-        let mut found = self.list(&filter, Page::first(MOST_NAMED)).await?;
+        let filter = DocumentFilter::with_key(ARTICLE, "title", &title);
+        let mut found = self
+            .list(&filter, Pagination::limit(MAX_AMBIGUOUS_SHOWN))
+            .await?;
         match found.len() {
             0 | 1 => Ok(found.pop()),
-            _ => Err(ambiguous(identifier, &found)),
+            _ => Err(ambiguous_error(identifier, &found)),
         }
     }
 
     /// The same work, if it is kept: of the same DOI, arXiv id or other id, or of the same title and
     /// first author. A title alone, or a short one, has to say more.
-    pub async fn known(self, article: &Article) -> Result<Option<Version>, ToolError> {
-        if let Some(found) = self.of_its_ids(article).await? {
+    pub async fn find_same_work(
+        self,
+        article: &Article,
+    ) -> Result<Option<VersionedArticle>, ToolError> {
+        if let Some(found) = self.find_by_ids(article).await? {
             return Ok(Some(found));
         }
-        let found = self.titled(&article.title).await?;
-        let same = |it: &Version| is_same(&it.kept.article, article);
+        let found = self.find_by_title(&article.title).await?;
+        let same = |it: &VersionedArticle| is_same_work(&it.record.article, article);
         Ok(found.into_iter().find(same))
     }
 
     /// The article that has one of the ids of a work.
-    pub(super) async fn of_its_ids(self, article: &Article) -> Result<Option<Version>, ToolError> {
-        for (name, value) in ids_of(article) {
-            if let Some(found) = self.by_key(name, &value).await? {
+    pub(super) async fn find_by_ids(
+        self,
+        article: &Article,
+    ) -> Result<Option<VersionedArticle>, ToolError> {
+        for (name, value) in article_id_keys(article) {
+            if let Some(found) = self.find_by_key(name, &value).await? {
                 return Ok(Some(found));
             }
         }
@@ -89,44 +101,58 @@ impl Library<'_> {
     }
 
     /// The articles of a title.
-    pub(super) async fn titled(self, title: &str) -> Result<Vec<Version>, ToolError> {
+    pub(super) async fn find_by_title(
+        self,
+        title: &str,
+    ) -> Result<Vec<VersionedArticle>, ToolError> {
         let title = title_key(title);
         if title.is_empty() {
             return Ok(Vec::new());
         }
-        let filter = ItemFilter::with(ARTICLE, "title", &title);
-        self.list(&filter, Page::first(MOST_TITLED)).await
+        let filter = DocumentFilter::with_key(ARTICLE, "title", &title);
+        self.list(&filter, Pagination::limit(MAX_SAME_TITLE)).await
     }
 
     /// Articles of which this is true.
-    pub async fn list(self, filter: &ItemFilter, page: Page) -> Result<Vec<Version>, ToolError> {
-        let items = self.0.items(filter, page).await?;
-        Ok(items.into_iter().filter_map(Version::read).collect())
+    pub async fn list(
+        self,
+        filter: &DocumentFilter,
+        page: Pagination,
+    ) -> Result<Vec<VersionedArticle>, ToolError> {
+        let items = self.0.documents(filter, page).await?;
+        Ok(items
+            .into_iter()
+            .filter_map(VersionedArticle::read)
+            .collect())
     }
 
     /// The article with that value under that name, which only one may have.
-    pub async fn by_key(self, name: &str, value: &str) -> Result<Option<Version>, ToolError> {
-        let filter = ItemFilter::with(ARTICLE, name, value);
-        Ok(self.list(&filter, Page::first(1)).await?.pop())
+    pub async fn find_by_key(
+        self,
+        name: &str,
+        value: &str,
+    ) -> Result<Option<VersionedArticle>, ToolError> {
+        let filter = DocumentFilter::with_key(ARTICLE, name, value);
+        Ok(self.list(&filter, Pagination::limit(1)).await?.pop())
     }
 
     /// The whole text of an article.
-    pub async fn text(self, id: &str) -> Result<Option<Text>, ToolError> {
-        for _ in 0..MOST_READS {
-            let Some(item) = self.0.item(TEXT, id).await? else {
+    pub async fn text(self, id: &str) -> Result<Option<FullText>, ToolError> {
+        for _ in 0..MAX_READ_ATTEMPTS {
+            let Some(item) = self.0.document(FULL_TEXT, id).await? else {
                 return Ok(None);
             };
             let pages = self.pages(id, 1, u32::MAX).await?;
             // Its pages are read one after the other; somebody may have written others meanwhile.
             if self.text_version(id).await? == item.version {
-                return Ok(Some(Text {
+                return Ok(Some(FullText {
                     pages,
                     outline: serde_json::from_value(item.body).unwrap_or_default(),
                     version: item.version,
                 }));
             }
         }
-        Err(ToolError::Told {
+        Err(ToolError::Custom {
             code: "Conflict".to_owned(),
             message: "the text is being written again and again".to_owned(),
             hint: Some("Call again in a moment.".to_owned()),
@@ -135,7 +161,7 @@ impl Library<'_> {
 
     /// Which version the text of an article is; 0 if there is none.
     pub(crate) async fn text_version(self, id: &str) -> Result<i64, ToolError> {
-        let item = self.0.item(TEXT, id).await?;
+        let item = self.0.document(FULL_TEXT, id).await?;
         Ok(item.map_or(0, |it| it.version))
     }
 
@@ -149,8 +175,11 @@ impl Library<'_> {
         let mut pages = Vec::new();
         let mut offset = from.saturating_sub(1);
         while offset < to {
-            let limit = Page::MOST.min(to - offset);
-            let more = self.0.item_parts(TEXT, id, Page { offset, limit }).await?;
+            let limit = Pagination::MAX.min(to - offset);
+            let more = self
+                .0
+                .document_parts(FULL_TEXT, id, Pagination { offset, limit })
+                .await?;
             let last = more.len() < limit as usize;
             pages.extend(more);
             if last {
@@ -163,17 +192,18 @@ impl Library<'_> {
 
     /// What stands where in the text of an article, without the text.
     pub async fn outline(self, id: &str) -> Result<Option<Outline>, ToolError> {
-        let item = self.0.item(TEXT, id).await?;
+        let item = self.0.document(FULL_TEXT, id).await?;
         Ok(item.map(|it| serde_json::from_value(it.body).unwrap_or_default()))
     }
 
     /// A citation key that no article has: the wanted one, or it with a letter behind.
-    pub async fn free_cite_key(self, wanted: &str) -> Result<String, ToolError> {
-        self.free_cite_key_beside(wanted, &BTreeSet::new()).await
+    pub async fn unused_cite_key(self, wanted: &str) -> Result<String, ToolError> {
+        self.unused_cite_key_excluding(wanted, &BTreeSet::new())
+            .await
     }
 
     /// The same, and none of those that are about to be given out, in lower case.
-    pub async fn free_cite_key_beside(
+    pub async fn unused_cite_key_excluding(
         self,
         wanted: &str,
         taken: &BTreeSet<String>,
@@ -181,18 +211,24 @@ impl Library<'_> {
         let letters = ('a'..='z').map(String::from);
         for suffix in std::iter::once(String::new()).chain(letters) {
             let key = format!("{wanted}{suffix}");
-            if self.is_free(&key, taken).await? {
+            if self.is_cite_key_unused(&key, taken).await? {
                 return Ok(key);
             }
         }
         // There are many: a free number is found in steps that double, then between the last two.
         let (mut used, mut free) = (1_u64, 2_u64);
-        while !self.is_free(&format!("{wanted}{free}"), taken).await? {
+        while !self
+            .is_cite_key_unused(&format!("{wanted}{free}"), taken)
+            .await?
+        {
             (used, free) = (free, free.saturating_mul(2));
         }
         while free - used > 1 {
             let middle = used + (free - used) / 2;
-            if self.is_free(&format!("{wanted}{middle}"), taken).await? {
+            if self
+                .is_cite_key_unused(&format!("{wanted}{middle}"), taken)
+                .await?
+            {
                 free = middle;
             } else {
                 used = middle;
@@ -201,61 +237,68 @@ impl Library<'_> {
         Ok(format!("{wanted}{free}"))
     }
 
-    async fn is_free(self, key: &str, taken: &BTreeSet<String>) -> Result<bool, ToolError> {
+    async fn is_cite_key_unused(
+        self,
+        key: &str,
+        taken: &BTreeSet<String>,
+    ) -> Result<bool, ToolError> {
         let key = key.to_lowercase();
-        Ok(!taken.contains(&key) && self.by_key("cite_key", &key).await?.is_none())
+        Ok(!taken.contains(&key) && self.find_by_key("cite_key", &key).await?.is_none())
     }
 
     /// What deletes an article, its text and that questions found it, unless somebody wrote it since
     /// it was read: a text that came meanwhile would stay behind.
-    pub async fn removal(
+    pub async fn delete_changes(
         self,
-        version: &Version,
+        version: &VersionedArticle,
         now: Timestamp,
     ) -> Result<Vec<Change>, ToolError> {
-        let own = &version.kept.id;
+        let own = &version.record.id;
         let drop = |kind: &str, id: &str| Change::DropItem {
             kind: kind.to_owned(),
             id: id.to_owned(),
             at: now,
         };
         // Only a write is refused if it comes too late.
-        let mut changes = vec![version.put(now), drop(ARTICLE, own)];
+        let mut changes = vec![version.put_change(now), drop(ARTICLE, own)];
         if self.text_version(own).await? > 0 {
-            changes.push(drop(TEXT, own));
+            changes.push(drop(FULL_TEXT, own));
         }
-        let matches = ItemFilter::with(MATCH, "article", own);
-        let matches = self.0.items(&matches, Page::first(Page::MOST)).await?;
+        let matches = DocumentFilter::with_key(MATCH, "article", own);
+        let matches = self
+            .0
+            .documents(&matches, Pagination::limit(Pagination::MAX))
+            .await?;
         changes.extend(matches.iter().map(|it| drop(MATCH, &it.id)));
         Ok(changes)
     }
 
     /// There is none, and which one may have been meant.
-    async fn not_found(self, identifier: &str) -> ToolError {
-        let similar = self.similar(identifier).await.unwrap_or_default();
+    async fn not_found_error(self, identifier: &str) -> ToolError {
+        let similar = self.find_similar(identifier).await.unwrap_or_default();
         let hint = match similar {
             Some(title) => format!(
                 "Did you mean {:?}? search_articles finds articles by what they are about, \
                  list_articles shows what there is.",
-                harmless(&title)
+                escape_passage_tags(&title)
             ),
             None => "search_articles finds articles by what they are about, list_articles shows \
                      what there is; add_article or process_pdf adds one."
                 .to_owned(),
         };
-        ToolError::Told {
+        ToolError::Custom {
             code: "ArticleNotFound".to_owned(),
             message: format!(
                 "there is no article called {:?} in the collection",
-                deliberate_core::cut_to_chars(identifier, 200)
+                deliberate_core::truncate_chars(identifier, 200)
             ),
             hint: Some(hint),
         }
     }
 
     /// The key or the title that is most like what was given.
-    async fn similar(self, identifier: &str) -> Result<Option<String>, ToolError> {
-        if let Some(key) = self.similar_key(identifier).await? {
+    async fn find_similar(self, identifier: &str) -> Result<Option<String>, ToolError> {
+        if let Some(key) = self.find_similar_cite_key(identifier).await? {
             return Ok(Some(key));
         }
         let title = title_key(identifier);
@@ -264,13 +307,13 @@ impl Library<'_> {
         let mut first = None;
         // One of its words may be the one with the slip.
         for word in words.into_iter().take(3) {
-            let holds = KeyMatch::Holds {
+            let holds = KeyMatch::Contains {
                 name: "title".to_owned(),
                 text: word.to_owned(),
             };
-            let found = self.some_with(holds).await?;
-            let titles = found.iter().map(|it| it.kept.article.title.as_str());
-            if let Some(near) = nearest(identifier, titles.clone()) {
+            let found = self.find_by_key_match(holds).await?;
+            let titles = found.iter().map(|it| it.record.article.title.as_str());
+            if let Some(near) = did_you_mean(identifier, titles.clone()) {
                 return Ok(Some(near));
             }
             first = first.or_else(|| titles.clone().next().map(str::to_owned));
@@ -279,7 +322,7 @@ impl Library<'_> {
     }
 
     /// The citation key most like it, of those that begin alike.
-    async fn similar_key(self, identifier: &str) -> Result<Option<String>, ToolError> {
+    async fn find_similar_cite_key(self, identifier: &str) -> Result<Option<String>, ToolError> {
         let wanted = identifier.trim().to_lowercase();
         let start: String = wanted.chars().take(2).collect();
         if wanted.contains(char::is_whitespace) || start.is_empty() {
@@ -290,21 +333,21 @@ impl Library<'_> {
             to: Some(format!("{start}\u{10ffff}")),
             from: Some(start),
         };
-        let found = self.some_with(begins).await?;
-        let keys = found.iter().map(|it| it.kept.cite_key.as_str());
-        Ok(nearest(&wanted, keys))
+        let found = self.find_by_key_match(begins).await?;
+        let keys = found.iter().map(|it| it.record.cite_key.as_str());
+        Ok(did_you_mean(&wanted, keys))
     }
 
-    async fn some_with(self, key: KeyMatch) -> Result<Vec<Version>, ToolError> {
-        let mut filter = ItemFilter::of(ARTICLE);
+    async fn find_by_key_match(self, key: KeyMatch) -> Result<Vec<VersionedArticle>, ToolError> {
+        let mut filter = DocumentFilter::of_kind(ARTICLE);
         filter.keys.push(key);
-        self.list(&filter, Page::first(50)).await
+        self.list(&filter, Pagination::limit(50)).await
     }
 }
 
-fn ambiguous(identifier: &str, found: &[Version]) -> ToolError {
-    let keys: Vec<&str> = found.iter().map(|it| it.kept.cite_key.as_str()).collect();
-    ToolError::Told {
+fn ambiguous_error(identifier: &str, found: &[VersionedArticle]) -> ToolError {
+    let keys: Vec<&str> = found.iter().map(|it| it.record.cite_key.as_str()).collect();
+    ToolError::Custom {
         code: "Ambiguous".to_owned(),
         message: format!("{} articles are called {identifier:?}", found.len()),
         hint: Some(format!("Name one of them: {}.", keys.join(", "))),
@@ -312,7 +355,7 @@ fn ambiguous(identifier: &str, found: &[Version]) -> ToolError {
 }
 
 /// The key an id is kept under.
-fn key_of(id: &PaperId) -> (&'static str, String) {
+fn paper_id_key(id: &PaperId) -> (&'static str, String) {
     match id {
         PaperId::Doi(doi) => ("doi", doi.to_string()),
         PaperId::Arxiv(id) => ("arxiv", id.to_string()),
@@ -324,7 +367,7 @@ fn key_of(id: &PaperId) -> (&'static str, String) {
 }
 
 /// All ids of a work, under the keys they are kept under.
-pub(super) fn ids_of(article: &Article) -> impl Iterator<Item = (&'static str, String)> {
+pub(super) fn article_id_keys(article: &Article) -> impl Iterator<Item = (&'static str, String)> {
     let id = |name, value: Option<&str>| value.map(|it| (name, it.to_lowercase()));
     [
         id("doi", article.doi.as_ref().map(Doi::as_str)),

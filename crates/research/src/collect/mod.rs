@@ -2,9 +2,9 @@
 //! text, and the index over all texts.
 //!
 //! An article is an item of kind `article`; its text, if there is one, is an item of kind `text`
-//! with the same id, whose parts are the pages. Whoever wants either goes through [`Library`]. The
+//! with the same id, whose parts are the pages. Whoever wants either goes through [`ArticleRepository`]. The
 //! index is derived from them and is kept in step by `keeper`; whoever searches goes through
-//! [`crate::Lab::retrieve`].
+//! [`crate::ResearchServices::retrieve`].
 
 mod about;
 mod behind;
@@ -41,14 +41,19 @@ pub(crate) mod walk;
 pub(crate) mod watch;
 mod watched;
 
-pub use fence::{DATA_NOT_ORDERS, fenced, harmless};
-pub(crate) use filter::{date_of, tag_key};
-pub(crate) use find::{BY_MEANING_ALONE, MOST_PASSAGES, told as index_told};
-pub(crate) use keeper::Keeper;
-pub use kept::{ARTICLE, Category, Kept, KeptFile, Provenance, Version, author_key, title_key};
-pub(crate) use kinds::kind_named;
-pub use library::Library;
+pub use fence::{UNTRUSTED_DATA_NOTICE, escape_passage_tags, fence_passage};
+pub(crate) use filter::{parse_date_argument, tag_key};
+pub(crate) use find::{MAX_PASSAGES, VECTOR_ONLY_NOTE, index_error as index_told};
+pub(crate) use keeper::IndexSynchronizer;
+pub use kept::{
+    ARTICLE, ArticleCategory, ArticleFile, ArticleRecord, Provenance, VersionedArticle, author_key,
+    title_key,
+};
+pub(crate) use kinds::parse_work_kind;
+pub use library::ArticleRepository;
 pub use order::OrderBy;
-pub(crate) use order::keep_fitting;
-pub use retrieval::{ArticleFilter, FoundPassage, Retrieval, Retrieved, Scope, mode_name};
-pub use text::{Outline, Place, TEXT, Text, abstract_of};
+pub(crate) use order::drop_low_scores;
+pub use retrieval::{
+    ArticleFilter, RetrievalQuery, RetrievalResult, RetrievalScope, RetrievedPassage, mode_name,
+};
+pub use text::{FULL_TEXT, FullText, Outline, TextSpan, abstract_text};

@@ -6,7 +6,7 @@ use std::{fs::File, io, path::Path};
 /// Opens what is at `below` within `root`, or `root` itself if `below` is empty. No part of `below`
 /// may be a link; nothing is waited for.
 #[cfg(unix)]
-pub(crate) fn open_below(root: &Path, below: &Path) -> io::Result<File> {
+pub(crate) fn open_nofollow(root: &Path, below: &Path) -> io::Result<File> {
     use std::path::Component;
 
     use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -34,7 +34,7 @@ pub(crate) fn open_below(root: &Path, below: &Path) -> io::Result<File> {
 
 /// Opens what is at `below` within `root`.
 #[cfg(not(unix))]
-pub(crate) fn open_below(root: &Path, below: &Path) -> io::Result<File> {
+pub(crate) fn open_nofollow(root: &Path, below: &Path) -> io::Result<File> {
     if below.as_os_str().is_empty() {
         return File::open(root);
     }
@@ -61,7 +61,7 @@ mod tests {
         fs::create_dir(folder.path().join("outside")).unwrap();
         fs::write(root.join("a/b/paper.md"), "of the folder").unwrap();
         fs::write(folder.path().join("outside/paper.md"), "secret").unwrap();
-        let open = |below: &str| text(open_below(&root, Path::new(below)));
+        let open = |below: &str| text(open_nofollow(&root, Path::new(below)));
         assert_eq!(open("a/b/paper.md").unwrap(), "of the folder");
         symlink(folder.path().join("outside/paper.md"), root.join("link.md")).unwrap();
         assert!(open("link.md").is_err());
@@ -80,7 +80,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         if made.is_ok_and(|it| it.success()) {
-            let file = open_below(folder.path(), Path::new("pipe")).unwrap();
+            let file = open_nofollow(folder.path(), Path::new("pipe")).unwrap();
             assert!(!file.metadata().unwrap().is_file());
         }
     }

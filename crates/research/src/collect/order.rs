@@ -5,10 +5,10 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use deliberate_core::PartialDate;
 
-use super::{Kept, find::MOST_PASSAGES};
+use super::{ArticleRecord, find::MAX_PASSAGES};
 
 /// What scores less than this share of the best hardly fits.
-const LEAST_SHARE: f32 = 0.02;
+const MIN_SCORE_SHARE: f32 = 0.02;
 
 /// In which order what was found is given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,24 +28,24 @@ pub enum OrderBy {
 
 impl OrderBy {
     /// How many are looked at to find so many.
-    pub(crate) fn looked_at(self, wanted: usize) -> usize {
+    pub(crate) fn candidate_count(self, wanted: usize) -> usize {
         match self {
             Self::Relevance => wanted,
-            _ => wanted.max(MOST_PASSAGES),
+            _ => wanted.max(MAX_PASSAGES),
         }
     }
 
     /// So many of what was found, which comes with the best first. What nobody knows of comes last.
-    pub(crate) fn of<T>(
+    pub(crate) fn apply<T>(
         self,
         mut found: Vec<T>,
         most: usize,
-        about: impl Fn(&T) -> (&Kept, f32),
+        about: impl Fn(&T) -> (&ArticleRecord, f32),
         notes: &mut Vec<String>,
     ) -> Vec<T> {
         if self != Self::Relevance {
-            keep_fitting(&mut found, |it| about(it).1);
-            if found.len() >= MOST_PASSAGES {
+            drop_low_scores(&mut found, |it| about(it).1);
+            if found.len() >= MAX_PASSAGES {
                 notes.push(format!(
                     "The {} that fit best were put in order; more may fit.",
                     found.len()
@@ -57,14 +57,14 @@ impl OrderBy {
         found
     }
 
-    fn sort<T>(self, found: &mut [T], kept: impl Fn(&T) -> &Kept) {
+    fn sort<T>(self, found: &mut [T], kept: impl Fn(&T) -> &ArticleRecord) {
         match self {
             Self::Relevance => {}
             Self::Date => found.sort_by_key(|it| Reverse(date(kept(it)))),
             Self::Citations => found.sort_by_key(|it| Reverse(citations(kept(it)))),
             Self::Title => found.sort_by_cached_key(|it| kept(it).article.title.to_lowercase()),
             Self::Overall => {
-                let places = places(found, &kept);
+                let places = rank_sums(found, &kept);
                 found.sort_by_key(|it| places.get(&kept(it).id).copied());
             }
         }
@@ -72,15 +72,15 @@ impl OrderBy {
 }
 
 /// Leaves out what hardly fits, by its score.
-pub(crate) fn keep_fitting<T>(found: &mut Vec<T>, score: impl Fn(&T) -> f32) {
+pub(crate) fn drop_low_scores<T>(found: &mut Vec<T>, score: impl Fn(&T) -> f32) {
     let best = found.iter().map(&score).fold(0.0, f32::max);
-    found.retain(|it| score(it) >= best * LEAST_SHARE);
+    found.retain(|it| score(it) >= best * MIN_SCORE_SHARE);
 }
 
 /// The sum of its places by relevance, by date and by citations, for each by its id.
-fn places<T>(found: &[T], kept: impl Fn(&T) -> &Kept) -> BTreeMap<String, usize> {
-    let all: Vec<&Kept> = found.iter().map(kept).collect();
-    let place = |(at, it): (usize, &&Kept)| {
+fn rank_sums<T>(found: &[T], kept: impl Fn(&T) -> &ArticleRecord) -> BTreeMap<String, usize> {
+    let all: Vec<&ArticleRecord> = found.iter().map(kept).collect();
+    let place = |(at, it): (usize, &&ArticleRecord)| {
         let newer = all.iter().filter(|other| date(other) > date(it));
         let cited = all.iter().filter(|other| citations(other) > citations(it));
         (it.id.clone(), at + newer.count() + cited.count())
@@ -88,11 +88,11 @@ fn places<T>(found: &[T], kept: impl Fn(&T) -> &Kept) -> BTreeMap<String, usize>
     all.iter().enumerate().map(place).collect()
 }
 
-fn date(kept: &Kept) -> Option<i64> {
+fn date(kept: &ArticleRecord) -> Option<i64> {
     kept.article.date.map(PartialDate::as_number)
 }
 
-fn citations(kept: &Kept) -> Option<u64> {
+fn citations(kept: &ArticleRecord) -> Option<u64> {
     kept.article.citation_count
 }
 
@@ -102,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn found(id: &str, score: f32, year: i32, cited: u64) -> (Kept, f32) {
-        let mut kept = Kept::empty(Timestamp::from_micros(1));
+    fn scored_record(id: &str, score: f32, year: i32, cited: u64) -> (ArticleRecord, f32) {
+        let mut kept = ArticleRecord::empty(Timestamp::from_micros(1));
         id.clone_into(&mut kept.id);
         id.clone_into(&mut kept.article.title);
         kept.article.date = PartialDate::new(year, None, None);
@@ -113,12 +113,12 @@ mod tests {
 
     fn ids(by: OrderBy, most: usize) -> Vec<String> {
         let all = vec![
-            found("best", 1.0, 2001, 3),
-            found("good", 0.5, 2010, 57),
-            found("fair", 0.2, 2020, 133),
-            found("poor", 0.01, 2024, 9_000),
+            scored_record("best", 1.0, 2001, 3),
+            scored_record("good", 0.5, 2010, 57),
+            scored_record("fair", 0.2, 2020, 133),
+            scored_record("poor", 0.01, 2024, 9_000),
         ];
-        let some = by.of(all, most, |it| (&it.0, it.1), &mut Vec::new());
+        let some = by.apply(all, most, |it| (&it.0, it.1), &mut Vec::new());
         some.into_iter().map(|it| it.0.id).collect()
     }
 
@@ -133,11 +133,11 @@ mod tests {
 
     #[test]
     fn that_more_may_fit_is_told() {
-        let many: Vec<_> = (0..MOST_PASSAGES)
-            .map(|at| found(&at.to_string(), 1.0, 2020, 1))
+        let many: Vec<_> = (0..MAX_PASSAGES)
+            .map(|at| scored_record(&at.to_string(), 1.0, 2020, 1))
             .collect();
         let mut notes = Vec::new();
-        OrderBy::Date.of(many, 3, |it| (&it.0, it.1), &mut notes);
+        OrderBy::Date.apply(many, 3, |it| (&it.0, it.1), &mut notes);
         assert!(notes[0].contains("more may fit"), "{notes:?}");
     }
 }

@@ -1,37 +1,37 @@
 //! The last order of passages, by the model that thinks for the call: one ask for all of them.
 
-use deliberate_thinker::{Ask, Message, PlainText, Purpose};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{FoundPassage, fence::fenced};
+use super::{RetrievedPassage, fence::fence_passage};
 
 /// How much of a passage is shown.
-const SHOWN_CHARS: usize = 900;
+const PASSAGE_CHARS: usize = 900;
 
 /// How many are judged; what is behind them stays behind them.
-const MOST: usize = 30;
+const MAX_RERANKED: usize = 30;
 
 #[derive(Deserialize)]
-struct Judged {
-    scores: Vec<Judgement>,
+struct RerankReply {
+    scores: Vec<RerankScore>,
 }
 
 #[derive(Deserialize)]
-struct Judgement {
+struct RerankScore {
     passage: usize,
     score: f32,
 }
 
 /// The passages in the order a model gives them. Without a model that can be asked now, or if it
 /// gives nothing usable, they stay as they are, with a note.
-pub(crate) async fn by_model(
-    call: &Call,
+pub(crate) async fn rerank_with_model(
+    call: &ToolContext,
     question: &str,
-    mut passages: Vec<FoundPassage>,
+    mut passages: Vec<RetrievedPassage>,
     notes: &mut Vec<String>,
-) -> Result<Vec<FoundPassage>, ToolError> {
+) -> Result<Vec<RetrievedPassage>, ToolError> {
     if passages.len() < 2 {
         return Ok(passages);
     }
@@ -39,7 +39,9 @@ pub(crate) async fn by_model(
         notes.push("No model could be asked for the final order.".to_owned());
         return Ok(passages);
     }
-    let asked = call.think::<Judged>(ask(question, &passages), None).await;
+    let asked = call
+        .ask::<RerankReply>(build_request(question, &passages), None)
+        .await;
     let judged = match asked {
         Ok(thinking) => thinking.value,
         Err(error @ ToolError::Cancelled) => return Err(error),
@@ -58,24 +60,28 @@ pub(crate) async fn by_model(
     }
     // Stable: what was not judged stays behind what was.
     passages.sort_by(|a, b| {
-        let score = |it: &FoundPassage| it.rerank_score.unwrap_or(-1.0);
+        let score = |it: &RetrievedPassage| it.rerank_score.unwrap_or(-1.0);
         score(b).total_cmp(&score(a))
     });
     Ok(passages)
 }
 
-fn ask(question: &str, passages: &[FoundPassage]) -> Ask {
-    let shown = passages.iter().take(MOST).enumerate().map(|(at, it)| {
-        let text = deliberate_core::cut_to_chars(&it.passage.text, SHOWN_CHARS);
-        fenced(&[("id", &(at + 1).to_string())], &text)
-    });
+fn build_request(question: &str, passages: &[RetrievedPassage]) -> ModelRequest {
+    let shown = passages
+        .iter()
+        .take(MAX_RERANKED)
+        .enumerate()
+        .map(|(at, it)| {
+            let text = deliberate_core::truncate_chars(&it.passage.text, PASSAGE_CHARS);
+            fence_passage(&[("id", &(at + 1).to_string())], &text)
+        });
     let shown: Vec<String> = shown.collect();
     let most = shown.len();
-    Ask {
+    ModelRequest {
         key: "rerank".to_owned(),
         purpose: Purpose::new("rerank"),
         system: include_str!("rerank.md").to_owned(),
-        messages: vec![Message::user(format!(
+        messages: vec![ChatMessage::user(format!(
             "Question: {question}\n\n{}",
             shown.join("\n\n")
         ))],
@@ -100,6 +106,6 @@ fn ask(question: &str, passages: &[FoundPassage]) -> Ask {
         plain_text: PlainText::IsRefused,
         max_tokens: 1_200,
         temperature: 0.0,
-        ..Ask::default()
+        ..ModelRequest::default()
     }
 }

@@ -6,18 +6,18 @@ use deliberate_index::{Passage, SearchMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, Place};
+use super::{ArticleRecord, TextSpan};
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Retrieval {
+pub struct RetrievalQuery {
     /// The question or topic, as plain words.
     pub question: String,
     /// How many passages.
     pub k: usize,
     /// Where.
     #[serde(default)]
-    pub scope: Scope,
+    pub scope: RetrievalScope,
     /// Among which articles.
     #[serde(default)]
     pub filter: ArticleFilter,
@@ -35,7 +35,7 @@ pub struct Retrieval {
 /// Where in the collection is looked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum RetrievalScope {
     /// Everywhere.
     #[default]
     All,
@@ -77,9 +77,9 @@ pub struct ArticleFilter {
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Retrieved {
+pub struct RetrievalResult {
     /// The passages, best first.
-    pub passages: Vec<FoundPassage>,
+    pub passages: Vec<RetrievedPassage>,
     /// By what they were found.
     #[serde(with = "mode")]
     pub mode: SearchMode,
@@ -89,13 +89,13 @@ pub struct Retrieved {
 
 /// A passage that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FoundPassage {
+pub struct RetrievedPassage {
     /// Its article.
-    pub kept: Kept,
+    pub kept: ArticleRecord,
     /// The passage. An article without a text has one, of its title and abstract, on page 0.
     pub passage: Passage,
     /// Where it stands, in characters of its page.
-    pub place: Place,
+    pub place: TextSpan,
     /// What it was put in order by; comparable within one answer alone.
     pub score: f32,
     /// Its score by words (BM25).
@@ -106,7 +106,7 @@ pub struct FoundPassage {
     pub rerank_score: Option<f32>,
 }
 
-impl Scope {
+impl RetrievalScope {
     /// `all`, `papers_only`, `external`, `collection:<name>` or `index:<name>`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -127,7 +127,7 @@ impl Scope {
 
 impl ArticleFilter {
     /// The article of that id alone.
-    pub fn only(id: &str) -> Self {
+    pub fn for_article(id: &str) -> Self {
         Self {
             ids: Some(vec![id.to_owned()]),
             ..Self::default()
@@ -135,7 +135,7 @@ impl ArticleFilter {
     }
 }
 
-impl FoundPassage {
+impl RetrievedPassage {
     /// `p. 3`, `pp. 3-4`, or that it is the abstract.
     pub fn page_label(&self) -> String {
         match (self.place.page, self.place.end_page) {
@@ -180,26 +180,41 @@ mod tests {
 
     #[test]
     fn scopes_are_read_as_they_are_written() {
-        assert_eq!(Scope::parse("all"), Some(Scope::All));
-        assert_eq!(Scope::parse(" papers_only "), Some(Scope::PapersOnly));
-        assert_eq!(Scope::parse("external"), Some(Scope::External));
-        let named = Scope::parse("collection: Thermo dynamics");
-        assert_eq!(named, Some(Scope::Collection("Thermo dynamics".to_owned())));
-        assert_eq!(Scope::parse("index:x"), Some(Scope::Index("x".to_owned())));
-        assert_eq!(Scope::parse("collection:"), None);
-        assert_eq!(Scope::parse("everything"), None);
+        assert_eq!(RetrievalScope::parse("all"), Some(RetrievalScope::All));
+        assert_eq!(
+            RetrievalScope::parse(" papers_only "),
+            Some(RetrievalScope::PapersOnly)
+        );
+        assert_eq!(
+            RetrievalScope::parse("external"),
+            Some(RetrievalScope::External)
+        );
+        let named = RetrievalScope::parse("collection: Thermo dynamics");
+        assert_eq!(
+            named,
+            Some(RetrievalScope::Collection("Thermo dynamics".to_owned()))
+        );
+        assert_eq!(
+            RetrievalScope::parse("index:x"),
+            Some(RetrievalScope::Index("x".to_owned()))
+        );
+        assert_eq!(RetrievalScope::parse("collection:"), None);
+        assert_eq!(RetrievalScope::parse("everything"), None);
     }
 
     #[test]
     fn what_is_looked_for_comes_back_from_json() {
-        let wanted = Retrieval {
+        let wanted = RetrievalQuery {
             question: "why".to_owned(),
             k: 3,
             mode: SearchMode::Vector,
-            scope: Scope::Index("x".to_owned()),
-            ..Retrieval::default()
+            scope: RetrievalScope::Index("x".to_owned()),
+            ..RetrievalQuery::default()
         };
         let json = serde_json::to_value(&wanted).unwrap();
-        assert_eq!(serde_json::from_value::<Retrieval>(json).unwrap(), wanted);
+        assert_eq!(
+            serde_json::from_value::<RetrievalQuery>(json).unwrap(),
+            wanted
+        );
     }
 }

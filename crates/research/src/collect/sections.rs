@@ -1,11 +1,11 @@
 //! The sections of a text, as its headings divide it.
 
-use super::{Outline, Text, title_key};
+use super::{FullText, Outline, title_key};
 
 /// A section: from its heading to the next one that is no deeper, so that what is below belongs
 /// to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SectionAt {
+pub(crate) struct SectionSpan {
     /// Its number: the one that is printed, or, in a text that prints none, its place in the
     /// outline. Empty for the rest, because the two would be taken for each other.
     pub(crate) number: String,
@@ -15,15 +15,15 @@ pub(crate) struct SectionAt {
     pub(crate) level: u8,
     /// The page it begins on.
     pub(crate) page: u32,
-    /// Where it begins in [`Text::whole`], in bytes.
+    /// Where it begins in [`FullText::join_pages`], in bytes.
     pub(crate) start: usize,
     /// Where it ends there.
     pub(crate) end: usize,
     /// Whether its number is printed.
-    printed: bool,
+    has_printed_number: bool,
 }
 
-impl SectionAt {
+impl SectionSpan {
     /// Its number, if it has one, and its heading.
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.number, self.title)
@@ -33,34 +33,37 @@ impl SectionAt {
 }
 
 /// The headings of an outline without printed numbers, in order.
-pub(crate) fn titles(outline: &Outline) -> impl Iterator<Item = String> {
-    outline.headings.iter().map(|it| apart(&it.title).1)
+pub(crate) fn section_titles(outline: &Outline) -> impl Iterator<Item = String> {
+    outline
+        .headings
+        .iter()
+        .map(|it| split_heading_number(&it.title).1)
 }
 
 /// The sections of a text, in order.
-pub(crate) fn sections(text: &Text) -> Vec<SectionAt> {
+pub(crate) fn sections(text: &FullText) -> Vec<SectionSpan> {
     let whole =
         text.page_starts().last().copied().unwrap_or(0) + text.pages.last().map_or(0, String::len);
-    let mut found: Vec<SectionAt> = Vec::new();
+    let mut found: Vec<SectionSpan> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
     for (heading, start) in text.outline.headings.iter().zip(text.heading_starts()) {
         let Some(start) = start else {
             continue;
         };
-        let counted = count(&mut counts, heading.level.max(1));
-        let (printed, title) = apart(&heading.title);
-        found.push(SectionAt {
+        let counted = next_number(&mut counts, heading.level.max(1));
+        let (printed, title) = split_heading_number(&heading.title);
+        found.push(SectionSpan {
             number: printed.clone().unwrap_or(counted),
             title,
             level: heading.level.max(1),
             page: heading.page,
             start,
             end: whole,
-            printed: printed.is_some(),
+            has_printed_number: printed.is_some(),
         });
     }
-    if found.iter().any(|it| it.printed) {
-        let counted = found.iter_mut().filter(|it| !it.printed);
+    if found.iter().any(|it| it.has_printed_number) {
+        let counted = found.iter_mut().filter(|it| !it.has_printed_number);
         counted.for_each(|it| it.number.clear());
     }
     found.sort_by_key(|it| it.start);
@@ -69,7 +72,7 @@ pub(crate) fn sections(text: &Text) -> Vec<SectionAt> {
 }
 
 /// Ends each section where the next one begins that is no deeper.
-fn close(all: &mut [SectionAt]) {
+fn close(all: &mut [SectionSpan]) {
     let mut open: Vec<(usize, u8)> = Vec::new();
     for at in 0..all.len() {
         let Some((start, level)) = all.get(at).map(|it| (it.start, it.level)) else {
@@ -85,14 +88,14 @@ fn close(all: &mut [SectionAt]) {
 }
 
 /// The section of that number or heading: exactly so, or the only one whose heading holds it.
-pub(crate) fn section_named<'a>(all: &'a [SectionAt], name: &str) -> Option<&'a SectionAt> {
+pub(crate) fn find_section<'a>(all: &'a [SectionSpan], name: &str) -> Option<&'a SectionSpan> {
     let name = name.trim().trim_start_matches('§').trim();
     let number = name.trim_end_matches('.');
-    let by_number = |it: &&SectionAt| it.number.eq_ignore_ascii_case(number);
+    let by_number = |it: &&SectionSpan| it.number.eq_ignore_ascii_case(number);
     if let Some(found) = all.iter().find(by_number).filter(|_| !number.is_empty()) {
         return Some(found);
     }
-    let key = title_key(&apart(name).1);
+    let key = title_key(&split_heading_number(name).1);
     if key.is_empty() {
         return None;
     }
@@ -101,12 +104,15 @@ pub(crate) fn section_named<'a>(all: &'a [SectionAt], name: &str) -> Option<&'a 
     }
     let mut holding = all.iter().filter(|it| title_key(&it.title).contains(&key));
     let first = holding.next()?;
-    let deeper = |it: &SectionAt| it.start >= first.start && it.end <= first.end;
+    let deeper = |it: &SectionSpan| it.start >= first.start && it.end <= first.end;
     holding.all(deeper).then_some(first)
 }
 
 /// Sections that papers call in several ways.
-pub(crate) fn sections_called<'a>(all: &'a [SectionAt], wanted: &str) -> Vec<&'a SectionAt> {
+pub(crate) fn find_sections_by_role<'a>(
+    all: &'a [SectionSpan],
+    wanted: &str,
+) -> Vec<&'a SectionSpan> {
     let words: &[&str] = match wanted {
         "introduction" => &["introduction", "background"],
         "methods" => &[
@@ -121,11 +127,11 @@ pub(crate) fn sections_called<'a>(all: &'a [SectionAt], wanted: &str) -> Vec<&'a
         "references" => &["references", "bibliography", "works cited"],
         other => &[other],
     };
-    let fits = |it: &&SectionAt| {
+    let fits = |it: &&SectionSpan| {
         let key = title_key(&it.title);
         words.iter().any(|word| key.contains(word))
     };
-    let mut found: Vec<&SectionAt> = Vec::new();
+    let mut found: Vec<&SectionSpan> = Vec::new();
     for section in all.iter().filter(fits) {
         // What is below one that was taken is in it.
         if found.last().is_none_or(|last| section.start >= last.end) {
@@ -136,7 +142,7 @@ pub(crate) fn sections_called<'a>(all: &'a [SectionAt], wanted: &str) -> Vec<&'a
 }
 
 /// The number of the next heading of a level, by counting.
-fn count(counts: &mut Vec<u32>, level: u8) -> String {
+fn next_number(counts: &mut Vec<u32>, level: u8) -> String {
     let level = usize::from(level);
     counts.truncate(level);
     if counts.len() < level {
@@ -150,7 +156,7 @@ fn count(counts: &mut Vec<u32>, level: u8) -> String {
 }
 
 /// A heading's printed number, if it has one, and the rest.
-fn apart(heading: &str) -> (Option<String>, String) {
+fn split_heading_number(heading: &str) -> (Option<String>, String) {
     let heading = heading.trim().trim_start_matches('#').trim();
     let Some((first, rest)) = heading.split_once(char::is_whitespace) else {
         return (None, heading.to_owned());
@@ -175,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn text(headings: &[(u8, &str)]) -> Text {
+    fn text(headings: &[(u8, &str)]) -> FullText {
         let mut page = String::from("Opening.\n");
         let mut outline = Outline::default();
         for (level, title) in headings {
@@ -189,7 +195,7 @@ mod tests {
                 page.push_str(part);
             }
         }
-        Text {
+        FullText {
             pages: vec![page],
             outline,
             version: 0,
@@ -210,7 +216,7 @@ mod tests {
             });
             page.push_str("\u{e9}\n");
         }
-        let text = Text {
+        let text = FullText {
             pages: vec![page],
             outline,
             version: 0,
@@ -232,9 +238,9 @@ mod tests {
             (1, "3 End"),
         ]);
         let all = sections(&text);
-        let whole = text.whole();
+        let whole = text.join_pages();
         let shown = |name: &str| {
-            let found = section_named(&all, name)?;
+            let found = find_section(&all, name)?;
             whole.get(found.start..found.end)
         };
         assert_eq!(shown("2"), shown("method"));
@@ -259,6 +265,6 @@ mod tests {
         ]));
         let numbers: Vec<&str> = all.iter().map(|it| it.number.as_str()).collect();
         assert_eq!(numbers, ["1", "1.1", "1.2", "2"]);
-        assert_eq!(section_named(&all, "1.2").unwrap().title, "Also");
+        assert_eq!(find_section(&all, "1.2").unwrap().title, "Also");
     }
 }

@@ -7,41 +7,41 @@ use std::{
     time::Duration,
 };
 
-use crate::web::PART;
+use crate::web::PARTIAL_PREFIX;
 
 /// Nothing is fetched or written for so long without a byte being added.
-const ABANDONED: Duration = Duration::from_hours(6);
+const ABANDONED_AFTER: Duration = Duration::from_hours(6);
 
 /// How deep folders are looked into.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// The most files that are looked at.
-const MOST_ENTRIES: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 /// What the files are called that become others when they are whole.
-const UNFINISHED: &str = ".tmp";
+const TEMP_PREFIX: &str = ".tmp";
 
 /// How many letters follow at random.
-const RANDOM: usize = 6;
+const RANDOM_SUFFIX_LEN: usize = 6;
 
 /// Sweeps the folder of papers, and that of what is derived.
-pub(crate) fn sweep(papers: PathBuf, derived: Option<PathBuf>) {
+pub(crate) fn remove_partial_files(papers: PathBuf, derived: Option<PathBuf>) {
     tokio::task::spawn_blocking(move || {
-        let mut removed = sweep_below(papers, PART);
-        removed += derived.map_or(0, |it| sweep_below(it, UNFINISHED));
+        let mut removed = remove_partial_files_below(papers, PARTIAL_PREFIX);
+        removed += derived.map_or(0, |it| remove_partial_files_below(it, TEMP_PREFIX));
         if removed > 0 {
             tracing::info!(removed, "files that were left half done have been removed");
         }
     });
 }
 
-fn sweep_below(folder: PathBuf, prefix: &str) -> usize {
+fn remove_partial_files_below(folder: PathBuf, prefix: &str) -> usize {
     let (mut looked, mut removed) = (0, 0);
-    let mut folders = vec![(folder, DEEPEST)];
+    let mut folders = vec![(folder, MAX_DEPTH)];
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             looked += 1;
-            if looked > MOST_ENTRIES {
+            if looked > MAX_ENTRIES {
                 return removed;
             }
             let Ok(kind) = entry.file_type() else {
@@ -51,7 +51,7 @@ fn sweep_below(folder: PathBuf, prefix: &str) -> usize {
             if kind.is_dir() && depth > 0 {
                 folders.push((path, depth - 1));
             } else if kind.is_file()
-                && is_unfinished(&path, prefix)
+                && is_partial_file(&path, prefix)
                 && is_abandoned(&entry)
                 && fs::remove_file(path).is_ok()
             {
@@ -62,16 +62,18 @@ fn sweep_below(folder: PathBuf, prefix: &str) -> usize {
     removed
 }
 
-fn is_unfinished(path: &Path, prefix: &str) -> bool {
+fn is_partial_file(path: &Path, prefix: &str) -> bool {
     let name = path.file_name().and_then(|it| it.to_str());
     let rest = name.and_then(|it| it.strip_prefix(prefix));
-    rest.is_some_and(|it| it.len() == RANDOM && it.bytes().all(|it| it.is_ascii_alphanumeric()))
+    rest.is_some_and(|it| {
+        it.len() == RANDOM_SUFFIX_LEN && it.bytes().all(|it| it.is_ascii_alphanumeric())
+    })
 }
 
 fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let written = entry.metadata().and_then(|it| it.modified());
     let age = written.ok().and_then(|it| it.elapsed().ok());
-    age.is_some_and(|it| it > ABANDONED)
+    age.is_some_and(|it| it > ABANDONED_AFTER)
 }
 
 #[cfg(test)]
@@ -90,7 +92,7 @@ mod tests {
             file.set_modified(SystemTime::now() - age).unwrap();
             path
         };
-        let old = ABANDONED * 2;
+        let old = ABANDONED_AFTER * 2;
         let gone = [make(".part-aB3dE6", old), make("deep/er/.part-000000", old)];
         let kept = [
             make(".part-aB3dE7", Duration::ZERO),
@@ -99,7 +101,10 @@ mod tests {
             make(".tmpaB3dE6", old),
             make("paper.pdf", old),
         ];
-        assert_eq!(sweep_below(folder.path().to_owned(), PART), 2);
+        assert_eq!(
+            remove_partial_files_below(folder.path().to_owned(), PARTIAL_PREFIX),
+            2
+        );
         assert!(gone.iter().all(|it| !it.exists()));
         assert!(kept.iter().all(|it| it.exists()));
     }

@@ -4,42 +4,45 @@ use std::collections::BTreeSet;
 
 use deliberate_toolkit::ToolError;
 
-use super::{Kept, Library, Version, library::ids_of};
+use super::{ArticleRecord, ArticleRepository, VersionedArticle, library::article_id_keys};
 
 /// The article, or, if it is not kept yet and somebody has its ids by now, the one that has them
 /// with what is known of it: fetching a file takes its time.
-pub(super) async fn still_new(library: Library<'_>, of: Version) -> Result<Version, ToolError> {
+pub(super) async fn merge_with_existing(
+    library: ArticleRepository<'_>,
+    of: VersionedArticle,
+) -> Result<VersionedArticle, ToolError> {
     if of.version > 0 {
         return Ok(of);
     }
-    let there = library.of_its_ids(&of.kept.article).await?;
+    let there = library.find_by_ids(&of.record.article).await?;
     let Some(mut there) = there else {
         return Ok(of);
     };
-    deliberate_citations::merge(&mut there.kept.article, &of.kept.article);
+    deliberate_citations::merge(&mut there.record.article, &of.record.article);
     Ok(there)
 }
 
 /// Leaves out ids that another article has: no two may have the same.
-pub(crate) async fn without_taken_ids(
-    library: Library<'_>,
-    kept: &mut Kept,
+pub(crate) async fn remove_conflicting_ids(
+    library: ArticleRepository<'_>,
+    kept: &mut ArticleRecord,
     notes: &mut Vec<String>,
 ) -> Result<(), ToolError> {
-    without_ids_of_others(library, kept, &BTreeSet::new(), notes).await
+    remove_conflicting_ids_except(library, kept, &BTreeSet::new(), notes).await
 }
 
 /// The same; ids that are its own stay.
-pub(super) async fn without_ids_of_others(
-    library: Library<'_>,
-    kept: &mut Kept,
+pub(super) async fn remove_conflicting_ids_except(
+    library: ArticleRepository<'_>,
+    kept: &mut ArticleRecord,
     own: &BTreeSet<(&'static str, String)>,
     notes: &mut Vec<String>,
 ) -> Result<(), ToolError> {
-    let ids = ids_of(&kept.article).filter(|it| !own.contains(it));
+    let ids = article_id_keys(&kept.article).filter(|it| !own.contains(it));
     for (name, value) in ids.collect::<Vec<_>>() {
-        let other = library.by_key(name, &value).await?;
-        let Some(other) = other.filter(|it| it.kept.id != kept.id) else {
+        let other = library.find_by_key(name, &value).await?;
+        let Some(other) = other.filter(|it| it.record.id != kept.id) else {
             continue;
         };
         let article = &mut kept.article;
@@ -53,7 +56,7 @@ pub(super) async fn without_ids_of_others(
         }
         notes.push(format!(
             "The {name} id {value} was left out: the article {} has it.",
-            other.kept.cite_key
+            other.record.cite_key
         ));
     }
     Ok(())

@@ -1,18 +1,18 @@
 //! The text of an article: its pages, and what stands where in them.
 
-use deliberate_core::{Change, Item, Timestamp};
-use deliberate_extract::{Caption, Document, Heading, Reference};
+use deliberate_core::{Change, StoredDocument, Timestamp};
+use deliberate_extract::{Caption, DocumentReference, ExtractedDocument, Heading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Kept;
+use super::ArticleRecord;
 
 /// The kind of item a text is; its id is its article's.
-pub const TEXT: &str = "text";
+pub const FULL_TEXT: &str = "text";
 
 /// The whole text of an article.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Text {
+pub struct FullText {
     /// Page by page; the first is page 1.
     pub pages: Vec<String>,
     /// What stands where.
@@ -32,13 +32,13 @@ pub struct Outline {
     pub captions: Vec<Caption>,
     /// Its bibliography.
     #[serde(default)]
-    pub references: Vec<Reference>,
+    pub references: Vec<DocumentReference>,
 }
 
 #[cfg(test)]
-impl Text {
+impl FullText {
     /// A text of one page with a heading where a line begins with `#`, as deep as it has of them.
-    pub(crate) fn of_lines(page: &str) -> Self {
+    pub(crate) fn from_lines(page: &str) -> Self {
         let mut headings = Vec::new();
         let mut offset = 0;
         for line in page.lines() {
@@ -79,7 +79,7 @@ impl Outline {
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-pub struct Place {
+pub struct TextSpan {
     /// The page it begins on, from 1.
     pub page: u32,
     /// The character it begins at, from 0.
@@ -91,18 +91,18 @@ pub struct Place {
 }
 
 /// Title and abstract of an article as a text of one page, for one that was not read yet.
-pub fn abstract_of(kept: &Kept) -> Text {
+pub fn abstract_text(kept: &ArticleRecord) -> FullText {
     let summary = kept.article.summary.as_deref().unwrap_or("");
-    Text {
+    FullText {
         pages: vec![format!("{}\n\n{summary}", kept.article.title)],
-        ..Text::default()
+        ..FullText::default()
     }
 }
 
-impl Text {
+impl FullText {
     /// A document that was read. Characters that would set pages apart, or end a text early, become
     /// spaces: places count characters, so none may go.
-    pub fn of(document: Document) -> Self {
+    pub fn from_document(document: ExtractedDocument) -> Self {
         let plain = |text: String| text.replace(['\u{c}', '\0'], " ");
         Self {
             pages: document
@@ -120,11 +120,11 @@ impl Text {
     }
 
     /// The pages as one text. They are set apart by a form feed, which no page holds.
-    pub fn whole(&self) -> String {
+    pub fn join_pages(&self) -> String {
         self.pages.join("\u{c}")
     }
 
-    /// Where each page begins in [`Text::whole`], in bytes.
+    /// Where each page begins in [`FullText::join_pages`], in bytes.
     pub fn page_starts(&self) -> Vec<usize> {
         let mut at = 0;
         let starts = self.pages.iter().map(|page| {
@@ -135,7 +135,7 @@ impl Text {
         starts.collect()
     }
 
-    /// Where each heading begins in [`Text::whole`], in bytes; nothing for one whose page is not
+    /// Where each heading begins in [`FullText::join_pages`], in bytes; nothing for one whose page is not
     /// there. One pass over the text, however many headings it has.
     pub(super) fn heading_starts(&self) -> Vec<Option<usize>> {
         let starts = self.page_starts();
@@ -168,18 +168,18 @@ impl Text {
     }
 
     /// How many characters it has.
-    pub fn chars(&self) -> u64 {
+    pub fn char_count(&self) -> u64 {
         self.pages
             .iter()
             .map(|page| page.chars().count() as u64)
             .sum()
     }
 
-    /// The place of a stretch of [`Text::whole`], given in bytes.
-    pub fn place(&self, start: usize, end: usize) -> Option<Place> {
-        let (page, first) = self.on_page(start)?;
-        let (end_page, after) = self.on_page(end)?;
-        Some(Place {
+    /// The place of a stretch of [`FullText::join_pages`], given in bytes.
+    pub fn span(&self, start: usize, end: usize) -> Option<TextSpan> {
+        let (page, first) = self.page_position(start)?;
+        let (end_page, after) = self.page_position(end)?;
+        Some(TextSpan {
             page,
             start: first,
             end_page,
@@ -188,7 +188,7 @@ impl Text {
     }
 
     /// The page of a byte of the whole, and its character there.
-    fn on_page(&self, byte: usize) -> Option<(u32, u32)> {
+    fn page_position(&self, byte: usize) -> Option<(u32, u32)> {
         let starts = self.page_starts();
         let at = starts
             .partition_point(|&start| start <= byte)
@@ -199,7 +199,7 @@ impl Text {
     }
 
     /// What stands at a place, if there is such a place.
-    pub fn at(&self, place: &Place) -> Option<String> {
+    pub fn excerpt(&self, place: &TextSpan) -> Option<String> {
         let page = |number: u32| {
             self.pages
                 .get(usize::try_from(number).ok()?.checked_sub(1)?)
@@ -225,10 +225,10 @@ impl Text {
     }
 
     /// The change that keeps it as the text of the article of that id.
-    pub fn put(self, id: &str, now: Timestamp) -> Change {
+    pub fn put_change(self, id: &str, now: Timestamp) -> Change {
         Change::PutItem {
-            item: Item {
-                kind: TEXT.to_owned(),
+            item: StoredDocument {
+                kind: FULL_TEXT.to_owned(),
                 id: id.to_owned(),
                 version: self.version,
                 seq: 0,
@@ -246,25 +246,25 @@ impl Text {
 mod tests {
     use super::*;
 
-    fn text(pages: &[&str]) -> Text {
-        Text {
+    fn text(pages: &[&str]) -> FullText {
+        FullText {
             pages: pages.iter().map(|&it| it.to_owned()).collect(),
-            ..Text::default()
+            ..FullText::default()
         }
     }
 
     #[test]
     fn a_place_and_its_bytes_are_the_same_stretch() {
         let text = text(&["été is", "", "two"]);
-        let whole = text.whole();
+        let whole = text.join_pages();
         let bounds: Vec<usize> = (0..=whole.len())
             .filter(|&it| whole.is_char_boundary(it))
             .collect();
         for &start in &bounds {
             for &end in bounds.iter().filter(|&&it| it >= start) {
-                let place = text.place(start, end).expect("it is within the text");
+                let place = text.span(start, end).expect("it is within the text");
                 assert_eq!(
-                    text.at(&place).as_deref(),
+                    text.excerpt(&place).as_deref(),
                     whole.get(start..end),
                     "{start}..{end}"
                 );
@@ -276,7 +276,7 @@ mod tests {
     fn a_place_that_is_not_there_holds_nothing() {
         let text = text(&["one", "two"]);
         let at = |page, start, end_page, end| {
-            text.at(&Place {
+            text.excerpt(&TextSpan {
                 page,
                 start,
                 end_page,

@@ -1,32 +1,32 @@
 //! A file that was read before and has not changed: nothing is read again, and what it is brought
 //! with is kept.
 
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 
 use super::{
-    Category, Kept, Library, Version,
-    ingest::{Ingest, Ingested, What},
+    ArticleCategory, ArticleRecord, ArticleRepository, VersionedArticle,
+    ingest::{IngestOutcome, IngestRequest, IngestResult},
     title_key,
 };
 
-impl Ingest {
+impl IngestRequest {
     /// Leaves it as it is; all it may be given is a place it was moved to, and a collection.
-    pub(super) async fn unchanged(
+    pub(super) async fn keep_unchanged(
         self,
-        mut before: Version,
+        mut before: VersionedArticle,
         sha256: &str,
-        call: &Call,
-    ) -> Result<Ingested, ToolError> {
-        let moved = self.follow(&mut before.kept, sha256).await;
-        let stays = self.stays_a_paper(&before.kept);
-        let another = before.kept.file.as_ref().filter(|it| it.sha256 != sha256);
+        call: &ToolContext,
+    ) -> Result<IngestResult, ToolError> {
+        let moved = self.update_moved_path(&mut before.record, sha256).await;
+        let stays = self.category_note(&before.record);
+        let another = before.record.file.as_ref().filter(|it| it.sha256 != sha256);
         let gave_way = another.map(|it| {
             format!(
                 "Its text is that of {}; with skip_existing false this file's takes its place.",
                 it.path
             )
         });
-        let is = title_key(&before.kept.article.title);
+        let is = title_key(&before.record.article.title);
         let other = self.title.filter(|it| title_key(it) != is);
         let note = other.map(|_| {
             "It keeps the title it was read under; update_article_metadata gives it another."
@@ -34,18 +34,20 @@ impl Ingest {
         });
         let collection = self
             .collection
-            .filter(|it| !before.kept.collections.contains(it));
+            .filter(|it| !before.record.collections.contains(it));
         let differs = moved.is_some() || collection.is_some();
-        before.kept.collections.extend(collection);
+        before.record.collections.extend(collection);
         let changes = if differs {
-            vec![before.put(call.now())]
+            vec![before.put_change(call.now())]
         } else {
             Vec::new()
         };
-        let outline = Library(call.store()).outline(&before.kept.id).await?;
-        Ok(Ingested {
-            kept: before.kept,
-            what: What::Unchanged,
+        let outline = ArticleRepository(call.store())
+            .outline(&before.record.id)
+            .await?;
+        Ok(IngestResult {
+            record: before.record,
+            outcome: IngestOutcome::Unchanged,
             changes,
             notes: [note, gave_way, stays, moved]
                 .into_iter()
@@ -57,9 +59,9 @@ impl Ingest {
 
     /// Has an article know where a file of it is by now, if it is no longer where it was read; what to
     /// say then.
-    async fn follow(&self, kept: &mut Kept, sha256: &str) -> Option<String> {
+    async fn update_moved_path(&self, kept: &mut ArticleRecord, sha256: &str) -> Option<String> {
         let now = self.file.path.to_string_lossy();
-        let file = kept.file_of(sha256).filter(|it| it.path != now)?;
+        let file = kept.file_by_hash(sha256).filter(|it| it.path != now)?;
         // What can't be asked for may be there.
         if tokio::fs::try_exists(&file.path).await.unwrap_or(true) {
             return None;
@@ -71,10 +73,10 @@ impl Ingest {
     }
 
     /// What to say if a paper is brought as something from elsewhere, for which it is not taken.
-    fn stays_a_paper(&self, kept: &Kept) -> Option<String> {
+    fn category_note(&self, kept: &ArticleRecord) -> Option<String> {
         let name = self.collection.as_ref()?;
-        let is_paper = kept.category == Category::ResearchPaper;
-        (is_paper && self.category == Category::External).then(|| {
+        let is_paper = kept.category == ArticleCategory::ResearchPaper;
+        (is_paper && self.category == ArticleCategory::External).then(|| {
             format!(
                 "It was read as a paper before and stays one: search_external_knowledge finds it \
                  with collection_name {name:?}, not without."

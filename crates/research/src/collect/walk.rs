@@ -8,89 +8,89 @@ use std::{
 };
 
 /// How deep folders are looked into.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The most files that are looked at.
-const MOST_ENTRIES: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 /// What is below a folder.
 #[derive(Debug, Default)]
-pub(crate) struct Below {
+pub(crate) struct DirectoryListing {
     /// Files that can be read, in order.
     pub(crate) files: Vec<PathBuf>,
     /// Folders that were looked into, the first one itself too.
     pub(crate) folders: Vec<PathBuf>,
     /// Folders that can't be looked into.
-    pub(crate) shut: Vec<PathBuf>,
+    pub(crate) unreadable: Vec<PathBuf>,
     /// How many links there are; they are not followed.
-    pub(crate) links: usize,
+    pub(crate) symlinks: usize,
     /// How many files are of kinds that can't be read.
-    pub(crate) others: usize,
+    pub(crate) unsupported: usize,
 }
 
 /// What is below a folder: so many files at the most, by their names. Of hidden ones nothing is
 /// said.
-pub(crate) fn walk(folder: &Path, most: usize) -> io::Result<Below> {
-    walk_by(folder, most, Path::read_dir)
+pub(crate) fn walk_directory(folder: &Path, most: usize) -> io::Result<DirectoryListing> {
+    walk_with(folder, most, Path::read_dir)
 }
 
-fn walk_by(
+fn walk_with(
     folder: &Path,
     most: usize,
     list: impl Fn(&Path) -> io::Result<ReadDir>,
-) -> io::Result<Below> {
-    let mut below = Below::default();
-    let mut folders = vec![(folder.to_owned(), DEEPEST)];
+) -> io::Result<DirectoryListing> {
+    let mut below = DirectoryListing::default();
+    let mut folders = vec![(folder.to_owned(), MAX_DEPTH)];
     while let Some((at, depth)) = folders.pop() {
         let entries = match list(&at) {
             Ok(entries) => entries,
             Err(error) if at == folder => return Err(error),
             Err(_) => {
-                below.shut.push(at);
+                below.unreadable.push(at);
                 continue;
             }
         };
         below.folders.push(at);
-        for entry in entries.flatten().take(MOST_ENTRIES) {
+        for entry in entries.flatten().take(MAX_ENTRIES) {
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            if is_passed_over(&entry.file_name().to_string_lossy()) {
+            if is_ignored(&entry.file_name().to_string_lossy()) {
                 continue;
             }
             if kind.is_symlink() {
-                below.links += 1;
+                below.symlinks += 1;
             } else if kind.is_dir() && depth > 0 {
                 folders.push((entry.path(), depth - 1));
             } else if kind.is_file() && is_document(&entry.path()) {
                 below.files.push(entry.path());
             } else if kind.is_file() {
-                below.others += 1;
+                below.unsupported += 1;
             }
         }
-        if below.files.len() > MOST_ENTRIES {
+        if below.files.len() > MAX_ENTRIES {
             break;
         }
     }
     below.files.sort();
     below.files.truncate(most);
-    below.shut.sort();
+    below.unreadable.sort();
     Ok(below)
 }
 
 /// Whether a name is that of what is hidden, or of a mark that a word processor puts beside a file
 /// while it is open.
-pub(crate) fn is_passed_over(name: &str) -> bool {
+pub(crate) fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.starts_with("~$")
 }
 
 /// Whether a file's name says that it is one that can be read.
 pub(crate) fn is_document(path: &Path) -> bool {
-    const ENDINGS: &[&str] = &[
+    const EXTENSIONS: &[&str] = &[
         "pdf", "html", "htm", "md", "markdown", "txt", "docx", "epub",
     ];
     let ending = path.extension().and_then(|it| it.to_str());
-    ending.is_some_and(|it| ENDINGS.contains(&it.to_ascii_lowercase().as_str()))
+    ending.is_some_and(|it| EXTENSIONS.contains(&it.to_ascii_lowercase().as_str()))
 }
 
 #[cfg(test)]
@@ -117,12 +117,12 @@ mod tests {
             }
             std::fs::read_dir(at)
         };
-        let below = walk_by(root, 10, |it| shut(it, "locked")).unwrap();
+        let below = walk_with(root, 10, |it| shut(it, "locked")).unwrap();
         assert_eq!(below.files, [root.join("a.pdf"), root.join("open/c.pdf")]);
-        assert_eq!(below.shut, [root.join("locked")]);
+        assert_eq!(below.unreadable, [root.join("locked")]);
         assert_eq!(below.folders, [root.to_owned(), root.join("open")]);
         let name = root.file_name().unwrap().to_str().unwrap();
-        assert!(walk_by(root, 10, |it| shut(it, name)).is_err());
+        assert!(walk_with(root, 10, |it| shut(it, name)).is_err());
     }
 
     #[test]
@@ -136,8 +136,8 @@ mod tests {
             "talk.pptx",
             "README",
         ]);
-        let below = walk(folder.path(), 10).unwrap();
+        let below = walk_directory(folder.path(), 10).unwrap();
         assert_eq!(below.files, [folder.path().join("a.docx")]);
-        assert_eq!((below.others, below.links), (3, 0));
+        assert_eq!((below.unsupported, below.symlinks), (3, 0));
     }
 }

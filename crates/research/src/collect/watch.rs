@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_toolkit::{Answer, Caller, Registry, ToolError};
+use deliberate_toolkit::{CallOutcome, CallerContext, Registry, ToolError};
 use serde_json::json;
 use tokio::{
     sync::mpsc::{self, Receiver},
@@ -19,43 +19,47 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    eyes::Eyes,
-    files::files_below,
-    walk::{is_document, is_passed_over},
-    watched::{Look, Memory},
+    eyes::FolderWatcher,
+    files::list_files,
+    walk::{is_document, is_ignored},
+    watched::{FileFingerprint, SeenFiles},
 };
-use crate::{Lab, blocking::blocking};
+use crate::{ResearchServices, blocking::run_blocking};
 
 /// How long a file must be as it is before it is read.
-const REST: Duration = Duration::from_secs(1);
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// How long one must be so whose end is missing: somebody may be copying it slowly.
-const REST_UNFINISHED: Duration = Duration::from_secs(30);
+const SETTLE_TIME_INCOMPLETE: Duration = Duration::from_secs(30);
 
 /// How soon a file is tried again that could not be kept; twice as long each time.
-const AGAIN_AFTER: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// How long that is at the most.
-const AGAIN_AT_MOST: Duration = Duration::from_mins(10);
+const MAX_RETRY_DELAY: Duration = Duration::from_mins(10);
 
 /// Where the end of a file is looked for.
-const END_BYTES: u64 = 2_048;
+const TAIL_BYTES: u64 = 2_048;
 
 /// How often files that are not yet at rest are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// How often all files are looked at: what the system did not tell is found so.
-const LOOK_AT_ALL_EVERY: Duration = Duration::from_mins(5);
+const RESCAN_INTERVAL: Duration = Duration::from_mins(5);
 
 /// The most files that wait.
-const MOST_WAITING: usize = 10_000;
+const MAX_PENDING: usize = 10_000;
 
 /// How many files are read before it is kept that they were.
-const READ_BETWEEN: usize = 20;
+const SAVE_BATCH: usize = 20;
 
 /// Begins to watch the folders that the settings name.
-pub(crate) fn start(lab: &Arc<Lab>, registry: &Arc<Registry>, stop: CancellationToken) {
-    let folders = lab.options().watched.clone();
+pub(crate) fn start(
+    lab: &Arc<ResearchServices>,
+    registry: &Arc<Registry>,
+    stop: CancellationToken,
+) {
+    let folders = lab.options().watched_folders.clone();
     if folders.is_empty() {
         return;
     }
@@ -68,8 +72,11 @@ pub(crate) fn start(lab: &Arc<Lab>, registry: &Arc<Registry>, stop: Cancellation
     let lab = lab.clone();
     tokio::spawn(async move {
         let work = async {
-            let memory = remembered(lab, memory).await;
-            Watch::new(folders, memory, registry).await.run().await;
+            let memory = load_seen_files(lab, memory).await;
+            WatchFolderTask::new(folders, memory, registry)
+                .await
+                .run()
+                .await;
         };
         tokio::select! {
             () = stop.cancelled() => {}
@@ -79,9 +86,9 @@ pub(crate) fn start(lab: &Arc<Lab>, registry: &Arc<Registry>, stop: Cancellation
 }
 
 /// What is remembered of the watched files, as far as the database has seen the same.
-async fn remembered(lab: Arc<Lab>, path: Option<PathBuf>) -> Memory {
-    let mut memory = Memory::open(path).await;
-    if let Err(error) = memory.forget_unknown(lab.store()).await {
+async fn load_seen_files(lab: Arc<ResearchServices>, path: Option<PathBuf>) -> SeenFiles {
+    let mut memory = SeenFiles::open(path).await;
+    if let Err(error) = memory.remove_unknown(lab.store()).await {
         tracing::debug!(%error, "what is remembered of watched files can't be compared");
     }
     memory
@@ -89,93 +96,93 @@ async fn remembered(lab: Arc<Lab>, path: Option<PathBuf>) -> Memory {
 
 /// A file that is to be read.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct PendingFile {
     /// How it last looked.
-    look: Option<Look>,
+    fingerprint: Option<FileFingerprint>,
     /// Since when it looks so.
-    since: Instant,
+    unchanged_since: Instant,
     /// How often it was tried in vain.
-    tries: u32,
+    attempts: u32,
     /// When it may be tried again.
     not_before: Instant,
 }
 
-impl Waiting {
+impl PendingFile {
     fn new() -> Self {
         let now = Instant::now();
         Self {
-            look: None,
-            since: now,
-            tries: 0,
+            fingerprint: None,
+            unchanged_since: now,
+            attempts: 0,
             not_before: now,
         }
     }
 
     /// One that was tried in vain.
-    fn again(self) -> Self {
+    fn with_backoff(self) -> Self {
         let now = Instant::now();
-        let longer = AGAIN_AFTER.saturating_mul(2_u32.saturating_pow(self.tries));
+        let longer = RETRY_DELAY.saturating_mul(2_u32.saturating_pow(self.attempts));
         Self {
-            tries: self.tries.saturating_add(1),
-            not_before: now + longer.min(AGAIN_AT_MOST),
+            attempts: self.attempts.saturating_add(1),
+            not_before: now + longer.min(MAX_RETRY_DELAY),
             ..self
         }
     }
 }
 
-struct Watch {
+struct WatchFolderTask {
     folders: Vec<PathBuf>,
     registry: Weak<Registry>,
     /// Files to be read.
-    waiting: BTreeMap<PathBuf, Waiting>,
+    pending: BTreeMap<PathBuf, PendingFile>,
     /// Files that were read or could not be.
-    memory: Memory,
-    changed: Receiver<PathBuf>,
+    seen_files: SeenFiles,
+    change_events: Receiver<PathBuf>,
     /// When all files are looked at out of turn: a folder came, and nobody tells what is in it.
-    look_soon: Option<Instant>,
-    eyes: Option<Eyes>,
+    rescan_at: Option<Instant>,
+    watcher: Option<FolderWatcher>,
     /// Folders of which it was told that they can't be looked into.
-    shut: BTreeSet<PathBuf>,
+    unreadable: BTreeSet<PathBuf>,
 }
 
-impl Watch {
-    async fn new(folders: Vec<PathBuf>, memory: Memory, registry: Weak<Registry>) -> Self {
-        let (tell, changed) = mpsc::channel(MOST_WAITING);
+impl WatchFolderTask {
+    async fn new(folders: Vec<PathBuf>, memory: SeenFiles, registry: Weak<Registry>) -> Self {
+        let (tell, changed) = mpsc::channel(MAX_PENDING);
         let wanted = folders.clone();
-        let eyes = tokio::task::spawn_blocking(move || Eyes::open(&wanted, &tell)).await;
+        let eyes = tokio::task::spawn_blocking(move || FolderWatcher::open(&wanted, &tell)).await;
         Self {
             folders,
             registry,
-            waiting: BTreeMap::new(),
-            memory,
-            changed,
-            look_soon: None,
-            eyes: eyes.ok().flatten(),
-            shut: BTreeSet::new(),
+            pending: BTreeMap::new(),
+            seen_files: memory,
+            change_events: changed,
+            rescan_at: None,
+            watcher: eyes.ok().flatten(),
+            unreadable: BTreeSet::new(),
         }
     }
 
     async fn run(&mut self) {
-        self.look_at_all().await;
-        let mut all = tokio::time::interval(LOOK_AT_ALL_EVERY);
+        self.rescan().await;
+        let mut all = tokio::time::interval(RESCAN_INTERVAL);
         all.reset();
-        let mut often = tokio::time::interval(LOOK_EVERY);
+        let mut often = tokio::time::interval(POLL_INTERVAL);
         often.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let sees = self.eyes.is_some();
+            let sees = self.watcher.is_some();
             tokio::select! {
-                path = self.changed.recv(), if sees => match path {
-                    Some(path) => self.noticed(path).await,
-                    None => self.eyes = None,
+                path = self.change_events.recv(), if sees => match path {
+                    Some(path) => self.handle_change(path).await,
+                    None => self.watcher = None,
                 },
-                _ = all.tick() => self.look_at_all().await,
-                () = tokio::time::sleep_until(self.look_soon.unwrap_or_else(Instant::now)),
-                    if self.look_soon.is_some() => {
-                        self.look_soon = None;
-                        self.look_at_all().await;
+                _ = all.tick() => self.rescan().await,
+                () = tokio::time::sleep_until(self.rescan_at.unwrap_or_else(Instant::now)),
+                    if self.rescan_at.is_some() => {
+                        self.rescan_at = None;
+                        self.rescan().await;
                     }
-                _ = often.tick(), if !self.waiting.is_empty() => {
-                    if self.read_what_rests().await.is_none() {
+                _ = often.tick(), if !self.pending.is_empty() => {
+                    if self.ingest_settled().await.is_none() {
                         return;
                     }
                 }
@@ -183,24 +190,25 @@ impl Watch {
         }
     }
 
-    fn saw(&mut self, path: PathBuf) {
-        if self.waiting.len() >= MOST_WAITING || !is_document(&path) || self.is_hidden(&path) {
+    fn enqueue(&mut self, path: PathBuf) {
+        if self.pending.len() >= MAX_PENDING || !is_document(&path) || self.is_hidden(&path) {
             return;
         }
-        self.waiting.entry(path).or_insert_with(Waiting::new);
+        self.pending.entry(path).or_insert_with(PendingFile::new);
     }
 
     /// Something came or changed. What is in a folder by now is looked for once it had time to be
     /// filled; of what comes later the system tells.
-    async fn noticed(&mut self, path: PathBuf) {
+    async fn handle_change(&mut self, path: PathBuf) {
         let about = tokio::fs::symlink_metadata(&path).await;
         if !about.is_ok_and(|it| it.is_dir()) {
-            self.saw(path);
+            self.enqueue(path);
         } else if !self.is_hidden(&path) {
-            if let Some(eyes) = &mut self.eyes {
-                eyes.came(&path);
+            if let Some(eyes) = &mut self.watcher {
+                eyes.add_folder(&path);
             }
-            self.look_soon.get_or_insert_with(|| Instant::now() + REST);
+            self.rescan_at
+                .get_or_insert_with(|| Instant::now() + SETTLE_TIME);
         }
     }
 
@@ -210,93 +218,95 @@ impl Watch {
             .iter()
             .find_map(|it| path.strip_prefix(it).ok());
         let mut parts = below.unwrap_or(path).components();
-        below.is_some() && parts.any(|it| is_passed_over(&it.as_os_str().to_string_lossy()))
+        below.is_some() && parts.any(|it| is_ignored(&it.as_os_str().to_string_lossy()))
     }
 
-    async fn look_at_all(&mut self) {
+    async fn rescan(&mut self) {
         for folder in self.folders.clone() {
-            let below = match files_below(folder.clone(), usize::MAX).await {
+            let below = match list_files(folder.clone(), usize::MAX).await {
                 Ok(below) => below,
                 Err(error) => {
-                    self.is_shut(folder, &error.to_string());
+                    self.warn_unreadable(folder, &error.to_string());
                     continue;
                 }
             };
-            for folder in below.shut {
-                self.is_shut(folder, "it may not be read");
+            for folder in below.unreadable {
+                self.warn_unreadable(folder, "it may not be read");
             }
             for path in below.files {
-                let is = Look::of(&path).await;
-                if is.is_some_and(|is| !self.memory.is_done(&path, is)) {
-                    self.saw(path);
+                let is = FileFingerprint::from_path(&path).await;
+                if is.is_some_and(|is| !self.seen_files.contains(&path, is)) {
+                    self.enqueue(path);
                 }
             }
         }
     }
 
     /// Tells once that a folder can't be looked into; the others are.
-    fn is_shut(&mut self, folder: PathBuf, why: &str) {
-        if !self.shut.contains(&folder) {
+    fn warn_unreadable(&mut self, folder: PathBuf, why: &str) {
+        if !self.unreadable.contains(&folder) {
             tracing::warn!(folder = %folder.display(), why, "a watched folder can't be looked into");
-            self.shut.insert(folder);
+            self.unreadable.insert(folder);
         }
     }
 
     /// Reads files that have not changed for a while. `None` if there is nobody to read them.
-    async fn read_what_rests(&mut self) -> Option<()> {
+    async fn ingest_settled(&mut self) -> Option<()> {
         let mut ready = Vec::new();
-        for path in self.waiting.keys().cloned().collect::<Vec<_>>() {
-            let is = Look::of(&path).await.filter(|it| it.bytes > 0);
-            let Some(is) = is.filter(|is| !self.memory.is_done(&path, *is)) else {
-                self.waiting.remove(&path);
+        for path in self.pending.keys().cloned().collect::<Vec<_>>() {
+            let is = FileFingerprint::from_path(&path)
+                .await
+                .filter(|it| it.bytes > 0);
+            let Some(is) = is.filter(|is| !self.seen_files.contains(&path, *is)) else {
+                self.pending.remove(&path);
                 continue;
             };
-            if self.rests(&path, is).await {
+            if self.is_settled(&path, is).await {
                 ready.push((path, is));
             }
         }
-        for some in ready.chunks(READ_BETWEEN) {
+        for some in ready.chunks(SAVE_BATCH) {
             for (path, is) in some {
-                self.read(path.clone(), *is).await?;
+                self.ingest(path.clone(), *is).await?;
             }
-            self.memory.keep().await;
+            self.seen_files.save().await;
         }
         Some(())
     }
 
     /// Whether a file that looks so now has not changed for as long as it takes.
-    async fn rests(&mut self, path: &Path, is: Look) -> bool {
+    async fn is_settled(&mut self, path: &Path, is: FileFingerprint) -> bool {
         let now = Instant::now();
-        let Some(waits) = self.waiting.get_mut(path) else {
+        let Some(waits) = self.pending.get_mut(path) else {
             return false;
         };
-        if waits.look != Some(is) {
-            (waits.look, waits.since) = (Some(is), now);
+        if waits.fingerprint != Some(is) {
+            (waits.fingerprint, waits.unchanged_since) = (Some(is), now);
             return false;
         }
-        let rested = now.duration_since(waits.since);
+        let rested = now.duration_since(waits.unchanged_since);
         now >= waits.not_before
-            && rested >= REST
-            && (rested >= REST_UNFINISHED || is_whole(path.to_owned()).await)
+            && rested >= SETTLE_TIME
+            && (rested >= SETTLE_TIME_INCOMPLETE || is_complete(path.to_owned()).await)
     }
 
-    async fn read(&mut self, path: PathBuf, is: Look) -> Option<()> {
+    async fn ingest(&mut self, path: PathBuf, is: FileFingerprint) -> Option<()> {
         let registry = self.registry.upgrade()?;
-        let waited = self.waiting.remove(&path);
+        let waited = self.pending.remove(&path);
         let arguments = json!({ "pdf_path": path.to_string_lossy() });
         let read = registry
-            .call("process_pdf", arguments, Caller::default())
+            .call("process_pdf", arguments, CallerContext::default())
             .await;
         drop(registry);
         let article = match read {
             Ok(read) => {
                 tracing::info!(file = %path.display(), "a file of a watched folder was read");
-                article_of(&read)
+                result_article_id(&read)
             }
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_retryable(&error) => {
                 tracing::debug!(file = %path.display(), %error, "a watched file is tried again");
-                let waits = waited.unwrap_or_else(Waiting::new);
-                self.waiting.insert(path, waits.again());
+                let waits = waited.unwrap_or_else(PendingFile::new);
+                self.pending.insert(path, waits.with_backoff());
                 return Some(());
             }
             Err(error) => {
@@ -304,21 +314,21 @@ impl Watch {
                 None
             }
         };
-        self.memory.note(path, is, article);
+        self.seen_files.insert(path, is, article);
         Some(())
     }
 }
 
 /// The article that a file was read for.
-fn article_of(answer: &Answer) -> Option<String> {
-    let Answer::Done(output) = answer else {
+fn result_article_id(answer: &CallOutcome) -> Option<String> {
+    let CallOutcome::Done(output) = answer else {
         return None;
     };
     output.get("article_id")?.as_str().map(str::to_owned)
 }
 
 /// Whether the same may go well later.
-fn may_pass(error: &ToolError) -> bool {
+fn is_retryable(error: &ToolError) -> bool {
     matches!(
         error,
         ToolError::Overloaded { .. }
@@ -330,14 +340,14 @@ fn may_pass(error: &ToolError) -> bool {
 }
 
 /// Whether a file has the end that files of its kind have: what is still being copied has not.
-async fn is_whole(path: PathBuf) -> bool {
+async fn is_complete(path: PathBuf) -> bool {
     let ending = path.extension().and_then(|it| it.to_str());
     let mark: &[u8] = match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
         "pdf" => b"%%EOF",
         "docx" | "epub" => b"PK\x05\x06",
         _ => return true,
     };
-    let end = blocking(move || end_of(&path)).await;
+    let end = run_blocking(move || read_tail(&path)).await;
     // What can't be looked into is told by whoever reads it.
     end.ok()
         .and_then(Result::ok)
@@ -345,11 +355,11 @@ async fn is_whole(path: PathBuf) -> bool {
 }
 
 /// The last bytes of a file.
-fn end_of(path: &Path) -> std::io::Result<Vec<u8>> {
+fn read_tail(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = std::fs::File::open(path)?;
     let bytes = file.metadata()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(END_BYTES)))?;
+    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;
     let mut end = Vec::new();
-    file.take(END_BYTES).read_to_end(&mut end)?;
+    file.take(TAIL_BYTES).read_to_end(&mut end)?;
     Ok(end)
 }

@@ -8,25 +8,25 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use deliberate_store::{Page, Store, StoreError};
+use deliberate_store::{Pagination, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::ARTICLE;
 
 /// The most files that are remembered.
-const MOST_REMEMBERED: usize = 100_000;
+const MAX_SEEN_FILES: usize = 100_000;
 
 /// What a file looked like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Look {
+pub(super) struct FileFingerprint {
     pub(super) bytes: u64,
     /// When it was last written, in milliseconds since 1970.
     written: u64,
 }
 
-impl Look {
+impl FileFingerprint {
     /// How the file of that path looks, if it is a plain one.
-    pub(super) async fn of(path: &Path) -> Option<Self> {
+    pub(super) async fn from_path(path: &Path) -> Option<Self> {
         let about = tokio::fs::symlink_metadata(path).await.ok()?;
         if !about.is_file() {
             return None;
@@ -41,10 +41,10 @@ impl Look {
 
 /// What came of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Done {
+struct SeenFile {
     /// How it looked then.
     #[serde(flatten)]
-    look: Look,
+    look: FileFingerprint,
     /// The article it was read for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     article: Option<String>,
@@ -55,12 +55,12 @@ struct Done {
 
 /// Files that are done with.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct SeenFiles {
     path: Option<PathBuf>,
-    done: BTreeMap<PathBuf, Done>,
+    files: BTreeMap<PathBuf, SeenFile>,
 }
 
-impl Memory {
+impl SeenFiles {
     /// What is remembered at that path, if anything is.
     pub(super) async fn open(path: Option<PathBuf>) -> Self {
         let json = match &path {
@@ -69,22 +69,22 @@ impl Memory {
         };
         Self {
             path,
-            done: serde_json::from_slice(&json).unwrap_or_default(),
+            files: serde_json::from_slice(&json).unwrap_or_default(),
         }
     }
 
     /// Whether a file was done with when it looked so.
-    pub(super) fn is_done(&self, path: &Path, look: Look) -> bool {
-        self.done.get(path).is_some_and(|it| it.look == look)
+    pub(super) fn contains(&self, path: &Path, look: FileFingerprint) -> bool {
+        self.files.get(path).is_some_and(|it| it.look == look)
     }
 
     /// Notes that a file is done with: the article it was read for, or none if it could not be read.
-    pub(super) fn note(&mut self, path: PathBuf, look: Look, article: Option<String>) {
-        if self.done.len() < MOST_REMEMBERED {
+    pub(super) fn insert(&mut self, path: PathBuf, look: FileFingerprint, article: Option<String>) {
+        if self.files.len() < MAX_SEEN_FILES {
             let failed = article.is_none();
-            self.done.insert(
+            self.files.insert(
                 path,
-                Done {
+                SeenFile {
                     look,
                     article,
                     failed,
@@ -95,12 +95,12 @@ impl Memory {
 
     /// Forgets files that were read for articles the store has never had. One that was deleted since
     /// it has had, and its file is not read again.
-    pub(super) async fn forget_unknown(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        if self.done.values().all(|it| it.failed) {
+    pub(super) async fn remove_unknown(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.files.values().all(|it| it.failed) {
             return Ok(());
         }
-        let had = articles_had(store).await?;
-        self.done.retain(|_, it| {
+        let had = all_article_ids(store).await?;
+        self.files.retain(|_, it| {
             let article = it.article.as_ref();
             it.failed || article.is_some_and(|it| had.contains(it))
         });
@@ -108,11 +108,11 @@ impl Memory {
     }
 
     /// Keeps it, so that what was read is not looked into again after a start.
-    pub(super) async fn keep(&self) {
+    pub(super) async fn save(&self) {
         let Some(path) = &self.path else {
             return;
         };
-        let Ok(json) = serde_json::to_vec(&self.done) else {
+        let Ok(json) = serde_json::to_vec(&self.files) else {
             return;
         };
         if let Some(folder) = path.parent() {
@@ -125,11 +125,13 @@ impl Memory {
 }
 
 /// The articles that a store has or has had.
-async fn articles_had(store: &dyn Store) -> Result<BTreeSet<String>, StoreError> {
+async fn all_article_ids(store: &dyn Store) -> Result<BTreeSet<String>, StoreError> {
     let mut had = BTreeSet::new();
     let mut seen = 0;
     loop {
-        let changes = store.changed_items(ARTICLE, seen, Page::MOST).await?;
+        let changes = store
+            .changed_documents(ARTICLE, seen, Pagination::MAX)
+            .await?;
         let Some(last) = changes.last() else {
             return Ok(had);
         };
@@ -145,12 +147,12 @@ mod tests {
     #[test]
     fn what_an_older_version_remembered_is_read() {
         let older = r#"{ "/papers/a.pdf": { "bytes": 5, "written": 7 } }"#;
-        let done: BTreeMap<PathBuf, Done> = serde_json::from_str(older).unwrap();
-        let look = Look {
+        let done: BTreeMap<PathBuf, SeenFile> = serde_json::from_str(older).unwrap();
+        let look = FileFingerprint {
             bytes: 5,
             written: 7,
         };
-        let expected = Done {
+        let expected = SeenFile {
             look,
             article: None,
             failed: false,

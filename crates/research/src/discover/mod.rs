@@ -12,10 +12,12 @@ mod schedule;
 mod scheduler;
 pub mod search;
 
-pub use matching::{KeptMatch, MATCH, Match, Standing};
-pub use question::{QUESTION, Question, QuestionVersion, Questions, RunRecord};
-pub(crate) use question::{SOURCE_USER, compared};
-pub use run::{Ran, Wish, run};
-pub(crate) use run::{all_failed, chosen, end_of};
-pub use schedule::{Frequency, Schedule};
-pub(crate) use scheduler::{NOT_RUN, keep_time};
+pub use matching::{MATCH, MatchSummary, QuestionMatch, StoredMatch};
+pub use question::{
+    QUESTION, QuestionRepository, QuestionRunRecord, ResearchQuestion, VersionedQuestion,
+};
+pub(crate) use question::{SOURCE_USER, compare_dates};
+pub use run::{QuestionRunOptions, QuestionRunResult, run_question};
+pub(crate) use run::{all_failed_error, default_end_date, select_sources};
+pub use schedule::{Schedule, ScheduleFrequency};
+pub(crate) use scheduler::{NOT_RUN, run_scheduler};

@@ -2,8 +2,8 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use deliberate_core::{Change, Item, ItemKey, PartialDate, Timestamp};
-use deliberate_store::{ItemFilter, ItemOrder, KeyMatch, Page, Store};
+use deliberate_core::{Change, IndexKey, PartialDate, StoredDocument, Timestamp};
+use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination, Store};
 use deliberate_toolkit::ToolError;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub const QUESTION: &str = "question";
 /// A question that is kept and asked again. A saved source is one, too: of a single source, and
 /// everything it finds fits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
+pub struct ResearchQuestion {
     /// Its id.
     pub id: String,
     /// Whose it is.
@@ -67,7 +67,7 @@ pub struct Question {
     pub created_at: Timestamp,
     /// The last run.
     #[serde(default)]
-    pub last_run: Option<RunRecord>,
+    pub last_run: Option<QuestionRunRecord>,
     /// When it is due.
     #[serde(default)]
     pub next_run: Option<Timestamp>,
@@ -75,7 +75,7 @@ pub struct Question {
 
 /// What a run came to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunRecord {
+pub struct QuestionRunRecord {
     /// When, as ISO 8601.
     pub at: String,
     /// Papers found.
@@ -98,25 +98,25 @@ pub struct RunRecord {
 
 /// A question as it was read, to be written again only if nobody else did meanwhile.
 #[derive(Debug, Clone, PartialEq)]
-pub struct QuestionVersion {
+pub struct VersionedQuestion {
     /// The question.
-    pub question: Question,
+    pub question: ResearchQuestion,
     /// Which version it was; 0 for a new one.
     pub version: i64,
 }
 
-impl QuestionVersion {
+impl VersionedQuestion {
     /// The change that keeps it.
-    pub fn put(&self, now: Timestamp) -> Change {
+    pub fn put_change(&self, now: Timestamp) -> Change {
         let question = &self.question;
         Change::PutItem {
-            item: Item {
+            item: StoredDocument {
                 kind: QUESTION.to_owned(),
                 id: question.id.clone(),
                 version: self.version,
                 seq: 0,
                 body: serde_json::to_value(question).unwrap_or_default(),
-                keys: question.keys(),
+                keys: question.index_keys(),
                 created_at: question.created_at,
                 updated_at: now,
             },
@@ -124,7 +124,7 @@ impl QuestionVersion {
         }
     }
 
-    fn read(item: Item) -> Option<Self> {
+    fn read(item: StoredDocument) -> Option<Self> {
         let version = item.version;
         let question = serde_json::from_value(item.body);
         question
@@ -134,34 +134,34 @@ impl QuestionVersion {
     }
 }
 
-impl Question {
-    fn keys(&self) -> Vec<ItemKey> {
+impl ResearchQuestion {
+    fn index_keys(&self) -> Vec<IndexKey> {
         let mut keys = vec![
-            ItemKey::shared("user", self.user.clone()),
-            ItemKey::only("name", name_key(&self.user, &self.name, self.is_source)),
-            ItemKey::shared("active", if self.active { "yes" } else { "no" }),
-            ItemKey::shared("source", if self.is_source { "yes" } else { "no" }),
+            IndexKey::shared("user", self.user.clone()),
+            IndexKey::unique("name", name_key(&self.user, &self.name, self.is_source)),
+            IndexKey::shared("active", if self.active { "yes" } else { "no" }),
+            IndexKey::shared("source", if self.is_source { "yes" } else { "no" }),
         ];
         if let (true, Some(due)) = (self.active, self.next_run) {
-            keys.push(ItemKey::shared("due", due_key(due)));
+            keys.push(IndexKey::shared("due", due_key(due)));
         }
         keys
     }
 
     /// What a paper is judged by, in one text: a score holds as long as this stays the same.
-    pub(super) fn judged_by(&self) -> String {
+    pub(super) fn scoring_criteria(&self) -> String {
         let parts = (&self.name, &self.description);
         let lists = (&self.keywords, &self.topics, &self.authors);
         serde_json::to_string(&(parts, lists)).unwrap_or_default()
     }
 
     /// When it is due after `now`.
-    pub fn plan(&mut self, now: Timestamp) {
-        self.next_run = self.schedule.next(now, &TimeZone::system());
+    pub fn schedule_next(&mut self, now: Timestamp) {
+        self.next_run = self.schedule.next_run(now, &TimeZone::system());
     }
 
     /// Leaves it alone for a while, if no run plans it anew.
-    pub(super) fn put_off(&mut self, now: Timestamp, by: Duration) {
+    pub(super) fn postpone(&mut self, now: Timestamp, by: Duration) {
         let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         self.next_run = Some(Timestamp::from_micros(now.as_micros().saturating_add(by)));
     }
@@ -169,7 +169,7 @@ impl Question {
 
 /// How two dates lie to each other, as far as both are known: 2024 is neither before nor after May
 /// 2024.
-pub(crate) fn compared(one: PartialDate, other: PartialDate) -> Ordering {
+pub(crate) fn compare_dates(one: PartialDate, other: PartialDate) -> Ordering {
     let both =
         |one: Option<u8>, other: Option<u8>| one.zip(other).map(|(one, other)| one.cmp(&other));
     let month = both(one.month, other.month);
@@ -195,56 +195,56 @@ fn due_key(at: Timestamp) -> String {
 
 /// The questions, for reading.
 #[derive(Clone, Copy)]
-pub struct Questions<'a>(pub &'a dyn Store);
+pub struct QuestionRepository<'a>(pub &'a dyn Store);
 
-impl Questions<'_> {
+impl QuestionRepository<'_> {
     /// The question of that id, if it is this user's.
-    pub async fn get(self, id: &str, user: &str) -> Result<QuestionVersion, ToolError> {
-        let item = self.0.item(QUESTION, id).await?;
-        let found = item.and_then(QuestionVersion::read);
+    pub async fn get(self, id: &str, user: &str) -> Result<VersionedQuestion, ToolError> {
+        let item = self.0.document(QUESTION, id).await?;
+        let found = item.and_then(VersionedQuestion::read);
         let own = found.filter(|it| it.question.user == user && !it.question.is_source);
-        own.ok_or_else(|| ToolError::Told {
+        own.ok_or_else(|| ToolError::Custom {
             code: "QuestionNotFound".to_owned(),
             message: format!(
                 "there is no research question with id {:?}",
-                deliberate_core::cut_to_chars(id, 80)
+                deliberate_core::truncate_chars(id, 80)
             ),
             hint: Some("list_research_questions shows those there are.".to_owned()),
         })
     }
 
     /// The saved source of that name.
-    pub async fn source(self, name: &str) -> Result<QuestionVersion, ToolError> {
+    pub async fn find_source(self, name: &str) -> Result<VersionedQuestion, ToolError> {
         let key = name_key(SOURCE_USER, name, true);
-        let filter = ItemFilter::with(QUESTION, "name", &key);
-        let found = self.list(&filter, Page::first(1)).await?.pop();
-        found.ok_or_else(|| ToolError::Told {
+        let filter = DocumentFilter::with_key(QUESTION, "name", &key);
+        let found = self.list(&filter, Pagination::limit(1)).await?.pop();
+        found.ok_or_else(|| ToolError::Custom {
             code: "SourceNotFound".to_owned(),
             message: format!(
                 "there is no saved source named {:?}",
-                deliberate_core::cut_to_chars(name, 80)
+                deliberate_core::truncate_chars(name, 80)
             ),
             hint: Some("list_discovery_sources shows those there are.".to_owned()),
         })
     }
 
     /// Whether the user has one of that name.
-    pub async fn has(self, user: &str, name: &str, is_source: bool) -> Result<bool, ToolError> {
+    pub async fn exists(self, user: &str, name: &str, is_source: bool) -> Result<bool, ToolError> {
         let key = name_key(user, name, is_source);
-        let filter = ItemFilter::with(QUESTION, "name", &key);
-        Ok(self.0.count_items(&filter).await? > 0)
+        let filter = DocumentFilter::with_key(QUESTION, "name", &key);
+        Ok(self.0.count_documents(&filter).await? > 0)
     }
 
     /// The user's questions, or the saved sources, the last made first.
-    pub async fn of(
+    pub async fn list_for_user(
         self,
         user: &str,
         is_source: bool,
         active_only: bool,
-    ) -> Result<Vec<QuestionVersion>, ToolError> {
-        let mut filter = ItemFilter::with(QUESTION, "user", user);
+    ) -> Result<Vec<VersionedQuestion>, ToolError> {
+        let mut filter = DocumentFilter::with_key(QUESTION, "user", user);
         let mut also = |name: &str, value: &str| {
-            filter.keys.push(KeyMatch::Any {
+            filter.keys.push(KeyMatch::OneOf {
                 name: name.to_owned(),
                 values: vec![value.to_owned()],
             });
@@ -253,35 +253,39 @@ impl Questions<'_> {
         if active_only {
             also("active", "yes");
         }
-        self.list(&filter, Page::first(Page::MOST)).await
+        self.list(&filter, Pagination::limit(Pagination::MAX)).await
     }
 
     /// Those that are due, the longest first.
-    pub async fn due(self, now: Timestamp, limit: u32) -> Result<Vec<QuestionVersion>, ToolError> {
-        let filter = ItemFilter {
+    pub async fn list_due(
+        self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<VersionedQuestion>, ToolError> {
+        let filter = DocumentFilter {
             keys: vec![KeyMatch::Between {
                 name: "due".to_owned(),
                 from: None,
                 to: Some(due_key(now)),
             }],
-            order: ItemOrder::Key {
+            order: DocumentOrder::Key {
                 name: "due".to_owned(),
                 descending: false,
             },
-            ..ItemFilter::of(QUESTION)
+            ..DocumentFilter::of_kind(QUESTION)
         };
-        self.list(&filter, Page::first(limit)).await
+        self.list(&filter, Pagination::limit(limit)).await
     }
 
     async fn list(
         self,
-        filter: &ItemFilter,
-        page: Page,
-    ) -> Result<Vec<QuestionVersion>, ToolError> {
-        let items = self.0.items(filter, page).await?;
+        filter: &DocumentFilter,
+        page: Pagination,
+    ) -> Result<Vec<VersionedQuestion>, ToolError> {
+        let items = self.0.documents(filter, page).await?;
         Ok(items
             .into_iter()
-            .filter_map(QuestionVersion::read)
+            .filter_map(VersionedQuestion::read)
             .collect())
     }
 }

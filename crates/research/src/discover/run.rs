@@ -3,46 +3,46 @@
 use std::{cmp::Ordering, sync::Arc, time::Instant};
 
 use deliberate_core::{Article, Change, PartialDate, Timestamp};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Match, Question, QuestionVersion, RunRecord, compared,
-    keeping::Keeping,
-    search::{SearchOptions, SourceReport, search_each},
+    QuestionMatch, QuestionRunRecord, ResearchQuestion, VersionedQuestion, compare_dates,
+    keeping::MatchRecorder,
+    search::{PaperSearchOptions, SourceReport, search_with_queries},
 };
 use crate::{
-    Lab,
-    answer::{By, QuestionLike, Relevance, relevance},
-    locate::letters_of,
-    sources::{PaperOrder, PaperQuery, Source},
+    ResearchServices,
+    answer::{Relevance, RelevanceQuery, ScoredBy, score_relevance},
+    locate::normalize_source_name,
+    sources::{PaperOrder, PaperQuery, PaperSource},
 };
 
 /// What is wanted of a run, beside what the question says.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish {
+pub struct QuestionRunOptions {
     /// How many papers are looked at.
     pub max_articles: Option<u32>,
     /// Old ones, too, although they were looked at before.
-    pub all: bool,
+    pub include_old: bool,
 }
 
 /// The most PDFs that are fetched after one run; what is left is fetched after the next.
-const MOST_FILES: usize = 25;
+const MAX_PDFS_PER_RUN: usize = 25;
 
 /// Papers come to sources long after they appeared; what is asked again goes back so far behind the
 /// last run.
-const LATE_DAYS: i64 = 120;
+const LATE_INDEXING_DAYS: i64 = 120;
 
 /// What a run came to.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct QuestionRunResult {
     /// What is to be kept: papers, matches, the question's record.
     pub changes: Vec<Change>,
     /// The record.
-    pub record: RunRecord,
+    pub record: QuestionRunRecord,
     /// Papers that fit, the most relevant first.
-    pub matches: Vec<Match>,
+    pub matches: Vec<QuestionMatch>,
     /// How each source answered.
     pub reports: Vec<SourceReport>,
     /// Articles whose PDFs are to be fetched, by their ids.
@@ -51,59 +51,61 @@ pub struct Ran {
 
 /// What the sources had, as it is kept while somebody thinks about it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Gathered {
+struct FetchedPapers {
     articles: Vec<Article>,
     reports: Vec<SourceReport>,
 }
 
 /// Runs a question.
-pub async fn run(
-    lab: &Lab,
-    call: &Call,
-    version: &QuestionVersion,
-    wish: Wish,
-) -> Result<Ran, ToolError> {
+pub async fn run_question(
+    lab: &ResearchServices,
+    call: &ToolContext,
+    version: &VersionedQuestion,
+    wish: QuestionRunOptions,
+) -> Result<QuestionRunResult, ToolError> {
     let begun = Instant::now();
     let question = &version.question;
     // What is new is not among the answers kept from before.
-    let sources = chosen(lab.asked_anew(), &question.sources)?;
+    let sources = select_sources(lab.uncached_sources(), &question.sources)?;
     let most = wish
         .max_articles
         .unwrap_or(question.max_articles)
         .clamp(1, 500);
-    let since = if wish.all {
+    let since = if wish.include_old {
         None
     } else {
-        since(question, call.now())
+        incremental_start(question, call.now())
     };
     call.progress(0.0, Some(3.0), &format!("asking {} sources", sources.len()));
-    let asked = asked(&sources, question, since, call.now());
+    let asked = source_queries(&sources, question, since, call.now());
     let all_since = asked.iter().all(|(_, query)| query.from == since);
-    let gathered = call.outside("gathered", gather(&asked, most)).await;
+    let gathered = call
+        .memoize_async("gathered", fetch_papers(&asked, most))
+        .await;
     if gathered.reports.iter().all(|it| !it.is_ok()) {
-        return Err(all_failed(&gathered.reports));
+        return Err(all_failed_error(&gathered.reports));
     }
     let articles = &gathered.articles;
     let what = format!("scoring {} papers", articles.len());
     call.progress(1.0, Some(3.0), &what);
-    let mut keeping = Keeping::new(call, question);
-    let open = call.keep("open", keeping.open(articles).await?);
+    let mut keeping = MatchRecorder::new(call, question);
+    let open = call.memoize("open", keeping.find_unscored(articles).await?);
     let to_score: Vec<&Article> = open.iter().filter_map(|at| articles.get(*at)).collect();
-    let scores = score(call, question, &to_score).await?;
+    let scores = score_articles(call, question, &to_score).await?;
     for (at, article) in articles.iter().enumerate() {
         if !open.contains(&at) {
-            keeping.again(article).await?;
+            keeping.record_earlier_match(article).await?;
         }
     }
     for (article, score) in to_score.iter().zip(&scores) {
-        keeping.judge(article, score).await?;
+        keeping.record_match(article, score).await?;
     }
-    let record = RunRecord {
+    let record = QuestionRunRecord {
         at: call.now().to_string(),
-        found: count(articles.len()),
-        scored: count(to_score.len()),
-        matched: count(keeping.matches.len()),
-        new: keeping.new,
+        found: saturating_u32(articles.len()),
+        scored: saturating_u32(to_score.len()),
+        matched: saturating_u32(keeping.matches.len()),
+        new: keeping.new_count,
         seconds: begun.elapsed().as_secs_f64(),
         since: since.filter(|_| all_since).map(|it| it.to_string()),
         problems: gathered
@@ -112,12 +114,12 @@ pub async fn run(
             .filter_map(SourceReport::problem)
             .collect(),
     };
-    let to_fetch = keeping.fetched_next(MOST_FILES);
+    let to_fetch = keeping.take_pdf_candidates(MAX_PDFS_PER_RUN);
     let mut changes = keeping.changes;
-    changes.push(noted(version, &record, &gathered.reports, call.now()));
+    changes.push(record_run(version, &record, &gathered.reports, call.now()));
     let mut matches = keeping.matches;
     matches.sort_by(|one, other| other.score.total_cmp(&one.score));
-    Ok(Ran {
+    Ok(QuestionRunResult {
         changes,
         record,
         matches,
@@ -128,40 +130,40 @@ pub async fn run(
 
 /// From when on papers are asked for of sources that answered the question before: those that fit
 /// best would be the same for ever. All of them, if its own window ends before that.
-fn since(question: &Question, now: Timestamp) -> Option<PartialDate> {
+fn incremental_start(question: &ResearchQuestion, now: Timestamp) -> Option<PartialDate> {
     let last = question.last_run.as_ref()?;
     // A run in the time to come was by a clock that was wrong.
     let at = Timestamp::parse(&last.at)?.as_micros().min(now.as_micros());
-    let from = Timestamp::from_micros(at.saturating_sub(LATE_DAYS * 86_400_000_000));
+    let from = Timestamp::from_micros(at.saturating_sub(LATE_INDEXING_DAYS * 86_400_000_000));
     let from = PartialDate::parse(&from.to_string())?;
     let after_from = question
         .from
-        .is_some_and(|own| compared(own, from) != Ordering::Less);
+        .is_some_and(|own| compare_dates(own, from) != Ordering::Less);
     let before_end = question
         .to
-        .is_none_or(|to| compared(to, from) == Ordering::Greater);
+        .is_none_or(|to| compare_dates(to, from) == Ordering::Greater);
     (!question.is_source && before_end && !after_from).then_some(from)
 }
 
-fn count(many: usize) -> u32 {
+fn saturating_u32(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }
 
 /// Those of these names among the sources, however they are written; `*` is all.
-pub(crate) fn chosen(
-    sources: &[Arc<dyn Source>],
+pub(crate) fn select_sources(
+    sources: &[Arc<dyn PaperSource>],
     names: &[String],
-) -> Result<Vec<Arc<dyn Source>>, ToolError> {
+) -> Result<Vec<Arc<dyn PaperSource>>, ToolError> {
     if names.is_empty() || names.iter().any(|it| it.trim() == "*") {
         return Ok(sources.to_vec());
     }
-    let mut all: Vec<Arc<dyn Source>> = Vec::new();
+    let mut all: Vec<Arc<dyn PaperSource>> = Vec::new();
     for name in names {
-        let wanted = letters_of(name);
+        let wanted = normalize_source_name(name);
         let found = sources
             .iter()
-            .find(|it| letters_of(&it.about().name) == wanted);
-        let found = found.ok_or_else(|| unknown_source(sources, name))?;
+            .find(|it| normalize_source_name(&it.info().name) == wanted);
+        let found = found.ok_or_else(|| unknown_source_error(sources, name))?;
         if !all.iter().any(|it| Arc::ptr_eq(it, found)) {
             all.push(found.clone());
         }
@@ -169,13 +171,13 @@ pub(crate) fn chosen(
     Ok(all)
 }
 
-fn unknown_source(sources: &[Arc<dyn Source>], name: &str) -> ToolError {
-    let names: Vec<String> = sources.iter().map(|it| it.about().name).collect();
-    ToolError::Told {
+fn unknown_source_error(sources: &[Arc<dyn PaperSource>], name: &str) -> ToolError {
+    let names: Vec<String> = sources.iter().map(|it| it.info().name).collect();
+    ToolError::Custom {
         code: "SourceNotFound".to_owned(),
         message: format!(
             "there is no source named {:?}",
-            deliberate_core::cut_to_chars(name, 80)
+            deliberate_core::truncate_chars(name, 80)
         ),
         hint: Some(format!(
             "There are {}; `*` is all of them.",
@@ -185,10 +187,10 @@ fn unknown_source(sources: &[Arc<dyn Source>], name: &str) -> ToolError {
 }
 
 /// Nothing was found because nobody could be asked: that is no empty answer.
-pub(crate) fn all_failed(reports: &[SourceReport]) -> ToolError {
+pub(crate) fn all_failed_error(reports: &[SourceReport]) -> ToolError {
     let problems: Vec<String> = reports.iter().filter_map(SourceReport::problem).collect();
-    let wait = reports.iter().filter_map(SourceReport::wait_s).min();
-    ToolError::Told {
+    let wait = reports.iter().filter_map(SourceReport::wait_seconds).min();
+    ToolError::Custom {
         code: "SourcesFailed".to_owned(),
         message: format!("no source could be asked: {}", problems.join("; ")),
         hint: Some(match wait {
@@ -199,12 +201,12 @@ pub(crate) fn all_failed(reports: &[SourceReport]) -> ToolError {
 }
 
 /// What each source is asked: one that did not answer before has more to tell.
-fn asked(
-    sources: &[Arc<dyn Source>],
-    question: &Question,
+fn source_queries(
+    sources: &[Arc<dyn PaperSource>],
+    question: &ResearchQuestion,
     since: Option<PartialDate>,
     now: Timestamp,
-) -> Vec<(Arc<dyn Source>, PaperQuery)> {
+) -> Vec<(Arc<dyn PaperSource>, PaperQuery)> {
     let order = if question.is_source {
         PaperOrder::Newest
     } else {
@@ -222,12 +224,12 @@ fn asked(
         venue: None,
         categories: question.categories.clone(),
         from: question.from,
-        to: question.to.or_else(|| end_of(order, now)),
+        to: question.to.or_else(|| default_end_date(order, now)),
         limit: 0,
         order,
     };
-    let of = |source: &Arc<dyn Source>| {
-        let answered = question.answered_by.contains(&source.about().name);
+    let of = |source: &Arc<dyn PaperSource>| {
+        let answered = question.answered_by.contains(&source.info().name);
         let from = since.filter(|_| answered).or(question.from);
         let query = PaperQuery {
             from,
@@ -240,54 +242,57 @@ fn asked(
 
 /// The end of the time that the newest are looked for in, where nobody says: issues are dated
 /// ahead, and records with a year far off would be the newest for ever.
-pub(crate) fn end_of(order: PaperOrder, now: Timestamp) -> Option<PartialDate> {
+pub(crate) fn default_end_date(order: PaperOrder, now: Timestamp) -> Option<PartialDate> {
     let today = PartialDate::parse(&now.to_string())?;
     let next_year = PartialDate::new(i32::from(today.year) + 1, None, None);
     next_year.filter(|_| order == PaperOrder::Newest)
 }
 
-async fn gather(asked: &[(Arc<dyn Source>, PaperQuery)], most: u32) -> Gathered {
+async fn fetch_papers(asked: &[(Arc<dyn PaperSource>, PaperQuery)], most: u32) -> FetchedPapers {
     let limit = usize::try_from(most).unwrap_or(500);
-    let found = search_each(asked, &SearchOptions::of(limit)).await;
+    let found = search_with_queries(asked, &PaperSearchOptions::with_limit(limit)).await;
     let articles = found.papers.into_iter().map(|it| it.article);
-    Gathered {
+    FetchedPapers {
         articles: articles.take(limit).collect(),
         reports: found.reports,
     }
 }
 
 /// How relevant each is. All that a saved source finds is what was asked for.
-async fn score(
-    call: &Call,
-    question: &Question,
+async fn score_articles(
+    call: &ToolContext,
+    question: &ResearchQuestion,
     articles: &[&Article],
 ) -> Result<Vec<Relevance>, ToolError> {
     if question.is_source {
-        return Ok(articles.iter().map(|_| asked_for(question)).collect());
+        return Ok(articles
+            .iter()
+            .map(|_| saved_source_relevance(question))
+            .collect());
     }
-    let like = QuestionLike {
+    let like = RelevanceQuery {
         name: question.name.clone(),
         description: Some(question.description.clone()).filter(|it| !it.is_empty()),
         keywords: question.keywords.clone(),
         topics: question.topics.clone(),
         authors: question.authors.clone(),
     };
-    relevance(call, &like, articles).await
+    score_relevance(call, &like, articles).await
 }
 
 /// What a saved source finds needs no judge.
-fn asked_for(question: &Question) -> Relevance {
+fn saved_source_relevance(question: &ResearchQuestion) -> Relevance {
     Relevance {
         score: 1.0,
         matched_keywords: Vec::new(),
         reasoning: format!("The saved source {:?} found it.", question.name),
-        by: By::Words,
+        by: ScoredBy::Words,
     }
 }
 
-fn noted(
-    version: &QuestionVersion,
-    record: &RunRecord,
+fn record_run(
+    version: &VersionedQuestion,
+    record: &QuestionRunRecord,
     reports: &[SourceReport],
     now: Timestamp,
 ) -> Change {
@@ -299,6 +304,6 @@ fn noted(
             answered_by.push(report.source.clone());
         }
     }
-    noted.question.plan(now);
-    noted.put(now)
+    noted.question.schedule_next(now);
+    noted.put_change(now)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub enum Frequency {
+pub enum ScheduleFrequency {
     /// Every day.
     #[default]
     Daily,
@@ -28,7 +28,7 @@ pub enum Frequency {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     /// How often.
-    pub frequency: Frequency,
+    pub frequency: ScheduleFrequency,
     /// At which time of day, `03:00`.
     pub time: String,
     /// On which days, 1 is Monday; of weekly ones. None is Monday.
@@ -37,7 +37,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The time of day, if it is one.
-    pub fn time_of_day(text: &str) -> Option<Time> {
+    pub fn parse_time_of_day(text: &str) -> Option<Time> {
         let (hour, minute) = text.trim().split_once(':')?;
         let part = |text: &str| match text.len() {
             1 | 2 => text.parse::<i8>().ok(),
@@ -48,46 +48,46 @@ impl Schedule {
 
     /// The first time after `now`, as the clock on the wall of this machine has it. `None` if it is
     /// never.
-    pub fn next(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    pub fn next_run(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let moment = jiff::Timestamp::from_microsecond(now.as_micros()).ok()?;
-        if let Frequency::Hourly(hours) = self.frequency {
+        if let ScheduleFrequency::Hourly(hours) = self.frequency {
             let span = i64::from(hours.clamp(1, 24 * 366)) * 3_600_000_000;
             return Some(Timestamp::from_micros(now.as_micros().saturating_add(span)));
         }
         let now = moment.to_zoned(zone.clone());
-        let time = Self::time_of_day(&self.time)?;
+        let time = Self::parse_time_of_day(&self.time)?;
         // Some day within the next two months is one: months have at most 31 days.
         let days = (0..=62_i64).filter_map(|ahead| now.date().checked_add(ahead.days()).ok());
         let candidates = days
-            .filter(|date| self.falls_on(date.weekday().to_monday_one_offset(), date.day()))
+            .filter(|date| self.matches_day(date.weekday().to_monday_one_offset(), date.day()))
             .filter_map(|date| date.to_datetime(time).to_zoned(zone.clone()).ok());
         let next: Option<Zoned> = candidates.into_iter().find(|it| *it > now);
         next.map(|it| Timestamp::from_micros(it.timestamp().as_microsecond()))
     }
 
-    fn falls_on(&self, weekday: i8, day: i8) -> bool {
+    fn matches_day(&self, weekday: i8, day: i8) -> bool {
         match self.frequency {
-            Frequency::Daily => true,
-            Frequency::Weekly if self.days_of_week.is_empty() => weekday == 1,
-            Frequency::Weekly => self
+            ScheduleFrequency::Daily => true,
+            ScheduleFrequency::Weekly if self.days_of_week.is_empty() => weekday == 1,
+            ScheduleFrequency::Weekly => self
                 .days_of_week
                 .iter()
                 .any(|it| i8::try_from(*it) == Ok(weekday)),
-            Frequency::Monthly => day == 1,
-            Frequency::OnDemand | Frequency::Hourly(_) => false,
+            ScheduleFrequency::Monthly => day == 1,
+            ScheduleFrequency::OnDemand | ScheduleFrequency::Hourly(_) => false,
         }
     }
 
     /// In words.
-    pub fn said(&self) -> String {
+    pub fn describe(&self) -> String {
         let time = &self.time;
         match self.frequency {
-            Frequency::Daily => format!("daily at {time}"),
-            Frequency::Weekly => {
+            ScheduleFrequency::Daily => format!("daily at {time}"),
+            ScheduleFrequency::Weekly => {
                 let days = self
                     .days_of_week
                     .iter()
-                    .filter_map(|it| DAYS.get(usize::from(*it)));
+                    .filter_map(|it| DAY_NAMES.get(usize::from(*it)));
                 let days: Vec<&str> = days.copied().collect();
                 let days = if days.is_empty() {
                     vec!["Monday"]
@@ -96,14 +96,14 @@ impl Schedule {
                 };
                 format!("every {} at {time}", days.join(", "))
             }
-            Frequency::Monthly => format!("on the first of every month at {time}"),
-            Frequency::OnDemand => "when asked".to_owned(),
-            Frequency::Hourly(hours) => format!("every {hours} hours"),
+            ScheduleFrequency::Monthly => format!("on the first of every month at {time}"),
+            ScheduleFrequency::OnDemand => "when asked".to_owned(),
+            ScheduleFrequency::Hourly(hours) => format!("every {hours} hours"),
         }
     }
 }
 
-const DAYS: &[&str] = &[
+const DAY_NAMES: &[&str] = &[
     "",
     "Monday",
     "Tuesday",
@@ -118,7 +118,12 @@ const DAYS: &[&str] = &[
 mod tests {
     use super::*;
 
-    fn next(frequency: Frequency, days: &[u8], now: &str, zone: &TimeZone) -> String {
+    fn next_run_text(
+        frequency: ScheduleFrequency,
+        days: &[u8],
+        now: &str,
+        zone: &TimeZone,
+    ) -> String {
         let schedule = Schedule {
             frequency,
             time: "03:00".to_owned(),
@@ -126,7 +131,7 @@ mod tests {
         };
         let now = Timestamp::parse(now).expect("a time");
         schedule
-            .next(now, zone)
+            .next_run(now, zone)
             .map(|it| it.to_string())
             .unwrap_or_default()
     }
@@ -134,23 +139,35 @@ mod tests {
     #[test]
     fn the_next_time_is_after_now() {
         let utc = &TimeZone::UTC;
-        let daily = |now| next(Frequency::Daily, &[], now, utc);
+        let daily = |now| next_run_text(ScheduleFrequency::Daily, &[], now, utc);
         assert!(daily("2026-11-16T02:59:59Z").starts_with("2026-11-16T03:00:00"));
         assert!(daily("2026-11-16T03:00:00Z").starts_with("2026-11-17T03:00:00"));
         // 16 November 2026 is a Monday.
-        let weekly = |days: &[u8]| next(Frequency::Weekly, days, "2026-11-16T12:00:00Z", utc);
+        let weekly = |days: &[u8]| {
+            next_run_text(ScheduleFrequency::Weekly, days, "2026-11-16T12:00:00Z", utc)
+        };
         assert!(weekly(&[3, 7]).starts_with("2026-11-18T03"));
         assert!(weekly(&[1]).starts_with("2026-11-23T03"));
         assert!(weekly(&[]).starts_with("2026-11-23T03"));
-        let monthly = next(Frequency::Monthly, &[], "2026-01-01T03:00:00Z", utc);
+        let monthly = next_run_text(ScheduleFrequency::Monthly, &[], "2026-01-01T03:00:00Z", utc);
         assert!(monthly.starts_with("2026-02-01T03"));
         assert_eq!(
-            next(Frequency::OnDemand, &[], "2026-01-01T03:00:00Z", utc),
+            next_run_text(
+                ScheduleFrequency::OnDemand,
+                &[],
+                "2026-01-01T03:00:00Z",
+                utc
+            ),
             ""
         );
         assert!(
-            next(Frequency::Hourly(24), &[], "2026-01-01T03:00:00Z", utc)
-                .starts_with("2026-01-02T03")
+            next_run_text(
+                ScheduleFrequency::Hourly(24),
+                &[],
+                "2026-01-01T03:00:00Z",
+                utc
+            )
+            .starts_with("2026-01-02T03")
         );
     }
 
@@ -159,7 +176,7 @@ mod tests {
         // Summer begins at 2:30 on 29 March and ends at 4:00 on 25 October, so that 3:00 is not
         // there on the one day and there twice on the other.
         let zone = TimeZone::posix("XXX-2YYY,M3.5.0/2:30,M10.5.0/4").unwrap();
-        let daily = |now| next(Frequency::Daily, &[], now, &zone);
+        let daily = |now| next_run_text(ScheduleFrequency::Daily, &[], now, &zone);
         for (now, at) in [
             ("2026-03-28T00:00:00Z", "2026-03-28T01:00:00"),
             // What would have been 3:00 is 4:00.
@@ -176,9 +193,9 @@ mod tests {
 
     #[test]
     fn a_time_of_day_is_read_strictly() {
-        assert!(Schedule::time_of_day("3:00").is_some());
+        assert!(Schedule::parse_time_of_day("3:00").is_some());
         for text in ["", "25:00", "03", "03:60", "3:0:0", "-1:00", "003:00"] {
-            assert_eq!(Schedule::time_of_day(text), None, "{text}");
+            assert_eq!(Schedule::parse_time_of_day(text), None, "{text}");
         }
     }
 }

@@ -4,22 +4,22 @@ use deliberate_core::{Article, ArxivId};
 use percent_encoding::utf8_percent_encode;
 use url::Url;
 
-use super::{place, unpaywall::NOT_IN_PATH};
-use crate::sources::PdfPlace;
+use super::{pdf_location, unpaywall::PATH_ENCODE_SET};
+use crate::sources::PdfLocation;
 
 /// Who names an address that came with the paper, when it is not known which source did.
-pub(super) const RECORD: &str = "record";
+pub(super) const RECORD_SOURCE: &str = "record";
 
 /// arXiv's own file, if the paper is there.
-pub(super) fn arxiv(article: &Article, base: Option<&Url>) -> Option<PdfPlace> {
+pub(super) fn arxiv_pdf(article: &Article, base: Option<&Url>) -> Option<PdfLocation> {
     let id = arxiv_id(article)?;
     let url = match base {
         Some(base) => format!("{}/{id}", base.as_str().trim_end_matches('/')),
         None => id.pdf_url(),
     };
-    Some(PdfPlace {
+    Some(PdfLocation {
         version: Some("submitted".to_owned()),
-        ..place(url, "arxiv")
+        ..pdf_location(url, "arxiv")
     })
 }
 
@@ -35,24 +35,24 @@ fn arxiv_id(article: &Article) -> Option<ArxivId> {
 }
 
 /// The pages that tell of a paper, for a person to look at: none of them is its PDF.
-pub(super) fn pages(article: &Article) -> Vec<String> {
+pub(super) fn landing_pages(article: &Article) -> Vec<String> {
     let doi = article.doi.as_ref().map(|doi| {
-        let path = utf8_percent_encode(doi.as_str(), NOT_IN_PATH);
+        let path = utf8_percent_encode(doi.as_str(), PATH_ENCODE_SET);
         format!("https://doi.org/{path}")
     });
     let pubmed = article.pmid.as_deref().filter(|it| is_number(it));
     let pubmed = pubmed.map(|it| format!("https://pubmed.ncbi.nlm.nih.gov/{it}/"));
     let arxiv = arxiv_id(article).map(|it| it.url());
-    let own = article.url.as_deref().and_then(read);
-    let own = own.filter(|it| !is_pdf(it)).map(String::from);
+    let own = article.url.as_deref().and_then(parse_web_url);
+    let own = own.filter(|it| !is_pdf_url(it)).map(String::from);
     [doi, arxiv, pubmed, own].into_iter().flatten().collect()
 }
 
 /// The addresses that came with the paper: those that are open, and those nobody says so of.
-pub(super) fn given(article: &Article) -> (Option<PdfPlace>, Option<PdfPlace>) {
+pub(super) fn record_urls(article: &Article) -> (Option<PdfLocation>, Option<PdfLocation>) {
     let named = article.pdf_url.clone().or_else(|| {
         let url = article.url.clone()?;
-        is_pdf(&read(&url)?).then_some(url)
+        is_pdf_url(&parse_web_url(&url)?).then_some(url)
     });
     let Some(url) = named else {
         return (None, None);
@@ -67,9 +67,9 @@ pub(super) fn given(article: &Article) -> (Option<PdfPlace>, Option<PdfPlace>) {
     // Of several who know the paper nobody remembers who named the address.
     let source = match article.sources.as_slice() {
         [only] => only,
-        _ => RECORD,
+        _ => RECORD_SOURCE,
     };
-    let place = place(url, source);
+    let place = pdf_location(url, source);
     if open {
         (Some(place), None)
     } else {
@@ -79,41 +79,47 @@ pub(super) fn given(article: &Article) -> (Option<PdfPlace>, Option<PdfPlace>) {
 
 /// The addresses that follow from the page or the names of a paper, where the host is one that
 /// lets everyone read.
-pub(super) fn derived(article: &Article) -> Vec<PdfPlace> {
-    let page = article.url.as_deref().and_then(read);
+pub(super) fn derive_urls(article: &Article) -> Vec<PdfLocation> {
+    let page = article.url.as_deref().and_then(parse_web_url);
     let page = page.as_ref();
     let mut places = Vec::new();
-    places.extend(page.and_then(rxiv_page).or_else(|| rxiv_doi(article)));
-    places.extend(page.and_then(osf_page).or_else(|| osf_doi(article)));
-    places.extend(page.and_then(openreview));
-    places.extend(page.and_then(acl));
+    places.extend(
+        page.and_then(rxiv_pdf_from_page)
+            .or_else(|| rxiv_pdf_from_doi(article)),
+    );
+    places.extend(
+        page.and_then(osf_pdf_from_page)
+            .or_else(|| osf_pdf_from_doi(article)),
+    );
+    places.extend(page.and_then(openreview_pdf));
+    places.extend(page.and_then(acl_pdf));
     if let Some(id) = article.pmcid.as_deref().filter(|it| is_pmc(it)) {
         let rendered = format!("https://europepmc.org/articles/{id}?pdf=render");
-        places.push(place(rendered, "europe_pmc"));
+        places.push(pdf_location(rendered, "europe_pmc"));
         let own = format!("https://pmc.ncbi.nlm.nih.gov/articles/{id}/pdf/");
-        places.push(place(own, "pubmed_central"));
+        places.push(pdf_location(own, "pubmed_central"));
     }
     places
 }
 
-fn read(url: &str) -> Option<Url> {
+fn parse_web_url(url: &str) -> Option<Url> {
     let url = Url::parse(url.trim()).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 
-fn is_pdf(url: &Url) -> bool {
+fn is_pdf_url(url: &Url) -> bool {
     url.path().to_ascii_lowercase().ends_with(".pdf")
 }
 
 /// The host without `www.`.
-fn host(url: &Url) -> &str {
+fn bare_host(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     host.strip_prefix("www.").unwrap_or(host)
 }
 
 /// `…/content/10.1101/2020.01.01.123456v2.abstract` leads to `….full.pdf`.
-fn rxiv_page(url: &Url) -> Option<PdfPlace> {
-    let host = host(url);
+fn rxiv_pdf_from_page(url: &Url) -> Option<PdfLocation> {
+    let host = bare_host(url);
     let server = host.strip_suffix(".org").filter(|it| is_rxiv(it))?;
     let path = url.path().trim_end_matches('/');
     path.starts_with("/content/").then_some(())?;
@@ -123,11 +129,11 @@ fn rxiv_page(url: &Url) -> Option<PdfPlace> {
         .find_map(|it| path.strip_suffix(it))
         .unwrap_or(path);
     let address = format!("https://www.{host}{bare}.full.pdf");
-    Some(place(address, server))
+    Some(pdf_location(address, server))
 }
 
 /// The same from the DOI, if the paper is said to be there.
-fn rxiv_doi(article: &Article) -> Option<PdfPlace> {
+fn rxiv_pdf_from_doi(article: &Article) -> Option<PdfLocation> {
     let names = article.sources.iter().chain(&article.venue);
     let server = names.map(|it| it.to_lowercase()).find(|it| is_rxiv(it))?;
     let doi = article.doi.as_ref()?.as_str();
@@ -137,7 +143,7 @@ fn rxiv_doi(article: &Article) -> Option<PdfPlace> {
         .any(|it| doi.starts_with(it));
     (ours && doi.chars().all(plain) && !doi.contains("..")).then(|| {
         let address = format!("https://www.{server}.org/content/{doi}.full.pdf");
-        place(address, &server)
+        pdf_location(address, &server)
     })
 }
 
@@ -146,8 +152,8 @@ fn is_rxiv(name: &str) -> bool {
 }
 
 /// `osf.io/preprints/psyarxiv/abcde` leads to `osf.io/abcde/download`.
-fn osf_page(url: &Url) -> Option<PdfPlace> {
-    (host(url) == "osf.io").then_some(())?;
+fn osf_pdf_from_page(url: &Url) -> Option<PdfLocation> {
+    (bare_host(url) == "osf.io").then_some(())?;
     let mut parts = url.path_segments()?.filter(|it| !it.is_empty());
     let id = match parts.next()? {
         "preprints" => {
@@ -156,37 +162,37 @@ fn osf_page(url: &Url) -> Option<PdfPlace> {
         }
         id => id,
     };
-    osf(id)
+    osf_pdf(id)
 }
 
-fn osf_doi(article: &Article) -> Option<PdfPlace> {
+fn osf_pdf_from_doi(article: &Article) -> Option<PdfLocation> {
     let (_, id) = article.doi.as_ref()?.as_str().split_once("/osf.io/")?;
-    osf(id)
+    osf_pdf(id)
 }
 
-fn osf(id: &str) -> Option<PdfPlace> {
+fn osf_pdf(id: &str) -> Option<PdfLocation> {
     let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
     let fine = (4..=12).contains(&id.len()) && id.chars().all(plain);
-    fine.then(|| place(format!("https://osf.io/{id}/download"), "osf"))
+    fine.then(|| pdf_location(format!("https://osf.io/{id}/download"), "osf"))
 }
 
 /// `openreview.net/forum?id=x` leads to `openreview.net/pdf?id=x`.
-fn openreview(url: &Url) -> Option<PdfPlace> {
-    (host(url) == "openreview.net" && url.path() == "/forum").then_some(())?;
+fn openreview_pdf(url: &Url) -> Option<PdfLocation> {
+    (bare_host(url) == "openreview.net" && url.path() == "/forum").then_some(())?;
     let (_, id) = url.query_pairs().find(|(name, _)| name == "id")?;
     let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
     let fine = !id.is_empty() && id.chars().all(plain);
-    fine.then(|| place(format!("https://openreview.net/pdf?id={id}"), "openreview"))
+    fine.then(|| pdf_location(format!("https://openreview.net/pdf?id={id}"), "openreview"))
 }
 
 /// `aclanthology.org/P19-1001/` leads to `aclanthology.org/P19-1001.pdf`.
-fn acl(url: &Url) -> Option<PdfPlace> {
+fn acl_pdf(url: &Url) -> Option<PdfLocation> {
     let id = url.path().trim_matches('/');
     let id = id.strip_suffix(".pdf").unwrap_or(id);
     let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '-');
-    let fine = host(url) == "aclanthology.org" && id.contains('-') && id.chars().all(plain);
+    let fine = bare_host(url) == "aclanthology.org" && id.contains('-') && id.chars().all(plain);
     fine.then(|| {
-        place(
+        pdf_location(
             format!("https://aclanthology.org/{id}.pdf"),
             "acl_anthology",
         )

@@ -3,58 +3,58 @@
 
 use deliberate_core::{Article, ArxivId, Doi};
 
-use super::fold::fold;
+use super::fold::fold_to_ascii;
 
 /// The longest name, in characters.
-const LONGEST: usize = 120;
-const WORDS_OF_TITLE: usize = 8;
-const ENDING: &str = ".pdf";
+const MAX_NAME_CHARS: usize = 120;
+const MAX_TITLE_WORDS: usize = 8;
+const EXTENSION: &str = ".pdf";
 
 /// Names that stand for devices on Windows, whatever follows the dot.
-const RESERVED: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
+const RESERVED_NAMES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
 
 /// `knuth-1984-literate-programming.pdf`: plain letters, digits and dashes.
 pub fn file_name_for(article: &Article) -> String {
-    let author = article.authors.first().map(|it| plain(&it.family));
+    let author = article.authors.first().map(|it| slugify(&it.family));
     let year = article.year().map(|it| it.to_string());
-    let title = plain(&article.title);
-    let title: Vec<&str> = title.split('-').take(WORDS_OF_TITLE).collect();
+    let title = slugify(&article.title);
+    let title: Vec<&str> = title.split('-').take(MAX_TITLE_WORDS).collect();
     let title = title.join("-");
     let mut parts: Vec<String> = Vec::new();
     parts.extend(author.filter(|it| !it.is_empty()));
     parts.extend(year);
     if title.is_empty() {
         // A title without plain letters; a name the paper goes by elsewhere tells it from others.
-        parts.push(id_of(article));
+        parts.push(fallback_id(article));
     } else {
         parts.push(title);
     }
     let stem: String = parts
         .join("-")
         .chars()
-        .take(LONGEST - ENDING.len())
+        .take(MAX_NAME_CHARS - EXTENSION.len())
         .collect();
     let stem = stem.trim_matches('-');
     if stem.is_empty() || is_reserved(stem) {
-        return format!("paper-{stem}").trim_end_matches('-').to_owned() + ENDING;
+        return format!("paper-{stem}").trim_end_matches('-').to_owned() + EXTENSION;
     }
-    format!("{stem}{ENDING}")
+    format!("{stem}{EXTENSION}")
 }
 
 /// The name that someone gave, if it is the name of a file on every system and of nothing else.
 pub fn safe_file_name(given: &str) -> Option<String> {
     let name = given.trim();
     let fine = !name.is_empty()
-        && name.chars().count() <= LONGEST
+        && name.chars().count() <= MAX_NAME_CHARS
         && name.len() <= 240
         && !name.starts_with(['.', '-', '~'])
         && !name.ends_with('.')
-        && name.chars().all(is_fine)
+        && name.chars().all(is_safe_char)
         && !is_reserved(name);
     fine.then(|| name.to_owned())
 }
 
-fn is_fine(letter: char) -> bool {
+fn is_safe_char(letter: char) -> bool {
     let turns_text_around = matches!(
         letter,
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
@@ -72,10 +72,10 @@ fn is_reserved(name: &str) -> bool {
         let is_number = |it: char| it.is_ascii_digit() || matches!(it, '¹' | '²' | '³');
         rest.next().is_some_and(is_number) && rest.next().is_none()
     });
-    numbered || RESERVED.contains(&stem.as_str())
+    numbered || RESERVED_NAMES.contains(&stem.as_str())
 }
 
-fn id_of(article: &Article) -> String {
+fn fallback_id(article: &Article) -> String {
     let ids = [
         article.arxiv_id.as_ref().map(ArxivId::as_str),
         article.doi.as_ref().map(Doi::as_str),
@@ -87,24 +87,24 @@ fn id_of(article: &Article) -> String {
     ids.into_iter()
         .flatten()
         .next()
-        .map(plain)
+        .map(slugify)
         .unwrap_or_default()
 }
 
 /// Lower case, plain letters and digits, one dash for everything between.
-fn plain(text: &str) -> String {
+fn slugify(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars().flat_map(char::to_lowercase) {
         if letter.is_ascii_alphanumeric() {
             out.push(letter);
         } else if matches!(letter, '\'' | '’' | '\u{0300}'..='\u{036f}') {
             // Nothing: `o'neil` is one word, and so is a letter with its mark behind it.
-        } else if !fold(letter).is_empty() {
-            out.push_str(fold(letter));
+        } else if !fold_to_ascii(letter).is_empty() {
+            out.push_str(fold_to_ascii(letter));
         } else if !out.ends_with('-') && !out.is_empty() {
             out.push('-');
         }
-        if out.len() > 2 * LONGEST {
+        if out.len() > 2 * MAX_NAME_CHARS {
             break;
         }
     }
@@ -166,7 +166,7 @@ mod tests {
         ] {
             assert_eq!(safe_file_name(fine).as_deref(), Some(fine));
         }
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_NAME_CHARS + 1);
         for bad in [
             "",
             " ",
@@ -202,9 +202,9 @@ mod tests {
         #[test]
         fn a_made_name_is_always_safe(author in ".{0,40}", year in -10..3000, title in ".{0,300}") {
             let name = file_name_for(&article(&author, year, &title));
-            prop_assert!(name.is_ascii() && name.len() <= LONGEST);
+            prop_assert!(name.is_ascii() && name.len() <= MAX_NAME_CHARS);
             prop_assert_eq!(safe_file_name(&name), Some(name.clone()));
-            prop_assert!(name.strip_suffix(ENDING).is_some());
+            prop_assert!(name.strip_suffix(EXTENSION).is_some());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Letters with marks as letters without: enough for names of files.
 
 /// The plain letters of a character; empty if it has none.
-pub(super) fn fold(letter: char) -> &'static str {
+pub(super) fn fold_to_ascii(letter: char) -> &'static str {
     match letter {
         'à' | 'á' | 'â' | 'ã' | 'å' | 'ā' | 'ă' | 'ą' | 'ǎ' | 'ạ' | 'ả' | 'ấ' | 'ầ' | 'ậ' => {
             "a"

@@ -23,55 +23,55 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-pub(crate) use ask::{knows_files, letters_of};
-pub use fetch::{FetchLimits, Obtained};
+pub(crate) use ask::{has_pdf_locations, normalize_source_name};
+pub use fetch::{FetchedPdf, PdfFetchLimits};
 pub use file_name::{file_name_for, safe_file_name};
 pub use unpaywall::UnpaywallSettings;
 
 use crate::{
-    sources::{PdfPlace, Source},
-    web::{Web, WebError},
+    sources::{PaperSource, PdfLocation},
+    web::{HttpClient, HttpClientError},
 };
 
 /// Finds and fetches PDFs.
 #[derive(Clone)]
-pub struct Locator {
+pub struct PdfLocator {
     /// The way out.
-    pub web: Web,
+    pub http_client: HttpClient,
     /// Who is asked, in any order.
-    pub sources: Vec<Arc<dyn Source>>,
+    pub sources: Vec<Arc<dyn PaperSource>>,
     /// Whether and how Unpaywall is asked; it wants an address to write to.
     pub unpaywall: Option<UnpaywallSettings>,
     /// Where arXiv's PDFs are, in place of `https://arxiv.org/pdf/`.
-    pub arxiv_pdfs: Option<Url>,
+    pub arxiv_pdf_base: Option<Url>,
 }
 
 /// What was found, and who was asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Located {
+pub struct PdfLocations {
     /// Where it may be read by everyone, best first.
-    pub places: Vec<PdfPlace>,
+    pub places: Vec<PdfLocation>,
     /// Where it is said to be, perhaps behind a paywall: nobody says that it is open.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub doubtful: Vec<PdfPlace>,
+    pub doubtful: Vec<PdfLocation>,
     /// Who was asked, and what came of it.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<SourceLookup>,
 }
 
 /// Someone who was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct SourceLookup {
     /// Who.
     pub source: String,
     /// What came of it.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: SourceLookupOutcome,
 }
 
 /// What came of asking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SourceLookupOutcome {
     /// So many places.
     Found {
         /// How many.
@@ -92,94 +92,107 @@ pub enum Outcome {
 }
 
 /// Places beyond these are not tried by anyone.
-const MOST_PLACES: usize = 16;
+const MAX_LOCATIONS: usize = 16;
 
 /// Someone's answer.
-pub(crate) type Told<'a> = BoxFuture<'a, (String, Result<Vec<PdfPlace>, WebError>)>;
+pub(crate) type SourceLookupFuture<'a> =
+    BoxFuture<'a, (String, Result<Vec<PdfLocation>, HttpClientError>)>;
 
-impl Locator {
+impl PdfLocator {
     /// Asks nobody but arXiv, until it is told of others.
-    pub fn new(web: Web) -> Self {
+    pub fn new(http_client: HttpClient) -> Self {
         Self {
-            web,
+            http_client,
             sources: Vec::new(),
             unpaywall: None,
-            arxiv_pdfs: None,
+            arxiv_pdf_base: None,
         }
     }
 
     /// What is known without asking anyone.
-    pub fn nearest(&self, article: &Article) -> Located {
-        let mut located = Located::default();
-        if let Some(place) = derive::arxiv(article, self.arxiv_pdfs.as_ref()) {
-            located.add("arxiv", Ok(vec![place]), &self.web);
+    pub fn locate_offline(&self, article: &Article) -> PdfLocations {
+        let mut located = PdfLocations::default();
+        if let Some(place) = derive::arxiv_pdf(article, self.arxiv_pdf_base.as_ref()) {
+            located.add_lookup("arxiv", Ok(vec![place]), &self.http_client);
         }
-        let (open, doubtful) = derive::given(article);
+        let (open, doubtful) = derive::record_urls(article);
         located.places.extend(open);
         located.doubtful.extend(doubtful);
-        located.places.extend(derive::derived(article));
-        located.places.retain(|it| may_be_asked(&self.web, it));
-        located.doubtful.retain(|it| may_be_asked(&self.web, it));
-        located.tidy();
+        located.places.extend(derive::derive_urls(article));
+        located
+            .places
+            .retain(|it| is_permitted(&self.http_client, it));
+        located
+            .doubtful
+            .retain(|it| is_permitted(&self.http_client, it));
+        located.deduplicate();
         located
     }
 
     /// Pages where a person may look for a paper of which nobody knows an open PDF, each once.
-    pub fn pages(&self, article: &Article) -> Vec<String> {
-        let mut pages = derive::pages(article);
+    pub fn landing_pages(&self, article: &Article) -> Vec<String> {
+        let mut pages = derive::landing_pages(article);
         let mut seen = HashSet::new();
         pages.retain(|page| {
-            let permitted = Url::parse(page).is_ok_and(|it| self.web.permits(&it));
-            permitted && same_form(page).is_some_and(|it| seen.insert(it))
+            let permitted = Url::parse(page).is_ok_and(|it| self.http_client.permits(&it));
+            permitted && url_key(page).is_some_and(|it| seen.insert(it))
         });
         pages
     }
 
     /// Everywhere the PDF is said to be open. Those who keep lists are asked all at once.
-    pub async fn locate(&self, article: &Article) -> Located {
-        let mut located = self.nearest(article);
-        let mut asking: Vec<Told<'_>> = Vec::new();
+    pub async fn locate(&self, article: &Article) -> PdfLocations {
+        let mut located = self.locate_offline(article);
+        let mut asking: Vec<SourceLookupFuture<'_>> = Vec::new();
         if let Some(settings) = &self.unpaywall
             && let Some(doi) = &article.doi
         {
-            asking.push(unpaywall::ask(&self.web, settings, doi));
+            asking.push(unpaywall::look_up(&self.http_client, settings, doi));
         }
-        asking.extend(ask::all(&self.sources, article));
+        asking.extend(ask::query_sources(&self.sources, article));
         for (source, told) in join_all(asking).await {
-            located.add(&source, told, &self.web);
+            located.add_lookup(&source, told, &self.http_client);
         }
-        located.tidy();
+        located.deduplicate();
         located
     }
 }
 
-impl Located {
+impl PdfLocations {
     /// Takes over what someone told. Addresses that lead into this machine or its net are left
     /// out: whoever reads the answer may have means of their own to ask them.
-    fn add(&mut self, source: &str, told: Result<Vec<PdfPlace>, WebError>, web: &Web) {
+    fn add_lookup(
+        &mut self,
+        source: &str,
+        told: Result<Vec<PdfLocation>, HttpClientError>,
+        web: &HttpClient,
+    ) {
         let outcome = match told {
-            Ok(places) if places.is_empty() => Outcome::Nothing,
-            Ok(places) if !places.iter().any(|it| may_be_asked(web, it)) => Outcome::Failed {
-                why: "it names only addresses that may not be asked; they are left out".to_owned(),
-            },
+            Ok(places) if places.is_empty() => SourceLookupOutcome::Nothing,
+            Ok(places) if !places.iter().any(|it| is_permitted(web, it)) => {
+                SourceLookupOutcome::Failed {
+                    why: "it names only addresses that may not be asked; they are left out"
+                        .to_owned(),
+                }
+            }
             Ok(mut places) => {
-                places.retain(|it| may_be_asked(web, it));
+                places.retain(|it| is_permitted(web, it));
                 let count = places.len();
                 let (open, doubtful): (Vec<_>, Vec<_>) =
-                    places.into_iter().partition(is_said_to_be_open);
+                    places.into_iter().partition(is_open_access);
                 self.places.extend(open);
                 self.doubtful.extend(doubtful);
-                Outcome::Found { places: count }
+                SourceLookupOutcome::Found { places: count }
             }
-            Err(WebError::NotThere { .. }) => Outcome::Nothing,
-            Err(WebError::RateLimited { wait, .. }) => Outcome::RateLimited {
+            Err(HttpClientError::NotFound { .. }) => SourceLookupOutcome::Nothing,
+            Err(HttpClientError::RateLimited { wait, .. }) => SourceLookupOutcome::RateLimited {
                 wait_seconds: wait.as_secs().max(1),
             },
-            Err(error) => Outcome::Failed {
+            Err(error) => SourceLookupOutcome::Failed {
                 why: error.to_string(),
             },
         };
-        self.asked.push(Asked {
+        self.asked.push(SourceLookup {
             source: source.to_owned(),
             outcome,
         });
@@ -187,43 +200,43 @@ impl Located {
 
     /// Drops what is no address, and what is there twice; the first one counts, but what nobody is
     /// known to have told is owed to the one who tells it, too.
-    fn tidy(&mut self) {
+    fn deduplicate(&mut self) {
         let told = std::mem::take(&mut self.places);
         let mut seen: HashMap<String, usize> = HashMap::new();
         for place in told {
-            let Some(form) = same_form(&place.url) else {
+            let Some(form) = url_key(&place.url) else {
                 continue;
             };
             let at = *seen.entry(form).or_insert(self.places.len());
             match self.places.get_mut(at) {
-                Some(known) if known.source == derive::RECORD => *known = place,
+                Some(known) if known.source == derive::RECORD_SOURCE => *known = place,
                 Some(_) => {}
                 None => self.places.push(place),
             }
         }
         self.doubtful.retain(|place| {
-            let form = same_form(&place.url);
+            let form = url_key(&place.url);
             form.is_some_and(|it| seen.insert(it, usize::MAX).is_none())
         });
-        self.places.truncate(MOST_PLACES);
-        self.doubtful.truncate(MOST_PLACES);
+        self.places.truncate(MAX_LOCATIONS);
+        self.doubtful.truncate(MAX_LOCATIONS);
     }
 }
 
 /// Crossref lists the publisher's file whether it is open or not; a licence for everyone says that
 /// it is.
-fn is_said_to_be_open(place: &PdfPlace) -> bool {
+fn is_open_access(place: &PdfLocation) -> bool {
     let licence = place.licence.as_deref().unwrap_or_default();
     place.source != "crossref" || licence.contains("creativecommons.org")
 }
 
 /// Whether a place is an address that the guard lets through.
-fn may_be_asked(web: &Web, place: &PdfPlace) -> bool {
+fn is_permitted(web: &HttpClient, place: &PdfLocation) -> bool {
     Url::parse(place.url.trim()).is_ok_and(|it| web.permits(&it))
 }
 
 /// The form in which two addresses of one file are the same.
-fn same_form(url: &str) -> Option<String> {
+fn url_key(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(())?;
     let host = url.host_str()?;
@@ -241,8 +254,8 @@ fn same_form(url: &str) -> Option<String> {
 }
 
 /// A place, if the address is one.
-pub(crate) fn place(url: impl Into<String>, source: &str) -> PdfPlace {
-    PdfPlace {
+pub(crate) fn pdf_location(url: impl Into<String>, source: &str) -> PdfLocation {
+    PdfLocation {
         url: url.into(),
         source: source.to_owned(),
         version: None,

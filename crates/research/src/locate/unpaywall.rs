@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use deliberate_core::{Doi, cut_to_chars};
+use deliberate_core::{Doi, truncate_chars};
 use futures::FutureExt as _;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
-use super::{Told, place};
+use super::{SourceLookupFuture, pdf_location};
 use crate::{
-    sources::PdfPlace,
-    web::{Pace, Request, Web, WebError},
+    sources::PdfLocation,
+    web::{FetchRequest, HttpClient, HttpClientError, SourceRateLimit},
 };
 
 /// How Unpaywall is asked.
@@ -25,27 +25,27 @@ pub struct UnpaywallSettings {
 }
 
 const NAME: &str = "unpaywall";
-const BASE: &str = "https://api.unpaywall.org/v2";
+const BASE_URL: &str = "https://api.unpaywall.org/v2";
 /// A copy may turn up any day, so what was said is not believed for long.
-const KEEP: Duration = Duration::from_hours(1);
+const CACHE_TTL: Duration = Duration::from_hours(1);
 /// Its terms: 100,000 a day.
-const EVERY: Duration = Duration::from_millis(900);
-const MOST_BYTES: u64 = 2 * 1024 * 1024;
+const REQUEST_INTERVAL: Duration = Duration::from_millis(900);
+const MAX_BYTES: u64 = 2 * 1024 * 1024;
 /// It gives short names: `cc-by`.
-const LONGEST_LICENCE: usize = 100;
+const MAX_LICENSE_CHARS: usize = 100;
 
 #[derive(Deserialize)]
-struct Work {
+struct UnpaywallWork {
     /// Always there: an answer without it is none.
     is_oa: bool,
     #[serde(default)]
-    best_oa_location: Option<Copy>,
+    best_oa_location: Option<UnpaywallLocation>,
     #[serde(default)]
-    oa_locations: Option<Vec<Copy>>,
+    oa_locations: Option<Vec<UnpaywallLocation>>,
 }
 
 #[derive(Deserialize)]
-struct Copy {
+struct UnpaywallLocation {
     #[serde(default)]
     url_for_pdf: Option<String>,
     #[serde(default)]
@@ -55,35 +55,42 @@ struct Copy {
 }
 
 /// Asks for one work.
-pub(super) fn ask<'a>(web: &'a Web, settings: &'a UnpaywallSettings, doi: &'a Doi) -> Told<'a> {
-    async move { (NAME.to_owned(), places(web, settings, doi).await) }.boxed()
+pub(super) fn look_up<'a>(
+    web: &'a HttpClient,
+    settings: &'a UnpaywallSettings,
+    doi: &'a Doi,
+) -> SourceLookupFuture<'a> {
+    async move { (NAME.to_owned(), fetch_locations(web, settings, doi).await) }.boxed()
 }
 
-async fn places(
-    web: &Web,
+async fn fetch_locations(
+    web: &HttpClient,
     settings: &UnpaywallSettings,
     doi: &Doi,
-) -> Result<Vec<PdfPlace>, WebError> {
-    let Some(url) = address(settings, doi) else {
+) -> Result<Vec<PdfLocation>, HttpClientError> {
+    let Some(url) = work_url(settings, doi) else {
         return Ok(Vec::new());
     };
-    let request = Request::new(url, Pace::new(NAME, EVERY).at_once(2))
-        .secret_parameter("email", SecretString::from(settings.email.clone()))
-        .kept_for(KEEP)
-        .at_most(MOST_BYTES);
-    let work: Work = web.get(request).await?.json()?;
+    let request = FetchRequest::new(
+        url,
+        SourceRateLimit::new(NAME, REQUEST_INTERVAL).max_concurrent(2),
+    )
+    .secret_parameter("email", SecretString::from(settings.email.clone()))
+    .cache_for(CACHE_TTL)
+    .max_bytes(MAX_BYTES);
+    let work: UnpaywallWork = web.get(request).await?.json()?;
     if !work.is_oa {
         return Ok(Vec::new());
     }
     let copies = work.best_oa_location.into_iter();
     let copies = copies.chain(work.oa_locations.into_iter().flatten());
-    let mut places: Vec<PdfPlace> = copies.filter_map(read).collect();
+    let mut places: Vec<PdfLocation> = copies.filter_map(parse_location).collect();
     let mut seen = std::collections::HashSet::new();
     places.retain(|it| seen.insert(it.url.clone()));
     Ok(places)
 }
 
-fn read(copy: Copy) -> Option<PdfPlace> {
+fn parse_location(copy: UnpaywallLocation) -> Option<PdfLocation> {
     let url = copy.url_for_pdf.filter(|it| Url::parse(it).is_ok())?;
     let version = match copy.version.as_deref() {
         Some("publishedVersion") => Some("published".to_owned()),
@@ -91,15 +98,17 @@ fn read(copy: Copy) -> Option<PdfPlace> {
         Some("submittedVersion") => Some("submitted".to_owned()),
         _ => None,
     };
-    Some(PdfPlace {
+    Some(PdfLocation {
         version,
-        licence: copy.license.map(|it| cut_to_chars(&it, LONGEST_LICENCE)),
-        ..place(url, NAME)
+        licence: copy
+            .license
+            .map(|it| truncate_chars(&it, MAX_LICENSE_CHARS)),
+        ..pdf_location(url, NAME)
     })
 }
 
 /// What a DOI may hold and a path may not.
-pub(super) const NOT_IN_PATH: &AsciiSet = &CONTROLS
+pub(super) const PATH_ENCODE_SET: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'#')
@@ -117,11 +126,11 @@ pub(super) const NOT_IN_PATH: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// The address of a work; `None` for a DOI that would climb out of its folder.
-fn address(settings: &UnpaywallSettings, doi: &Doi) -> Option<Url> {
+fn work_url(settings: &UnpaywallSettings, doi: &Doi) -> Option<Url> {
     if doi.as_str().split('/').any(|it| matches!(it, "." | "..")) {
         return None;
     }
-    let base = settings.base_url.as_ref().map_or(BASE, Url::as_str);
-    let doi = utf8_percent_encode(doi.as_str(), NOT_IN_PATH);
+    let base = settings.base_url.as_ref().map_or(BASE_URL, Url::as_str);
+    let doi = utf8_percent_encode(doi.as_str(), PATH_ENCODE_SET);
     Url::parse(&format!("{}/{doi}", base.trim_end_matches('/'))).ok()
 }

@@ -5,25 +5,26 @@ use std::time::Duration;
 
 use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
-use crate::web::{Pace, Web, WebError, unmarked};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
 
 use super::{
-    PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
+    PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
+    SourceSettings,
     reading::{
-        ask::{Api, Got, bounded},
-        clean, finish,
-        gather::Gathered,
+        ask::{ApiResponse, SourceApiClient, clamp_limit},
+        clean, finish_article,
+        gather::PagedResults,
         names,
-        words::{Asked, first_day, last_day},
-        xml::Element,
+        words::{QueryTerms, first_day, last_day},
+        xml::XmlElement,
     },
 };
 
 /// More words than that are seldom all in one abstract; then any will do, and the best come first.
-const ALL_OF: usize = 4;
+const MAX_REQUIRED_WORDS: usize = 4;
 
 /// The namespace of its feeds.
-const ATOM: &str = "http://www.w3.org/2005/Atom";
+const ATOM_NAMESPACE: &str = "http://www.w3.org/2005/Atom";
 
 const ARCHIVES: &[&str] = &[
     "astro-ph", "cond-mat", "cs", "econ", "eess", "gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th",
@@ -33,33 +34,33 @@ const ARCHIVES: &[&str] = &[
 
 /// arXiv.
 pub struct Arxiv {
-    api: Api,
+    api: SourceApiClient,
 }
 
 impl Arxiv {
     /// arXiv as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
-        let pace = Pace::new("arxiv", Duration::from_secs(3));
-        let api = Api::new(web, settings, "https://export.arxiv.org/api", pace);
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
+        let pace = SourceRateLimit::new("arxiv", Duration::from_secs(3));
+        let api = SourceApiClient::new(web, settings, "https://export.arxiv.org/api", pace);
         Self {
             api: api.for_xml(&[406]),
         }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::of(query);
-        let (question, ignored) = question(query, &asked);
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = QueryTerms::from_query(query);
+        let (question, ignored) = build_query(query, &asked);
         if question.is_empty() {
-            Asked::something(query)?;
+            QueryTerms::from_non_empty_query(query)?;
         }
-        let limit = bounded(query.limit);
-        let order = if asked.newest {
+        let limit = clamp_limit(query.limit);
+        let order = if asked.newest_first {
             "submittedDate"
         } else {
             "relevance"
         };
         let got = self
-            .feed(&[
+            .fetch_feed(&[
                 ("search_query", question),
                 ("start", "0".to_owned()),
                 ("max_results", limit.to_string()),
@@ -67,49 +68,54 @@ impl Arxiv {
                 ("sortOrder", "descending".to_owned()),
             ])
             .await?;
-        let mut gathered = Gathered::of(limit, limit);
-        gathered.add(&got, got.it.all("entry").map(read));
-        let total = got.it.line(&["totalResults"]);
-        gathered.found.total = total.and_then(|it| it.parse().ok());
-        gathered.found.ignored = ignored;
-        gathered.done(limit, &self.api).await
+        let mut gathered = PagedResults::new(limit, limit);
+        gathered.add_page(&got, got.body.children_named("entry").map(read));
+        let total = got.body.line_at(&["totalResults"]);
+        gathered.result.total = total.and_then(|it| it.parse().ok());
+        gathered.result.ignored = ignored;
+        gathered.into_result(limit, &self.api).await
     }
 
-    async fn one(&self, id: &ArxivId) -> Result<Option<Article>, WebError> {
+    async fn fetch_by_id(&self, id: &ArxivId) -> Result<Option<Article>, HttpClientError> {
         let query = [("id_list", id.to_string()), ("max_results", "1".to_owned())];
-        let feed = self.feed(&query).await?.it;
-        let mut found = feed.all("entry").filter_map(read);
+        let feed = self.fetch_feed(&query).await?.body;
+        let mut found = feed.children_named("entry").filter_map(read);
         Ok(found.find(|it| it.arxiv_id.as_ref() == Some(id)))
     }
 
     /// A feed. It tells of errors in an entry, with a status that may be 200.
-    async fn feed(&self, query: &[(&str, String)]) -> Result<Got<Element>, WebError> {
-        let got = self.api.xml(&["query"], query).await?;
-        if got.it.name != "feed" || !got.it.declares(ATOM) {
-            return Err(self.refused(&got, "it is no Atom feed").await);
+    async fn fetch_feed(
+        &self,
+        query: &[(&str, String)],
+    ) -> Result<ApiResponse<XmlElement>, HttpClientError> {
+        let got = self.api.get_xml(&["query"], query).await?;
+        if got.body.name != "feed" || !got.body.declares_namespace(ATOM_NAMESPACE) {
+            return Err(self.response_error(&got, "it is no Atom feed").await);
         }
-        let entry = got.it.at(&["entry"]);
+        let entry = got.body.find_path(&["entry"]);
         let failed = entry.filter(|it| {
-            it.line(&["id"])
+            it.line_at(&["id"])
                 .is_some_and(|id| id.contains("/api/errors"))
         });
         if let Some(entry) = failed {
-            let said = entry.line(&["summary"]).unwrap_or_default();
-            let said = unmarked(clean::cut(&said, 200));
-            return Err(self.refused(&got, &format!("it says: {said}")).await);
+            let said = entry.line_at(&["summary"]).unwrap_or_default();
+            let said = strip_markup_chars(clean::truncate(&said, 200));
+            return Err(self.response_error(&got, &format!("it says: {said}")).await);
         }
         Ok(got)
     }
 
-    async fn refused(&self, got: &Got<Element>, reason: &str) -> WebError {
+    async fn response_error(&self, got: &ApiResponse<XmlElement>, reason: &str) -> HttpClientError {
         let nothing = serde_json::Value::Null;
-        self.api.disowned(&[&got.request], &nothing, reason).await
+        self.api
+            .discard_responses(&[&got.request], &nothing, reason)
+            .await
     }
 }
 
-impl Source for Arxiv {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for Arxiv {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: "arxiv".to_owned(),
             title: "arXiv".to_owned(),
             description: "Preprints of physics, mathematics, computer science, statistics, \
@@ -121,21 +127,21 @@ impl Source for Arxiv {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
         Box::pin(async move {
             match arxiv_id(id) {
-                Some(id) => self.one(&id).await,
+                Some(id) => self.fetch_by_id(&id).await,
                 None => Ok(None),
             }
         })
     }
 
-    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
-        let place = |id: ArxivId| PdfPlace {
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
+        let place = |id: ArxivId| PdfLocation {
             url: id.pdf_url(),
             source: "arxiv".to_owned(),
             version: Some("submitted".to_owned()),
@@ -155,17 +161,17 @@ fn arxiv_id(id: &PaperId) -> Option<ArxivId> {
 }
 
 /// The question in arXiv's own language, and what of it can't be said there.
-fn question(query: &PaperQuery, asked: &Asked) -> (String, Vec<&'static str>) {
+fn build_query(query: &PaperQuery, asked: &QueryTerms) -> (String, Vec<&'static str>) {
     let any = |all: Vec<String>, join: &str| match all.len() {
         0 | 1 => all.concat(),
         _ => format!("({})", all.join(join)),
     };
     let words: Vec<String> = asked
-        .telling()
+        .content_words()
         .iter()
         .map(|it| format!("all:\"{it}\""))
         .collect();
-    let join = if words.len() > ALL_OF {
+    let join = if words.len() > MAX_REQUIRED_WORDS {
         " OR "
     } else {
         " AND "
@@ -188,7 +194,7 @@ fn question(query: &PaperQuery, asked: &Asked) -> (String, Vec<&'static str>) {
     parts.extend(asked.venue.as_ref().map(|it| format!("jr:\"{it}\"")));
     parts.retain(|it| !it.is_empty());
     if !parts.is_empty() {
-        parts.extend(window(query));
+        parts.extend(date_range(query));
     }
     let ignored = if unknown {
         vec!["categories"]
@@ -199,7 +205,7 @@ fn question(query: &PaperQuery, asked: &Asked) -> (String, Vec<&'static str>) {
 }
 
 /// `submittedDate:[202301010000 TO 202312312359]`.
-fn window(query: &PaperQuery) -> Option<String> {
+fn date_range(query: &PaperQuery) -> Option<String> {
     if query.from.is_none() && query.to.is_none() {
         return None;
     }
@@ -219,50 +225,55 @@ fn is_category(text: &str) -> bool {
     ARCHIVES.contains(&archive) && !class.is_empty() && (class == "*" || named(class))
 }
 
-fn read(entry: &Element) -> Option<Article> {
-    let text = |path: &[&str], most| clean::plain(&entry.at(path)?.text(), most);
-    let id = entry.line(&["id"]).and_then(|it| ArxivId::parse(&it));
-    let doi = entry.line(&["doi"]).and_then(|it| Doi::parse(&it));
+fn read(entry: &XmlElement) -> Option<Article> {
+    let text = |path: &[&str], most| clean::clean_text(&entry.find_path(path)?.text(), most);
+    let id = entry.line_at(&["id"]).and_then(|it| ArxivId::parse(&it));
+    let doi = entry.line_at(&["doi"]).and_then(|it| Doi::parse(&it));
     let link = |title: &str| {
         let found = entry
-            .all("link")
+            .children_named("link")
             .find(|it| it.attribute("title") == Some(title));
         found
             .and_then(|it| it.attribute("href"))
-            .and_then(clean::address)
+            .and_then(clean::clean_url)
     };
-    let categories = entry.all("category").filter_map(|it| it.attribute("term"));
+    let categories = entry
+        .children_named("category")
+        .filter_map(|it| it.attribute("term"));
     let article = Article {
-        title: text(&["title"], clean::TITLE)?,
+        title: text(&["title"], clean::MAX_TITLE_CHARS)?,
         authors: entry
-            .all("author")
-            .filter_map(|it| names::whole(&it.line(&["name"])?))
-            .take(clean::AUTHORS)
+            .children_named("author")
+            .filter_map(|it| names::parse_author(&it.line_at(&["name"])?))
+            .take(clean::MAX_AUTHORS)
             .collect(),
         kind: WorkKind::Preprint,
-        summary: text(&["summary"], clean::SUMMARY),
+        summary: text(&["summary"], clean::MAX_ABSTRACT_CHARS),
         date: entry
-            .line(&["published"])
+            .line_at(&["published"])
             .and_then(|it| PartialDate::parse(&it)),
-        venue: entry.line(&["journal_ref"]).and_then(|it| journal(&it)),
+        venue: entry.line_at(&["journal_ref"]).and_then(|it| journal(&it)),
         url: id.as_ref().map(ArxivId::url),
         pdf_url: id.as_ref().map(ArxivId::pdf_url).or_else(|| link("pdf")),
         keywords: categories
-            .filter_map(|it| clean::plain(it, clean::LINE))
-            .take(clean::KEYWORDS)
+            .filter_map(|it| clean::clean_text(it, clean::MAX_LINE_CHARS))
+            .take(clean::MAX_KEYWORDS)
             .collect(),
         open_access: Some(true),
-        retracted: withdrawn(entry).then_some(true),
+        retracted: is_withdrawn(entry).then_some(true),
         arxiv_id: id,
         doi,
         ..Article::default()
     };
-    finish(article, "arxiv")
+    finish_article(article, "arxiv")
 }
 
 /// Its authors, or arXiv, took it back; that is told in the comment.
-fn withdrawn(entry: &Element) -> bool {
-    let comment = entry.line(&["comment"]).unwrap_or_default().to_lowercase();
+fn is_withdrawn(entry: &XmlElement) -> bool {
+    let comment = entry
+        .line_at(&["comment"])
+        .unwrap_or_default()
+        .to_lowercase();
     [
         "has been withdrawn",
         "withdrawn by",

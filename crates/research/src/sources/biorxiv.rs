@@ -6,78 +6,84 @@ use std::time::Duration;
 use deliberate_core::{Article, Author, PartialDate, WorkKind};
 use serde_json::Value;
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
 
 use super::{
-    PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
+    PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
+    SourceSettings,
     reading::{
-        ask::{Api, Got, bounded, or_none},
-        clean, finish,
-        fold::folded,
-        gather::Gathered,
+        ask::{ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
+        clean, finish_article,
+        fold::fold_text,
+        gather::PagedResults,
         json, names, sift,
-        words::{Asked, first_day, last_day},
+        words::{QueryTerms, first_day, last_day},
     },
 };
 
 /// How many pages are read for one question.
-const PAGES: usize = 12;
+const MAX_PAGES: usize = 12;
 /// How long pages are read for one question: what was found by then is more than nothing.
-const TIME: Duration = Duration::from_secs(20);
+const PAGING_TIMEOUT: Duration = Duration::from_secs(20);
 /// How many days are looked back if nothing is said.
-const DAYS: i64 = 30;
+const DEFAULT_WINDOW_DAYS: i64 = 30;
 
 /// bioRxiv or medRxiv.
 pub struct Biorxiv {
-    api: Api,
+    api: SourceApiClient,
     name: &'static str,
     title: &'static str,
 }
 
 impl Biorxiv {
     /// bioRxiv as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
-        Self::named(web, settings, "biorxiv", "bioRxiv")
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
+        Self::with_name(web, settings, "biorxiv", "bioRxiv")
     }
 
     /// medRxiv as the settings say.
-    pub fn medicine(web: Web, settings: SourceSettings) -> Self {
-        Self::named(web, settings, "medrxiv", "medRxiv")
+    pub fn new_medrxiv(web: HttpClient, settings: SourceSettings) -> Self {
+        Self::with_name(web, settings, "medrxiv", "medRxiv")
     }
 
-    fn named(web: Web, settings: SourceSettings, name: &'static str, title: &'static str) -> Self {
+    fn with_name(
+        web: HttpClient,
+        settings: SourceSettings,
+        name: &'static str,
+        title: &'static str,
+    ) -> Self {
         // One machine serves both.
-        let pace = Pace::new("biorxiv", Duration::from_millis(500));
-        let api = Api::new(web, settings, "https://api.biorxiv.org", pace);
+        let pace = SourceRateLimit::new("biorxiv", Duration::from_millis(500));
+        let api = SourceApiClient::new(web, settings, "https://api.biorxiv.org", pace);
         Self { api, name, title }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = asked(query)?;
-        let limit = bounded(query.limit);
-        let window = window(query);
-        let mut gathered = Gathered::of(limit, limit);
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = query_terms(query)?;
+        let limit = clamp_limit(query.limit);
+        let window = date_window(query);
+        let mut gathered = PagedResults::new(limit, limit);
         let begun = tokio::time::Instant::now();
-        let (first, total, count) = self.page(&window, 0, &mut gathered).await?;
+        let (first, total, count) = self.fetch_page(&window, 0, &mut gathered).await?;
         // The oldest come first; so the first page only tells where the newest are.
         let pages = if count == 0 { 0 } else { total.div_ceil(count) };
         let (mut papers, mut read) = (Vec::new(), 1);
-        for page in (1..pages).rev().take(PAGES - 1) {
-            if begun.elapsed() > TIME {
+        for page in (1..pages).rev().take(MAX_PAGES - 1) {
+            if begun.elapsed() > PAGING_TIMEOUT {
                 break;
             }
             let cursor = page.saturating_mul(count);
-            papers.extend(self.page(&window, cursor, &mut gathered).await?.0);
+            papers.extend(self.fetch_page(&window, cursor, &mut gathered).await?.0);
             read += 1;
         }
         papers.extend(first);
-        if papers.is_empty() && (gathered.found.skipped > 0 || total > 0) {
+        if papers.is_empty() && (gathered.result.skipped > 0 || total > 0) {
             let reason = "none of its records can be read";
-            return Err(gathered.refused(&self.api, reason).await);
+            return Err(gathered.response_error(&self.api, reason).await);
         }
-        let mut found = gathered.found;
+        let mut found = gathered.result;
         // What it holds in the window is no answer to how many fit, so no total is told.
-        found.articles = sifted(newest_versions(papers), query, &asked, limit);
+        found.articles = filter_and_rank(newest_versions(papers), query, &asked, limit);
         if pages > read {
             found.ignored.push("older days of the window");
         }
@@ -88,38 +94,41 @@ impl Biorxiv {
     }
 
     /// A page from a place on, how many there are in all, and how many are on it.
-    async fn page(
+    async fn fetch_page(
         &self,
         window: &(String, String),
         cursor: usize,
-        gathered: &mut Gathered,
-    ) -> Result<(Vec<Paper>, usize, usize), WebError> {
+        gathered: &mut PagedResults,
+    ) -> Result<(Vec<PreprintVersion>, usize, usize), HttpClientError> {
         let cursor = cursor.to_string();
         let path = ["details", self.name, &window.0, &window.1, &cursor, "json"];
-        let got = self.api.json(&path, &[]).await?;
-        gathered.note(&got);
+        let got = self.api.get_json(&path, &[]).await?;
+        gathered.record_response(&got);
         let count = |name: &str| {
-            let number = json::number(&got.it, &format!("/messages/0/{name}"));
+            let number = json::number(&got.body, &format!("/messages/0/{name}"));
             number.and_then(|it| usize::try_from(it).ok())
         };
         let records = self.records(&got).await?;
-        let papers: Vec<Paper> = records.iter().filter_map(|it| self.read(it)).collect();
+        let papers: Vec<PreprintVersion> = records.iter().filter_map(|it| self.read(it)).collect();
         let skipped = u32::try_from(records.len() - papers.len()).unwrap_or(u32::MAX);
-        gathered.found.skipped += skipped;
+        gathered.result.skipped += skipped;
         let total = count("total").unwrap_or(records.len());
         Ok((papers, total, records.len()))
     }
 
     /// The records of an answer. None are told by a status that says so.
-    async fn records<'a>(&self, got: &'a Got<Value>) -> Result<&'a [Value], WebError> {
-        let status = json::text(&got.it, "/messages/0/status").unwrap_or_default();
+    async fn records<'a>(
+        &self,
+        got: &'a ApiResponse<Value>,
+    ) -> Result<&'a [Value], HttpClientError> {
+        let status = json::text(&got.body, "/messages/0/status").unwrap_or_default();
         if status.to_lowercase().starts_with("no posts found") {
             return Ok(&[]);
         }
-        self.api.list(got, "/collection").await
+        self.api.list_at(got, "/collection").await
     }
 
-    async fn one(&self, id: &PaperId) -> Result<Option<Paper>, WebError> {
+    async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<PreprintVersion>, HttpClientError> {
         let PaperId::Doi(doi) = id else {
             return Ok(None);
         };
@@ -133,7 +142,7 @@ impl Biorxiv {
         let mut path = vec!["details", self.name];
         path.extend(doi.as_str().split('/'));
         path.extend(["na", "json"]);
-        let Some(got) = or_none(self.api.json(&path, &[]).await)? else {
+        let Some(got) = not_found_as_none(self.api.get_json(&path, &[]).await)? else {
             return Ok(None);
         };
         let records = self.records(&got).await?;
@@ -141,7 +150,7 @@ impl Biorxiv {
         Ok(papers.max_by_key(|it| it.version))
     }
 
-    fn read(&self, record: &Value) -> Option<Paper> {
+    fn read(&self, record: &Value) -> Option<PreprintVersion> {
         let text = |pointer: &str| json::text(record, pointer);
         let doi = json::doi(record, "/doi");
         let version = json::number(record, "/version").unwrap_or(1);
@@ -151,7 +160,7 @@ impl Biorxiv {
         let kind = text("/type").unwrap_or_default().to_lowercase();
         let article = Article {
             title: json::title(record, "/title")?,
-            authors: authors(&json::raw(record, "/authors").unwrap_or_default()),
+            authors: parse_authors(&json::raw(record, "/authors").unwrap_or_default()),
             kind: WorkKind::Preprint,
             summary: json::summary(record, "/abstract"),
             date: json::date(record, "/date"),
@@ -165,29 +174,29 @@ impl Biorxiv {
             retracted: kind.contains("withdraw").then_some(true),
             ..Article::default()
         };
-        Some(Paper {
-            article: finish(article, self.name)?,
+        Some(PreprintVersion {
+            article: finish_article(article, self.name)?,
             version,
-            licence: text("/license"),
+            license: text("/license"),
         })
     }
 }
 
 /// A version of a preprint.
-struct Paper {
+struct PreprintVersion {
     article: Article,
     version: u64,
-    licence: Option<String>,
+    license: Option<String>,
 }
 
-impl Source for Biorxiv {
-    fn about(&self) -> SourceAbout {
+impl PaperSource for Biorxiv {
+    fn info(&self) -> SourceInfo {
         let of = if self.name == "medrxiv" {
             "medicine"
         } else {
             "biology"
         };
-        SourceAbout {
+        SourceInfo {
             name: self.name.to_owned(),
             title: self.title.to_owned(),
             description: format!("Preprints of {of}; read by dates and sifted here"),
@@ -197,56 +206,61 @@ impl Source for Biorxiv {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
-        Box::pin(async move { Ok(self.one(id).await?.map(|it| it.article)) })
+        Box::pin(async move { Ok(self.fetch_by_id(id).await?.map(|it| it.article)) })
     }
 
-    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async move {
-            let place = |paper: Paper| {
-                Some(PdfPlace {
+            let place = |paper: PreprintVersion| {
+                Some(PdfLocation {
                     url: paper.article.pdf_url?,
                     source: self.name.to_owned(),
                     version: Some("submitted".to_owned()),
-                    licence: paper.licence,
+                    licence: paper.license,
                 })
             };
-            Ok(self.one(id).await?.and_then(place).into_iter().collect())
+            Ok(self
+                .fetch_by_id(id)
+                .await?
+                .and_then(place)
+                .into_iter()
+                .collect())
         })
     }
 }
 
 /// What is asked. All papers of a window may be wanted, but not because what was typed holds no
 /// word.
-fn asked(query: &PaperQuery) -> Result<Asked, WebError> {
+fn query_terms(query: &PaperQuery) -> Result<QueryTerms, HttpClientError> {
     let nothing_typed =
         query.words.trim().is_empty() && query.phrases.is_empty() && query.authors.is_empty();
     if nothing_typed {
-        Ok(Asked::of(query))
+        Ok(QueryTerms::from_query(query))
     } else {
-        Asked::something(query)
+        QueryTerms::from_non_empty_query(query)
     }
 }
 
 /// From which day to which.
-fn window(query: &PaperQuery) -> (String, String) {
+fn date_window(query: &PaperQuery) -> (String, String) {
     let today = jiff::Timestamp::now()
         .to_zoned(jiff::tz::TimeZone::UTC)
         .date();
-    window_until(query, today)
+    date_window_until(query, today)
 }
 
 /// The window as it is on that day. What ends later ends on it: nothing is there yet, and the days
 /// before an end to come would all be empty.
-fn window_until(query: &PaperQuery, today: jiff::civil::Date) -> (String, String) {
+fn date_window_until(query: &PaperQuery, today: jiff::civil::Date) -> (String, String) {
     let end = query.to.and_then(|it| last_day(it).parse().ok());
     let end: jiff::civil::Date = end.map_or(today, |end: jiff::civil::Date| end.min(today));
     let back = || {
-        let day = end.checked_sub(jiff::Span::new().days(DAYS));
+        let day = end.checked_sub(jiff::Span::new().days(DEFAULT_WINDOW_DAYS));
         day.unwrap_or(end).to_string()
     };
     let from = query.from.map_or_else(back, first_day);
@@ -255,8 +269,8 @@ fn window_until(query: &PaperQuery, today: jiff::civil::Date) -> (String, String
 }
 
 /// Each preprint once: its last version.
-fn newest_versions(papers: Vec<Paper>) -> Vec<Article> {
-    let mut last: Vec<Paper> = Vec::with_capacity(papers.len());
+fn newest_versions(papers: Vec<PreprintVersion>) -> Vec<Article> {
+    let mut last: Vec<PreprintVersion> = Vec::with_capacity(papers.len());
     let mut at = std::collections::HashMap::new();
     for paper in papers {
         let known = paper
@@ -274,21 +288,28 @@ fn newest_versions(papers: Vec<Paper>) -> Vec<Article> {
 }
 
 /// Those that fit, best first, or newest first.
-fn sifted(papers: Vec<Article>, query: &PaperQuery, asked: &Asked, limit: usize) -> Vec<Article> {
+fn filter_and_rank(
+    papers: Vec<Article>,
+    query: &PaperQuery,
+    asked: &QueryTerms,
+    limit: usize,
+) -> Vec<Article> {
     let in_class = |it: &Article| {
-        let classes = it.keywords.iter().map(|it| folded(it));
-        let wanted = |class: &String| query.categories.iter().any(|it| folded(it) == *class);
+        let classes = it.keywords.iter().map(|it| fold_text(it));
+        let wanted = |class: &String| query.categories.iter().any(|it| fold_text(it) == *class);
         query.categories.is_empty() || classes.into_iter().any(|it| wanted(&it))
     };
-    let fits = |it: Article| Some((sift::fit(&it, asked), it)).filter(|(fit, _)| *fit > 0);
+    let fits = |it: Article| Some((sift::match_score(&it, asked), it)).filter(|(fit, _)| *fit > 0);
     let mut found: Vec<(usize, Article)> = papers
         .into_iter()
-        .filter(|it| in_class(it) && sift::has_authors(it, asked) && sift::has_venue(it, asked))
+        .filter(|it| {
+            in_class(it) && sift::matches_authors(it, asked) && sift::matches_venue(it, asked)
+        })
         .filter_map(fits)
         .collect();
     let date = |it: &Article| it.date.map_or(0, PartialDate::as_number);
     found.sort_by(|(a_fit, a), (b_fit, b)| {
-        let by_fit = if asked.newest {
+        let by_fit = if asked.newest_first {
             std::cmp::Ordering::Equal
         } else {
             b_fit.cmp(a_fit)
@@ -302,9 +323,9 @@ fn sifted(papers: Vec<Article>, query: &PaperQuery, asked: &Asked, limit: usize)
 }
 
 /// `Smith, J. A.; Doe, J.`
-fn authors(names: &str) -> Vec<Author> {
-    let names = names.split(';').filter_map(names::whole);
-    names.take(clean::AUTHORS).collect()
+fn parse_authors(names: &str) -> Vec<Author> {
+    let names = names.split(';').filter_map(names::parse_author);
+    names.take(clean::MAX_AUTHORS).collect()
 }
 
 #[cfg(test)]
@@ -320,7 +341,7 @@ mod tests {
                 to: PartialDate::parse(to),
                 ..PaperQuery::default()
             };
-            let (from, to) = window_until(&query, today);
+            let (from, to) = date_window_until(&query, today);
             format!("{from} {to}")
         };
         assert_eq!(of("", ""), "2026-10-17 2026-11-16");

@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::{Web, WebError};
+use crate::web::{HttpClient, HttpClientError};
 
 pub use arxiv::Arxiv;
 pub use biorxiv::Biorxiv;
@@ -29,43 +29,43 @@ pub use pubmed::Pubmed;
 pub use semantic_scholar::SemanticScholar;
 
 /// What a source promises.
-pub type SourceFuture<'a, T> = BoxFuture<'a, Result<T, WebError>>;
+pub type SourceFuture<'a, T> = BoxFuture<'a, Result<T, HttpClientError>>;
 
 /// A place papers are found at. Keeps no state of a question.
-pub trait Source: Send + Sync {
+pub trait PaperSource: Send + Sync {
     /// Its name and what it can do.
-    fn about(&self) -> SourceAbout;
+    fn info(&self) -> SourceInfo;
 
     /// Papers that fit the question, best first.
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound>;
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult>;
 
     /// The paper of that name; `None` if the source does not know it, or knows no such names.
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>>;
 
     /// Papers that cite it, or that it cites. `None` if the source knows no citations.
-    fn linked<'a>(
+    fn citation_links<'a>(
         &'a self,
         _id: &'a PaperId,
-        _direction: Direction,
+        _direction: CitationDirection,
         _limit: usize,
-    ) -> SourceFuture<'a, Option<Vec<Link>>> {
+    ) -> SourceFuture<'a, Option<Vec<CitationLink>>> {
         Box::pin(async { Ok(None) })
     }
 
     /// What became of the paper since: corrections, retractions. `None` if the source does not say.
-    fn notices<'a>(&'a self, _id: &'a PaperId) -> SourceFuture<'a, Option<Vec<Notice>>> {
+    fn notices<'a>(&'a self, _id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
         Box::pin(async { Ok(None) })
     }
 
     /// Where its PDF may be read by everyone, if the source says; best first.
-    fn open_pdfs<'a>(&'a self, _id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, _id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }
 
 /// What a source is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SourceAbout {
+pub struct SourceInfo {
     /// Its name: `arxiv`.
     pub name: String,
     /// Its name for people: `arXiv`.
@@ -118,7 +118,7 @@ pub enum PaperOrder {
 
 /// What a source found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SourceFound {
+pub struct SourceResult {
     /// The papers, best first. Each names the source in [`Article::sources`].
     pub articles: Vec<Article>,
     /// How many there are in all, if it says.
@@ -128,7 +128,7 @@ pub struct SourceFound {
     /// How many of its records could not be read.
     pub skipped: u32,
     /// Whether all of it was kept from before.
-    pub kept: bool,
+    pub from_cache: bool,
 }
 
 /// What a paper is called.
@@ -152,7 +152,7 @@ pub enum PaperId {
 /// Which way citations are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Direction {
+pub enum CitationDirection {
     /// Papers that cite it.
     Citing,
     /// Papers it cites.
@@ -161,7 +161,7 @@ pub enum Direction {
 
 /// A paper at the other end of a citation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct CitationLink {
     /// The paper.
     pub article: Article,
     /// The sentences in which it is cited, if the source has them.
@@ -172,9 +172,9 @@ pub struct Link {
 
 /// Something that became of a paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Notice {
+pub struct PaperNotice {
     /// What.
-    pub kind: NoticeKind,
+    pub kind: PaperNoticeKind,
     /// When.
     pub date: Option<PartialDate>,
     /// The notice's own DOI.
@@ -186,7 +186,7 @@ pub struct Notice {
 /// What can become of a paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum NoticeKind {
+pub enum PaperNoticeKind {
     /// Taken back.
     Retraction,
     /// Taken back by the publisher or its authors under another name.
@@ -201,7 +201,7 @@ pub enum NoticeKind {
 
 /// Where a PDF is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PdfPlace {
+pub struct PdfLocation {
     /// Its address.
     pub url: String,
     /// Who says so.
@@ -222,11 +222,14 @@ pub struct SourceSettings {
     /// An address to write to, for sources that ask for one.
     pub contact: Option<String>,
     /// How long answers are used again.
-    pub keep: Duration,
+    pub cache_ttl: Duration,
 }
 
 /// Every source there is, each with what the settings say of its name.
-pub fn all(web: &Web, settings: impl Fn(&str) -> SourceSettings) -> Vec<Arc<dyn Source>> {
+pub fn all_sources(
+    web: &HttpClient,
+    settings: impl Fn(&str) -> SourceSettings,
+) -> Vec<Arc<dyn PaperSource>> {
     let web = || web.clone();
     vec![
         Arc::new(Arxiv::new(web(), settings("arxiv"))),
@@ -236,7 +239,7 @@ pub fn all(web: &Web, settings: impl Fn(&str) -> SourceSettings) -> Vec<Arc<dyn 
         Arc::new(Pubmed::new(web(), settings("pubmed"))),
         Arc::new(EuropePmc::new(web(), settings("europe_pmc"))),
         Arc::new(Biorxiv::new(web(), settings("biorxiv"))),
-        Arc::new(Biorxiv::medicine(web(), settings("medrxiv"))),
+        Arc::new(Biorxiv::new_medrxiv(web(), settings("medrxiv"))),
     ]
 }
 
@@ -273,12 +276,12 @@ impl PaperId {
         if hex {
             return Some(Self::SemanticScholar(lower));
         }
-        name_in_page(text).and_then(|it| Self::parse(&it))
+        id_from_page_url(text).and_then(|it| Self::parse(&it))
     }
 }
 
 /// The name of a paper out of the address of its page at one of the sources.
-fn name_in_page(address: &str) -> Option<String> {
+fn id_from_page_url(address: &str) -> Option<String> {
     let url = url::Url::parse(address).ok()?;
     // `…/PMC123?pdf=render` is the file.
     if url.query().is_some_and(|it| it.contains("pdf")) {

@@ -6,17 +6,17 @@ use std::time::Duration;
 use deliberate_core::{Article, WorkKind};
 use serde_json::Value;
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
 
 use super::{
-    Direction, Link, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture,
-    SourceSettings,
+    CitationDirection, CitationLink, PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture,
+    SourceInfo, SourceResult, SourceSettings,
     reading::{
-        ask::{Api, KeyPlace, bounded, or_none},
-        clean, finish,
-        gather::Gathered,
+        ask::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
+        clean, finish_article,
+        gather::PagedResults,
         json, names, sift,
-        words::Asked,
+        words::QueryTerms,
     },
 };
 
@@ -24,145 +24,153 @@ const FIELDS: &str = "paperId,externalIds,title,abstract,venue,publicationVenue,
                       publicationDate,publicationTypes,authors,journal,citationCount,\
                       isOpenAccess,openAccessPdf,fieldsOfStudy,url";
 /// The most of one page of the search by relevance.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 /// The most sentences of one citation.
-const CONTEXTS: usize = 20;
+const MAX_CONTEXTS: usize = 20;
 
 /// Semantic Scholar.
 pub struct SemanticScholar {
-    api: Api,
+    api: SourceApiClient,
 }
 
 impl SemanticScholar {
     /// Semantic Scholar as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
-        let pace = Pace::new("semantic_scholar", Duration::from_millis(1_100));
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
+        let pace = SourceRateLimit::new("semantic_scholar", Duration::from_millis(1_100));
         let usual = "https://api.semanticscholar.org/graph/v1";
-        let api = Api::new(web, settings, usual, pace);
+        let api = SourceApiClient::new(web, settings, usual, pace);
         Self {
-            api: api.with_key(KeyPlace::Header("x-api-key", "")),
+            api: api.with_key(ApiKeyLocation::Header("x-api-key", "")),
         }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::something(query)?;
-        let limit = bounded(query.limit);
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = QueryTerms::from_non_empty_query(query)?;
+        let limit = clamp_limit(query.limit);
         // Authors can't be asked for, only looked for in what comes.
-        let wanted = sift::wanted(limit, !asked.authors.is_empty());
-        let mut gathered = Gathered::of(wanted, PAGE);
-        let mut place = Place::Offset(0);
-        while let Some(many) = gathered.next_page() {
-            let (path, query) = ask_for(query, &asked, many, &place);
-            let got = self.api.json(&path, &query).await?;
-            let total = json::number(&got.it, "/total");
-            gathered.found.total = total.or(gathered.found.total);
+        let wanted = sift::overfetch_limit(limit, !asked.authors.is_empty());
+        let mut gathered = PagedResults::new(wanted, PAGE_SIZE);
+        let mut place = PageCursor::Offset(0);
+        while let Some(many) = gathered.next_page_size() {
+            let (path, query) = build_request(query, &asked, many, &place);
+            let got = self.api.get_json(&path, &query).await?;
+            let total = json::number(&got.body, "/total");
+            gathered.result.total = total.or(gathered.result.total);
             // Nothing found is told without a list.
-            let none = total == Some(0) && got.it.get("data").is_none();
+            let none = total == Some(0) && got.body.get("data").is_none();
             let records = if none {
                 &[]
             } else {
-                self.api.list(&got, "/data").await?
+                self.api.list_at(&got, "/data").await?
             };
-            gathered.add(&got, records.iter().map(read));
-            match next(&got.it, asked.newest) {
+            gathered.add_page(&got, records.iter().map(read));
+            match next_cursor(&got.body, asked.newest_first) {
                 Some(next) => place = next,
-                None => gathered.end(),
+                None => gathered.finish(),
             }
         }
         if !query.categories.is_empty() {
-            gathered.found.ignored.push("categories");
+            gathered.result.ignored.push("categories");
         }
-        let mut found = gathered.done(wanted, &self.api).await?;
-        found.articles.retain(|it| sift::has_authors(it, &asked));
+        let mut found = gathered.into_result(wanted, &self.api).await?;
+        found
+            .articles
+            .retain(|it| sift::matches_authors(it, &asked));
         found.articles.truncate(limit);
         Ok(found)
     }
 
-    async fn one(&self, id: &PaperId) -> Result<Option<Value>, WebError> {
-        let name = name_of(id);
+    async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<Value>, HttpClientError> {
+        let name = api_paper_id(id);
         let path: Vec<&str> = ["paper"].into_iter().chain(name.split('/')).collect();
-        let got = self.api.json(&path, &[("fields", FIELDS.to_owned())]).await;
-        let Some(got) = or_none(got)? else {
+        let got = self
+            .api
+            .get_json(&path, &[("fields", FIELDS.to_owned())])
+            .await;
+        let Some(got) = not_found_as_none(got)? else {
             return Ok(None);
         };
-        if got.it.get("paperId").is_none() {
-            return Err(self.api.refused(&got, "there is no paper in it").await);
+        if got.body.get("paperId").is_none() {
+            return Err(self
+                .api
+                .response_error(&got, "there is no paper in it")
+                .await);
         }
-        Ok(Some(got.it))
+        Ok(Some(got.body))
     }
 
-    async fn links(
+    async fn fetch_links(
         &self,
         id: &PaperId,
-        direction: Direction,
+        direction: CitationDirection,
         limit: usize,
-    ) -> Result<Option<Vec<Link>>, WebError> {
+    ) -> Result<Option<Vec<CitationLink>>, HttpClientError> {
         let (list, paper) = match direction {
-            Direction::Citing => ("citations", "/citingPaper"),
-            Direction::Cited => ("references", "/citedPaper"),
+            CitationDirection::Citing => ("citations", "/citingPaper"),
+            CitationDirection::Cited => ("references", "/citedPaper"),
         };
-        let name = name_of(id);
+        let name = api_paper_id(id);
         let path: Vec<&str> = ["paper"]
             .into_iter()
             .chain(name.split('/'))
             .chain([list])
             .collect();
-        let limit = bounded(limit);
+        let limit = clamp_limit(limit);
         let query = [
             ("fields", format!("contexts,isInfluential,{FIELDS}")),
             ("limit", limit.to_string()),
         ];
-        let Some(got) = or_none(self.api.json(&path, &query).await)? else {
+        let Some(got) = not_found_as_none(self.api.get_json(&path, &query).await)? else {
             return Ok(None);
         };
         // Some publishers forbid the list; then it is there, and null.
-        if got.it.get("data").is_some_and(Value::is_null) {
+        if got.body.get("data").is_some_and(Value::is_null) {
             return Ok(None);
         }
         let link = |it: &Value| {
-            Some(Link {
+            Some(CitationLink {
                 article: read(it.pointer(paper)?)?,
                 contexts: json::texts(it, "/contexts", "")
                     .into_iter()
-                    .take(CONTEXTS)
+                    .take(MAX_CONTEXTS)
                     .collect(),
                 influential: json::flag(it, "/isInfluential"),
             })
         };
-        let records = self.api.list(&got, "/data").await?;
+        let records = self.api.list_at(&got, "/data").await?;
         let links = records.iter().filter_map(link);
         Ok(Some(links.take(limit).collect()))
     }
 }
 
 /// Where the next page begins: the search by relevance counts, the one by date gives a mark.
-enum Place {
+enum PageCursor {
     Offset(u64),
-    Mark(String),
+    Token(String),
 }
 
-fn next(answer: &Value, newest: bool) -> Option<Place> {
+fn next_cursor(answer: &Value, newest: bool) -> Option<PageCursor> {
     if newest {
-        return json::raw(answer, "/token").map(Place::Mark);
+        return json::raw(answer, "/token").map(PageCursor::Token);
     }
     // The search by relevance ends at a thousand.
     let next = json::number(answer, "/next").filter(|it| *it < 1_000);
-    next.map(Place::Offset)
+    next.map(PageCursor::Offset)
 }
 
-fn ask_for(
+fn build_request(
     query: &PaperQuery,
-    asked: &Asked,
+    asked: &QueryTerms,
     many: usize,
-    place: &Place,
+    place: &PageCursor,
 ) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
     // Words joined by hyphens are not found; the two words are.
     let plain = |text: String| text.replace('-', " ");
-    let names = asked.author_line();
+    let names = asked.author_query();
     let mut parameters = vec![("fields", FIELDS.to_owned())];
-    let path = if asked.newest {
+    let path = if asked.newest_first {
         let phrases: Vec<String> = asked.phrases.iter().map(|it| format!("\"{it}\"")).collect();
-        let mut parts = vec![plain(asked.telling().join(" "))];
+        let mut parts = vec![plain(asked.content_words().join(" "))];
         if !phrases.is_empty() {
             parts.push(format!("({})", phrases.join(" | ")));
         }
@@ -170,16 +178,16 @@ fn ask_for(
         parts.retain(|it| !it.is_empty());
         parameters.push(("query", parts.join(" ")));
         parameters.push(("sort", "publicationDate:desc".to_owned()));
-        if let Place::Mark(mark) = place {
+        if let PageCursor::Token(mark) = place {
             parameters.push(("token", mark.clone()));
         }
         vec!["paper", "search", "bulk"]
     } else {
-        let mut words = asked.telling();
+        let mut words = asked.content_words();
         words.extend(asked.phrases.iter().map(String::as_str));
         words.push(&names);
         parameters.push(("query", plain(words.join(" ")).trim().to_owned()));
-        if let Place::Offset(offset) = place {
+        if let PageCursor::Offset(offset) = place {
             parameters.push(("offset", offset.to_string()));
         }
         parameters.push(("limit", many.to_string()));
@@ -197,7 +205,7 @@ fn ask_for(
     (path, parameters)
 }
 
-fn name_of(id: &PaperId) -> String {
+fn api_paper_id(id: &PaperId) -> String {
     match id {
         PaperId::Doi(doi) => format!("DOI:{doi}"),
         PaperId::Arxiv(id) => format!("ARXIV:{id}"),
@@ -209,9 +217,9 @@ fn name_of(id: &PaperId) -> String {
     }
 }
 
-impl Source for SemanticScholar {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for SemanticScholar {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: "semantic_scholar".to_owned(),
             title: "Semantic Scholar".to_owned(),
             description: "Papers of all fields, with citations and the sentences they stand in"
@@ -226,7 +234,7 @@ impl Source for SemanticScholar {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
@@ -235,31 +243,31 @@ impl Source for SemanticScholar {
             if matches!(id, PaperId::OpenAlex(_)) {
                 return Ok(None);
             }
-            Ok(self.one(id).await?.as_ref().and_then(read))
+            Ok(self.fetch_by_id(id).await?.as_ref().and_then(read))
         })
     }
 
-    fn linked<'a>(
+    fn citation_links<'a>(
         &'a self,
         id: &'a PaperId,
-        direction: Direction,
+        direction: CitationDirection,
         limit: usize,
-    ) -> SourceFuture<'a, Option<Vec<Link>>> {
+    ) -> SourceFuture<'a, Option<Vec<CitationLink>>> {
         Box::pin(async move {
             if matches!(id, PaperId::OpenAlex(_)) {
                 return Ok(None);
             }
-            self.links(id, direction, limit).await
+            self.fetch_links(id, direction, limit).await
         })
     }
 
-    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async move {
             if matches!(id, PaperId::OpenAlex(_)) {
                 return Ok(Vec::new());
             }
-            let paper = self.one(id).await?.unwrap_or_default();
-            let place = json::address(&paper, "/openAccessPdf/url").map(|url| PdfPlace {
+            let paper = self.fetch_by_id(id).await?.unwrap_or_default();
+            let place = json::url(&paper, "/openAccessPdf/url").map(|url| PdfLocation {
                 url,
                 source: "semantic_scholar".to_owned(),
                 version: None,
@@ -273,13 +281,13 @@ impl Source for SemanticScholar {
 fn read(paper: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(paper, pointer);
     let authors = json::list(paper, "/authors").iter();
-    let authors = authors.filter_map(|it| names::whole(&json::raw(it, "/name")?));
+    let authors = authors.filter_map(|it| names::parse_author(&json::raw(it, "/name")?));
     let venue = text("/publicationVenue/name").or_else(|| text("/venue"));
-    let kind = kind_of(paper, venue.as_deref());
+    let kind = work_kind(paper, venue.as_deref());
     let arxiv_id = json::arxiv(paper, "/externalIds/ArXiv");
     let article = Article {
         title: json::title(paper, "/title")?,
-        authors: authors.take(clean::AUTHORS).collect(),
+        authors: authors.take(clean::MAX_AUTHORS).collect(),
         kind,
         summary: json::summary(paper, "/abstract"),
         date: json::date(paper, "/publicationDate").or_else(|| json::date(paper, "/year")),
@@ -292,8 +300,8 @@ fn read(paper: &Value) -> Option<Article> {
         pmcid: text("/externalIds/PubMedCentral")
             .map(|it| format!("PMC{}", it.trim_start_matches("PMC"))),
         s2_id: text("/paperId"),
-        url: json::address(paper, "/url"),
-        pdf_url: json::address(paper, "/openAccessPdf/url")
+        url: json::url(paper, "/url"),
+        pdf_url: json::url(paper, "/openAccessPdf/url")
             .or_else(|| arxiv_id.as_ref().map(deliberate_core::ArxivId::pdf_url)),
         arxiv_id,
         keywords: json::texts(paper, "/fieldsOfStudy", ""),
@@ -301,10 +309,10 @@ fn read(paper: &Value) -> Option<Article> {
         open_access: json::flag(paper, "/isOpenAccess"),
         ..Article::default()
     };
-    finish(article, "semantic_scholar")
+    finish_article(article, "semantic_scholar")
 }
 
-fn kind_of(paper: &Value, venue: Option<&str>) -> WorkKind {
+fn work_kind(paper: &Value, venue: Option<&str>) -> WorkKind {
     let types = json::texts(paper, "/publicationTypes", "");
     let has = |it: &str| types.iter().any(|kind| kind == it);
     let preprint = |it: &str| matches!(it, "arXiv.org" | "bioRxiv" | "medRxiv");

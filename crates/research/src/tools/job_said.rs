@@ -2,19 +2,19 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 
-use super::shown::plain;
-use crate::collect::job::{Job, JobLine};
+use super::shown::escape_markdown;
+use crate::collect::job::{BatchItemResult, BatchJob};
 
 /// So many are named of those that were done.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// What came of each, for people.
-pub(crate) fn said_of_job(job: &Job) -> String {
+pub(crate) fn render_batch(job: &BatchJob) -> String {
     let mut counts = Vec::new();
     for outcome in ["added", "joined", "known", "unchanged", "failed"] {
-        match job.count(outcome) {
+        match job.count_outcome(outcome) {
             0 => {}
             many => counts.push(format!("{many} {outcome}")),
         }
@@ -24,32 +24,36 @@ pub(crate) fn said_of_job(job: &Job) -> String {
         let title = line
             .title
             .as_deref()
-            .map(|it| format!(" **{}**", plain(it)));
+            .map(|it| format!(" **{}**", escape_markdown(it)));
         let _ = write!(
             said,
             "\n- {}: {}{}",
-            plain(&line.name),
+            escape_markdown(&line.name),
             line.outcome,
             title.unwrap_or_default()
         );
         for note in &line.notes {
-            let _ = write!(said, "\n  - {}", plain(note));
+            let _ = write!(said, "\n  - {}", escape_markdown(note));
         }
     }
     said
 }
 
 /// What was done of work that broke off, and how to go on.
-pub(crate) fn so_far(done: &[JobLine]) -> String {
-    let failed = |it: &&JobLine| it.outcome == "failed";
-    let (failed, came): (Vec<&JobLine>, Vec<&JobLine>) = done.iter().partition(failed);
-    let named = |all: &[&JobLine], what: &str| {
+pub(crate) fn render_partial_batch(done: &[BatchItemResult]) -> String {
+    let failed = |it: &&BatchItemResult| it.outcome == "failed";
+    let (failed, came): (Vec<&BatchItemResult>, Vec<&BatchItemResult>) =
+        done.iter().partition(failed);
+    let named = |all: &[&BatchItemResult], what: &str| {
         if all.is_empty() {
             return String::new();
         }
-        let names = all.iter().take(MOST_NAMED).map(|it| plain(&it.name));
-        let mut names: Vec<String> = names.map(|it| cut_to_chars(&it, 80)).collect();
-        if let Some(more) = all.len().checked_sub(MOST_NAMED).filter(|it| *it > 0) {
+        let names = all
+            .iter()
+            .take(MAX_NAMED)
+            .map(|it| escape_markdown(&it.name));
+        let mut names: Vec<String> = names.map(|it| truncate_chars(&it, 80)).collect();
+        if let Some(more) = all.len().checked_sub(MAX_NAMED).filter(|it| *it > 0) {
             names.push(format!("{more} more"));
         }
         format!("{} {what}: {}. ", all.len(), names.join(", "))
@@ -65,8 +69,8 @@ pub(crate) fn so_far(done: &[JobLine]) -> String {
 mod tests {
     use super::*;
 
-    fn line(name: &str, outcome: &str) -> JobLine {
-        JobLine {
+    fn line(name: &str, outcome: &str) -> BatchItemResult {
+        BatchItemResult {
             name: name.to_owned(),
             outcome: outcome.to_owned(),
             article_id: None,
@@ -83,10 +87,10 @@ mod tests {
             line("c.pdf", "joined"),
         ];
         assert_eq!(
-            so_far(&done),
+            render_partial_batch(&done),
             "2 came in: a.pdf, c.pdf. 1 failed: b.pdf. Call again with the same arguments to go on."
         );
         let many = vec![line("a.pdf", "added"); 100];
-        assert!(so_far(&many).contains("a.pdf, 80 more."));
+        assert!(render_partial_batch(&many).contains("a.pdf, 80 more."));
     }
 }

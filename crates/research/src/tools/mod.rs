@@ -21,54 +21,58 @@ use std::sync::Arc;
 use deliberate_toolkit::{Registry, Tool};
 
 use crate::{
-    Lab,
-    locate::{Asked, Outcome as Located},
+    ResearchServices,
+    locate::{SourceLookup, SourceLookupOutcome as Located},
 };
-use front::{Known, Research};
+use front::{ResearchTool, ToolEntry};
 
 /// Which of the tools clients are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Face {
+pub enum ToolListingMode {
     /// Those that most work needs, and the front for the others.
-    Listed,
+    Common,
     /// The front alone.
     Compact,
 }
 
 /// Tools on their way into a registry.
-pub(crate) struct Adding<'a> {
+pub(crate) struct ToolRegistrar<'a> {
     registry: Registry,
-    pub(crate) lab: &'a Arc<Lab>,
-    face: Face,
-    known: Vec<Known>,
+    pub(crate) lab: &'a Arc<ResearchServices>,
+    listing_mode: ToolListingMode,
+    entries: Vec<ToolEntry>,
 }
 
-impl Adding<'_> {
+impl ToolRegistrar<'_> {
     /// One that most work needs.
-    pub(crate) fn common<T: Tool>(mut self, tool: T) -> Self {
-        self.known.push(Known::of(&tool));
-        self.registry = match self.face {
-            Face::Listed => self.registry.with(tool),
-            Face::Compact => self.registry.with_unlisted(tool),
+    pub(crate) fn add_common<T: Tool>(mut self, tool: T) -> Self {
+        self.entries.push(ToolEntry::new(&tool));
+        self.registry = match self.listing_mode {
+            ToolListingMode::Common => self.registry.with(tool),
+            ToolListingMode::Compact => self.registry.with_unlisted(tool),
         };
         self
     }
 
     /// One that is seldom needed, and is found through the front.
-    pub(crate) fn rare<T: Tool>(mut self, tool: T) -> Self {
-        self.known.push(Known::of(&tool));
+    pub(crate) fn add_rare<T: Tool>(mut self, tool: T) -> Self {
+        self.entries.push(ToolEntry::new(&tool));
         self.registry = self.registry.with_unlisted(tool);
         self
     }
 }
 
 /// The registry with the tools of research.
-pub(crate) fn register(registry: Registry, lab: &Arc<Lab>, face: Face) -> Registry {
-    let adding = Adding {
+pub(crate) fn register(
+    registry: Registry,
+    lab: &Arc<ResearchServices>,
+    face: ToolListingMode,
+) -> Registry {
+    let adding = ToolRegistrar {
         registry,
         lab,
-        face,
-        known: Vec::new(),
+        listing_mode: face,
+        entries: Vec::new(),
     };
     let adding = discovery::add(adding);
     let adding = collection::add(adding);
@@ -78,11 +82,11 @@ pub(crate) fn register(registry: Registry, lab: &Arc<Lab>, face: Face) -> Regist
     let adding = answers::add(adding);
     let adding = analysis::add(adding);
     let adding = citations::add(adding);
-    adding.registry.with(Research(adding.known))
+    adding.registry.with(ResearchTool(adding.entries))
 }
 
 /// What someone answered who was asked for open PDFs, in a sentence.
-pub(crate) fn asked_line(asked: &Asked) -> String {
+pub(crate) fn lookup_line(asked: &SourceLookup) -> String {
     let source = &asked.source;
     match &asked.outcome {
         Located::Found { places: 1 } => format!("{source}: 1 place."),

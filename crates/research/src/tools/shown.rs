@@ -2,16 +2,18 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::{Article, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Limits, Outcome, ToolError};
+use deliberate_core::{Article, truncate_chars};
+use deliberate_toolkit::{ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::collect::{BY_MEANING_ALONE, Category, Kept, Provenance, harmless};
+use crate::collect::{
+    ArticleCategory, ArticleRecord, Provenance, VECTOR_ONLY_NOTE, escape_passage_tags,
+};
 
 /// An article in an answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ShownArticle {
+pub(crate) struct ArticleView {
     /// Pass it wherever an article is named
     pub(crate) article_id: String,
     pub(crate) cite_key: String,
@@ -33,7 +35,7 @@ pub(crate) struct ShownArticle {
     pub(crate) retracted: Option<bool>,
     /// Pages of its text; 0 without one
     pub(crate) pages: u32,
-    pub(crate) category: Category,
+    pub(crate) category: ArticleCategory,
     pub(crate) provenance: Provenance,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
@@ -42,15 +44,15 @@ pub(crate) struct ShownArticle {
 }
 
 /// How many authors are named before it says how many more there are.
-const NAMED: usize = 4;
+const MAX_NAMED_AUTHORS: usize = 4;
 
 /// The most authors an answer holds.
-const MOST_AUTHORS: usize = 50;
+const MAX_AUTHORS: usize = 50;
 
-impl ShownArticle {
-    pub(crate) fn of(kept: &Kept) -> Self {
+impl ArticleView {
+    pub(crate) fn from_record(kept: &ArticleRecord) -> Self {
         let article = &kept.article;
-        let names = article.authors.iter().take(MOST_AUTHORS);
+        let names = article.authors.iter().take(MAX_AUTHORS);
         Self {
             article_id: kept.id.clone(),
             cite_key: kept.cite_key.clone(),
@@ -73,10 +75,10 @@ impl ShownArticle {
 }
 
 /// `Ada Lovelace, Charles Babbage and 3 others`.
-pub(crate) fn names(article: &Article) -> String {
-    let shown = article.authors.iter().take(NAMED);
-    let shown: Vec<String> = shown.map(|it| plain(&it.full_name())).collect();
-    match article.authors.len().saturating_sub(NAMED) {
+pub(crate) fn author_names(article: &Article) -> String {
+    let shown = article.authors.iter().take(MAX_NAMED_AUTHORS);
+    let shown: Vec<String> = shown.map(|it| escape_markdown(&it.full_name())).collect();
+    match article.authors.len().saturating_sub(MAX_NAMED_AUTHORS) {
         _ if shown.is_empty() => "unknown authors".to_owned(),
         0 => shown.join(", "),
         1 => format!("{} and 1 other", shown.join(", ")),
@@ -85,14 +87,18 @@ pub(crate) fn names(article: &Article) -> String {
 }
 
 /// An article on one line of Markdown.
-pub(crate) fn line(kept: &Kept) -> String {
+pub(crate) fn article_line(kept: &ArticleRecord) -> String {
     let article = &kept.article;
-    let mut line = format!("**{}** — {}", plain(&article.title), names(article));
+    let mut line = format!(
+        "**{}** — {}",
+        escape_markdown(&article.title),
+        author_names(article)
+    );
     if let Some(year) = article.year() {
         let _ = write!(line, " ({year})");
     }
     if let Some(venue) = &article.venue {
-        let _ = write!(line, ", *{}*", plain(venue));
+        let _ = write!(line, ", *{}*", escape_markdown(venue));
     }
     if article.retracted == Some(true) {
         line.push_str(" **RETRACTED**");
@@ -109,7 +115,7 @@ pub(crate) fn line(kept: &Kept) -> String {
 }
 
 /// Words of others on one line, without what Markdown would take for structure.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn escape_markdown(text: &str) -> String {
     let seen = |it: char| match it {
         // What steers a terminal or turns the direction would make a name look like another.
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
@@ -118,14 +124,14 @@ pub(crate) fn plain(text: &str) -> String {
     };
     let text: String = text.chars().take(10_000).map(seen).collect();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = cut_to_chars(&line, 300);
+    let line = truncate_chars(&line, 300);
     // Links and pictures would be followed by whoever shows it.
     let line = line.replace(['*', '`'], "'").replace('<', "‹");
     line.replace("](", "] (").replace("][", "] [")
 }
 
 /// A count of things in words: `1 article`, `2 articles`.
-pub(crate) fn count(many: u64, what: &str) -> String {
+pub(crate) fn pluralize(many: u64, what: &str) -> String {
     match many {
         1 => format!("1 {what}"),
         many => format!("{many} {what}s"),
@@ -135,9 +141,9 @@ pub(crate) fn count(many: u64, what: &str) -> String {
 /// What is said of a call that went well but not smoothly.
 pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
     // That nothing may fit is to be known before what is shown is read.
-    let doubt = |it: &&String| it.as_str() == BY_MEANING_ALONE;
+    let doubt = |it: &&String| it.as_str() == VECTOR_ONLY_NOTE;
     if notes.iter().any(|it| doubt(&it)) {
-        said = format!("> {BY_MEANING_ALONE}\n\n{said}");
+        said = format!("> {VECTOR_ONLY_NOTE}\n\n{said}");
     }
     for note in notes.iter().filter(|it| !doubt(it)) {
         // Some of it others wrote.
@@ -145,43 +151,43 @@ pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
             .chars()
             .map(|it| if it.is_control() { ' ' } else { it })
             .collect();
-        let _ = write!(said, "\n> {}", harmless(&note));
+        let _ = write!(said, "\n> {}", escape_passage_tags(&note));
     }
     said
 }
 
 /// What a client should know of a tool that only reads.
-pub(crate) const fn reads(
+pub(crate) const fn read_only_meta(
     name: &'static str,
     title: &'static str,
     description: &'static str,
-) -> About {
-    about(name, title, description, Annotations::READS)
+) -> ToolMeta {
+    tool_meta(name, title, description, ToolHints::READ_ONLY)
 }
 
 /// What a client should know of a tool.
-pub(crate) const fn about(
+pub(crate) const fn tool_meta(
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    annotations: Annotations,
-) -> About {
-    About {
+    annotations: ToolHints,
+) -> ToolMeta {
+    ToolMeta {
         name,
         title,
         description,
-        annotations,
-        thinks: false,
-        limits: Limits {
+        hints: annotations,
+        asks_model: false,
+        limits: ToolLimits {
             time: None,
-            at_once: None,
+            max_concurrent: None,
         },
     }
 }
 
 /// An answer that changes nothing.
-pub(crate) const fn only_read<T>(output: T) -> Outcome<T> {
-    Outcome {
+pub(crate) const fn read_only_output<T>(output: T) -> ToolOutput<T> {
+    ToolOutput {
         output,
         changes: Vec::new(),
         session: None,
@@ -189,8 +195,12 @@ pub(crate) const fn only_read<T>(output: T) -> Outcome<T> {
 }
 
 /// A domain error.
-pub(crate) fn told(code: &str, message: impl Into<String>, hint: impl Into<String>) -> ToolError {
-    ToolError::Told {
+pub(crate) fn custom_error(
+    code: &str,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> ToolError {
+    ToolError::Custom {
         code: code.to_owned(),
         message: message.into(),
         hint: Some(hint.into()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deliberate_core::{Timestamp, cut_to_chars};
+use deliberate_core::{Timestamp, truncate_chars};
 use reqwest::{Response, header};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -10,76 +10,91 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::{
-    WebError,
+    HttpClientError,
     pace::retry_after,
-    persist::Setback,
-    request::{address_of, host_of},
+    persist::FetchAttemptError,
+    request::{host_label, redacted_url},
 };
 
 /// How much of a refusal is read.
-const MOST_SAID_BYTES: usize = 4 * 1024;
+const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
 /// How long it is read.
-const SAID_TIME: Duration = Duration::from_secs(2);
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much of it is handed on.
-const MOST_SAID_CHARS: usize = 200;
+const MAX_ERROR_MESSAGE_CHARS: usize = 200;
 
 /// How an answer is judged.
-pub(super) struct Judge<'a> {
+pub(super) struct ResponseClassifier<'a> {
     pub(super) now: Timestamp,
-    pub(super) throttled: &'a [u16],
+    pub(super) throttle_statuses: &'a [u16],
     /// Keys, to be struck from what the answer says.
     pub(super) secrets: Vec<&'a SecretString>,
     /// Whether a refusal can be about a key: not where none would be taken.
-    pub(super) by_key: bool,
+    pub(super) may_need_key: bool,
 }
 
-impl Judge<'_> {
+impl ResponseClassifier<'_> {
     /// The answer, if it is a good one that can be read.
-    pub(super) async fn judge(&self, response: Response, url: &Url) -> Result<Response, Setback> {
+    pub(super) async fn classify(
+        &self,
+        response: Response,
+        url: &Url,
+    ) -> Result<Response, FetchAttemptError> {
         let status = response.status().as_u16();
-        let host = host_of(url);
+        let host = host_label(url);
         match status {
-            200..=299 => as_it_is(response, url),
-            429 | 503 => Err(self.slower(&response, host)),
-            it if self.throttled.contains(&it) => Err(self.slower(&response, host)),
-            404 | 410 => Err(Setback::Final(WebError::NotThere {
-                address: address_of(url),
+            200..=299 => reject_compressed(response, url),
+            429 | 503 => Err(self.throttled_error(&response, host)),
+            it if self.throttle_statuses.contains(&it) => {
+                Err(self.throttled_error(&response, host))
+            }
+            404 | 410 => Err(FetchAttemptError::Final(HttpClientError::NotFound {
+                url: redacted_url(url),
             })),
-            401 | 403 if self.by_key => Err(Setback::Final(WebError::Key { host, status })),
+            401 | 403 if self.may_need_key => {
+                Err(FetchAttemptError::Final(HttpClientError::KeyRequired {
+                    host,
+                    status,
+                }))
+            }
             _ => {
-                let said = self.said(response).await;
-                let error = WebError::Status { host, status, said };
+                let said = self.read_error_message(response).await;
+                let error = HttpClientError::Status {
+                    host,
+                    status,
+                    message: said,
+                };
                 Err(match status {
-                    408 | 500.. => Setback::Again(error),
-                    _ => Setback::Final(error),
+                    408 | 500.. => FetchAttemptError::Retryable(error),
+                    _ => FetchAttemptError::Final(error),
                 })
             }
         }
     }
 
-    fn slower(&self, response: &Response, host: String) -> Setback {
-        Setback::Throttled {
+    fn throttled_error(&self, response: &Response, host: String) -> FetchAttemptError {
+        FetchAttemptError::Throttled {
             host,
             wait: retry_after(response.headers(), self.now),
         }
     }
 
     /// A refusal in the source's own words, if they are plain text or the usual JSON.
-    async fn said(&self, mut response: Response) -> Option<String> {
-        let kind = kind_of(&response);
+    async fn read_error_message(&self, mut response: Response) -> Option<String> {
+        let kind = response_content_type(&response);
         let mut bytes = Vec::new();
         // Words that come too slowly are not worth the time of the request.
-        let end = Instant::now() + SAID_TIME;
-        while bytes.len() < MOST_SAID_BYTES
+        let end = Instant::now() + ERROR_BODY_TIMEOUT;
+        while bytes.len() < MAX_ERROR_BODY_BYTES
             && let Ok(Ok(Some(piece))) = timeout_at(end, response.chunk()).await
         {
             bytes.extend_from_slice(&piece);
         }
-        bytes.truncate(MOST_SAID_BYTES);
+        bytes.truncate(MAX_ERROR_BODY_BYTES);
         let text = String::from_utf8_lossy(&bytes);
         let said = match kind.as_str() {
             "text/plain" => text.into_owned(),
-            it if it.ends_with("json") => message_in(&serde_json::from_str(&text).ok()?)?,
+            it if it.ends_with("json") => find_error_message(&serde_json::from_str(&text).ok()?)?,
             _ => return None,
         };
         let mut said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -90,21 +105,21 @@ impl Judge<'_> {
                 said = said.replace(secret, "…");
             }
         }
-        let said = cut_to_chars(&unmarked(&said), MOST_SAID_CHARS);
+        let said = truncate_chars(&strip_markup_chars(&said), MAX_ERROR_MESSAGE_CHARS);
         (!said.is_empty()).then_some(said)
     }
 }
 
 /// Refuses what is packed: it was asked for as it is, and unpacking has no bound.
-fn as_it_is(response: Response, url: &Url) -> Result<Response, Setback> {
+fn reject_compressed(response: Response, url: &Url) -> Result<Response, FetchAttemptError> {
     let packed = response
         .headers()
         .get_all(header::CONTENT_ENCODING)
         .iter()
         .any(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"));
     if packed {
-        return Err(Setback::Final(WebError::Unreadable {
-            host: host_of(url),
+        return Err(FetchAttemptError::Final(HttpClientError::Unreadable {
+            host: host_label(url),
             reason: "it is compressed although it was asked for as it is".to_owned(),
         }));
     }
@@ -113,7 +128,7 @@ fn as_it_is(response: Response, url: &Url) -> Result<Response, Setback> {
 
 /// The words of an error: `{"message": …}`, `{"error": …}`, `{"error": {"message": …}}`,
 /// `{"message": [{"message": …}]}`.
-fn message_in(value: &Value) -> Option<String> {
+fn find_error_message(value: &Value) -> Option<String> {
     let inner = |it: &Value| it.get("message")?.as_str().map(str::to_owned);
     let words = |it: &Value| match it {
         Value::String(text) => Some(text.clone()),
@@ -127,14 +142,14 @@ fn message_in(value: &Value) -> Option<String> {
 }
 
 /// Words of others in a message of ours: they can't be taken for marks around a text.
-pub(crate) fn unmarked(text: &str) -> String {
+pub(crate) fn strip_markup_chars(text: &str) -> String {
     text.replace('<', "‹").replace('`', "'")
 }
 
 /// What kind of answer it says it is: lower case, without parameters.
-pub(super) fn kind_of(response: &Response) -> String {
+pub(super) fn response_content_type(response: &Response) -> String {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let kind = kind.and_then(|it| it.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    cut_to_chars(&kind.to_ascii_lowercase(), 100)
+    truncate_chars(&kind.to_ascii_lowercase(), 100)
 }

@@ -11,47 +11,47 @@ use reqwest::{Client, header, redirect::Policy};
 use tokio::sync::OnceCell;
 
 use super::{
-    WebError,
-    guard::{Names, Resolver},
+    HttpClientError,
+    guard::{GuardedResolver, HostResolver},
 };
 
-const CONNECT_TIME: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_CONNECTIONS: usize = 4;
 
 /// Both clients, built with the first request: reading the machine's certificates takes a while.
-pub(super) struct Clients {
-    agent: header::HeaderValue,
-    names: Arc<dyn Names>,
-    net: OnceCell<Client>,
+pub(super) struct ReqwestClients {
+    user_agent: header::HeaderValue,
+    resolver: Arc<dyn HostResolver>,
+    public: OnceCell<Client>,
     trusted: OnceCell<Client>,
 }
 
-impl Clients {
-    pub(super) fn new(agent: &str, names: Arc<dyn Names>) -> Result<Self, WebError> {
-        let agent = header::HeaderValue::from_str(agent).map_err(|_| WebError::Local {
+impl ReqwestClients {
+    pub(super) fn new(agent: &str, names: Arc<dyn HostResolver>) -> Result<Self, HttpClientError> {
+        let agent = header::HeaderValue::from_str(agent).map_err(|_| HttpClientError::Local {
             what: "reading the name we go by",
             reason: "it can't be sent in a header; use plain letters".to_owned(),
         })?;
         Ok(Self {
-            agent,
-            names,
-            net: OnceCell::new(),
+            user_agent: agent,
+            resolver: names,
+            public: OnceCell::new(),
             trusted: OnceCell::new(),
         })
     }
 
-    pub(super) async fn get(&self, trusted: bool) -> Result<&Client, WebError> {
-        let cell = if trusted { &self.trusted } else { &self.net };
+    pub(super) async fn get(&self, trusted: bool) -> Result<&Client, HttpClientError> {
+        let cell = if trusted { &self.trusted } else { &self.public };
         cell.get_or_try_init(|| self.build(trusted)).await
     }
 
-    async fn build(&self, anywhere: bool) -> Result<Client, WebError> {
-        let resolver = Resolver {
-            names: Arc::clone(&self.names),
-            anywhere,
+    async fn build(&self, anywhere: bool) -> Result<Client, HttpClientError> {
+        let resolver = GuardedResolver {
+            resolver: Arc::clone(&self.resolver),
+            allow_private: anywhere,
         };
         let mut headers = header::HeaderMap::new();
-        headers.insert(header::USER_AGENT, self.agent.clone());
+        headers.insert(header::USER_AGENT, self.user_agent.clone());
         headers.insert(
             header::ACCEPT_ENCODING,
             header::HeaderValue::from_static("identity"),
@@ -68,12 +68,12 @@ impl Clients {
                 .no_zstd()
                 .referer(false)
                 .default_headers(headers)
-                .connect_timeout(CONNECT_TIME)
+                .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(IDLE_CONNECTIONS)
                 .dns_resolver(resolver)
                 .build()
         };
-        let failed = |reason: String| WebError::Local {
+        let failed = |reason: String| HttpClientError::Local {
             what: "making an HTTP client",
             reason,
         };

@@ -8,9 +8,10 @@ use secrecy::ExposeSecret as _;
 use url::Url;
 
 use super::{
-    Download, Downloaded, Names, Reply, Request, SystemNames, WebError, WebOptions, cache::Cache,
-    client::Clients, download::download, exchange::exchange, flight::Flights, guard::Guard,
-    hex::digest, pace::Pacer, persist::Persistence, request::host_of,
+    DownloadRequest, DownloadResult, FetchRequest, FetchResponse, HostResolver, HttpClientError,
+    HttpClientOptions, SystemHostResolver, cache::ResponseCache, client::ReqwestClients,
+    download::download, exchange::fetch, flight::SingleFlight, guard::SsrfGuard, hex::digest,
+    pace::SourceRateLimiter, persist::FetchRetry, request::host_label,
 };
 
 /// The way out to the net. Clones share everything.
@@ -18,85 +19,85 @@ use super::{
 /// Proxies named by the environment are not used: behind one, nothing here could tell where a name
 /// leads. The server needs its own way to the net.
 #[derive(Clone)]
-pub struct Web {
-    parts: Arc<Parts>,
+pub struct HttpClient {
+    inner: Arc<HttpClientInner>,
 }
 
 /// What it is made of.
-pub(super) struct Parts {
-    pub(super) guard: Guard,
-    pub(super) clients: Clients,
-    pub(super) pacer: Pacer,
-    pub(super) cache: Cache,
+pub(super) struct HttpClientInner {
+    pub(super) guard: SsrfGuard,
+    pub(super) clients: ReqwestClients,
+    pub(super) rate_limiter: SourceRateLimiter,
+    pub(super) cache: ResponseCache,
     pub(super) clock: Arc<dyn Clock>,
-    flights: Flights,
+    single_flight: SingleFlight,
 }
 
-impl std::fmt::Debug for Web {
+impl std::fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Web").finish_non_exhaustive()
+        f.debug_struct("HttpClient").finish_non_exhaustive()
     }
 }
 
-impl Web {
+impl HttpClient {
     /// A way out. Nothing is read or asked yet.
-    pub fn new(options: WebOptions) -> Result<Self, WebError> {
-        Self::with(options, Arc::new(SystemClock), Arc::new(SystemNames))
+    pub fn new(options: HttpClientOptions) -> Result<Self, HttpClientError> {
+        Self::with_clock_and_resolver(options, Arc::new(SystemClock), Arc::new(SystemHostResolver))
     }
 
     /// The same, by another clock and with other names.
-    pub fn with(
-        options: WebOptions,
+    pub fn with_clock_and_resolver(
+        options: HttpClientOptions,
         clock: Arc<dyn Clock>,
-        names: Arc<dyn Names>,
-    ) -> Result<Self, WebError> {
-        let WebOptions {
-            agent,
+        names: Arc<dyn HostResolver>,
+    ) -> Result<Self, HttpClientError> {
+        let HttpClientOptions {
+            user_agent: agent,
             folder,
             cache_bytes,
-            trusted,
+            trusted_origins: trusted,
         } = options;
         let folder = folder.as_deref();
-        let parts = Parts {
-            guard: Guard::new(&trusted)?,
-            clients: Clients::new(&agent, names)?,
-            pacer: Pacer::new(folder, Arc::clone(&clock)),
-            cache: Cache::new(folder, cache_bytes, Arc::clone(&clock)),
+        let parts = HttpClientInner {
+            guard: SsrfGuard::new(&trusted)?,
+            clients: ReqwestClients::new(&agent, names)?,
+            rate_limiter: SourceRateLimiter::new(folder, Arc::clone(&clock)),
+            cache: ResponseCache::new(folder, cache_bytes, Arc::clone(&clock)),
             clock,
-            flights: Flights::default(),
+            single_flight: SingleFlight::default(),
         };
         Ok(Self {
-            parts: Arc::new(parts),
+            inner: Arc::new(parts),
         })
     }
 
     /// Asks, or gives the answer kept from before. Those who ask the same at the same time share
     /// one answer.
-    pub async fn get(&self, request: Request) -> Result<Reply, WebError> {
-        self.parts.guard.check(&request.url)?;
-        let key = key_of(&request);
-        let flight = flight_key(&key, &request);
-        let parts = Arc::clone(&self.parts);
-        let begin = move || async move { parts.answer(&key, &request).await }.boxed();
-        self.parts.flights.join(flight, begin).await
+    pub async fn get(&self, request: FetchRequest) -> Result<FetchResponse, HttpClientError> {
+        self.inner.guard.check(&request.url)?;
+        let key = cache_key(&request);
+        let flight = single_flight_key(&key, &request);
+        let parts = Arc::clone(&self.inner);
+        let begin = move || async move { parts.fetch_with_cache(&key, &request).await }.boxed();
+        self.inner.single_flight.join(flight, begin).await
     }
 
     /// Whether an address may be asked at all, as far as it says so itself: what its name leads to
     /// is seen only when it is asked.
     pub fn permits(&self, url: &Url) -> bool {
-        self.parts.guard.check(url).is_ok()
+        self.inner.guard.check(url).is_ok()
     }
 
     /// How long those who are asked at this pace are still left alone, because one of them said
     /// "slower"; zero if they are not.
-    pub async fn cooling(&self, pace: &str) -> Duration {
-        self.parts.pacer.cooling(pace).await
+    pub async fn cooldown(&self, pace: &str) -> Duration {
+        self.inner.rate_limiter.cooldown(pace).await
     }
 
     /// Forgets the answer that is kept, if there is one: for callers who found that it can't be
     /// read.
-    pub async fn forget(&self, request: &Request) {
-        self.parts.cache.remove(&key_of(request)).await;
+    pub async fn forget_response(&self, request: &FetchRequest) {
+        self.inner.cache.remove(&cache_key(request)).await;
     }
 
     /// Fetches a file. It is there whole or not at all; what stood there before is replaced.
@@ -104,39 +105,43 @@ impl Web {
     /// `progress` is told how many bytes there are and, if it is known, of how many.
     pub async fn download(
         &self,
-        request: Download,
+        request: DownloadRequest,
         to: &Path,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-    ) -> Result<Downloaded, WebError> {
-        self.parts.guard.check(&request.url)?;
-        let trying = Persistence {
-            pacer: &self.parts.pacer,
-            pace: &request.pace,
-            host: host_of(&request.url),
-            time: request.time,
+    ) -> Result<DownloadResult, HttpClientError> {
+        self.inner.guard.check(&request.url)?;
+        let trying = FetchRetry {
+            rate_limiter: &self.inner.rate_limiter,
+            rate_limit: &request.rate_limit,
+            host: host_label(&request.url),
+            timeout: request.timeout,
         };
         trying
-            .run(|| download(&self.parts, &request, to, progress).boxed())
+            .run(|| download(&self.inner, &request, to, progress).boxed())
             .await
     }
 }
 
-impl Parts {
-    async fn answer(&self, key: &str, request: &Request) -> Result<Reply, WebError> {
-        if !request.keep.is_zero()
-            && let Some(kept) = self.cache.read(key, request.keep).await
-            && kept.body.len() as u64 <= request.most_bytes
+impl HttpClientInner {
+    async fn fetch_with_cache(
+        &self,
+        key: &str,
+        request: &FetchRequest,
+    ) -> Result<FetchResponse, HttpClientError> {
+        if !request.cache_ttl.is_zero()
+            && let Some(kept) = self.cache.read(key, request.cache_ttl).await
+            && kept.body.len() as u64 <= request.max_bytes
         {
             return Ok(kept);
         }
-        let trying = Persistence {
-            pacer: &self.pacer,
-            pace: &request.pace,
-            host: host_of(&request.url),
-            time: request.time,
+        let trying = FetchRetry {
+            rate_limiter: &self.rate_limiter,
+            rate_limit: &request.rate_limit,
+            host: host_label(&request.url),
+            timeout: request.timeout,
         };
-        let reply = trying.run(|| exchange(self, request).boxed()).await?;
-        if !request.keep.is_zero() && is_worth_keeping(&reply, request) {
+        let reply = trying.run(|| fetch(self, request).boxed()).await?;
+        if !request.cache_ttl.is_zero() && is_cacheable(&reply, request) {
             self.cache.write(key, &reply).await;
         }
         Ok(reply)
@@ -144,13 +149,13 @@ impl Parts {
 }
 
 /// What makes two questions the same: everything but the keys.
-fn key_of(request: &Request) -> String {
+fn cache_key(request: &FetchRequest) -> String {
     let method: &[u8] = if request.body.is_some() {
         b"POST"
     } else {
         b"GET"
     };
-    let url = request.outgoing().clean(request.url.clone());
+    let url = request.to_outbound().strip_secrets(request.url.clone());
     let body = request.body.as_ref().map(ToString::to_string);
     digest(&[
         method,
@@ -162,13 +167,13 @@ fn key_of(request: &Request) -> String {
 
 /// Who may share an answer that is under way: those with the same keys and the same bounds. Stays
 /// in memory.
-fn flight_key(key: &str, request: &Request) -> String {
+fn single_flight_key(key: &str, request: &FetchRequest) -> String {
     let bounds = format!(
         "{} {:?} {:?}",
-        request.most_bytes, request.time, request.keep
+        request.max_bytes, request.timeout, request.cache_ttl
     );
     let mut parts = vec![key.as_bytes(), bounds.as_bytes()];
-    for (name, value) in request.secrets.iter().chain(&request.secret_query) {
+    for (name, value) in request.secret_headers.iter().chain(&request.secret_query) {
         parts.push(name.as_bytes());
         parts.push(value.expose_secret().as_bytes());
     }
@@ -176,7 +181,7 @@ fn flight_key(key: &str, request: &Request) -> String {
 }
 
 /// A page of a hotel's network in place of the answer, or one that broke off, is not for later.
-fn is_worth_keeping(reply: &Reply, request: &Request) -> bool {
+fn is_cacheable(reply: &FetchResponse, request: &FetchRequest) -> bool {
     let wants = |kind: &str| request.accept.contains(kind);
     let is_stray_page = reply.is_html() && !wants("html") && !wants("*/*");
     let is_broken = || {
@@ -187,14 +192,14 @@ fn is_worth_keeping(reply: &Reply, request: &Request) -> bool {
 }
 
 /// Shorter keys are in every text.
-const SHORTEST_SECRET: usize = 6;
+const MIN_SECRET_LEN: usize = 6;
 
 /// Whether an answer repeats a key: then it is not kept.
-fn echoes_secret(reply: &Reply, request: &Request) -> bool {
-    let mut secrets = request.secrets.iter().chain(&request.secret_query);
+fn echoes_secret(reply: &FetchResponse, request: &FetchRequest) -> bool {
+    let mut secrets = request.secret_headers.iter().chain(&request.secret_query);
     secrets.any(|(_, secret)| {
         let secret = secret.expose_secret().as_bytes();
-        secret.len() >= SHORTEST_SECRET
+        secret.len() >= MIN_SECRET_LEN
             && [&reply.body, reply.url.as_str().as_bytes()]
                 .iter()
                 .any(|it| memchr::memmem::find(it, secret).is_some())

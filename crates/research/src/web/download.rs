@@ -10,34 +10,34 @@ use tokio::{fs::File, io::AsyncWriteExt as _};
 use url::Url;
 
 use super::{
-    Pace, WebError,
-    answer::{Judge, kind_of},
-    door::Parts,
-    exchange::{next, too_large},
-    follow::{Outgoing, follow},
-    hex::hex,
-    persist::Setback,
-    request::{host_of, looks_like_html},
+    HttpClientError, SourceRateLimit,
+    answer::{ResponseClassifier, response_content_type},
+    door::HttpClientInner,
+    exchange::{next_chunk, too_large_error},
+    follow::{OutboundRequest, send_with_redirects},
+    hex::to_hex,
+    persist::FetchAttemptError,
+    request::{host_label, looks_like_html},
 };
 
 /// A file to be fetched.
 #[derive(Debug, Clone)]
-pub struct Download {
+pub struct DownloadRequest {
     /// Where it is.
     pub url: Url,
     /// The largest file that is taken.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
     /// The longest it may take, waiting for its turn not counted.
-    pub time: Duration,
+    pub timeout: Duration,
     /// What it must be.
-    pub expect: Expect,
+    pub expected: ExpectedContent,
     /// How fast.
-    pub pace: Pace,
+    pub rate_limit: SourceRateLimit,
 }
 
 /// What a file must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum ExpectedContent {
     /// A PDF, by its content.
     Pdf,
     /// Anything.
@@ -46,7 +46,7 @@ pub enum Expect {
 
 /// A file that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Downloaded {
+pub struct DownloadResult {
     /// How large it is.
     pub bytes: u64,
     /// Its SHA-256, in hex.
@@ -58,66 +58,66 @@ pub struct Downloaded {
 }
 
 /// How the name of a file begins that is being fetched; letters at random follow.
-pub(crate) const PART: &str = ".part-";
+pub(crate) const PARTIAL_PREFIX: &str = ".part-";
 
 /// A PDF says that it is one within so many bytes.
 const HEAD_BYTES: usize = 1024;
 
-impl Download {
+impl DownloadRequest {
     /// A PDF of 100 MiB at the most, within five minutes.
-    pub fn pdf(url: Url, pace: Pace) -> Self {
+    pub fn pdf(url: Url, rate_limit: SourceRateLimit) -> Self {
         Self {
             url,
-            most_bytes: 100 * 1024 * 1024,
-            time: Duration::from_mins(5),
-            expect: Expect::Pdf,
-            pace,
+            max_bytes: 100 * 1024 * 1024,
+            timeout: Duration::from_mins(5),
+            expected: ExpectedContent::Pdf,
+            rate_limit,
         }
     }
 
     /// Takes no larger file.
-    pub fn at_most(mut self, bytes: u64) -> Self {
-        self.most_bytes = bytes;
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
         self
     }
 
     /// Waits no longer for it.
-    pub fn within(mut self, time: Duration) -> Self {
-        self.time = time;
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = time;
         self
     }
 }
 
 /// Fetches it once.
 pub(super) async fn download(
-    parts: &Parts,
-    request: &Download,
+    parts: &HttpClientInner,
+    request: &DownloadRequest,
     to: &Path,
     progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-) -> Result<Downloaded, Setback> {
-    let outgoing = Outgoing {
+) -> Result<DownloadResult, FetchAttemptError> {
+    let outgoing = OutboundRequest {
         url: &request.url,
         body: None,
-        accept: match request.expect {
-            Expect::Pdf => "application/pdf, */*;q=0.5",
-            Expect::Any => "*/*",
+        accept: match request.expected {
+            ExpectedContent::Pdf => "application/pdf, */*;q=0.5",
+            ExpectedContent::Any => "*/*",
         },
-        secrets: &[],
+        secret_headers: &[],
         secret_query: &[],
     };
-    let (response, url) = follow(&parts.guard, &parts.clients, &outgoing).await?;
-    let judge = Judge {
+    let (response, url) = send_with_redirects(&parts.guard, &parts.clients, &outgoing).await?;
+    let judge = ResponseClassifier {
         now: parts.clock.now(),
-        throttled: &[],
+        throttle_statuses: &[],
         secrets: Vec::new(),
-        by_key: false,
+        may_need_key: false,
     };
-    let response = judge.judge(response, &url).await?;
-    let content_type = kind_of(&response);
-    let mut filling = Filling::begin(to, request, &url, content_type.clone()).await?;
-    filling.fill(response, progress).await?;
-    let (bytes, sha256) = filling.end(to).await?;
-    Ok(Downloaded {
+    let response = judge.classify(response, &url).await?;
+    let content_type = response_content_type(&response);
+    let mut filling = PartialDownload::create(to, request, &url, content_type.clone()).await?;
+    filling.write_response(response, progress).await?;
+    let (bytes, sha256) = filling.finish(to).await?;
+    Ok(DownloadResult {
         bytes,
         sha256,
         content_type,
@@ -126,8 +126,8 @@ pub(super) async fn download(
 }
 
 /// A file that is being filled. Removed when dropped, unless it was ended.
-struct Filling<'a> {
-    request: &'a Download,
+struct PartialDownload<'a> {
+    request: &'a DownloadRequest,
     url: &'a Url,
     content_type: String,
     file: File,
@@ -138,15 +138,19 @@ struct Filling<'a> {
     head: Option<Vec<u8>>,
 }
 
-impl<'a> Filling<'a> {
-    async fn begin(
+impl<'a> PartialDownload<'a> {
+    async fn create(
         to: &Path,
-        request: &'a Download,
+        request: &'a DownloadRequest,
         url: &'a Url,
         content_type: String,
-    ) -> Result<Self, Setback> {
+    ) -> Result<Self, FetchAttemptError> {
         let folder = to.parent().unwrap_or(Path::new(".")).to_owned();
-        let made = blocking(move || tempfile::Builder::new().prefix(PART).tempfile_in(folder));
+        let made = run_blocking(move || {
+            tempfile::Builder::new()
+                .prefix(PARTIAL_PREFIX)
+                .tempfile_in(folder)
+        });
         let (file, path) = made.await?.into_parts();
         Ok(Self {
             request,
@@ -156,40 +160,43 @@ impl<'a> Filling<'a> {
             path,
             hash: Sha256::new(),
             bytes: 0,
-            head: (request.expect == Expect::Pdf).then(Vec::new),
+            head: (request.expected == ExpectedContent::Pdf).then(Vec::new),
         })
     }
 
-    async fn fill(
+    async fn write_response(
         &mut self,
         mut response: Response,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-    ) -> Result<(), Setback> {
-        let most = self.request.most_bytes;
+    ) -> Result<(), FetchAttemptError> {
+        let most = self.request.max_bytes;
         let said = response.content_length();
         if said.is_some_and(|it| it > most) {
-            return Err(too_large(self.url, most));
+            return Err(too_large_error(self.url, most));
         }
-        while let Some(piece) = next(&mut response, self.url).await? {
+        while let Some(piece) = next_chunk(&mut response, self.url).await? {
             self.bytes += piece.len() as u64;
             if self.bytes > most {
-                return Err(too_large(self.url, most));
+                return Err(too_large_error(self.url, most));
             }
             self.hash.update(&piece);
             if let Some(head) = &mut self.head {
                 head.extend(piece.iter().take(HEAD_BYTES - head.len()));
                 if head.len() >= HEAD_BYTES {
-                    self.judge()?;
+                    self.check_content()?;
                 }
             }
-            self.file.write_all(&piece).await.map_err(|it| local(&it))?;
+            self.file
+                .write_all(&piece)
+                .await
+                .map_err(|it| local_error(&it))?;
             progress(self.bytes, said);
         }
-        self.judge()
+        self.check_content()
     }
 
     /// Judges the beginning, once.
-    fn judge(&mut self) -> Result<(), Setback> {
+    fn check_content(&mut self) -> Result<(), FetchAttemptError> {
         let Some(head) = self.head.take() else {
             return Ok(());
         };
@@ -206,33 +213,33 @@ impl<'a> Filling<'a> {
         } else {
             format!("not a PDF but {}", self.content_type)
         };
-        Err(Setback::Final(WebError::Unreadable {
-            host: host_of(self.url),
+        Err(FetchAttemptError::Final(HttpClientError::Unreadable {
+            host: host_label(self.url),
             reason,
         }))
     }
 
     /// Makes it the file it is to be.
-    async fn end(mut self, to: &Path) -> Result<(u64, String), Setback> {
-        self.file.flush().await.map_err(|it| local(&it))?;
-        self.file.sync_all().await.map_err(|it| local(&it))?;
+    async fn finish(mut self, to: &Path) -> Result<(u64, String), FetchAttemptError> {
+        self.file.flush().await.map_err(|it| local_error(&it))?;
+        self.file.sync_all().await.map_err(|it| local_error(&it))?;
         let (path, to) = (self.path, to.to_owned());
-        blocking(move || path.persist(to).map_err(|it| it.error)).await?;
-        Ok((self.bytes, hex(&self.hash.finalize())))
+        run_blocking(move || path.persist(to).map_err(|it| it.error)).await?;
+        Ok((self.bytes, to_hex(&self.hash.finalize())))
     }
 }
 
 /// Runs what may wait for the disk where that harms nobody.
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, Setback> {
+) -> Result<T, FetchAttemptError> {
     let done = tokio::task::spawn_blocking(work).await;
     let done = done.unwrap_or_else(|error| Err(io::Error::other(error)));
-    done.map_err(|it| local(&it))
+    done.map_err(|it| local_error(&it))
 }
 
-fn local(error: &io::Error) -> Setback {
-    Setback::Final(WebError::Local {
+fn local_error(error: &io::Error) -> FetchAttemptError {
+    FetchAttemptError::Final(HttpClientError::Local {
         what: "writing the file",
         reason: error.to_string(),
     })

@@ -5,71 +5,82 @@ use reqwest::Response;
 use url::Url;
 
 use super::{
-    Reply, Request, WebError,
-    answer::{Judge, kind_of},
-    door::Parts,
-    follow::{Outgoing, follow, unreachable},
-    pace::rate_of,
-    persist::Setback,
-    request::host_of,
+    FetchRequest, FetchResponse, HttpClientError,
+    answer::{ResponseClassifier, response_content_type},
+    door::HttpClientInner,
+    follow::{OutboundRequest, request_error, send_with_redirects},
+    pace::rate_limit_interval,
+    persist::FetchAttemptError,
+    request::host_label,
 };
 
-impl Request {
-    pub(super) fn outgoing(&self) -> Outgoing<'_> {
-        Outgoing {
+impl FetchRequest {
+    pub(super) fn to_outbound(&self) -> OutboundRequest<'_> {
+        OutboundRequest {
             url: &self.url,
             body: self.body.as_ref(),
             accept: self.accept,
-            secrets: &self.secrets,
+            secret_headers: &self.secret_headers,
             secret_query: &self.secret_query,
         }
     }
 }
 
 /// Asks once.
-pub(super) async fn exchange(parts: &Parts, request: &Request) -> Result<Reply, Setback> {
-    let (response, url) = follow(&parts.guard, &parts.clients, &request.outgoing()).await?;
-    if let Some(every) = rate_of(response.headers()) {
-        parts.pacer.learn(&request.pace, every).await;
+pub(super) async fn fetch(
+    parts: &HttpClientInner,
+    request: &FetchRequest,
+) -> Result<FetchResponse, FetchAttemptError> {
+    let (response, url) =
+        send_with_redirects(&parts.guard, &parts.clients, &request.to_outbound()).await?;
+    if let Some(every) = rate_limit_interval(response.headers()) {
+        parts
+            .rate_limiter
+            .apply_rate_limit(&request.rate_limit, every)
+            .await;
     }
-    let judge = Judge {
+    let judge = ResponseClassifier {
         now: parts.clock.now(),
-        throttled: request.throttled,
-        secrets: (request.secrets.iter().chain(&request.secret_query))
+        throttle_statuses: request.throttle_statuses,
+        secrets: (request.secret_headers.iter().chain(&request.secret_query))
             .map(|(_, it)| it)
             .collect(),
-        by_key: true,
+        may_need_key: true,
     };
-    let response = judge.judge(response, &url).await?;
+    let response = judge.classify(response, &url).await?;
     let status = response.status().as_u16();
-    let content_type = kind_of(&response);
-    let body = read(response, &url, request.most_bytes).await?;
-    Ok(Reply {
+    let content_type = response_content_type(&response);
+    let body = read_body(response, &url, request.max_bytes).await?;
+    Ok(FetchResponse {
         status,
         content_type,
         body,
         url,
-        kept: false,
+        from_cache: false,
     })
 }
 
 /// The error of an answer that is larger than is taken.
-pub(super) fn too_large(url: &Url, most: u64) -> Setback {
-    Setback::Final(WebError::TooLarge {
-        host: host_of(url),
-        most,
+pub(super) fn too_large_error(url: &Url, most: u64) -> FetchAttemptError {
+    FetchAttemptError::Final(HttpClientError::TooLarge {
+        host: host_label(url),
+        max_bytes: most,
     })
 }
 
-async fn read(mut response: Response, url: &Url, most: u64) -> Result<Bytes, Setback> {
+async fn read_body(
+    mut response: Response,
+    url: &Url,
+    most: u64,
+) -> Result<Bytes, FetchAttemptError> {
     // What it says of its size is believed only if it says too much.
     if response.content_length().is_some_and(|it| it > most) {
-        return Err(too_large(url, most));
+        return Err(too_large_error(url, most));
     }
     let mut body = BytesMut::new();
-    while let Some(piece) = next(&mut response, url).await? {
+    while let Some(piece) = next_chunk(&mut response, url).await? {
         if (body.len() + piece.len()) as u64 > most {
-            return Err(too_large(url, most));
+            return Err(too_large_error(url, most));
         }
         body.extend_from_slice(&piece);
     }
@@ -77,11 +88,14 @@ async fn read(mut response: Response, url: &Url, most: u64) -> Result<Bytes, Set
 }
 
 /// The next piece of an answer.
-pub(super) async fn next(response: &mut Response, url: &Url) -> Result<Option<Bytes>, Setback> {
+pub(super) async fn next_chunk(
+    response: &mut Response,
+    url: &Url,
+) -> Result<Option<Bytes>, FetchAttemptError> {
     let piece = response.chunk().await;
-    piece.map_err(|error| match unreachable(url, &error) {
-        Setback::Again(WebError::Unreachable { host, reason }) => {
-            Setback::Again(WebError::Unreachable {
+    piece.map_err(|error| match request_error(url, &error) {
+        FetchAttemptError::Retryable(HttpClientError::Unreachable { host, reason }) => {
+            FetchAttemptError::Retryable(HttpClientError::Unreachable {
                 host,
                 reason: format!("its answer broke off: {reason}"),
             })

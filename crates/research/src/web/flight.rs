@@ -10,27 +10,31 @@ use futures::{
     future::{BoxFuture, Shared, WeakShared},
 };
 
-use super::{Reply, WebError};
+use super::{FetchResponse, HttpClientError};
 
-type Answering = BoxFuture<'static, Result<Reply, WebError>>;
+type ResponseFuture = BoxFuture<'static, Result<FetchResponse, HttpClientError>>;
 
 /// Questions that are being asked. Held weakly: one that nobody waits for any more ends.
 #[derive(Default)]
-pub(super) struct Flights {
-    by_key: Mutex<HashMap<String, WeakShared<Answering>>>,
+pub(super) struct SingleFlight {
+    by_key: Mutex<HashMap<String, WeakShared<ResponseFuture>>>,
 }
 
-impl Flights {
+impl SingleFlight {
     /// Joins those who ask the same, or is the first.
     pub(super) async fn join(
         &self,
         key: String,
-        begin: impl FnOnce() -> Answering,
-    ) -> Result<Reply, WebError> {
-        self.shared(key, begin).await
+        begin: impl FnOnce() -> ResponseFuture,
+    ) -> Result<FetchResponse, HttpClientError> {
+        self.get_or_start(key, begin).await
     }
 
-    fn shared(&self, key: String, begin: impl FnOnce() -> Answering) -> Shared<Answering> {
+    fn get_or_start(
+        &self,
+        key: String,
+        begin: impl FnOnce() -> ResponseFuture,
+    ) -> Shared<ResponseFuture> {
         let mut by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
         // Those that are over are let go, so what is held is what is under way.
         by_key.retain(|_, it| it.upgrade().is_some_and(|it| it.peek().is_none()));

@@ -8,32 +8,32 @@ use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 use super::{
-    WebError,
-    client::Clients,
-    guard::{Asker, Guard, Refused, origin},
-    persist::Setback,
-    request::{address_of, host_of},
+    HttpClientError,
+    client::ReqwestClients,
+    guard::{BlockedAddress, SsrfGuard, UrlSource, origin},
+    persist::FetchAttemptError,
+    request::{host_label, redacted_url},
 };
 
 /// How often an answer may send us elsewhere.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// What is sent.
-pub(super) struct Outgoing<'a> {
+pub(super) struct OutboundRequest<'a> {
     pub(super) url: &'a Url,
     pub(super) body: Option<&'a serde_json::Value>,
     pub(super) accept: &'a str,
-    pub(super) secrets: &'a [(&'static str, SecretString)],
+    pub(super) secret_headers: &'a [(&'static str, SecretString)],
     pub(super) secret_query: &'a [(&'static str, SecretString)],
 }
 
-impl Outgoing<'_> {
+impl OutboundRequest<'_> {
     fn has_secrets(&self) -> bool {
-        !self.secrets.is_empty() || !self.secret_query.is_empty()
+        !self.secret_headers.is_empty() || !self.secret_query.is_empty()
     }
 
     /// The address without parameters that hold keys. Others keep the way they are written.
-    pub(super) fn clean(&self, mut url: Url) -> Url {
+    pub(super) fn strip_secrets(&self, mut url: Url) -> Url {
         url.set_fragment(None);
         let secret = |name: &str| self.secret_query.iter().any(|(it, _)| *it == name);
         if !url.query_pairs().any(|(name, _)| secret(&name)) {
@@ -53,44 +53,50 @@ impl Outgoing<'_> {
 }
 
 /// Sends it, and follows. Gives the answer and the address it is from, without keys.
-pub(super) async fn follow(
-    guard: &Guard,
-    clients: &Clients,
-    outgoing: &Outgoing<'_>,
-) -> Result<(Response, Url), Setback> {
+pub(super) async fn send_with_redirects(
+    guard: &SsrfGuard,
+    clients: &ReqwestClients,
+    outgoing: &OutboundRequest<'_>,
+) -> Result<(Response, Url), FetchAttemptError> {
     let home = origin(outgoing.url);
-    let mut url = outgoing.clean(outgoing.url.clone());
+    let mut url = outgoing.strip_secrets(outgoing.url.clone());
     let mut body = outgoing.body;
-    let mut asked_by = Asker::Settings;
-    for _ in 0..=MOST_REDIRECTS {
+    let mut asked_by = UrlSource::Settings;
+    for _ in 0..=MAX_REDIRECTS {
         let at_home = origin(&url) == home;
-        let trusted = asked_by == Asker::Settings && guard.trusts(&url);
-        guard.check_for(&url, asked_by).map_err(Setback::Final)?;
+        let trusted = asked_by == UrlSource::Settings && guard.trusts(&url);
+        guard
+            .check_for(&url, asked_by)
+            .map_err(FetchAttemptError::Final)?;
         if at_home && outgoing.has_secrets() && url.scheme() != "https" && !trusted {
             let reason = "a key is sent over https only";
-            return Err(Setback::Final(forbidden(&url, reason)));
+            return Err(FetchAttemptError::Final(forbidden_error(&url, reason)));
         }
         // Once out on the net, no redirect leads back in.
         if !trusted {
-            asked_by = Asker::Net;
+            asked_by = UrlSource::Remote;
         }
-        let client = clients.get(trusted).await.map_err(Setback::Final)?;
-        let request = build(client, outgoing, &url, body, at_home).map_err(Setback::Final)?;
+        let client = clients
+            .get(trusted)
+            .await
+            .map_err(FetchAttemptError::Final)?;
+        let request = build_request(client, outgoing, &url, body, at_home)
+            .map_err(FetchAttemptError::Final)?;
         let response = client
             .execute(request)
             .await
-            .map_err(|error| unreachable(&url, &error))?;
+            .map_err(|error| request_error(&url, &error))?;
         let status = response.status().as_u16();
-        let Some(to) = redirected(&response) else {
+        let Some(to) = redirect_target(&response) else {
             return Ok((response, url));
         };
-        let next = url
-            .join(&to)
-            .map_err(|_| Setback::Final(unreadable(&url, "it redirects to no address")))?;
-        let next = outgoing.clean(next);
+        let next = url.join(&to).map_err(|_| {
+            FetchAttemptError::Final(unreadable_error(&url, "it redirects to no address"))
+        })?;
+        let next = outgoing.strip_secrets(next);
         if outgoing.has_secrets() && is_downgrade(&url, &next) {
             let reason = "a request with a key is redirected from https to http";
-            return Err(Setback::Final(forbidden(&next, reason)));
+            return Err(FetchAttemptError::Final(forbidden_error(&next, reason)));
         }
         // What POST asked is asked again with GET, except where the status says otherwise.
         if !matches!(status, 307 | 308) {
@@ -98,17 +104,17 @@ pub(super) async fn follow(
         }
         url = next;
     }
-    let reason = format!("it redirects more than {MOST_REDIRECTS} times");
-    Err(Setback::Final(unreadable(&url, &reason)))
+    let reason = format!("it redirects more than {MAX_REDIRECTS} times");
+    Err(FetchAttemptError::Final(unreadable_error(&url, &reason)))
 }
 
-fn build(
+fn build_request(
     client: &reqwest::Client,
-    outgoing: &Outgoing<'_>,
+    outgoing: &OutboundRequest<'_>,
     url: &Url,
     body: Option<&serde_json::Value>,
     at_home: bool,
-) -> Result<reqwest::Request, WebError> {
+) -> Result<reqwest::Request, HttpClientError> {
     let mut url = url.clone();
     if at_home && !outgoing.secret_query.is_empty() {
         let mut pairs = url.query_pairs_mut();
@@ -127,24 +133,25 @@ fn build(
     if let Some(body) = body {
         builder = builder.json(body);
     }
-    let secrets = outgoing.secrets.iter().filter(|_| at_home);
+    let secrets = outgoing.secret_headers.iter().filter(|_| at_home);
     for (name, value) in secrets {
-        let mut value =
-            header::HeaderValue::from_str(value.expose_secret()).map_err(|_| WebError::Local {
+        let mut value = header::HeaderValue::from_str(value.expose_secret()).map_err(|_| {
+            HttpClientError::Local {
                 what: "sending the key",
                 reason: "it can't be sent in a header; check that it was copied right".to_owned(),
-            })?;
+            }
+        })?;
         value.set_sensitive(true);
         builder = builder.header(*name, value);
     }
-    builder.build().map_err(|error| WebError::Local {
+    builder.build().map_err(|error| HttpClientError::Local {
         what: "making the request",
-        reason: innermost(&error),
+        reason: root_cause(&error),
     })
 }
 
 /// Where an answer sends us, if it does.
-fn redirected(response: &Response) -> Option<String> {
+fn redirect_target(response: &Response) -> Option<String> {
     matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308).then_some(())?;
     let to = response.headers().get(header::LOCATION)?;
     Some(String::from_utf8_lossy(to.as_bytes()).into_owned())
@@ -155,37 +162,37 @@ fn is_downgrade(from: &Url, to: &Url) -> bool {
     from.scheme() == "https" && to.scheme() != "https"
 }
 
-fn forbidden(url: &Url, reason: &str) -> WebError {
-    WebError::Forbidden {
-        address: address_of(url),
+fn forbidden_error(url: &Url, reason: &str) -> HttpClientError {
+    HttpClientError::Forbidden {
+        url: redacted_url(url),
         reason: reason.to_owned(),
     }
 }
 
-fn unreadable(url: &Url, reason: &str) -> WebError {
-    WebError::Unreadable {
-        host: host_of(url),
+fn unreadable_error(url: &Url, reason: &str) -> HttpClientError {
+    HttpClientError::Unreadable {
+        host: host_label(url),
         reason: reason.to_owned(),
     }
 }
 
 /// What became of a request that has no answer.
-pub(super) fn unreachable(url: &Url, error: &reqwest::Error) -> Setback {
+pub(super) fn request_error(url: &Url, error: &reqwest::Error) -> FetchAttemptError {
     let mut cause = error.source();
     while let Some(inner) = cause {
-        if let Some(Refused(reason)) = inner.downcast_ref::<Refused>() {
-            return Setback::Final(forbidden(url, reason));
+        if let Some(BlockedAddress(reason)) = inner.downcast_ref::<BlockedAddress>() {
+            return FetchAttemptError::Final(forbidden_error(url, reason));
         }
         cause = inner.source();
     }
-    Setback::Again(WebError::Unreachable {
-        host: host_of(url),
-        reason: innermost(error),
+    FetchAttemptError::Retryable(HttpClientError::Unreachable {
+        host: host_label(url),
+        reason: root_cause(error),
     })
 }
 
 /// The cause at the bottom: those above it repeat the address with its keys.
-fn innermost(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
         return "the request could not be sent".to_owned();
     };
@@ -207,11 +214,11 @@ mod tests {
     fn keys_are_taken_out_and_the_rest_stays_as_it_is_written() {
         let key = [("api_key", SecretString::from("hidden"))];
         let asked = url("https://example.org/");
-        let outgoing = Outgoing {
+        let outgoing = OutboundRequest {
             url: &asked,
             body: None,
             accept: "*/*",
-            secrets: &[],
+            secret_headers: &[],
             secret_query: &key,
         };
         for (dirty, clean) in [
@@ -226,7 +233,7 @@ mod tests {
             ),
             ("https://a.org/?api%5Fkey=hidden", "https://a.org/"),
         ] {
-            assert_eq!(outgoing.clean(url(dirty)).as_str(), clean);
+            assert_eq!(outgoing.strip_secrets(url(dirty)).as_str(), clean);
         }
     }
 

@@ -22,24 +22,24 @@ mod request;
 
 use std::path::PathBuf;
 
-pub(crate) use answer::unmarked;
-pub use door::Web;
-pub(crate) use download::PART;
-pub use download::{Download, Downloaded, Expect};
-pub use error::WebError;
-pub use guard::{Names, SystemNames, refusal_of};
-pub use request::{Pace, Reply, Request};
+pub(crate) use answer::strip_markup_chars;
+pub use door::HttpClient;
+pub(crate) use download::PARTIAL_PREFIX;
+pub use download::{DownloadRequest, DownloadResult, ExpectedContent};
+pub use error::HttpClientError;
+pub use guard::{HostResolver, SystemHostResolver, blocked_reason};
+pub use request::{FetchRequest, FetchResponse, SourceRateLimit};
 
 /// How the net is used.
 #[derive(Debug, Clone)]
-pub struct WebOptions {
+pub struct HttpClientOptions {
     /// Who we say we are: program, version and, if the user gave one, an address to write to.
-    pub agent: String,
+    pub user_agent: String,
     /// Where answers and the pace of sources are kept; `None` keeps them in memory.
     pub folder: Option<PathBuf>,
     /// The most that is kept on the disk, in bytes.
     pub cache_bytes: u64,
     /// Origins (`http://127.0.0.1:8080`) that may be asked although they are on this machine or in
     /// a private net: those that the settings name.
-    pub trusted: Vec<String>,
+    pub trusted_origins: Vec<String>,
 }

@@ -7,18 +7,18 @@ use futures::future::BoxFuture;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    WebError,
-    pace::{Pacer, Turn},
-    request::Pace,
+    HttpClientError,
+    pace::{RatePermit, SourceRateLimiter},
+    request::SourceRateLimit,
 };
 
 /// Why an attempt failed, and what is to be done about it.
 #[derive(Debug)]
-pub(super) enum Setback {
+pub(super) enum FetchAttemptError {
     /// Nothing.
-    Final(WebError),
+    Final(HttpClientError),
     /// It may pass.
-    Again(WebError),
+    Retryable(HttpClientError),
     /// Asked too often.
     Throttled {
         /// Who says so.
@@ -29,51 +29,56 @@ pub(super) enum Setback {
 }
 
 /// How often one request is sent.
-const MOST_ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 /// The pause after the first failure; it grows threefold.
-const FIRST_PAUSE: Duration = Duration::from_millis(300);
+const INITIAL_BACKOFF: Duration = Duration::from_millis(300);
 
 /// A request as far as trying is concerned.
-pub(super) struct Persistence<'a> {
-    pub(super) pacer: &'a Pacer,
-    pub(super) pace: &'a Pace,
+pub(super) struct FetchRetry<'a> {
+    pub(super) rate_limiter: &'a SourceRateLimiter,
+    pub(super) rate_limit: &'a SourceRateLimit,
     pub(super) host: String,
-    pub(super) time: Duration,
+    pub(super) timeout: Duration,
 }
 
-impl Persistence<'_> {
+impl FetchRetry<'_> {
     /// Tries until it succeeds, trying again is of no use, or the time is over.
     pub(super) async fn run<'f, T>(
         &self,
-        attempt: impl Fn() -> BoxFuture<'f, Result<T, Setback>> + Send + Sync,
-    ) -> Result<T, WebError> {
-        let mut left = self.time;
-        let mut patience = self.pace.patience;
+        attempt: impl Fn() -> BoxFuture<'f, Result<T, FetchAttemptError>> + Send + Sync,
+    ) -> Result<T, HttpClientError> {
+        let mut left = self.timeout;
+        let mut patience = self.rate_limit.max_wait;
         for attempts in 1.. {
-            let turn = self.turn(patience).await?;
+            let turn = self.acquire_permit(patience).await?;
             patience = patience.saturating_sub(turn.waited);
             let began = Instant::now();
             let outcome = timeout(left, attempt()).await;
             left = left.saturating_sub(began.elapsed());
             let error = match outcome {
-                Err(_) => return Err(self.took_too_long()),
+                Err(_) => return Err(self.timeout_error()),
                 Ok(Ok(done)) => {
-                    self.pacer.went_well(self.pace, &turn).await;
+                    self.rate_limiter
+                        .record_success(self.rate_limit, &turn)
+                        .await;
                     return Ok(done);
                 }
-                Ok(Err(Setback::Final(error))) => return Err(error),
-                Ok(Err(Setback::Throttled { host, wait })) => {
-                    let wait = self.pacer.throttled(self.pace, wait).await;
-                    if attempts >= MOST_ATTEMPTS || wait > patience {
-                        return Err(WebError::RateLimited { host, wait });
+                Ok(Err(FetchAttemptError::Final(error))) => return Err(error),
+                Ok(Err(FetchAttemptError::Throttled { host, wait })) => {
+                    let wait = self
+                        .rate_limiter
+                        .record_throttle(self.rate_limit, wait)
+                        .await;
+                    if attempts >= MAX_ATTEMPTS || wait > patience {
+                        return Err(HttpClientError::RateLimited { host, wait });
                     }
                     continue;
                 }
-                Ok(Err(Setback::Again(error))) => error,
+                Ok(Err(FetchAttemptError::Retryable(error))) => error,
             };
             drop(turn);
-            let pause = FIRST_PAUSE * 3_u32.pow(attempts - 1);
-            if attempts >= MOST_ATTEMPTS || pause >= left {
+            let pause = INITIAL_BACKOFF * 3_u32.pow(attempts - 1);
+            if attempts >= MAX_ATTEMPTS || pause >= left {
                 return Err(error);
             }
             tracing::debug!(
@@ -84,21 +89,21 @@ impl Persistence<'_> {
             sleep(pause).await;
             left = left.saturating_sub(pause);
         }
-        Err(self.took_too_long())
+        Err(self.timeout_error())
     }
 
-    async fn turn(&self, patience: Duration) -> Result<Turn, WebError> {
-        let turn = self.pacer.turn(self.pace, patience).await;
-        turn.map_err(|wait| WebError::RateLimited {
+    async fn acquire_permit(&self, patience: Duration) -> Result<RatePermit, HttpClientError> {
+        let turn = self.rate_limiter.acquire(self.rate_limit, patience).await;
+        turn.map_err(|wait| HttpClientError::RateLimited {
             host: self.host.clone(),
             wait,
         })
     }
 
-    fn took_too_long(&self) -> WebError {
-        WebError::TookTooLong {
+    fn timeout_error(&self) -> HttpClientError {
+        HttpClientError::Timeout {
             host: self.host.clone(),
-            after: self.time,
+            timeout: self.timeout,
         }
     }
 }

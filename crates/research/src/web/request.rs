@@ -7,24 +7,24 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::WebError;
+use super::HttpClientError;
 
 /// How fast a source may be asked, by its published terms.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pace {
+pub struct SourceRateLimit {
     /// Whose pace it is: requests with the same name share it.
     pub name: String,
     /// At least this long between the beginnings of two requests.
-    pub every: Duration,
+    pub interval: Duration,
     /// So many requests at a time.
-    pub at_once: usize,
+    pub max_concurrent: usize,
     /// The longest a request waits for its turn; beyond that it is refused with the wait.
-    pub patience: Duration,
+    pub max_wait: Duration,
 }
 
 /// A question to the net.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct FetchRequest {
     /// Where.
     pub url: Url,
     /// What is sent, as JSON; `None` asks with GET.
@@ -32,24 +32,24 @@ pub struct Request {
     /// What kinds of answer are understood.
     pub accept: &'static str,
     /// Headers that hold keys; never written anywhere.
-    pub secrets: Vec<(&'static str, SecretString)>,
+    pub secret_headers: Vec<(&'static str, SecretString)>,
     /// Query parameters that hold keys; never written anywhere, no part of the cache's key.
     pub secret_query: Vec<(&'static str, SecretString)>,
     /// How fast.
-    pub pace: Pace,
+    pub rate_limit: SourceRateLimit,
     /// How long an answer to the same question may be used again. Zero: not at all.
-    pub keep: Duration,
+    pub cache_ttl: Duration,
     /// The largest answer.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
     /// The longest it may take, waiting for its turn not counted.
-    pub time: Duration,
+    pub timeout: Duration,
     /// Answers that mean "slower" beside 429 and 503: arXiv says it with 406.
-    pub throttled: &'static [u16],
+    pub throttle_statuses: &'static [u16],
 }
 
-/// What the net answered: 2xx only, everything else is a [`WebError`].
+/// What the net answered: 2xx only, everything else is a [`HttpClientError`].
 #[derive(Debug, Clone)]
-pub struct Reply {
+pub struct FetchResponse {
     /// The status.
     pub status: u16,
     /// What kind of answer it is, lower case, without parameters; empty if nobody said.
@@ -59,65 +59,65 @@ pub struct Reply {
     /// The address it came from in the end.
     pub url: Url,
     /// Whether it was kept from before.
-    pub kept: bool,
+    pub from_cache: bool,
 }
 
-impl Pace {
+impl SourceRateLimit {
     /// One request at a time, waiting twenty seconds for its turn at the most.
-    pub fn new(name: impl Into<String>, every: Duration) -> Self {
+    pub fn new(name: impl Into<String>, interval: Duration) -> Self {
         Self {
             name: name.into(),
-            every,
-            at_once: 1,
-            patience: Duration::from_secs(20),
+            interval,
+            max_concurrent: 1,
+            max_wait: Duration::from_secs(20),
         }
     }
 
     /// So many requests at a time.
-    pub fn at_once(mut self, requests: usize) -> Self {
-        self.at_once = requests;
+    pub fn max_concurrent(mut self, requests: usize) -> Self {
+        self.max_concurrent = requests;
         self
     }
 
     /// Waits so long for its turn.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn max_wait(mut self, patience: Duration) -> Self {
+        self.max_wait = patience;
         self
     }
 }
 
-impl Request {
+impl FetchRequest {
     /// Asks for JSON with GET: 16 MiB and half a minute at the most, nothing kept.
-    pub fn new(url: Url, pace: Pace) -> Self {
+    pub fn new(url: Url, rate_limit: SourceRateLimit) -> Self {
         Self {
             url,
             body: None,
             accept: "application/json",
-            secrets: Vec::new(),
+            secret_headers: Vec::new(),
             secret_query: Vec::new(),
-            pace,
-            keep: Duration::ZERO,
-            most_bytes: 16 * 1024 * 1024,
-            time: Duration::from_secs(30),
-            throttled: &[],
+            rate_limit,
+            cache_ttl: Duration::ZERO,
+            max_bytes: 16 * 1024 * 1024,
+            timeout: Duration::from_secs(30),
+            throttle_statuses: &[],
         }
     }
 
     /// Sends JSON, with POST.
-    pub fn sending(mut self, body: serde_json::Value) -> Self {
+    pub fn json_body(mut self, body: serde_json::Value) -> Self {
         self.body = Some(body);
         self
     }
 
     /// Understands other kinds of answer.
-    pub fn accepting(mut self, accept: &'static str) -> Self {
+    pub fn accept(mut self, accept: &'static str) -> Self {
         self.accept = accept;
         self
     }
 
     /// Sends a key in a header.
     pub fn secret_header(mut self, name: &'static str, value: SecretString) -> Self {
-        self.secrets.push((name, value));
+        self.secret_headers.push((name, value));
         self
     }
 
@@ -128,38 +128,38 @@ impl Request {
     }
 
     /// An answer may be used again for so long.
-    pub fn kept_for(mut self, keep: Duration) -> Self {
-        self.keep = keep;
+    pub fn cache_for(mut self, keep: Duration) -> Self {
+        self.cache_ttl = keep;
         self
     }
 
     /// Takes no larger answer.
-    pub fn at_most(mut self, bytes: u64) -> Self {
-        self.most_bytes = bytes;
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
         self
     }
 
     /// Waits no longer for it.
-    pub fn within(mut self, time: Duration) -> Self {
-        self.time = time;
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = time;
         self
     }
 
     /// Statuses that mean "slower" beside 429 and 503.
-    pub fn slower_on(mut self, statuses: &'static [u16]) -> Self {
-        self.throttled = statuses;
+    pub fn throttle_on(mut self, statuses: &'static [u16]) -> Self {
+        self.throttle_statuses = statuses;
         self
     }
 }
 
-impl Reply {
+impl FetchResponse {
     /// Who answered.
     pub fn host(&self) -> String {
-        host_of(&self.url)
+        host_label(&self.url)
     }
 
     /// The answer as JSON of that shape.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, WebError> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpClientError> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let reason = if self.is_html() {
                 "a web page, not JSON".to_owned()
@@ -168,7 +168,7 @@ impl Reply {
             } else {
                 format!("no JSON of the expected shape: {error}")
             };
-            self.unreadable(reason)
+            self.unreadable_error(reason)
         })
     }
 
@@ -186,8 +186,8 @@ impl Reply {
     }
 
     /// The error of an answer that can't be read.
-    pub fn unreadable(&self, reason: impl Into<String>) -> WebError {
-        WebError::Unreadable {
+    pub fn unreadable_error(&self, reason: impl Into<String>) -> HttpClientError {
+        HttpClientError::Unreadable {
             host: self.host(),
             reason: reason.into(),
         }
@@ -207,15 +207,15 @@ pub(super) fn looks_like_html(bytes: &[u8]) -> bool {
 }
 
 /// Who is asked, for messages.
-pub(super) fn host_of(url: &Url) -> String {
+pub(super) fn host_label(url: &Url) -> String {
     url.host_str().unwrap_or("nobody").to_owned()
 }
 
 /// The longest address in a message.
-const LONGEST_ADDRESS: usize = 200;
+const MAX_URL_CHARS: usize = 200;
 
 /// An address for messages: keys are in what follows the path, or in front of the host.
-pub(super) fn address_of(url: &Url) -> String {
+pub(super) fn redacted_url(url: &Url) -> String {
     let port = url.port().map(|it| format!(":{it}")).unwrap_or_default();
     let whole = format!(
         "{}://{}{port}{}",
@@ -223,5 +223,5 @@ pub(super) fn address_of(url: &Url) -> String {
         url.host_str().unwrap_or_default(),
         url.path()
     );
-    deliberate_core::cut_to_chars(&whole, LONGEST_ADDRESS)
+    deliberate_core::truncate_chars(&whole, MAX_URL_CHARS)
 }

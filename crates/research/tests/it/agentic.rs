@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::answer_kit::{Room, draft, passage, sleep};
+use crate::answer_kit::{AnswerHarness, draft_reply, passage, sleep_passages};
 
 pub(crate) const TOOL: &str = "agentic_research_question";
 
-pub(crate) fn ask() -> Value {
+pub(crate) fn question_arguments() -> Value {
     json!({ "question": "Does sleep improve recall of word pairs?" })
 }
 
-pub(crate) fn good() -> Value {
-    draft(&[
+pub(crate) fn supported_draft() -> Value {
+    draft_reply(&[
         (
             "Students who slept recalled 78% of the pairs, against 61% of those awake.",
             &["p1"],
@@ -20,7 +20,7 @@ pub(crate) fn good() -> Value {
     ])
 }
 
-pub(crate) fn expanded() -> Value {
+pub(crate) fn expanded_queries() -> Value {
     json!({ "queries": ["1. sleep-dependent memory consolidation", "napping and recall"] })
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn scores(all: &[(&str, u32)]) -> Value {
     json!({ "scores": all.collect::<Vec<_>>() })
 }
 
-pub(crate) fn nodes(output: &Value) -> Vec<String> {
+pub(crate) fn traced_nodes(output: &Value) -> Vec<String> {
     let trace = output["trace"].as_array().unwrap();
     trace
         .iter()
@@ -41,12 +41,12 @@ pub(crate) fn nodes(output: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn a_standard_question_goes_the_whole_way() {
-    let room = Room::new(sleep());
-    room.will_say("expand", &expanded());
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 70)]));
-    room.will_say("answer", &good());
-    let output = room.done(TOOL, ask()).await;
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply("expand", &expanded_queries());
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    room.script_reply("answer", &supported_draft());
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
     assert_eq!(output["grounded"], true);
     assert_eq!(output["query_type"], "standard");
@@ -55,17 +55,17 @@ async fn a_standard_question_goes_the_whole_way() {
     assert_eq!(output["rounds"], 1);
     assert_eq!(output["queries"][1], "sleep-dependent memory consolidation");
     assert_eq!(
-        nodes(&output),
+        traced_nodes(&output),
         [
             "classify", "expand", "filters", "retrieve", "grade", "assess", "refine", "rerank",
             "generate", "check"
         ]
     );
     // Three queries at once, all passages of the round in one ask.
-    assert_eq!(room.shelf.looked.lock().unwrap().len(), 3);
+    assert_eq!(room.retriever.queries.lock().unwrap().len(), 3);
     assert_eq!(room.purposes(), ["expand", "filters", "grade", "answer"]);
     assert_eq!(output["spent"]["model_calls"], 4);
-    let told = room.told.lock().unwrap();
+    let told = room.progress.lock().unwrap();
     let done: Vec<f64> = told.iter().map(|it| it.done).collect();
     assert!(done.windows(2).all(|it| it[0] < it[1]), "{done:?}");
     assert!(told.iter().all(|it| it.total == Some(100.0)));
@@ -75,13 +75,13 @@ async fn a_standard_question_goes_the_whole_way() {
 
 #[tokio::test]
 async fn a_direct_question_is_looked_up_at_once() {
-    let room = Room::new(sleep());
-    room.will_say(
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply(
         "answer",
-        &draft(&[("Caffeine did not change recall.", &["p1"])]),
+        &draft_reply(&[("Caffeine did not change recall.", &["p1"])]),
     );
     let output = room
-        .done(TOOL, json!({ "question": "What is caffeine?" }))
+        .call_ok(TOOL, json!({ "question": "What is caffeine?" }))
         .await;
     assert_eq!(output["query_type"], "direct");
     assert_eq!(output["status"], "answered");
@@ -89,22 +89,22 @@ async fn a_direct_question_is_looked_up_at_once() {
     assert_eq!(output["confidence"], 1.0);
     assert_eq!(output["sentences"][0]["judged_by"], "code");
     assert_eq!(
-        nodes(&output),
+        traced_nodes(&output),
         ["classify", "retrieve", "rerank", "generate", "check"]
     );
 }
 
 #[tokio::test]
 async fn a_question_of_several_parts_is_taken_apart() {
-    let room = Room::new(sleep());
-    room.will_say(
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply(
         "decompose",
         &json!({ "queries": ["sleep and recall", "naps and recall"] }),
     );
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
-    room.will_say("answer", &good());
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.script_reply("answer", &supported_draft());
     let question = json!({ "question": "Compare night sleep versus naps for recall" });
-    let output = room.done(TOOL, question).await;
+    let output = room.call_ok(TOOL, question).await;
     assert_eq!(output["query_type"], "multi_hop");
     assert_eq!(output["queries"].as_array().unwrap().len(), 3);
     assert_eq!(output["status"], "answered");
@@ -112,21 +112,21 @@ async fn a_question_of_several_parts_is_taken_apart() {
 
 #[tokio::test]
 async fn filters_of_the_question_are_applied_and_others_are_not() {
-    let room = Room::new(sleep());
-    room.will_say("expand", &json!({ "queries": [] }));
-    room.will_say(
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply("expand", &json!({ "queries": [] }));
+    room.script_reply(
         "filters",
         &json!({ "year_from": 2020, "author": "Nobody", "document_type": "poem" }),
     );
-    room.will_say("grade", &scores(&[("p1", 90)]));
-    room.will_say(
+    room.script_reply("grade", &scores(&[("p1", 90)]));
+    room.script_reply(
         "answer",
-        &draft(&[("Caffeine did not change recall.", &["p1"])]),
+        &draft_reply(&[("Caffeine did not change recall.", &["p1"])]),
     );
     let question =
         json!({ "question": "What did papers since 2020 say about caffeine and recall?" });
-    let output = room.done(TOOL, question).await;
-    let looked = room.shelf.looked.lock().unwrap();
+    let output = room.call_ok(TOOL, question).await;
+    let looked = room.retriever.queries.lock().unwrap();
     assert_eq!(looked[0].filter.date_from.unwrap().year, 2020);
     assert_eq!(looked[0].filter.author, None);
     assert_eq!(output["sources"].as_array().unwrap().len(), 1);
@@ -139,20 +139,20 @@ async fn filters_of_the_question_are_applied_and_others_are_not() {
 
 #[tokio::test]
 async fn filters_that_leave_nothing_are_dropped_with_a_note() {
-    let room = Room::new(sleep());
-    room.will_say("expand", &json!({ "queries": [] }));
-    room.will_say("filters", &json!({ "year_from": 2025 }));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
-    room.will_say("answer", &good());
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply("expand", &json!({ "queries": [] }));
+    room.script_reply("filters", &json!({ "year_from": 2025 }));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.script_reply("answer", &supported_draft());
     let question = json!({ "question": "Since 2025, does sleep improve recall of pairs?" });
-    let output = room.done(TOOL, question).await;
+    let output = room.call_ok(TOOL, question).await;
     assert_eq!(output["status"], "answered");
     assert!(output["notes"].to_string().contains("all were searched"));
 }
 
 #[tokio::test]
 async fn what_does_not_help_is_asked_for_in_another_way() {
-    let mut passages = sleep();
+    let mut passages = sleep_passages();
     passages.push(passage(
         "dreams",
         "Ito",
@@ -160,32 +160,35 @@ async fn what_does_not_help_is_asked_for_in_another_way() {
         2,
         "Dreaming had no link with hippocampal replay.",
     ));
-    let room = Room::new(passages);
-    room.will_say("expand", &json!({ "queries": [] }));
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 10), ("p2", 5)]));
-    room.will_say(
+    let room = AnswerHarness::new(passages);
+    room.script_reply("expand", &json!({ "queries": [] }));
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 10), ("p2", 5)]));
+    room.script_reply(
         "rewrite",
         &json!({ "query": "hippocampal replay dreaming" }),
     );
-    room.will_say("grade", &scores(&[("p3", 95)]));
-    room.will_say(
+    room.script_reply("grade", &scores(&[("p3", 95)]));
+    room.script_reply(
         "answer",
-        &draft(&[("Dreaming had no link with hippocampal replay.", &["p3"])]),
+        &draft_reply(&[("Dreaming had no link with hippocampal replay.", &["p3"])]),
     );
-    let output = room.done(TOOL, ask()).await;
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
     assert_eq!(output["rounds"], 2);
     assert_eq!(
         output["sentences"][0]["citations"][0]["cite_key"],
         "ito2018dreams"
     );
-    assert_eq!(nodes(&output)[6..9], ["rewrite", "retrieve", "grade"]);
+    assert_eq!(
+        traced_nodes(&output)[6..9],
+        ["rewrite", "retrieve", "grade"]
+    );
 }
 
 #[tokio::test]
 async fn an_answer_that_does_not_hold_is_tried_again_with_all_evidence() {
-    let mut passages = sleep();
+    let mut passages = sleep_passages();
     passages.push(passage(
         "dreams",
         "Ito",
@@ -193,23 +196,23 @@ async fn an_answer_that_does_not_hold_is_tried_again_with_all_evidence() {
         2,
         "Dreaming had no link with hippocampal replay.",
     ));
-    let room = Room::new(passages);
-    room.will_say("expand", &json!({ "queries": [] }));
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
-    room.will_say(
+    let room = AnswerHarness::new(passages);
+    room.script_reply("expand", &json!({ "queries": [] }));
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.script_reply(
         "answer",
-        &draft(&[("Sleepers recalled 12% of the word pairs.", &["p1"])]),
+        &draft_reply(&[("Sleepers recalled 12% of the word pairs.", &["p1"])]),
     );
-    room.will_say(
+    room.script_reply(
         "rewrite",
         &json!({ "query": "hippocampal replay dreaming" }),
     );
-    room.will_say("grade", &scores(&[("p3", 95)]));
-    room.will_say("answer", &good());
-    let output = room.done(TOOL, ask()).await;
+    room.script_reply("grade", &scores(&[("p3", 95)]));
+    room.script_reply("answer", &supported_draft());
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
-    let last = room.asked("answer");
+    let last = room.last_prompt("answer");
     // The passages of the first round are still there, and what was wrong is told.
     assert!(
         last.contains("id=\"p1\"") && last.contains("id=\"p3\""),
@@ -224,19 +227,19 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         ("Longer naps had no further benefit.", "answered"),
         ("Longer naps were of further benefit.", "withheld"),
     ] {
-        let room = Room::new(sleep());
-        room.will_say("expand", &json!({ "queries": [] }));
-        room.will_say("filters", &json!({}));
-        room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
+        let room = AnswerHarness::new(sleep_passages());
+        room.script_reply("expand", &json!({ "queries": [] }));
+        room.script_reply("filters", &json!({}));
+        room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
         let claim = "There was no additional advantage of a lengthy nap.";
-        room.will_say("answer", &draft(&[(claim, &["p2"])]));
-        room.will_say(
+        room.script_reply("answer", &draft_reply(&[(claim, &["p2"])]));
+        room.script_reply(
             "check",
             &json!({ "claims": [{ "number": 1, "supported": true, "passage": "p2", "quote": quote }] }),
         );
-        let mut arguments = ask();
+        let mut arguments = question_arguments();
         arguments["max_retries"] = json!(0);
-        let output = room.done(TOOL, arguments).await;
+        let output = room.call_ok(TOOL, arguments).await;
         assert_eq!(output["status"], status, "{output}");
         // Nobody takes that for what code has found.
         let by_model = status == "answered";
@@ -255,7 +258,7 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
 async fn long_passages_are_refined_word_for_word() {
     let filler = "The weather was fine that day and nobody complained about it. ".repeat(60);
     let long = format!("{filler}Those who slept recalled 78% of the word pairs.");
-    let room = Room::new(vec![
+    let room = AnswerHarness::new(vec![
         passage("a", "Ito", 2020, 1, &long),
         passage(
             "b",
@@ -265,16 +268,16 @@ async fn long_passages_are_refined_word_for_word() {
             &format!("Naps helped recall. {filler}"),
         ),
     ]);
-    room.will_say("expand", &json!({ "queries": [] }));
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
-    room.will_say(
+    room.script_reply("expand", &json!({ "queries": [] }));
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
+    room.script_reply(
         "refine",
         &json!({ "passages": [{ "passage": "p1", "sentences": [1] }, { "passage": "p2", "sentences": [1] }] }),
     );
-    room.will_say("answer", &draft(&[("Naps helped recall.", &["p2"])]));
-    let output = room.done(TOOL, ask()).await;
+    room.script_reply("answer", &draft_reply(&[("Naps helped recall.", &["p2"])]));
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
-    let asked = room.asked("answer");
+    let asked = room.last_prompt("answer");
     assert!(asked.contains("Naps helped recall.\n</passage>"), "{asked}");
 }

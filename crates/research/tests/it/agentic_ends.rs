@@ -6,26 +6,26 @@ use deliberate_research::AnswerOptions;
 use serde_json::{Value, json};
 
 use crate::{
-    agentic::{TOOL, ask, expanded, good, nodes, scores},
-    answer_kit::{Room, draft, passage, sleep},
-    collect_kit::Kit,
+    agentic::{TOOL, expanded_queries, question_arguments, scores, supported_draft, traced_nodes},
+    answer_kit::{AnswerHarness, draft_reply, passage, sleep_passages},
+    collect_kit::ResearchHarness,
 };
 
-fn set_up(room: &Room) {
-    room.will_say("expand", &expanded());
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 70)]));
-    room.will_say("answer", &good());
+fn set_up(room: &AnswerHarness) {
+    room.script_reply("expand", &expanded_queries());
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    room.script_reply("answer", &supported_draft());
 }
 
 #[tokio::test]
 async fn nothing_found_is_said_with_what_was_searched() {
-    let room = Room::new(Vec::new());
-    room.will_say("expand", &expanded());
-    room.will_say("filters", &json!({}));
-    room.will_say("rewrite", &json!({ "query": "slumber" }));
-    room.will_say("rewrite", &json!({ "query": "repose" }));
-    let output = room.done(TOOL, ask()).await;
+    let room = AnswerHarness::new(Vec::new());
+    room.script_reply("expand", &expanded_queries());
+    room.script_reply("filters", &json!({}));
+    room.script_reply("rewrite", &json!({ "query": "slumber" }));
+    room.script_reply("rewrite", &json!({ "query": "repose" }));
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "nothing_found");
     assert_eq!(output["rounds"], 3);
     let said = output["said"].as_str().unwrap();
@@ -37,28 +37,28 @@ async fn nothing_found_is_said_with_what_was_searched() {
 #[tokio::test]
 async fn what_can_not_be_looked_for_is_refused_before_anyone_thinks() {
     // Without a model of its own it would ask the client first.
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     for (scope, what) in [
         ("collection:nowhere", "there is no knowledge collection"),
         ("index:nowhere", "there is no custom index"),
         ("everything", "scope"),
     ] {
-        let mut arguments = ask();
+        let mut arguments = question_arguments();
         arguments["scope"] = json!(scope);
-        let wrong = kit.wrong(TOOL, arguments).await;
+        let wrong = kit.call_error(TOOL, arguments).await;
         assert!(wrong.contains(what), "{scope}: {wrong}");
     }
-    let wrong = kit.wrong(TOOL, json!({ "question": "?" })).await;
+    let wrong = kit.call_error(TOOL, json!({ "question": "?" })).await;
     assert!(wrong.contains("question: needs"), "{wrong}");
 }
 
 #[tokio::test]
 async fn what_the_model_says_of_nothing_found_is_no_query() {
-    let room = Room::new(sleep());
+    let room = AnswerHarness::new(sleep_passages());
     let nothing = "The passages do not say what caffeine is.";
-    room.will_say("answer", &draft(&[(nothing, &[])]));
+    room.script_reply("answer", &draft_reply(&[(nothing, &[])]));
     let asked = json!({ "question": "What is caffeine?", "max_retries": 0 });
-    let output = room.done(TOOL, asked).await;
+    let output = room.call_ok(TOOL, asked).await;
     assert_eq!(output["status"], "nothing_found", "{output}");
     let said = output["said"].as_str().unwrap();
     let (before, searched) = said.split_once("Searched").unwrap();
@@ -70,12 +70,12 @@ async fn what_the_model_says_of_nothing_found_is_no_query() {
 #[tokio::test]
 async fn few_calls_are_kept_for_the_answer() {
     let options = AnswerOptions {
-        model_calls: 3,
+        max_model_calls: 3,
         ..AnswerOptions::default()
     };
-    let room = Room::with(sleep(), options, true);
+    let room = AnswerHarness::with_options(sleep_passages(), options, true);
     set_up(&room);
-    let output = room.done(TOOL, ask()).await;
+    let output = room.call_ok(TOOL, question_arguments()).await;
     // Two for the plan, one for the answer; grading was left out.
     assert_eq!(room.purposes(), ["expand", "filters", "answer"]);
     assert_eq!(output["status"], "partial");
@@ -91,12 +91,12 @@ async fn few_calls_are_kept_for_the_answer() {
 #[tokio::test]
 async fn spent_tokens_leave_what_was_found() {
     let options = AnswerOptions {
-        tokens: 2_500,
+        max_tokens: 2_500,
         ..AnswerOptions::default()
     };
-    let room = Room::with(sleep(), options, true);
+    let room = AnswerHarness::with_options(sleep_passages(), options, true);
     set_up(&room);
-    let output = room.done(TOOL, ask()).await;
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "partial");
     assert!(
         output["left_out"].to_string().contains("tokens are spent"),
@@ -109,13 +109,13 @@ async fn spent_tokens_leave_what_was_found() {
 #[tokio::test(start_paused = true)]
 async fn spent_time_leaves_what_was_found() {
     let options = AnswerOptions {
-        time: Duration::from_secs(20),
+        timeout: Duration::from_secs(20),
         ..AnswerOptions::default()
     };
-    let room = Room::with(sleep(), options, true);
+    let room = AnswerHarness::with_options(sleep_passages(), options, true);
     room.model.hangs.store(true, Ordering::Relaxed);
     let output = room
-        .done(TOOL, json!({ "question": "What is caffeine?" }))
+        .call_ok(TOOL, json!({ "question": "What is caffeine?" }))
         .await;
     assert_eq!(output["status"], "partial");
     assert!(
@@ -128,18 +128,18 @@ async fn spent_time_leaves_what_was_found() {
 #[tokio::test]
 async fn a_model_that_fails_at_any_node_costs_no_more_than_that_node() {
     for silent in ["expand", "filters", "grade", "answer"] {
-        let room = Room::new(sleep());
+        let room = AnswerHarness::new(sleep_passages());
         for (purpose, reply) in [
-            ("expand", expanded()),
+            ("expand", expanded_queries()),
             ("filters", json!({})),
             ("grade", scores(&[("p1", 90), ("p2", 70)])),
-            ("answer", good()),
+            ("answer", supported_draft()),
         ] {
             if purpose != silent {
-                room.will_say(purpose, &reply);
+                room.script_reply(purpose, &reply);
             }
         }
-        let output = room.done(TOOL, ask()).await;
+        let output = room.call_ok(TOOL, question_arguments()).await;
         let status = if silent == "answer" {
             "partial"
         } else {
@@ -156,16 +156,16 @@ async fn a_model_that_fails_at_any_node_costs_no_more_than_that_node() {
 
 #[tokio::test]
 async fn an_unsupported_answer_is_withheld_when_no_try_is_left() {
-    let room = Room::new(sleep());
-    room.will_say("expand", &expanded());
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 70)]));
-    let bad = draft(&[("Sleepers recalled 12% of the word pairs.", &["p1"])]);
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply("expand", &expanded_queries());
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    let bad = draft_reply(&[("Sleepers recalled 12% of the word pairs.", &["p1"])]);
     for _ in 0..3 {
-        room.will_say("answer", &bad);
-        room.will_say("rewrite", &json!({ "query": "recall of pairs" }));
+        room.script_reply("answer", &bad);
+        room.script_reply("rewrite", &json!({ "query": "recall of pairs" }));
     }
-    let output = room.done(TOOL, ask()).await;
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "withheld");
     assert_eq!(output["grounded"], false);
     assert_eq!(output["rounds"], 3);
@@ -174,34 +174,36 @@ async fn an_unsupported_answer_is_withheld_when_no_try_is_left() {
 
 #[tokio::test]
 async fn without_a_model_the_client_is_asked_node_by_node() {
-    let room = Room::without_model(sleep());
+    let room = AnswerHarness::without_model(sleep_passages());
     let reply = |key: &str| -> Value {
         match key.split('/').next().unwrap() {
-            "expand" => expanded(),
+            "expand" => expanded_queries(),
             "filters" => json!({}),
             "grade" => scores(&[("p1", 90), ("p2", 70)]),
-            "answer" => good(),
+            "answer" => supported_draft(),
             other => panic!("{other}"),
         }
     };
-    let (output, asked) = room.driven(TOOL, ask(), reply).await;
+    let (output, asked) = room
+        .call_with_client_replies(TOOL, question_arguments(), reply)
+        .await;
     assert_eq!(
         asked,
         [vec!["expand", "filters"], vec!["grade/1"], vec!["answer/1"]]
     );
     assert_eq!(output["status"], "answered");
     // However often it ran, it looked once.
-    assert_eq!(room.shelf.looked.lock().unwrap().len(), 3);
-    assert_eq!(nodes(&output).last().unwrap(), "check");
+    assert_eq!(room.retriever.queries.lock().unwrap().len(), 3);
+    assert_eq!(traced_nodes(&output).last().unwrap(), "check");
 }
 
 #[tokio::test]
 async fn a_call_that_is_taken_back_ends() {
-    let room = Room::new(sleep());
+    let room = AnswerHarness::new(sleep_passages());
     room.model.hangs.store(true, Ordering::Relaxed);
-    let caller = deliberate_toolkit::Caller::default();
-    let cancelled = caller.cancelled.clone();
-    let call = room.registry.call(TOOL, ask(), caller);
+    let caller = deliberate_toolkit::CallerContext::default();
+    let cancelled = caller.cancellation.clone();
+    let call = room.registry.call(TOOL, question_arguments(), caller);
     let (outcome, ()) = tokio::join!(call, async {
         tokio::task::yield_now().await;
         cancelled.cancel();
@@ -211,7 +213,7 @@ async fn a_call_that_is_taken_back_ends() {
 
 #[tokio::test]
 async fn bad_input_is_refused() {
-    let room = Room::new(sleep());
+    let room = AnswerHarness::new(sleep_passages());
     for (arguments, field) in [
         (json!({ "question": "" }), "question"),
         (json!({ "question": "x", "max_sources": 21 }), "max_sources"),
@@ -227,12 +229,12 @@ async fn bad_input_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_hangs_leaves_time_for_the_search() {
-    let room = Room::new(sleep());
+    let room = AnswerHarness::new(sleep_passages());
     room.model.hangs.store(true, Ordering::Relaxed);
-    let output = room.done(TOOL, ask()).await;
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "partial");
     assert_eq!(output["sources"].as_array().unwrap().len(), 2);
-    let nodes = nodes(&output);
+    let nodes = traced_nodes(&output);
     assert!(nodes.contains(&"retrieve".to_owned()), "{nodes:?}");
     assert!(
         output["notes"].to_string().contains("took longer"),
@@ -243,7 +245,7 @@ async fn a_model_that_hangs_leaves_time_for_the_search() {
 #[tokio::test]
 async fn few_tokens_are_kept_for_the_answer() {
     let options = AnswerOptions {
-        tokens: 5_000,
+        max_tokens: 5_000,
         ..AnswerOptions::default()
     };
     let long = format!(
@@ -251,27 +253,27 @@ async fn few_tokens_are_kept_for_the_answer() {
         "They slept well. ".repeat(100)
     );
     let passages = (0..6).map(|at| passage("sleep", "Petrov", 2021, at + 1, &long));
-    let room = Room::with(passages.collect(), options, true);
-    let good = draft(&[("Those who slept recalled 78% of the pairs.", &["p1"])]);
-    room.will_say("answer", &good);
-    let output = room.done(TOOL, ask()).await;
+    let room = AnswerHarness::with_options(passages.collect(), options, true);
+    let good = draft_reply(&[("Those who slept recalled 78% of the pairs.", &["p1"])]);
+    room.script_reply("answer", &good);
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(room.purposes(), ["answer"]);
     assert_eq!(output["status"], "partial", "{output}");
     assert_eq!(output["sentences"][0]["verdict"], "supported");
-    let shown = room.asked("answer").matches("<passage ").count();
+    let shown = room.last_prompt("answer").matches("<passage ").count();
     assert!((1..6).contains(&shown), "{shown} passages fit");
 }
 
 #[tokio::test]
 async fn what_had_to_be_asked_again_is_counted() {
-    let room = Room::new(sleep());
-    room.will_say("expand", &json!("no JSON object"));
-    room.will_say("expand", &json!("nor this"));
-    room.will_say("filters", &json!("nor this"));
-    room.will_say("filters", &json!({}));
-    room.will_say("grade", &scores(&[("p1", 90), ("p2", 70)]));
-    room.will_say("answer", &good());
-    let output = room.done(TOOL, ask()).await;
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply("expand", &json!("no JSON object"));
+    room.script_reply("expand", &json!("nor this"));
+    room.script_reply("filters", &json!("nor this"));
+    room.script_reply("filters", &json!({}));
+    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    room.script_reply("answer", &supported_draft());
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
     assert_eq!(room.purposes().len(), 6);
     assert_eq!(output["spent"]["model_calls"], 6);
@@ -297,16 +299,16 @@ async fn a_model_can_not_vouch_with_words_about_something_else() {
             "A nap of 20 minutes improved recall of word pairs",
         ),
     ] {
-        let room = Room::new(sleep());
-        room.will_say("expand", &json!({ "queries": [] }));
-        room.will_say("filters", &json!({}));
-        room.will_say("grade", &scores(&[("p1", 90), ("p2", 90)]));
-        room.will_say("answer", &draft(&[(claim, &["p2"])]));
+        let room = AnswerHarness::new(sleep_passages());
+        room.script_reply("expand", &json!({ "queries": [] }));
+        room.script_reply("filters", &json!({}));
+        room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
+        room.script_reply("answer", &draft_reply(&[(claim, &["p2"])]));
         let opinion = json!({ "number": 1, "supported": true, "passage": "p2", "quote": quote });
-        room.will_say("check", &json!({ "claims": [opinion] }));
-        let mut arguments = ask();
+        room.script_reply("check", &json!({ "claims": [opinion] }));
+        let mut arguments = question_arguments();
         arguments["max_retries"] = json!(0);
-        let output = room.done(TOOL, arguments).await;
+        let output = room.call_ok(TOOL, arguments).await;
         assert_eq!(output["status"], "withheld", "{claim}: {output}");
     }
 }

@@ -2,29 +2,35 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{Kit, paper, pdf, said};
+use crate::collect_kit::{ResearchHarness, make_pdf, paper_pdf, said_text};
 
-async fn set(kit: &Kit, id: &str, fields: Value) {
+async fn update_metadata(kit: &ResearchHarness, id: &str, fields: Value) {
     let arguments = json!({ "article_identifier": id, "update_metadata": fields });
-    kit.done("update_article_metadata", arguments).await;
+    kit.call_ok("update_article_metadata", arguments).await;
 }
 
 #[tokio::test]
 async fn related_papers_are_others_and_say_what_they_share() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let bees = kit
-        .ingest("bees.pdf", paper("Pollination by bees in orchards", "bees"))
+        .ingest(
+            "bees.pdf",
+            paper_pdf("Pollination by bees in orchards", "bees"),
+        )
         .await;
     let wasps = kit
         .ingest(
             "wasps.pdf",
-            paper("Pollination by wasps in orchards", "wasps"),
+            paper_pdf("Pollination by wasps in orchards", "wasps"),
         )
         .await;
-    kit.ingest("steel.pdf", paper("Fatigue of welded steel", "steel beams"))
-        .await;
+    kit.ingest(
+        "steel.pdf",
+        paper_pdf("Fatigue of welded steel", "steel beams"),
+    )
+    .await;
     for id in [&bees, &wasps] {
-        set(
+        update_metadata(
             &kit,
             id,
             json!({ "journal": "Journal of Bogs", "authors": ["Ada Lovelace"] }),
@@ -35,7 +41,7 @@ async fn related_papers_are_others_and_say_what_they_share() {
         "paper_identifier": bees, "explain_connections": true, "max_results": 20,
         "similarity_threshold": 0.0,
     });
-    let found = kit.done("find_related_papers", arguments).await;
+    let found = kit.call_ok("find_related_papers", arguments).await;
     let related = found["related"].as_array().unwrap();
     assert_eq!(related[0]["article_id"], wasps, "{found:#}");
     assert!(related.iter().all(|it| it["article_id"] != bees));
@@ -44,11 +50,11 @@ async fn related_papers_are_others_and_say_what_they_share() {
         assert!(shared.to_lowercase().contains(part), "{part}: {shared}");
     }
     let strict = json!({ "paper_identifier": bees, "similarity_threshold": 1.0 });
-    let strict = kit.done("find_related_papers", strict).await;
+    let strict = kit.call_ok("find_related_papers", strict).await;
     assert_eq!(strict["related"], json!([]));
-    assert!(said(&strict).contains("that similar"));
+    assert!(said_text(&strict).contains("that similar"));
     let told = kit
-        .wrong(
+        .call_error(
             "find_related_papers",
             json!({ "paper_identifier": bees, "max_results": 21 }),
         )
@@ -56,9 +62,9 @@ async fn related_papers_are_others_and_say_what_they_share() {
     assert!(told.contains("max_results"), "{told}");
 }
 
-fn study(title: &str, number: u32) -> Vec<u8> {
+fn study_pdf(title: &str, number: u32) -> Vec<u8> {
     let found = format!("We found that traps catch {number} percent more moths at night.");
-    pdf(
+    make_pdf(
         Some(title),
         &[
             &[
@@ -87,18 +93,18 @@ fn study(title: &str, number: u32) -> Vec<u8> {
 
 #[tokio::test]
 async fn articles_are_compared_on_what_is_named() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let one = kit
-        .ingest("one.pdf", study("Quiet traps for moths", 12))
+        .ingest("one.pdf", study_pdf("Quiet traps for moths", 12))
         .await;
     let two = kit
-        .ingest("two.pdf", study("Loud traps for moths", 34))
+        .ingest("two.pdf", study_pdf("Loud traps for moths", 34))
         .await;
     let arguments = json!({
         "article_ids": [one, two],
         "compare_dimensions": ["findings", "methodology", "findings", "approach"],
     });
-    let compared = kit.done("compare_articles", arguments).await;
+    let compared = kit.call_ok("compare_articles", arguments).await;
     let says = compared["articles"][0]["says"].as_array().unwrap();
     let dimensions: Vec<&str> = says
         .iter()
@@ -114,7 +120,7 @@ async fn articles_are_compared_on_what_is_named() {
     );
     assert!(of(0, 1).contains("twelve traps"));
     assert!(of(0, 2).contains("quieter"));
-    assert!(!said(&compared).contains("## Citations"));
+    assert!(!said_text(&compared).contains("## Citations"));
     assert_eq!(
         compared["articles"][0]["says"][0]["sentences"][0]["place"]["page"],
         2
@@ -134,38 +140,41 @@ async fn articles_are_compared_on_what_is_named() {
             "compare_dimensions",
         ),
     ] {
-        let told = kit.wrong("compare_articles", arguments.clone()).await;
+        let told = kit.call_error("compare_articles", arguments.clone()).await;
         assert!(told.contains(rule), "{arguments}: {told}");
     }
 }
 
 #[tokio::test]
 async fn an_abstract_stands_on_no_page() {
-    let server = crate::discover_kit::crossref(&[{
-        let mut work =
-            crate::discover_kit::work("10.5555/one", "Traps improve the catch of moths", 2024);
+    let server = crate::discover_kit::mock_crossref(&[{
+        let mut work = crate::discover_kit::crossref_work(
+            "10.5555/one",
+            "Traps improve the catch of moths",
+            2024,
+        );
         work["abstract"] =
             json!("<p>We found that traps catch 12 percent more moths at night.</p>");
         work["updated-by"] = json!([{ "DOI": "10.5555/note", "type": "retraction" }]);
         work
     }])
     .await;
-    let kit = crate::discover_kit::asking(&server);
-    kit.done("add_article", json!({ "identifiers": ["10.5555/one"] }))
+    let kit = crate::discover_kit::harness_for(&server);
+    kit.call_ok("add_article", json!({ "identifiers": ["10.5555/one"] }))
         .await;
     let arguments =
         json!({ "article_id": "10.5555/one", "include_sections": ["findings", "findings"] });
-    let found = kit.done("extract_article_insights", arguments).await;
+    let found = kit.call_ok("extract_article_insights", arguments).await;
     let findings = found["insights"]["findings"].as_array().unwrap();
     assert_eq!(findings.len(), 1, "{found:#}");
     assert_eq!(findings[0]["place"], Value::Null);
     assert!(findings[0]["text"].as_str().unwrap().contains("12 percent"));
-    assert!(said(&found).contains("page=\"abstract\"") && found["notes"][0].is_string());
+    assert!(said_text(&found).contains("page=\"abstract\"") && found["notes"][0].is_string());
     let other = kit
-        .ingest("two.pdf", study("Loud traps for moths", 34))
+        .ingest("two.pdf", study_pdf("Loud traps for moths", 34))
         .await;
     let compared = kit
-        .done(
+        .call_ok(
             "compare_articles",
             json!({ "article_ids": ["10.5555/one", other] }),
         )
@@ -176,19 +185,19 @@ async fn an_abstract_stands_on_no_page() {
             .unwrap()
             .contains("not read yet")
     );
-    assert!(said(&compared).contains("article=\"A\" page=\"abstract\""));
+    assert!(said_text(&compared).contains("article=\"A\" page=\"abstract\""));
     assert_eq!(compared["articles"][0]["retracted"], true, "{compared:#}");
-    assert_eq!(said(&compared).matches("**RETRACTED**").count(), 1);
+    assert_eq!(said_text(&compared).matches("**RETRACTED**").count(), 1);
 }
 
 #[tokio::test]
 async fn insights_are_sentences_with_their_places() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("one.pdf", study("Quiet traps for moths", 12))
+        .ingest("one.pdf", study_pdf("Quiet traps for moths", 12))
         .await;
     let found = kit
-        .done("extract_article_insights", json!({ "article_id": id }))
+        .call_ok("extract_article_insights", json!({ "article_id": id }))
         .await;
     let names: Vec<&String> = found["insights"].as_object().unwrap().keys().collect();
     let mut wanted = vec![
@@ -211,7 +220,7 @@ async fn insights_are_sentences_with_their_places() {
 
 #[tokio::test]
 async fn people_are_found_as_they_are_written() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let mut ids = Vec::new();
     for (at, (authors, date)) in [
         (json!(["van der Meer, Zoë", "Lovelace, Ada"]), "2019"),
@@ -225,9 +234,12 @@ async fn people_are_found_as_they_are_written() {
     {
         let title = format!("A paper of several with the number {at}");
         let id = kit
-            .ingest(&format!("{at}.pdf"), paper(&title, &format!("thing {at}")))
+            .ingest(
+                &format!("{at}.pdf"),
+                paper_pdf(&title, &format!("thing {at}")),
+            )
             .await;
-        set(
+        update_metadata(
             &kit,
             &id,
             json!({ "authors": authors, "publication_date": date }),
@@ -236,7 +248,7 @@ async fn people_are_found_as_they_are_written() {
         ids.push(id);
     }
     let found = async |arguments: Value| -> Vec<usize> {
-        let found = kit.done("find_articles_by_authors", arguments).await;
+        let found = kit.call_ok("find_articles_by_authors", arguments).await;
         let articles = found["articles"].as_array().unwrap().clone();
         let place = |it: &Value| ids.iter().position(|id| it["article_id"] == **id).unwrap();
         articles.iter().map(place).collect()
@@ -278,7 +290,7 @@ async fn people_are_found_as_they_are_written() {
         ),
     ] {
         let told = kit
-            .wrong("find_articles_by_authors", arguments.clone())
+            .call_error("find_articles_by_authors", arguments.clone())
             .await;
         assert!(told.contains(field), "{arguments}: {told}");
     }
@@ -286,7 +298,7 @@ async fn people_are_found_as_they_are_written() {
 
 #[tokio::test]
 async fn a_topic_has_papers_people_and_an_order() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let mut ids = Vec::new();
     for (at, (date, count)) in [("2019", 5), ("2023", 1), ("2021", 90)]
         .into_iter()
@@ -294,9 +306,12 @@ async fn a_topic_has_papers_people_and_an_order() {
     {
         let title = format!("Honey bees at night, volume {at}");
         let id = kit
-            .ingest(&format!("{at}.pdf"), paper(&title, "honey bees at night"))
+            .ingest(
+                &format!("{at}.pdf"),
+                paper_pdf(&title, "honey bees at night"),
+            )
             .await;
-        set(
+        update_metadata(
             &kit,
             &id,
             json!({ "publication_date": date, "citation_count": count }),
@@ -305,13 +320,13 @@ async fn a_topic_has_papers_people_and_an_order() {
         ids.push(id);
     }
     let topic = kit
-        .done("analyze_topic", json!({ "topic": "honey bees at night" }))
+        .call_ok("analyze_topic", json!({ "topic": "honey bees at night" }))
         .await;
     assert_eq!(topic["papers"].as_array().unwrap().len(), 3, "{topic:#}");
     assert_eq!(topic["period"], json!([2019, 2023]));
-    assert!(said(&topic).contains("<passage"));
+    assert!(said_text(&topic).contains("<passage"));
     let quick = json!({ "topic": "honey bees at night", "depth": "quick" });
-    assert!(!said(&kit.done("analyze_topic", quick).await).contains("<passage"));
+    assert!(!said_text(&kit.call_ok("analyze_topic", quick).await).contains("<passage"));
     let order = |output: &Value| -> Vec<usize> {
         let papers = output["papers"].as_array().unwrap();
         let place = |it: &Value| ids.iter().position(|id| it["article_id"] == **id).unwrap();
@@ -320,29 +335,32 @@ async fn a_topic_has_papers_people_and_an_order() {
     for (sort_by, wanted) in [("date", [1, 2, 0]), ("citations", [2, 0, 1])] {
         let arguments = json!({ "topic": "honey bees", "sort_by": sort_by });
         assert_eq!(
-            order(&kit.done("search_by_topic", arguments).await),
+            order(&kit.call_ok("search_by_topic", arguments).await),
             wanted,
             "{sort_by}"
         );
     }
     let years = json!({ "topic": "honey bees", "year_from": 2020, "year_to": 2021 });
-    assert_eq!(order(&kit.done("search_by_topic", years).await), [2]);
+    assert_eq!(order(&kit.call_ok("search_by_topic", years).await), [2]);
     for (criteria, wanted) in [("recent", [1, 2, 0]), ("citations", [2, 0, 1])] {
         let arguments = json!({ "topic_or_query": "honey bees", "priority_criteria": criteria });
-        let list = kit.done("generate_reading_list", arguments).await;
+        let list = kit.call_ok("generate_reading_list", arguments).await;
         assert_eq!(order(&list), wanted, "{criteria}");
         assert_eq!(list["total_minutes"], 45);
-        assert_eq!(said(&list).matches("- [ ]").count(), 3);
+        assert_eq!(said_text(&list).matches("- [ ]").count(), 3);
     }
     let all = json!({ "topic_or_query": "honey bees", "priority_criteria": "comprehensive" });
     // First by date and by citations: no relevance makes up for that.
-    set(&kit, &ids[2], json!({ "publication_date": "2025" })).await;
-    assert_eq!(order(&kit.done("generate_reading_list", all).await)[0], 2);
+    update_metadata(&kit, &ids[2], json!({ "publication_date": "2025" })).await;
+    assert_eq!(
+        order(&kit.call_ok("generate_reading_list", all).await)[0],
+        2
+    );
     let plain = json!({ "topic_or_query": "honey bees", "reading_time_estimate": false });
-    let plain = kit.done("generate_reading_list", plain).await;
-    assert!(!said(&plain).contains(" min") && !plain.to_string().contains("minutes"));
+    let plain = kit.call_ok("generate_reading_list", plain).await;
+    assert!(!said_text(&plain).contains(" min") && !plain.to_string().contains("minutes"));
     let told = kit
-        .wrong("analyze_topic", json!({ "topic": "x", "max_papers": 2 }))
+        .call_error("analyze_topic", json!({ "topic": "x", "max_papers": 2 }))
         .await;
     assert!(told.contains("max_papers"), "{told}");
 }

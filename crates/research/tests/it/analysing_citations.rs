@@ -7,8 +7,8 @@ use wiremock::{
 };
 
 use crate::{
-    citing_files::citing,
-    collect_kit::{Kit, paper, said},
+    citing_files::citing_pdf,
+    collect_kit::{ResearchHarness, paper_pdf, said_text},
 };
 
 const BEES: &str = "The complete ways of all the honey bees";
@@ -17,18 +17,18 @@ fn number(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }
 
-async fn contexts(kit: &Kit, citing: &str, cited: &str) -> Value {
+async fn get_citation_context(kit: &ResearchHarness, citing: &str, cited: &str) -> Value {
     let arguments =
         json!({ "citing_paper_id": citing, "cited_paper_id": cited, "context_window": 1 });
-    kit.done("get_citation_context", arguments).await
+    kit.call_ok("get_citation_context", arguments).await
 }
 
 #[tokio::test]
 async fn sentences_that_cite_are_found_with_their_places() {
-    let kit = Kit::new();
-    let bees = kit.ingest("bees.pdf", paper(BEES, "bees")).await;
+    let kit = ResearchHarness::new();
+    let bees = kit.ingest("bees.pdf", paper_pdf(BEES, "bees")).await;
     let reference = format!("[2] A. Lovelace, \"{BEES},\" Journal of Bogs, 2019.");
-    let citing = citing(
+    let citing = citing_pdf(
         "Waggling considered as a language of its own",
         &[
             "Nothing is cited by this sentence.",
@@ -44,7 +44,7 @@ async fn sentences_that_cite_are_found_with_their_places() {
         ],
     );
     let id = kit.ingest("citing.pdf", citing).await;
-    let found = contexts(&kit, &id, &bees).await;
+    let found = get_citation_context(&kit, &id, &bees).await;
     let all = found["contexts"].as_array().unwrap();
     let sentences: Vec<&str> = all
         .iter()
@@ -68,15 +68,15 @@ async fn sentences_that_cite_are_found_with_their_places() {
     let (place, kept) = (
         &all[0]["place"],
         kit.store
-            .item_parts("text", &id, deliberate_store::Page::first(9))
+            .document_parts("text", &id, deliberate_store::Pagination::limit(9))
             .await
             .unwrap(),
     );
     let page = kept[number(&place["page"]) - 1].chars().collect::<Vec<_>>();
     let (start, end) = (number(&place["start"]), number(&place["end"]));
     assert_eq!(page[start..end].iter().collect::<String>(), sentences[0]);
-    assert!(said(&found).contains("<passage"));
-    let none = contexts(&kit, &bees, &id).await;
+    assert!(said_text(&found).contains("<passage"));
+    let none = get_citation_context(&kit, &bees, &id).await;
     assert_eq!(none["contexts"], json!([]));
     assert!(
         none["notes"][0].as_str().unwrap().contains("no such entry"),
@@ -86,14 +86,14 @@ async fn sentences_that_cite_are_found_with_their_places() {
 
 #[tokio::test]
 async fn every_common_way_of_citing_is_found() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let title = "Moisture thresholds for the ignition of peat";
     let cited = format!("# {title}\n\n## Results\n\nNo core ignited.\n");
     let cited = kit.ingest("cited.md", cited).await;
     let facts =
         json!({ "authors": ["Chidi Okafor", "Maja Lindqvist"], "publication_date": "2023" });
     let set = json!({ "article_identifier": cited, "update_metadata": facts });
-    kit.done("update_article_metadata", set).await;
+    kit.call_ok("update_article_metadata", set).await;
     let numbered = format!(
         "1. Okafor C, Lindqvist M. {title}. Fire Soil. 2023;8:45-58.\n\
          2. Briain S. Drones over burning peat. Field Robotics. 2022;77-84.\n\
@@ -143,16 +143,22 @@ async fn every_common_way_of_citing_is_found() {
             "# Fires of kind {name}\n\n## Introduction\n\n{body}\n\n## References\n\n{list}"
         );
         let citing = kit.ingest(&format!("{name}.md"), text).await;
-        let found = contexts(&kit, &citing, &cited).await;
+        let found = get_citation_context(&kit, &citing, &cited).await;
         let places = found["contexts"].as_array().unwrap().iter();
         let all: Vec<&str> = places.map(|it| it["sentence"].as_str().unwrap()).collect();
         assert_eq!(all, expected, "{name}: {found:#}");
-        let told = said(&found).contains("searched for “[1]”, “(1)”, a raised “1”");
+        let told = said_text(&found).contains("searched for “[1]”, “(1)”, a raised “1”");
         assert_eq!(told, all.is_empty(), "{found:#}");
     }
 }
 
-fn s2(title: &str, doi: &str, contexts: &[&str], kind: &str, count: u64) -> Value {
+fn semantic_scholar_link(
+    title: &str,
+    doi: &str,
+    contexts: &[&str],
+    kind: &str,
+    count: u64,
+) -> Value {
     json!({
         "contexts": contexts, "isInfluential": false,
         kind: {
@@ -163,7 +169,7 @@ fn s2(title: &str, doi: &str, contexts: &[&str], kind: &str, count: u64) -> Valu
     })
 }
 
-async fn answers(server: &MockServer, place: &str, data: &[Value]) {
+async fn mount_links(server: &MockServer, place: &str, data: &[Value]) {
     Mock::given(method("GET"))
         .and(path_regex(place))
         .respond_with(
@@ -176,16 +182,16 @@ async fn answers(server: &MockServer, place: &str, data: &[Value]) {
 #[tokio::test]
 async fn a_paper_that_was_not_read_is_asked_for_and_a_failure_is_no_answer() {
     let server = MockServer::start().await;
-    let cited = s2(
+    let cited = semantic_scholar_link(
         BEES,
         "10.5555/bees",
         &["As in [4], bees dance."],
         "citedPaper",
         1,
     );
-    answers(&server, "10.5555/citing/references", &[cited]).await;
-    let kit = Kit::with_sources(&server.uri(), &["semantic_scholar"]);
-    let found = contexts(&kit, "10.5555/citing", "10.5555/bees").await;
+    mount_links(&server, "10.5555/citing/references", &[cited]).await;
+    let kit = ResearchHarness::with_sources(&server.uri(), &["semantic_scholar"]);
+    let found = get_citation_context(&kit, "10.5555/citing", "10.5555/bees").await;
     assert_eq!(
         found["contexts"][0]["sentence"], "As in [4], bees dance.",
         "{found:#}"
@@ -193,19 +199,19 @@ async fn a_paper_that_was_not_read_is_asked_for_and_a_failure_is_no_answer() {
     assert_eq!(found["contexts"][0]["from"], "semantic_scholar");
     assert_eq!(found["contexts"][0]["place"], Value::Null);
     // That it is cited and nobody knows where is not the same as that nobody knows.
-    let silent = s2(BEES, "10.5555/bees", &[], "citedPaper", 1);
-    answers(&server, "10.5555/silent/references", &[silent]).await;
+    let silent = semantic_scholar_link(BEES, "10.5555/bees", &[], "citedPaper", 1);
+    mount_links(&server, "10.5555/silent/references", &[silent]).await;
     for (citing, note) in [
         ("10.5555/silent", "says that it cites it"),
         ("10.5555/nobody", "does not know what"),
     ] {
-        let found = contexts(&kit, citing, "10.5555/bees").await;
+        let found = get_citation_context(&kit, citing, "10.5555/bees").await;
         assert_eq!(found["contexts"], json!([]));
-        assert!(said(&found).contains(note), "{found:#}");
+        assert!(said_text(&found).contains(note), "{found:#}");
     }
     let wrong = |citing: &str| {
         let arguments = json!({ "citing_paper_id": citing, "cited_paper_id": "10.5555/bees" });
-        kit.wrong("get_citation_context", arguments)
+        kit.call_error("get_citation_context", arguments)
     };
     assert!(wrong("who knows").await.starts_with("ArticleNotFound"));
     Mock::given(method("GET"))
@@ -228,9 +234,11 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         .respond_with(ResponseTemplate::new(200).set_body_json(paper))
         .mount(&server)
         .await;
-    let citing = |title: &str, doi: &str, many| s2(title, doi, &[], "citingPaper", many);
-    let cited = |title: &str, doi: &str, many| s2(title, doi, &[], "citedPaper", many);
-    answers(
+    let citing =
+        |title: &str, doi: &str, many| semantic_scholar_link(title, doi, &[], "citingPaper", many);
+    let cited =
+        |title: &str, doi: &str, many| semantic_scholar_link(title, doi, &[], "citedPaper", many);
+    mount_links(
         &server,
         "bees/citations",
         &[
@@ -239,13 +247,13 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         ],
     )
     .await;
-    answers(
+    mount_links(
         &server,
         "bees/references",
         &[cited("An old work about insects", "10.5555/r1", 900)],
     )
     .await;
-    answers(
+    mount_links(
         &server,
         "c1/references",
         &[
@@ -254,11 +262,11 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         ],
     )
     .await;
-    answers(&server, "c1/citations", &[]).await;
-    answers(&server, "r1/(citations|references)", &[]).await;
-    let kit = Kit::with_sources(&server.uri(), &["semantic_scholar"]);
+    mount_links(&server, "c1/citations", &[]).await;
+    mount_links(&server, "r1/(citations|references)", &[]).await;
+    let kit = ResearchHarness::with_sources(&server.uri(), &["semantic_scholar"]);
     let near = kit
-        .done(
+        .call_ok(
             "explore_citation_network",
             json!({ "article_id": "10.5555/bees" }),
         )
@@ -274,10 +282,10 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         ),
         (Some(1), Some(1))
     );
-    assert!(said(&near).contains("Cited by (1)") && said(&near).contains("Cites (1)"));
-    assert!(said(&near).contains("depth 2"), "{near:#}");
+    assert!(said_text(&near).contains("Cited by (1)") && said_text(&near).contains("Cites (1)"));
+    assert!(said_text(&near).contains("depth 2"), "{near:#}");
     let deep = json!({ "article_id": "10.5555/bees", "depth": 2, "include_metrics": false });
-    let deep = kit.done("explore_citation_network", deep).await;
+    let deep = kit.call_ok("explore_citation_network", deep).await;
     assert!(deep.get("metrics").is_none());
     let together = deep["cited_together"][0].as_array().unwrap();
     let node = &deep["nodes"][number(&together[0])];
@@ -286,16 +294,19 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         "{deep:#}"
     );
     assert_eq!(node["distance"], 2);
-    let farther = said(&deep).split("## Farther away").nth(1).unwrap_or("");
+    let farther = said_text(&deep)
+        .split("## Farther away")
+        .nth(1)
+        .unwrap_or("");
     assert!(
         farther.contains("What is cited beside the bees")
             && farther.contains("cited by “A work that cites the bees often”"),
         "{}",
-        said(&deep)
+        said_text(&deep)
     );
     for (depth, id) in [(0, "10.5555/bees"), (4, "10.5555/bees")] {
         let told = kit
-            .wrong(
+            .call_error(
                 "explore_citation_network",
                 json!({ "article_id": id, "depth": depth }),
             )
@@ -303,14 +314,14 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         assert!(told.contains("depth"), "{told}");
     }
     let told = kit
-        .wrong(
+        .call_error(
             "explore_citation_network",
             json!({ "article_id": "who knows" }),
         )
         .await;
     assert!(told.starts_with("ArticleNotFound"), "{told}");
     let told = kit
-        .wrong(
+        .call_error(
             "explore_citation_network",
             json!({ "article_id": "10.5555/none" }),
         )
@@ -322,7 +333,7 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
         .mount(&server)
         .await;
     let told = kit
-        .wrong(
+        .call_error(
             "explore_citation_network",
             json!({ "article_id": "10.5555/bees" }),
         )
@@ -333,30 +344,32 @@ async fn a_network_has_both_directions_each_work_once_and_tells_faults() {
 #[tokio::test]
 async fn where_no_source_knows_a_work_the_collection_tells_what_it_knows() {
     let server = MockServer::start().await;
-    let kit = Kit::with_sources(&server.uri(), &["semantic_scholar"]);
+    let kit = ResearchHarness::with_sources(&server.uri(), &["semantic_scholar"]);
     let reference = format!("[1] A. Lovelace, \"{BEES},\" Journal of Bogs, 2019.");
-    let text = citing(
+    let text = citing_pdf(
         "Waggling considered as a language of its own",
         &["Bees are known to dance [1]."],
         &[&reference],
     );
     let id = kit.ingest("citing.pdf", text).await;
-    let alone = kit.ingest("ants.pdf", paper("On ants alone", "ants")).await;
+    let alone = kit
+        .ingest("ants.pdf", paper_pdf("On ants alone", "ants"))
+        .await;
     for (id, doi) in [(&id, "10.5555/citing"), (&alone, "10.5555/alone")] {
         let fields = json!({ "doi": doi });
         let set = json!({ "article_identifier": id, "update_metadata": fields });
-        kit.done("update_article_metadata", set).await;
+        kit.call_ok("update_article_metadata", set).await;
     }
     let told = async |id: &str| {
         let deep = json!({ "article_id": id, "depth": 2 });
-        kit.done("explore_citation_network", deep).await
+        kit.call_ok("explore_citation_network", deep).await
     };
     let found = told(&id).await;
     let cites = found["in_collection"]["outbound"].as_array().unwrap();
     assert_eq!(cites.len(), 1, "{found:#}");
-    assert!(said(&found).contains("honey bees"), "{found:#}");
-    assert!(said(&found).contains("no source knows what cites"));
-    assert!(!said(&found).contains("depth 2"), "{found:#}");
+    assert!(said_text(&found).contains("honey bees"), "{found:#}");
+    assert!(said_text(&found).contains("no source knows what cites"));
+    assert!(!said_text(&found).contains("depth 2"), "{found:#}");
     // That nobody knows of any is an answer, too.
     let none = told(&alone).await;
     assert!(none.get("in_collection").is_none(), "{none:#}");
@@ -367,9 +380,12 @@ async fn where_no_source_knows_a_work_the_collection_tells_what_it_knows() {
         .mount(&server)
         .await;
     let found = told(&id).await;
-    assert!(said(&found).contains("no source could say"), "{found:#}");
+    assert!(
+        said_text(&found).contains("no source could say"),
+        "{found:#}"
+    );
     let wrong = kit
-        .wrong("explore_citation_network", json!({ "article_id": alone }))
+        .call_error("explore_citation_network", json!({ "article_id": alone }))
         .await;
     assert!(wrong.starts_with("SourcesFailed"), "{wrong}");
 }

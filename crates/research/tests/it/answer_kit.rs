@@ -8,47 +8,48 @@ use std::{
 use deliberate_core::{Article, Author, PartialDate, Timestamp};
 use deliberate_index::{Passage, SearchMode};
 use deliberate_research::{
-    AnswerOptions, FoundPassage, Retrieval, Retrieved,
-    answer::Retrieves,
+    AnswerOptions, RetrievalQuery, RetrievalResult, RetrievedPassage,
+    answer::Retriever,
     answers::{AgenticResearchQuestion, AnswerResearchQuestion, EvaluateArticle},
-    collect::{Category, Kept, Place, Provenance},
+    collect::{ArticleCategory, ArticleRecord, Provenance, TextSpan},
 };
 use deliberate_store::{
     Store,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::{Ask, Reply, ThinkError, Thinker};
+use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{
-    Answer, Bounds, Call, Caller, OneMind, Parts, Progress, Registry, ToolError,
+    CallLimits, CallOutcome, CallProgress, CallerContext, FixedModel, Registry, RegistryDeps,
+    ToolContext, ToolError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// Finds what it was given, in its order, for every query that shares a word with it.
-pub(crate) struct Shelf {
-    pub(crate) passages: Vec<FoundPassage>,
+pub(crate) struct FixedRetriever {
+    pub(crate) passages: Vec<RetrievedPassage>,
     pub(crate) options: AnswerOptions,
-    pub(crate) looked: Mutex<Vec<Retrieval>>,
+    pub(crate) queries: Mutex<Vec<RetrievalQuery>>,
     pub(crate) fails: bool,
 }
 
-impl Retrieves for Shelf {
-    fn answers(&self) -> &AnswerOptions {
+impl Retriever for FixedRetriever {
+    fn answer_options(&self) -> &AnswerOptions {
         &self.options
     }
 
-    fn reranks_by_model(&self) -> bool {
+    fn uses_llm_reranker(&self) -> bool {
         false
     }
 
     fn retrieve<'a>(
         &'a self,
-        _: &'a Call,
-        wanted: &'a Retrieval,
-    ) -> BoxFuture<'a, Result<Retrieved, ToolError>> {
-        self.looked.lock().unwrap().push(wanted.clone());
+        _: &'a ToolContext,
+        wanted: &'a RetrievalQuery,
+    ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>> {
+        self.queries.lock().unwrap().push(wanted.clone());
         Box::pin(async move {
             if self.fails {
                 return Err(ToolError::Internal);
@@ -60,7 +61,7 @@ impl Retrieves for Shelf {
                 .filter(|it| it.len() > 3)
                 .map(str::to_owned)
                 .collect();
-            let fits = |it: &&FoundPassage| {
+            let fits = |it: &&RetrievedPassage| {
                 let text = it.passage.text.to_lowercase();
                 let year = it.kept.article.date;
                 words.iter().any(|word| text.contains(word))
@@ -70,7 +71,7 @@ impl Retrieves for Shelf {
                         .is_none_or(|from| year >= Some(from))
             };
             let found = self.passages.iter().filter(fits).take(wanted.k).cloned();
-            Ok(Retrieved {
+            Ok(RetrievalResult {
                 passages: found.collect(),
                 mode: SearchMode::Text,
                 notes: Vec::new(),
@@ -80,11 +81,17 @@ impl Retrieves for Shelf {
 }
 
 /// A passage on a page of a paper.
-pub(crate) fn passage(paper: &str, family: &str, year: i32, page: u32, text: &str) -> FoundPassage {
+pub(crate) fn passage(
+    paper: &str,
+    family: &str,
+    year: i32,
+    page: u32,
+    text: &str,
+) -> RetrievedPassage {
     let start = 100;
     let end = start + u32::try_from(text.chars().count()).unwrap();
-    FoundPassage {
-        kept: Kept {
+    RetrievedPassage {
+        kept: ArticleRecord {
             id: format!("id-{paper}"),
             cite_key: format!("{}{year}{paper}", family.to_lowercase()),
             article: Article {
@@ -93,7 +100,7 @@ pub(crate) fn passage(paper: &str, family: &str, year: i32, page: u32, text: &st
                 date: PartialDate::new(year, None, None),
                 ..Article::default()
             },
-            category: Category::default(),
+            category: ArticleCategory::default(),
             provenance: Provenance::default(),
             collections: Vec::new(),
             tags: Vec::new(),
@@ -110,7 +117,7 @@ pub(crate) fn passage(paper: &str, family: &str, year: i32, page: u32, text: &st
             end_page: page,
             ..Passage::default()
         },
-        place: Place {
+        place: TextSpan {
             page,
             start,
             end_page: page,
@@ -125,20 +132,24 @@ pub(crate) fn passage(paper: &str, family: &str, year: i32, page: u32, text: &st
 
 /// Says what it is told, by what it is asked for; with nothing left to say it can't be reached.
 #[derive(Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedAnswerModel {
     replies: Mutex<BTreeMap<String, VecDeque<String>>>,
-    asked: Mutex<Vec<Ask>>,
+    requests: Mutex<Vec<ModelRequest>>,
     pub(crate) hangs: std::sync::atomic::AtomicBool,
 }
 
-impl Thinker for Scripted {
+impl ChatModel for ScriptedAnswerModel {
     fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn think<'a>(&'a self, ask: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    fn complete<'a>(
+        &'a self,
+        ask: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            self.asked.lock().unwrap().push(ask.clone());
+            self.requests.lock().unwrap().push(ask.clone());
             if self.hangs.load(std::sync::atomic::Ordering::Relaxed) {
                 futures::future::pending::<()>().await;
             }
@@ -147,11 +158,11 @@ impl Thinker for Scripted {
                 .get_mut(ask.purpose.as_str())
                 .and_then(VecDeque::pop_front);
             match next {
-                Some(text) => Ok(Reply {
+                Some(text) => Ok(ModelReply {
                     text,
-                    ..Reply::default()
+                    ..ModelReply::default()
                 }),
-                None => Err(ThinkError::Unavailable {
+                None => Err(ModelError::Unavailable {
                     provider: "scripted".to_owned(),
                     reason: "it has nothing to say".to_owned(),
                     attempts: 1,
@@ -161,61 +172,65 @@ impl Thinker for Scripted {
     }
 }
 
-pub(crate) struct Room {
+pub(crate) struct AnswerHarness {
     pub(crate) registry: Registry,
-    pub(crate) shelf: Arc<Shelf>,
-    pub(crate) model: Arc<Scripted>,
+    pub(crate) retriever: Arc<FixedRetriever>,
+    pub(crate) model: Arc<ScriptedAnswerModel>,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) told: Arc<Mutex<Vec<Progress>>>,
+    pub(crate) progress: Arc<Mutex<Vec<CallProgress>>>,
     _folder: tempfile::TempDir,
 }
 
-impl Room {
-    pub(crate) fn new(passages: Vec<FoundPassage>) -> Self {
-        Self::with(passages, AnswerOptions::default(), true)
+impl AnswerHarness {
+    pub(crate) fn new(passages: Vec<RetrievedPassage>) -> Self {
+        Self::with_options(passages, AnswerOptions::default(), true)
     }
 
-    pub(crate) fn without_model(passages: Vec<FoundPassage>) -> Self {
-        Self::with(passages, AnswerOptions::default(), false)
+    pub(crate) fn without_model(passages: Vec<RetrievedPassage>) -> Self {
+        Self::with_options(passages, AnswerOptions::default(), false)
     }
 
-    pub(crate) fn with(passages: Vec<FoundPassage>, options: AnswerOptions, model: bool) -> Self {
+    pub(crate) fn with_options(
+        passages: Vec<RetrievedPassage>,
+        options: AnswerOptions,
+        model: bool,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
             path: folder.path().join("store.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         }));
-        let thinker = Arc::<Scripted>::default();
-        let mind: Option<Arc<dyn Thinker>> = if model { Some(thinker.clone()) } else { None };
-        let shelf = Arc::new(Shelf {
+        let thinker = Arc::<ScriptedAnswerModel>::default();
+        let mind: Option<Arc<dyn ChatModel>> = if model { Some(thinker.clone()) } else { None };
+        let retriever = Arc::new(FixedRetriever {
             passages,
             options,
-            looked: Mutex::default(),
+            queries: Mutex::default(),
             fails: false,
         });
-        let registry = Registry::new(Parts {
+        let registry = Registry::new(RegistryDeps {
             store: store.clone(),
-            minds: Arc::new(OneMind(mind)),
+            models: Arc::new(FixedModel(mind)),
             clock: Arc::new(FixedClock::new()),
             ids: Arc::new(CountingIds::new()),
-            bounds: Bounds::default(),
+            limits: CallLimits::default(),
         })
-        .with(AnswerResearchQuestion(shelf.clone()))
-        .with(AgenticResearchQuestion(shelf.clone()))
-        .with(EvaluateArticle(shelf.clone()));
+        .with(AnswerResearchQuestion(retriever.clone()))
+        .with(AgenticResearchQuestion(retriever.clone()))
+        .with(EvaluateArticle(retriever.clone()));
         Self {
             registry,
-            shelf,
+            retriever,
             model: thinker,
             store,
-            told: Arc::default(),
+            progress: Arc::default(),
             _folder: folder,
         }
     }
 
     /// What the model will say when it is asked for `purpose`.
-    pub(crate) fn will_say(&self, purpose: &str, reply: &Value) {
+    pub(crate) fn script_reply(&self, purpose: &str, reply: &Value) {
         let mut replies = self.model.replies.lock().unwrap();
         let queue = replies.entry(purpose.to_owned()).or_default();
         queue.push_back(reply.to_string());
@@ -223,7 +238,7 @@ impl Room {
 
     /// What the model was asked for, in order.
     pub(crate) fn purposes(&self) -> Vec<String> {
-        let asked = self.model.asked.lock().unwrap();
+        let asked = self.model.requests.lock().unwrap();
         asked
             .iter()
             .map(|it| it.purpose.as_str().to_owned())
@@ -231,31 +246,35 @@ impl Room {
     }
 
     /// The text of the last ask for `purpose`.
-    pub(crate) fn asked(&self, purpose: &str) -> String {
-        let asked = self.model.asked.lock().unwrap();
+    pub(crate) fn last_prompt(&self, purpose: &str) -> String {
+        let asked = self.model.requests.lock().unwrap();
         let last = asked.iter().rev().find(|it| it.purpose.as_str() == purpose);
         last.map(|it| it.messages[0].text.clone())
             .expect("it was asked")
     }
 
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
-        let told = self.told.clone();
-        let caller = Caller {
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<CallOutcome, ToolError> {
+        let told = self.progress.clone();
+        let caller = CallerContext {
             progress: Some(Arc::new(move |it| told.lock().unwrap().push(it))),
-            ..Caller::default()
+            ..CallerContext::default()
         };
         self.registry.call(tool, arguments, caller).await
     }
 
-    pub(crate) async fn done(&self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
         match self.call(tool, arguments).await {
-            Ok(Answer::Done(output)) => output,
+            Ok(CallOutcome::Done(output)) => output,
             other => panic!("{tool}: {other:?}"),
         }
     }
 
     /// Without a model: the client replies by the key of each ask, as `reply` says.
-    pub(crate) async fn driven(
+    pub(crate) async fn call_with_client_replies(
         &self,
         tool: &str,
         arguments: Value,
@@ -263,7 +282,7 @@ impl Room {
     ) -> (Value, Vec<Vec<String>>) {
         let mut answer = self.call(tool, arguments).await;
         let mut asked = Vec::new();
-        while let Ok(Answer::NeedsReply(needs)) = &answer {
+        while let Ok(CallOutcome::NeedsReply(needs)) = &answer {
             let keys: Vec<String> = needs.asks.iter().map(|it| it.key.clone()).collect();
             let replies: Vec<Value> = keys.iter().map(|it| reply(it)).collect();
             asked.push(keys);
@@ -271,7 +290,7 @@ impl Room {
             answer = self.call("reasoning_resume", resume).await;
         }
         match answer {
-            Ok(Answer::Done(output)) => (output, asked),
+            Ok(CallOutcome::Done(output)) => (output, asked),
             other => panic!("{tool}: {other:?}"),
         }
     }
@@ -284,7 +303,7 @@ pub(crate) const NAPS: &str = "A nap of 20 minutes improved recall of word pairs
     Longer naps had no further benefit.";
 
 /// Two papers about sleep and memory.
-pub(crate) fn sleep() -> Vec<FoundPassage> {
+pub(crate) fn sleep_passages() -> Vec<RetrievedPassage> {
     vec![
         passage("sleep", "Petrov", 2021, 3, SLEEP),
         passage("naps", "Amara", 2019, 7, NAPS),
@@ -292,7 +311,7 @@ pub(crate) fn sleep() -> Vec<FoundPassage> {
 }
 
 /// A draft of these sentences and what they cite.
-pub(crate) fn draft(sentences: &[(&str, &[&str])]) -> Value {
+pub(crate) fn draft_reply(sentences: &[(&str, &[&str])]) -> Value {
     let all = sentences
         .iter()
         .map(|(text, passages)| json!({ "sentence": text, "passages": passages }));

@@ -3,23 +3,23 @@
 
 use serde_json::{Value, json};
 
-use crate::answer_kit::{NAPS, Room, SLEEP, draft, passage, sleep};
+use crate::answer_kit::{AnswerHarness, NAPS, SLEEP, draft_reply, passage, sleep_passages};
 
 const TOOL: &str = "answer_research_question";
 
-fn ask() -> Value {
+fn question_arguments() -> Value {
     json!({ "question": "Does sleep improve recall of word pairs?", "min_relevance": 0 })
 }
 
 /// What comes of a reply, given as often as it is asked for.
-async fn told(reply: &Value) -> Value {
-    let room = Room::new(sleep());
-    room.will_say("answer", reply);
-    room.will_say("answer", reply);
-    room.done(TOOL, ask()).await
+async fn answer_with_reply(reply: &Value) -> Value {
+    let room = AnswerHarness::new(sleep_passages());
+    room.script_reply("answer", reply);
+    room.script_reply("answer", reply);
+    room.call_ok(TOOL, question_arguments()).await
 }
 
-fn texts(output: &Value) -> Vec<&str> {
+fn sentence_texts(output: &Value) -> Vec<&str> {
     let all = output["sentences"].as_array().unwrap();
     all.iter().map(|it| it["text"].as_str().unwrap()).collect()
 }
@@ -39,7 +39,8 @@ async fn two_passages_in_one_text_are_two() {
         (json!([{ "id": "p2" }, null]), true),
     ] {
         let output =
-            told(&json!({ "sentences": [{ "sentence": claim, "passages": cited }] })).await;
+            answer_with_reply(&json!({ "sentences": [{ "sentence": claim, "passages": cited }] }))
+                .await;
         let sentence = &output["sentences"][0];
         assert_eq!(sentence["verdict"], "supported", "{cited}: {sentence}");
         let corrected = sentence["citation_supplied"].as_bool().unwrap_or(false);
@@ -49,7 +50,7 @@ async fn two_passages_in_one_text_are_two() {
 
 #[tokio::test]
 async fn what_a_reply_says_of_itself_is_of_no_account() {
-    let output = told(&json!({
+    let output = answer_with_reply(&json!({
         "status": "answered",
         "support": 1.0,
         "sentences": [{
@@ -70,7 +71,7 @@ async fn what_a_reply_says_of_itself_is_of_no_account() {
 #[tokio::test]
 async fn marks_are_given_by_the_check_alone() {
     let good = "Those who slept recalled 78% of the pairs.";
-    let output = told(&draft(&[
+    let output = answer_with_reply(&draft_reply(&[
         (good, &["p1"]),
         ("Caffeine did not change recall [2, p. 9].", &["p1"]),
         ("Those who stayed awake recalled 61%.", &["p1"]),
@@ -97,18 +98,18 @@ async fn replies_without_end_are_bounded_and_say_so() {
         "Those who slept recalled 78% of the pairs. {}",
         "Sleep pairs ".repeat(90_000)
     );
-    let output = told(&draft(&[(&long, &["p1"])])).await;
+    let output = answer_with_reply(&draft_reply(&[(&long, &["p1"])])).await;
     assert_eq!(output["sentences"][0]["verdict"], "supported");
     assert!(output.to_string().len() < 40_000);
-    let last = *texts(&output).last().unwrap();
+    let last = *sentence_texts(&output).last().unwrap();
     assert!(last.ends_with('…'), "what is cut is seen to be cut: {last}");
 
     let one = (
         "Those who slept recalled 78% of the pairs.",
         &["p1"] as &[&str],
     );
-    let output = told(&draft(&vec![one; 20_000])).await;
-    assert_eq!(texts(&output).len(), 40);
+    let output = answer_with_reply(&draft_reply(&vec![one; 20_000])).await;
+    assert_eq!(sentence_texts(&output).len(), 40);
     assert!(
         output["notes"].to_string().contains("40 sentences"),
         "{}",
@@ -121,7 +122,7 @@ async fn items_rows_and_headings_are_judged_each_by_itself() {
     let text = "## Findings\nThere were two:\n1. Those who slept recalled 78% of the pairs\n2. A nap of \
         20 minutes improved recall by 90%\n- Caffeine did not change recall.\n| Group | Recall |\n|---|---|\n\
         | awake | 61% |\n```\nrecall = 99\n```";
-    let output = told(&draft(&[(text, &["p1", "p2"])])).await;
+    let output = answer_with_reply(&draft_reply(&[(text, &["p1", "p2"])])).await;
     let all = output["sentences"].as_array().unwrap();
     let of = |part: &str| {
         let found = all
@@ -157,8 +158,8 @@ async fn items_rows_and_headings_are_judged_each_by_itself() {
 async fn sentences_in_other_languages_rest_on_their_places() {
     let text = "Die Studie umfasste z. B. 64 Studierende. Das Mittel senkte den Blutdruck der Patienten \
         nicht. Le traitement a réduit la douleur de 12 % dans le groupe. 睡眠改善记忆。咖啡没有影响。";
-    let room = Room::new(vec![passage("a", "Ito", 2020, 1, text)]);
-    let reply = draft(&[
+    let room = AnswerHarness::new(vec![passage("a", "Ito", 2020, 1, text)]);
+    let reply = draft_reply(&[
         ("Die Studie umfasste 64 Studierende.", &["p1"]),
         (
             "Das Mittel senkte den Blutdruck der Patienten nicht.",
@@ -172,9 +173,9 @@ async fn sentences_in_other_languages_rest_on_their_places() {
         ),
         ("咖啡有影响。", &["p1"]),
     ]);
-    room.will_say("answer", &reply);
-    room.will_say("answer", &reply);
-    let output = room.done(TOOL, ask_any()).await;
+    room.script_reply("answer", &reply);
+    room.script_reply("answer", &reply);
+    let output = room.call_ok(TOOL, generic_question_arguments()).await;
     let verdicts: Vec<bool> = (output["sentences"].as_array().unwrap().iter())
         .map(|it| it["verdict"] == "supported")
         .collect();
@@ -186,23 +187,23 @@ async fn sentences_in_other_languages_rest_on_their_places() {
 }
 
 /// A question that shares a word with any passage of these tests.
-fn ask_any() -> Value {
+fn generic_question_arguments() -> Value {
     json!({ "question": "Studie Mittel", "min_relevance": 0 })
 }
 
 #[tokio::test]
 async fn a_second_answer_that_is_worse_is_not_given_as_the_better_one() {
-    let room = Room::new(sleep());
-    let half = draft(&[
+    let room = AnswerHarness::new(sleep_passages());
+    let half = draft_reply(&[
         ("Those who slept recalled 78% of the pairs.", &["p1"]),
         ("Those who stayed awake recalled 16%.", &["p1"]),
     ]);
-    room.will_say("answer", &half);
-    room.will_say(
+    room.script_reply("answer", &half);
+    room.script_reply(
         "answer",
-        &draft(&[("Those who slept recalled 87% of the pairs.", &["p1"])]),
+        &draft_reply(&[("Those who slept recalled 87% of the pairs.", &["p1"])]),
     );
-    let output = room.done(TOOL, ask()).await;
+    let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["support"], 0.5);
     let notes = output["notes"].to_string();
     assert!(

@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{Kit, files_in, paper, pdf, said};
+use crate::collect_kit::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
 
-async fn kit_with_bees() -> (Kit, String) {
-    let kit = Kit::new();
+async fn harness_with_bees() -> (ResearchHarness, String) {
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("bees.pdf", paper("On bees & their ways_of_life", "bees"))
+        .ingest(
+            "bees.pdf",
+            paper_pdf("On bees & their ways_of_life", "bees"),
+        )
         .await;
     let set = json!({
         "article_identifier": id,
@@ -16,17 +19,17 @@ async fn kit_with_bees() -> (Kit, String) {
             "authors": ["Lovelace, Ada", "Babbage, Charles"],
         },
     });
-    kit.done("update_article_metadata", set).await;
+    kit.call_ok("update_article_metadata", set).await;
     (kit, id)
 }
 
-fn text_of(output: &Value) -> String {
+fn read_exported(output: &Value) -> String {
     std::fs::read_to_string(output["path"].as_str().unwrap()).unwrap()
 }
 
 #[tokio::test]
 async fn every_format_is_written_to_a_file() {
-    let (kit, _) = kit_with_bees().await;
+    let (kit, _) = harness_with_bees().await;
     for (format, ending, mark) in [
         ("bibtex", "bib", "\\&"),
         ("ris", "ris", "TY  - "),
@@ -35,18 +38,18 @@ async fn every_format_is_written_to_a_file() {
         ("csv", "csv", "10.5555/bees"),
     ] {
         let output = kit
-            .done("export_bibliography", json!({ "format": format }))
+            .call_ok("export_bibliography", json!({ "format": format }))
             .await;
         let path = output["path"].as_str().unwrap();
         assert!(path.ends_with(&format!("bibliography.{ending}")), "{path}");
-        let text = text_of(&output);
+        let text = read_exported(&output);
         assert!(
             text.contains(mark) && text.contains("Lovelace"),
             "{format}: {text}"
         );
         assert_eq!(output["records"], 1);
         // Again it is the same, and no error.
-        kit.done("export_bibliography", json!({ "format": format }))
+        kit.call_ok("export_bibliography", json!({ "format": format }))
             .await;
     }
     assert_eq!(files_in(&kit.folder.path().join("exports")).len(), 5);
@@ -54,7 +57,7 @@ async fn every_format_is_written_to_a_file() {
 
 #[tokio::test]
 async fn no_name_leads_elsewhere_and_each_gets_its_ending() {
-    let (kit, _) = kit_with_bees().await;
+    let (kit, _) = harness_with_bees().await;
     for name in [
         "../x",
         "a/b",
@@ -67,7 +70,7 @@ async fn no_name_leads_elsewhere_and_each_gets_its_ending() {
         "x\u{202e}bib",
     ] {
         let told = kit
-            .wrong("export_bibliography", json!({ "filename": name }))
+            .call_error("export_bibliography", json!({ "filename": name }))
             .await;
         assert!(told.contains("filename"), "{name:?}: {told}");
     }
@@ -80,30 +83,32 @@ async fn no_name_leads_elsewhere_and_each_gets_its_ending() {
         ("deliberate.db", "deliberate.db.bib"),
     ] {
         let output = kit
-            .done("export_bibliography", json!({ "filename": name }))
+            .call_ok("export_bibliography", json!({ "filename": name }))
             .await;
         assert!(output["path"].as_str().unwrap().ends_with(file), "{name}");
     }
     let told = kit
-        .wrong("export_bibliography", json!({ "articles": ["nobody"] }))
+        .call_error("export_bibliography", json!({ "articles": ["nobody"] }))
         .await;
     assert!(told.starts_with("NothingToExport"), "{told}");
 }
 
 #[tokio::test]
 async fn what_is_there_is_left_alone_unless_it_is_meant() {
-    let (kit, id) = kit_with_bees().await;
+    let (kit, id) = harness_with_bees().await;
     let exports = kit.folder.path().join("exports");
     std::fs::create_dir_all(&exports).unwrap();
     let place = exports.join("mine.bib");
     std::fs::write(&place, "my own notes").unwrap();
     let arguments = json!({ "filename": "mine", "articles": [id] });
-    let told = kit.wrong("export_bibliography", arguments.clone()).await;
+    let told = kit
+        .call_error("export_bibliography", arguments.clone())
+        .await;
     assert!(told.starts_with("Exists"), "{told}");
     assert_eq!(std::fs::read_to_string(&place).unwrap(), "my own notes");
     let mut over = arguments;
     over["overwrite"] = json!(true);
-    kit.done("export_bibliography", over).await;
+    kit.call_ok("export_bibliography", over).await;
     assert!(
         std::fs::read_to_string(&place)
             .unwrap()
@@ -119,7 +124,7 @@ async fn what_is_there_is_left_alone_unless_it_is_meant() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_is_not_followed_and_a_folder_not_replaced() {
-    let (kit, _) = kit_with_bees().await;
+    let (kit, _) = harness_with_bees().await;
     let exports = kit.folder.path().join("exports");
     std::fs::create_dir_all(exports.join("folder.bib")).unwrap();
     let outside = kit.folder.path().join("outside.txt");
@@ -133,15 +138,15 @@ async fn a_link_is_not_followed_and_a_folder_not_replaced() {
     assert!(made.unwrap().success());
     for name in ["link", "dangling", "folder", "pipe"] {
         let told = kit
-            .wrong("export_bibliography", json!({ "filename": name }))
+            .call_error("export_bibliography", json!({ "filename": name }))
             .await;
         assert!(told.starts_with("Exists"), "{name}: {told}");
     }
     let over = json!({ "filename": "link", "overwrite": true });
-    kit.done("export_bibliography", over).await;
+    kit.call_ok("export_bibliography", over).await;
     let over = json!({ "filename": "folder", "overwrite": true });
     assert!(
-        kit.wrong("export_bibliography", over)
+        kit.call_error("export_bibliography", over)
             .await
             .starts_with("File")
     );
@@ -151,29 +156,32 @@ async fn a_link_is_not_followed_and_a_folder_not_replaced() {
 
 #[tokio::test]
 async fn what_is_left_out_is_told() {
-    let (kit, _) = kit_with_bees().await;
+    let (kit, _) = harness_with_bees().await;
     for name in ["ants", "wasps"] {
         let title = format!("On {name} and where they live");
-        kit.ingest(&format!("{name}.pdf"), paper(&title, name))
+        kit.ingest(&format!("{name}.pdf"), paper_pdf(&title, name))
             .await;
     }
     for tool in ["export_bibliography", "format_citations"] {
-        let some = kit.done(tool, json!({ "max_results": 2 })).await;
+        let some = kit.call_ok(tool, json!({ "max_results": 2 })).await;
         assert_eq!(some["left_out"], 1, "{tool}: {some:#}");
-        assert!(said(&some).contains("1 more of the collection"), "{some:#}");
+        assert!(
+            said_text(&some).contains("1 more of the collection"),
+            "{some:#}"
+        );
         let mut all = json!({ "max_results": 3 });
         if tool == "export_bibliography" {
             all["overwrite"] = json!(true);
         }
-        let all = kit.done(tool, all).await;
+        let all = kit.call_ok(tool, all).await;
         assert_eq!(all["left_out"], 0, "{tool}");
-        assert!(!said(&all).contains("more of the collection"));
+        assert!(!said_text(&all).contains("more of the collection"));
     }
 }
 
 #[tokio::test]
 async fn styles_are_known_by_name_and_incomplete_records_flagged() {
-    let (kit, id) = kit_with_bees().await;
+    let (kit, id) = harness_with_bees().await;
     for style in [
         "ieee",
         "apa",
@@ -185,7 +193,7 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
         "vancouver",
     ] {
         let output = kit
-            .done(
+            .call_ok(
                 "format_citations",
                 json!({ "articles": [id], "style": style }),
             )
@@ -197,21 +205,21 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
         );
     }
     let told = kit
-        .wrong(
+        .call_error(
             "format_citations",
             json!({ "articles": [id], "style": "aap" }),
         )
         .await;
     assert!(told.contains("style") && told.contains("apa"), "{told}");
     let told = kit
-        .wrong(
+        .call_error(
             "format_citations",
             json!({ "articles": [id], "locale": "klingon" }),
         )
         .await;
     assert!(told.contains("klingon"), "{told}");
     let german = json!({ "articles": [id], "style": "apa", "locale": "de" });
-    let german = kit.done("format_citations", german).await;
+    let german = kit.call_ok("format_citations", german).await;
     assert!(
         german["citations"][0]["text"]
             .as_str()
@@ -225,7 +233,7 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
         )
         .await;
     let output = kit
-        .done(
+        .call_ok(
             "format_citations",
             json!({ "articles": [bare, "who knows"], "style": "apa" }),
         )
@@ -233,7 +241,7 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
     let entry = &output["citations"][0];
     assert!(!entry["missing"].as_array().unwrap().is_empty());
     assert!(!entry.to_string().contains("n.d."), "{entry}");
-    assert!(said(&output).contains("**Incomplete**"));
+    assert!(said_text(&output).contains("**Incomplete**"));
     assert_eq!(output["not_found"].as_array().unwrap().len(), 1);
     // What it says is lacking can be given.
     let fields = json!({
@@ -241,41 +249,41 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
         "journal": "Bogs", "volume": "3", "issue": "2", "pages": "11-19", "publisher": "Fen",
     });
     let update = json!({ "article_identifier": bare, "update_metadata": fields });
-    let updated = kit.done("update_article_metadata", update).await;
+    let updated = kit.call_ok("update_article_metadata", update).await;
     assert_eq!(updated["changes"].as_array().unwrap().len(), 8, "{updated}");
     let whole = json!({ "articles": [bare], "style": "apa" });
-    let whole = said(&kit.done("format_citations", whole).await).to_owned();
+    let whole = said_text(&kit.call_ok("format_citations", whole).await).to_owned();
     assert!(!whole.contains("Incomplete"), "{whole}");
     assert!(whole.contains("*Bogs*, *3*(2), 11–19"), "{whole}");
     let impossible = json!({ "publication_date": "2020-02-30" });
     let impossible = json!({ "article_identifier": bare, "update_metadata": impossible });
-    kit.wrong("update_article_metadata", impossible).await;
+    kit.call_error("update_article_metadata", impossible).await;
     // A search in place of names.
     let found = json!({ "search_query": "ways of bees", "max_results": 1 });
-    let found = kit.done("format_citations", found).await;
+    let found = kit.call_ok("format_citations", found).await;
     assert_eq!(found["citations"].as_array().unwrap().len(), 1);
 }
 
 /// A paper that cites by numbers.
-pub(crate) fn citing(title: &str, body: &[&str], references: &[&str]) -> Vec<u8> {
+pub(crate) fn citing_pdf(title: &str, body: &[&str], references: &[&str]) -> Vec<u8> {
     let mut first: Vec<(u32, &str)> =
         vec![(20, title), (10, "Charles Babbage"), (14, "1 Introduction")];
     first.extend(body.iter().map(|it| (10, *it)));
     let mut last: Vec<(u32, &str)> = vec![(14, "References")];
     last.extend(references.iter().map(|it| (10, *it)));
-    pdf(Some(title), &[&first, &last])
+    make_pdf(Some(title), &[&first, &last])
 }
 
 #[tokio::test]
 async fn references_are_told_both_ways_and_as_deep_as_wanted() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let bees = kit
         .ingest(
             "bees.pdf",
-            paper("The complete ways of all the honey bees", "bees"),
+            paper_pdf("The complete ways of all the honey bees", "bees"),
         )
         .await;
-    let middle = citing(
+    let middle = citing_pdf(
         "Waggling considered as a language of its own",
         &["Bees are known to dance [1]."],
         &[
@@ -284,14 +292,14 @@ async fn references_are_told_both_ways_and_as_deep_as_wanted() {
         ],
     );
     let middle = kit.ingest("middle.pdf", middle).await;
-    let last = citing(
+    let last = citing_pdf(
         "A history of those who watched the waggling",
         &["It was called a language [1]."],
         &["[1] C. Babbage, \"Waggling considered as a language of its own,\" Bogs, 2020."],
     );
     let last = kit.ingest("last.pdf", last).await;
     let out = kit
-        .done("extract_citations", json!({ "article_identifier": middle }))
+        .call_ok("extract_citations", json!({ "article_identifier": middle }))
         .await;
     assert_eq!(out["references"], 2, "{out:#}");
     assert_eq!(out["outbound"][0]["article_id"], bees);
@@ -299,7 +307,7 @@ async fn references_are_told_both_ways_and_as_deep_as_wanted() {
     assert_eq!(out["inbound"][0]["article_id"], last);
     assert_eq!(out["inbound"].as_array().unwrap().len(), 1);
     let deep = kit
-        .done(
+        .call_ok(
             "extract_citations",
             json!({ "article_identifier": last, "include_inbound": false }),
         )
@@ -314,24 +322,24 @@ async fn references_are_told_both_ways_and_as_deep_as_wanted() {
     assert_eq!(deep["outbound"][1]["by"], middle);
     assert_eq!(deep["looked_at"], 0);
     let flat = json!({ "article_identifier": last, "max_depth": 1, "include_outbound": true });
-    let flat = kit.done("extract_citations", flat).await;
+    let flat = kit.call_ok("extract_citations", flat).await;
     assert_eq!(flat["outbound"].as_array().unwrap().len(), 1);
     let cited = kit
-        .done("extract_citations", json!({ "article_identifier": bees }))
+        .call_ok("extract_citations", json!({ "article_identifier": bees }))
         .await;
     assert_eq!(cited["inbound"][0]["article_id"], middle, "{cited:#}");
 }
 
 #[tokio::test]
 async fn a_search_cites_what_fits_and_tells_what_does_not() {
-    let (kit, id) = kit_with_bees().await;
+    let (kit, id) = harness_with_bees().await;
     for name in ["ants", "wasps"] {
         let title = format!("On {name} and where they live");
-        kit.ingest(&format!("{name}.pdf"), paper(&title, name))
+        kit.ingest(&format!("{name}.pdf"), paper_pdf(&title, name))
             .await;
     }
     let nothing = json!({ "search_query": "quantum chromodynamics" });
-    let told = kit.wrong("export_bibliography", nothing.clone()).await;
+    let told = kit.call_error("export_bibliography", nothing.clone()).await;
     assert!(
         told.starts_with("NothingToExport") && told.contains("no word of"),
         "{told}"
@@ -339,30 +347,33 @@ async fn a_search_cites_what_fits_and_tells_what_does_not() {
     assert!(told.contains("search_articles"), "{told}");
     let file = kit.folder.path().join("exports/bibliography.bib");
     assert!(!file.exists());
-    let cited = kit.done("format_citations", nothing).await;
+    let cited = kit.call_ok("format_citations", nothing).await;
     assert_eq!(cited["citations"], json!([]));
-    assert!(said(&cited).contains("no word of"), "{cited:#}");
+    assert!(said_text(&cited).contains("no word of"), "{cited:#}");
 
     for tool in ["export_bibliography", "format_citations"] {
         let some = json!({ "search_query": "careful set of rules", "max_results": 2 });
-        let some = kit.done(tool, some).await;
+        let some = kit.call_ok(tool, some).await;
         assert_eq!(some["left_out"], 1, "{tool}: {some:#}");
-        assert!(said(&some).contains("1 more of the collection"), "{some:#}");
+        assert!(
+            said_text(&some).contains("1 more of the collection"),
+            "{some:#}"
+        );
         let both = json!({ "articles": [id], "search_query": "bees" });
-        let told = kit.wrong(tool, both).await;
+        let told = kit.call_error(tool, both).await;
         assert!(told.contains("search_query") && told.contains("one of the two"));
     }
 }
 
 #[tokio::test]
 async fn data_is_plain_and_markdown_is_in_what_is_said() {
-    let (kit, id) = kit_with_bees().await;
+    let (kit, id) = harness_with_bees().await;
     let cited = kit
-        .done("format_citations", json!({ "articles": [id] }))
+        .call_ok("format_citations", json!({ "articles": [id] }))
         .await;
     let text = cited["citations"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("[1]"), "{text}");
     assert!(text.contains("ways_of_life"), "{text}");
     assert!(!text.contains('\\') && !text.contains('*'), "{text}");
-    assert!(said(&cited).contains("*Journal of Bogs*"), "{cited:#}");
+    assert!(said_text(&cited).contains("*Journal of Bogs*"), "{cited:#}");
 }

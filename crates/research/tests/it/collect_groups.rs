@@ -2,29 +2,34 @@
 
 use serde_json::json;
 
-use crate::collect_kit::{Kit, paper, said};
+use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
 
 #[tokio::test]
 async fn external_knowledge_is_searched_apart_from_papers() {
-    let kit = Kit::new();
-    kit.ingest("bees.pdf", paper("On bees and their ways", "honey bees"))
-        .await;
-    kit.put(
+    let kit = ResearchHarness::new();
+    kit.ingest(
+        "bees.pdf",
+        paper_pdf("On bees and their ways", "honey bees"),
+    )
+    .await;
+    kit.write_paper(
         "notes.md",
         "# Lecture notes\n\n## Bees\n\nHoney bees dance to tell where food is.\n",
     );
     let upload =
         json!({ "file_path": "notes.md", "collection_name": "Biology", "title": "My notes" });
-    let up = kit.done("upload_external_knowledge", upload.clone()).await;
+    let up = kit
+        .call_ok("upload_external_knowledge", upload.clone())
+        .await;
     assert_eq!(up["outcome"], "added");
-    let again = kit.done("upload_external_knowledge", upload).await;
+    let again = kit.call_ok("upload_external_knowledge", upload).await;
     assert_eq!(
         (again["outcome"].as_str(), &again["article_id"]),
         (Some("unchanged"), &up["article_id"])
     );
 
     let found = kit
-        .done(
+        .call_ok(
             "search_external_knowledge",
             json!({ "query": "honey bees" }),
         )
@@ -39,10 +44,10 @@ async fn external_knowledge_is_searched_apart_from_papers() {
     );
     assert_eq!(results[0]["article"]["title"], "My notes");
     let within = json!({ "query": "honey bees", "collection_name": "biology" });
-    let within = kit.done("search_external_knowledge", within).await;
+    let within = kit.call_ok("search_external_knowledge", within).await;
     assert_eq!(within["results"].as_array().unwrap().len(), results.len());
     let wrong = json!({ "query": "bees", "collection_name": "biologie" });
-    let wrong = kit.wrong("search_external_knowledge", wrong).await;
+    let wrong = kit.call_error("search_external_knowledge", wrong).await;
     assert!(
         wrong.starts_with("NotFound") && wrong.contains("Biology"),
         "{wrong}"
@@ -51,18 +56,18 @@ async fn external_knowledge_is_searched_apart_from_papers() {
 
 #[tokio::test]
 async fn a_paper_is_put_into_a_project_and_nothing_moves() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
     let moved = json!({ "paper_id": id, "project_name": "../My  project" });
-    let moved = kit.done("move_paper_to_project", moved).await;
+    let moved = kit.call_ok("move_paper_to_project", moved).await;
     assert_eq!(moved["project_name"], "../My project");
-    assert!(kit.papers().join("bees.pdf").exists());
-    let listed = kit.done("list_knowledge_collections", json!({})).await;
+    assert!(kit.papers_folder().join("bees.pdf").exists());
+    let listed = kit.call_ok("list_knowledge_collections", json!({})).await;
     assert_eq!(listed["collections"][0]["articles"], 1);
     let twice = kit
-        .wrong(
+        .call_error(
             "create_knowledge_collection",
             json!({ "name": "../my project" }),
         )
@@ -72,19 +77,22 @@ async fn a_paper_is_put_into_a_project_and_nothing_moves() {
 
 #[tokio::test]
 async fn a_paper_that_is_moved_is_no_longer_where_it_was() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
     let to = async |project: &str, keep: bool| {
         let moved = json!({ "paper_id": id, "project_name": project, "keep_others": keep });
-        kit.done("move_paper_to_project", moved).await
+        kit.call_ok("move_paper_to_project", moved).await
     };
     to("Hives", false).await;
     let moved = to("Meadows", false).await;
     assert_eq!(moved["article"]["collections"], json!(["Meadows"]));
     assert_eq!(moved["taken_from"], json!(["Hives"]));
-    assert!(said(&moved).contains("no longer in Hives"), "{moved:#}");
+    assert!(
+        said_text(&moved).contains("no longer in Hives"),
+        "{moved:#}"
+    );
     let again = to("meadows", false).await;
     assert_eq!(again["taken_from"], json!([]), "{again:#}");
     let also = to("Hives", true).await;
@@ -94,22 +102,24 @@ async fn a_paper_that_is_moved_is_no_longer_where_it_was() {
 
 #[tokio::test]
 async fn a_collection_goes_with_what_was_uploaded_if_that_is_said_twice() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let bees = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
-    kit.put("one.md", "# Notes on hives\n\nHives are warm.");
-    kit.put("two.md", "# Notes on wax\n\nWax is soft.");
+    kit.write_paper("one.md", "# Notes on hives\n\nHives are warm.");
+    kit.write_paper("two.md", "# Notes on wax\n\nWax is soft.");
     for (file, name) in [("one.md", "a"), ("two.md", "a"), ("two.md", "b")] {
         let upload = json!({ "file_path": file, "collection_name": name });
-        kit.done("upload_external_knowledge", upload).await;
+        kit.call_ok("upload_external_knowledge", upload).await;
     }
     let moved = json!({ "paper_id": bees, "project_name": "a" });
-    kit.done("move_paper_to_project", moved).await;
-    let total = async || kit.done("list_articles", json!({})).await["total"].clone();
+    kit.call_ok("move_paper_to_project", moved).await;
+    let total = async || kit.call_ok("list_articles", json!({})).await["total"].clone();
 
     let mut gone = json!({ "collection_name": "A", "delete_documents": true });
-    let asked = kit.done("delete_knowledge_collection", gone.clone()).await;
+    let asked = kit
+        .call_ok("delete_knowledge_collection", gone.clone())
+        .await;
     assert_eq!(asked["deleted"], false, "{asked:#}");
     assert_eq!(asked["documents"], 1);
     for part in [
@@ -119,46 +129,47 @@ async fn a_collection_goes_with_what_was_uploaded_if_that_is_said_twice() {
         "Notes on hives",
         "confirm_deletion",
     ] {
-        assert!(said(&asked).contains(part), "{part}: {asked:#}");
+        assert!(said_text(&asked).contains(part), "{part}: {asked:#}");
     }
-    assert!(!said(&asked).contains("wax") && !said(&asked).contains("bees"));
+    assert!(!said_text(&asked).contains("wax") && !said_text(&asked).contains("bees"));
     assert_eq!(total().await, 3);
 
     gone["confirm_deletion"] = json!(true);
-    let gone = kit.done("delete_knowledge_collection", gone).await;
+    let gone = kit.call_ok("delete_knowledge_collection", gone).await;
     assert_eq!(
         (&gone["deleted"], &gone["documents"]),
         (&json!(true), &json!(1))
     );
-    let left = kit.done("list_articles", json!({})).await;
+    let left = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(left["total"], 2, "{left:#}");
     let titles = left["articles"].to_string();
     assert!(titles.contains("On bees") && titles.contains("Notes on wax"));
     // Without the documents nobody is asked twice.
     let rest = json!({ "collection_name": "b" });
-    let rest = kit.done("delete_knowledge_collection", rest).await;
+    let rest = kit.call_ok("delete_knowledge_collection", rest).await;
     assert_eq!(rest["deleted"], true);
     assert_eq!(total().await, 2);
-    let left = kit.done("list_knowledge_collections", json!({})).await;
+    let left = kit.call_ok("list_knowledge_collections", json!({})).await;
     assert_eq!(left["collections"], json!([]));
 }
 
 #[tokio::test]
 async fn a_paper_that_is_uploaded_is_found_in_the_collection_and_stays_a_paper() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let text = "# The book of heather\n\nHeather burns when it is dry.";
     let id = kit.ingest("book.md", text).await;
     let upload = json!({ "file_path": "book.md", "collection_name": "Texts" });
-    let up = kit.done("upload_external_knowledge", upload).await;
+    let up = kit.call_ok("upload_external_knowledge", upload).await;
     assert_eq!(
         (up["outcome"].as_str(), up["article_id"].as_str()),
         (Some("unchanged"), Some(id.as_str()))
     );
     assert!(
-        said(&up).contains("stays one") && said(&up).contains("collection_name \"Texts\""),
+        said_text(&up).contains("stays one")
+            && said_text(&up).contains("collection_name \"Texts\""),
         "{up:#}"
     );
     let within = json!({ "query": "heather", "collection_name": "Texts" });
-    let within = kit.done("search_external_knowledge", within).await;
+    let within = kit.call_ok("search_external_knowledge", within).await;
     assert_eq!(within["results"][0]["article"]["article_id"], id);
 }

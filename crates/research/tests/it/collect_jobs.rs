@@ -2,22 +2,26 @@
 
 use std::sync::{Arc, Mutex};
 
-use deliberate_toolkit::{Caller, Progress};
+use deliberate_toolkit::{CallProgress, CallerContext};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::{Kit, paper, said};
+use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
 
 /// Calls a tool; what was told of how far it is.
-async fn told(kit: &Kit, tool: &str, arguments: Value) -> Vec<Progress> {
+async fn call_with_progress(
+    kit: &ResearchHarness,
+    tool: &str,
+    arguments: Value,
+) -> Vec<CallProgress> {
     let all = Arc::new(Mutex::new(Vec::new()));
     let heard = all.clone();
-    let caller = Caller {
+    let caller = CallerContext {
         progress: Some(Arc::new(move |it| heard.lock().unwrap().push(it))),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     kit.registry.call(tool, arguments, caller).await.unwrap();
     let mut told = all.lock().unwrap().clone();
@@ -27,7 +31,7 @@ async fn told(kit: &Kit, tool: &str, arguments: Value) -> Vec<Progress> {
     told
 }
 
-fn on_one_scale(told: &[Progress], total: f64) {
+fn assert_one_scale(told: &[CallProgress], total: f64) {
     let mut last = 0.0;
     for it in told {
         assert_eq!(it.total, Some(total), "{told:#?}");
@@ -38,48 +42,48 @@ fn on_one_scale(told: &[Progress], total: f64) {
 
 #[tokio::test]
 async fn a_batch_tells_how_far_it_is_on_one_scale() {
-    let kit = Kit::new();
-    kit.put("in/a.pdf", paper("On bees and their ways", "bees"));
-    kit.put("in/b.pdf", "%PDF-1.4 broken");
-    kit.put("in/c.md", "# On ants\n\nWords.");
-    let told = told(
+    let kit = ResearchHarness::new();
+    kit.write_paper("in/a.pdf", paper_pdf("On bees and their ways", "bees"));
+    kit.write_paper("in/b.pdf", "%PDF-1.4 broken");
+    kit.write_paper("in/c.md", "# On ants\n\nWords.");
+    let told = call_with_progress(
         &kit,
         "batch_process_pdfs",
         json!({ "directory_path": "in" }),
     )
     .await;
-    on_one_scale(&told, 3.0);
+    assert_one_scale(&told, 3.0);
     let said: Vec<&str> = told.iter().map(|it| it.message.as_str()).collect();
     assert!(said.contains(&"2 of 3: b.pdf"), "{said:?}");
     assert!(said.contains(&"3 of 3: reading the file"), "{said:?}");
 }
 
 /// How often each outcome is among the results.
-fn outcomes(output: &Value, outcome: &str) -> usize {
+fn count_outcomes(output: &Value, outcome: &str) -> usize {
     let results = output["results"].as_array().unwrap();
     results.iter().filter(|it| it["outcome"] == outcome).count()
 }
 
 #[tokio::test]
 async fn files_behind_those_that_cannot_be_read_have_their_turn() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     for at in 0..4 {
-        kit.put(&format!("in/a{at}.pdf"), "%PDF-1.4 broken");
-        kit.put(
+        kit.write_paper(&format!("in/a{at}.pdf"), "%PDF-1.4 broken");
+        kit.write_paper(
             &format!("in/b{at}.md"),
             "# Copies\n\nThe same words in all of them.",
         );
-        kit.put(&format!("in/c{at}.md"), format!("# On ants {at}\n\nWords."));
+        kit.write_paper(&format!("in/c{at}.md"), format!("# On ants {at}\n\nWords."));
     }
     let some = json!({ "directory_path": "in", "max_files": 3 });
-    let first = kit.done("batch_process_pdfs", some.clone()).await;
-    assert_eq!(outcomes(&first, "failed"), 4, "{first:#}");
-    assert_eq!(outcomes(&first, "added"), 3, "{first:#}");
+    let first = kit.call_ok("batch_process_pdfs", some.clone()).await;
+    assert_eq!(count_outcomes(&first, "failed"), 4, "{first:#}");
+    assert_eq!(count_outcomes(&first, "added"), 3, "{first:#}");
     assert_eq!(first["left"], 2, "{first:#}");
-    let second = kit.done("batch_process_pdfs", some).await;
-    assert_eq!(outcomes(&second, "added"), 2, "{second:#}");
+    let second = kit.call_ok("batch_process_pdfs", some).await;
+    assert_eq!(count_outcomes(&second, "added"), 2, "{second:#}");
     assert_eq!(second["left"], 0, "{second:#}");
-    let listed = kit.done("list_articles", json!({})).await;
+    let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["total"], 5);
 }
 
@@ -95,22 +99,22 @@ async fn fetching_and_reading_are_on_one_scale() {
         .respond_with(ResponseTemplate::new(200).set_body_raw(feed, "application/atom+xml"))
         .mount(&server)
         .await;
-    let body = paper("On bees and their ways", "bees");
+    let body = paper_pdf("On bees and their ways", "bees");
     Mock::given(method("GET"))
         .and(path_regex("^/pdf/2301.00001"))
         .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/pdf"))
         .mount(&server)
         .await;
-    let kit = Kit::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
+    let kit = ResearchHarness::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
     let list = json!({ "identifiers": ["2301.00001", "no id"], "download": true });
-    on_one_scale(&told(&kit, "add_article", list).await, 2.0);
-    let listed = kit.done("list_articles", json!({})).await;
+    assert_one_scale(&call_with_progress(&kit, "add_article", list).await, 2.0);
+    let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["articles"][0]["pages"], 2, "{listed:#}");
 }
 
 #[tokio::test]
 async fn how_far_a_list_has_come_is_nothing_that_clients_say() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let leg = json!({ "todo": ["/etc/passwd"], "done": [] });
     for (tool, arguments) in [
         (
@@ -127,24 +131,24 @@ async fn how_far_a_list_has_come_is_nothing_that_clients_say() {
             json!({ "identifiers": ["x"], "job_id": "x" }),
         ),
     ] {
-        let wrong = kit.wrong(tool, arguments).await;
+        let wrong = kit.call_error(tool, arguments).await;
         assert!(wrong.contains("is not an argument"), "{wrong}");
     }
     let wrong = kit
-        .wrong("add_article", json!({ "identifiers": [" ", ""] }))
+        .call_error("add_article", json!({ "identifiers": [" ", ""] }))
         .await;
     assert!(wrong.contains("identifiers"), "{wrong}");
-    let jobs = deliberate_store::ItemFilter::of("job");
-    kit.put("in/c.md", "# On ants\n\nWords.");
-    kit.put("in/d.md", "# On bees\n\nWords.");
-    kit.done("batch_process_pdfs", json!({ "directory_path": "in" }))
+    let jobs = deliberate_store::DocumentFilter::of_kind("job");
+    kit.write_paper("in/c.md", "# On ants\n\nWords.");
+    kit.write_paper("in/d.md", "# On bees\n\nWords.");
+    kit.call_ok("batch_process_pdfs", json!({ "directory_path": "in" }))
         .await;
-    assert_eq!(kit.store.count_items(&jobs).await.unwrap(), 0);
+    assert_eq!(kit.store.count_documents(&jobs).await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn callers_may_ask_later_for_what_takes_long() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let may_be_asked_later = |tool: &str| {
         let schema = kit.registry.get(tool).unwrap().output_schema;
         !schema["properties"]["still_running"].is_null()
@@ -167,20 +171,20 @@ async fn callers_may_ask_later_for_what_takes_long() {
 
 #[tokio::test]
 async fn an_address_of_numbers_is_no_doi() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let wrong = json!({ "source": "http://10.0.0.5/x.pdf" });
-    let wrong = kit.wrong("download_pdf", wrong).await;
+    let wrong = kit.call_error("download_pdf", wrong).await;
     assert!(wrong.starts_with("AddressNotAllowed"), "{wrong}");
     let wrong = json!({ "source": "10.5555/nobody" });
-    let wrong = kit.wrong("download_pdf", wrong).await;
+    let wrong = kit.call_error("download_pdf", wrong).await;
     assert!(wrong.contains("PDF of 10.5555/nobody"), "{wrong}");
 }
 
 #[tokio::test]
 async fn a_folder_is_read_to_its_end_by_calling_again() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     for at in 0..7 {
-        kit.put(
+        kit.write_paper(
             &format!("in/{at}.md"),
             format!("# Note {at}\n\nWords {at}."),
         );
@@ -188,16 +192,16 @@ async fn a_folder_is_read_to_its_end_by_calling_again() {
     let batch = json!({ "directory_path": "in", "max_files": 3 });
     let mut left = Vec::new();
     for _ in 0..3 {
-        let done = kit.done("batch_process_pdfs", batch.clone()).await;
+        let done = kit.call_ok("batch_process_pdfs", batch.clone()).await;
         let still = done["left"].as_u64().unwrap();
-        let told = said(&done).contains("left for another call");
-        assert_eq!(told, still > 0, "{}", said(&done));
+        let told = said_text(&done).contains("left for another call");
+        assert_eq!(told, still > 0, "{}", said_text(&done));
         left.push(still);
     }
     assert_eq!(left, [4, 1, 0]);
-    assert_eq!(kit.done("list_articles", json!({})).await["total"], 7);
-    kit.put("in/6.md", "# Note 6\n\nOther words, and more of them.");
-    let again = kit.done("batch_process_pdfs", batch).await;
+    assert_eq!(kit.call_ok("list_articles", json!({})).await["total"], 7);
+    kit.write_paper("in/6.md", "# Note 6\n\nOther words, and more of them.");
+    let again = kit.call_ok("batch_process_pdfs", batch).await;
     assert_eq!(
         (again["left"].as_u64(), &again["results"][0]["outcome"]),
         (Some(0), &json!("joined")),
@@ -209,17 +213,17 @@ async fn a_folder_is_read_to_its_end_by_calling_again() {
 async fn addresses_that_end_alike_are_files_apart() {
     let server = MockServer::start().await;
     for (at, about) in [("/one/paper.pdf", "bees"), ("/two/paper.pdf", "ants")] {
-        let body = paper("On small things", about);
+        let body = paper_pdf("On small things", about);
         Mock::given(method("GET"))
             .and(path(at))
             .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/pdf"))
             .mount(&server)
             .await;
     }
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
     let fetch = async |at: &str| {
         let source = json!({ "source": format!("{}{at}", server.uri()) });
-        kit.done("download_pdf", source).await["file"].clone()
+        kit.call_ok("download_pdf", source).await["file"].clone()
     };
     let one = fetch("/one/paper.pdf").await;
     let two = fetch("/two/paper.pdf").await;
@@ -227,41 +231,45 @@ async fn addresses_that_end_alike_are_files_apart() {
     assert_eq!(two["was_there"], false);
     assert_eq!(fetch("/one/paper.pdf").await["was_there"], true);
     let away = json!({ "source": "http://0.0.0.0:9/one/paper.pdf" });
-    let wrong = kit.wrong("download_pdf", away).await;
+    let wrong = kit.call_error("download_pdf", away).await;
     assert!(wrong.starts_with("AddressNotAllowed"), "{wrong}");
 }
 
 #[tokio::test]
 async fn names_of_files_steer_and_lead_nowhere() {
-    let kit = Kit::new();
-    kit.put(
+    let kit = ResearchHarness::new();
+    kit.write_paper(
         "in/a\u{202e}b\u{1b}[31m.txt",
         "Plain words of a file, and more.",
     );
     let batch = kit
-        .done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .call_ok("batch_process_pdfs", json!({ "directory_path": "in" }))
         .await;
-    assert!(!said(&batch).contains(['\u{202e}', '\u{1b}']), "{batch:#}");
+    assert!(
+        !said_text(&batch).contains(['\u{202e}', '\u{1b}']),
+        "{batch:#}"
+    );
     let title = batch["results"][0]["title"].as_str().unwrap();
     assert!(!title.contains(['\u{202e}', '\u{1b}']), "{title:?}");
-    kit.put(
+    kit.write_paper(
         "x.md",
         "# [x](http://evil.example/?q) ![y](http://evil.example/y)\n\nWords.",
     );
-    kit.done("process_pdf", json!({ "pdf_path": "x.md" })).await;
-    let listed = kit.done("list_articles", json!({})).await;
-    assert!(!said(&listed).contains("]("), "{}", said(&listed));
+    kit.call_ok("process_pdf", json!({ "pdf_path": "x.md" }))
+        .await;
+    let listed = kit.call_ok("list_articles", json!({})).await;
+    assert!(!said_text(&listed).contains("]("), "{}", said_text(&listed));
 }
 
 #[tokio::test]
 async fn files_of_one_name_are_told_apart() {
-    let kit = Kit::new();
-    kit.put("in/p1/a.md", "# On ants\n\nWords about ants.");
-    kit.put("in/p2/a.md", "");
-    kit.put("in/~$a.docx", "the mark of a word processor");
-    kit.put("in/.~lock.a.docx#", "the mark of another");
+    let kit = ResearchHarness::new();
+    kit.write_paper("in/p1/a.md", "# On ants\n\nWords about ants.");
+    kit.write_paper("in/p2/a.md", "");
+    kit.write_paper("in/~$a.docx", "the mark of a word processor");
+    kit.write_paper("in/.~lock.a.docx#", "the mark of another");
     let batch = kit
-        .done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .call_ok("batch_process_pdfs", json!({ "directory_path": "in" }))
         .await;
     let results = batch["results"].as_array().unwrap();
     let names: Vec<&str> = results
@@ -269,11 +277,15 @@ async fn files_of_one_name_are_told_apart() {
         .filter_map(|it| it["name"].as_str())
         .collect();
     assert_eq!(names, ["p1/a.md", "p2/a.md"], "{batch:#}");
-    assert!(said(&batch).contains("p2/a.md: failed"), "{}", said(&batch));
     assert!(
-        said(&batch).contains("the file is empty"),
+        said_text(&batch).contains("p2/a.md: failed"),
         "{}",
-        said(&batch)
+        said_text(&batch)
+    );
+    assert!(
+        said_text(&batch).contains("the file is empty"),
+        "{}",
+        said_text(&batch)
     );
     assert_eq!(batch["notes"], Value::Null, "{batch:#}");
 }
@@ -283,38 +295,41 @@ async fn files_of_one_name_are_told_apart() {
 async fn what_of_a_folder_is_left_out_is_told() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let kit = Kit::new();
-    let paper = kit.put("elsewhere/a.md", "# On ants\n\nWords about ants.");
-    kit.put("in/old.doc", "words");
-    kit.put("in/README", "words");
-    std::os::unix::fs::symlink(paper, kit.papers().join("in/a.md")).unwrap();
+    let kit = ResearchHarness::new();
+    let paper = kit.write_paper("elsewhere/a.md", "# On ants\n\nWords about ants.");
+    kit.write_paper("in/old.doc", "words");
+    kit.write_paper("in/README", "words");
+    std::os::unix::fs::symlink(paper, kit.papers_folder().join("in/a.md")).unwrap();
     let folder = json!({ "directory_path": "in" });
-    let none = kit.done("batch_process_pdfs", folder.clone()).await;
+    let none = kit.call_ok("batch_process_pdfs", folder.clone()).await;
     for told in ["There is no file", "1 link;", "2 files of kinds"] {
-        assert!(said(&none).contains(told), "{}", said(&none));
+        assert!(said_text(&none).contains(told), "{}", said_text(&none));
     }
-    kit.put("in/locked/b.md", "# On bees\n\nWords about bees.");
-    kit.put("in/c.md", "# On wasps\n\nWords about wasps.");
-    kit.put("in/d.md", "# On flies\n\nWords about flies.");
-    let locked = kit.papers().join("in/locked");
+    kit.write_paper("in/locked/b.md", "# On bees\n\nWords about bees.");
+    kit.write_paper("in/c.md", "# On wasps\n\nWords about wasps.");
+    kit.write_paper("in/d.md", "# On flies\n\nWords about flies.");
+    let locked = kit.papers_folder().join("in/locked");
     let allow = |mode| {
         let permissions = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&locked, permissions).unwrap();
     };
     allow(0o000);
     let is_root = std::fs::read_dir(&locked).is_ok();
-    let some = kit.done("batch_process_pdfs", folder).await;
+    let some = kit.call_ok("batch_process_pdfs", folder).await;
     allow(0o755);
     assert_eq!(
         some["notes"].as_array().unwrap().len(),
         if is_root { 2 } else { 3 }
     );
     assert_eq!(
-        outcomes(&some, "added"),
+        count_outcomes(&some, "added"),
         if is_root { 3 } else { 2 },
         "{some:#}"
     );
     if !is_root {
-        assert!(said(&some).contains("The folder locked can't"), "{some:#}");
+        assert!(
+            said_text(&some).contains("The folder locked can't"),
+            "{some:#}"
+        );
     }
 }

@@ -10,126 +10,131 @@ use std::{
 
 use deliberate_core::{Clock, IdSource, SystemClock, SystemIds};
 use deliberate_research::{
-    AnswerOptions, Embeddings, Face, Lab, Options, RetrievalOptions, register,
-    sources::SourceSettings,
+    AnswerOptions, EmbeddingOptions, ResearchOptions, ResearchServices, RetrievalOptions,
+    ToolListingMode, register, sources::SourceSettings,
 };
 use deliberate_store::{
     Store,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
-use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, Registry, ToolError};
+use deliberate_toolkit::{
+    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::Url;
 
 /// A lab and its registry.
-pub(crate) struct Kit {
-    pub(crate) lab: Arc<Lab>,
+pub(crate) struct ResearchHarness {
+    pub(crate) services: Arc<ResearchServices>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) folder: Arc<TempDir>,
 }
 
-impl Kit {
+impl ResearchHarness {
     /// One that asks no source.
     pub(crate) fn new() -> Self {
-        Self::with(|_| {})
+        Self::with_options(|_| {})
     }
 
     /// One whose options are changed.
-    pub(crate) fn with(change: impl FnOnce(&mut Options)) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), change)
+    pub(crate) fn with_options(change: impl FnOnce(&mut ResearchOptions)) -> Self {
+        Self::in_folder_with_options(Arc::new(tempfile::tempdir().unwrap()), change)
     }
 
     /// Another on the same folder, as another process would be.
-    pub(crate) fn again(&self) -> Self {
-        Self::on(self.folder.clone())
+    pub(crate) fn reopen(&self) -> Self {
+        Self::in_folder(self.folder.clone())
     }
 
     /// One on a folder that was used before.
-    pub(crate) fn on(folder: Arc<TempDir>) -> Self {
-        Self::at(folder, |_| {})
+    pub(crate) fn in_folder(folder: Arc<TempDir>) -> Self {
+        Self::in_folder_with_options(folder, |_| {})
     }
 
     /// One whose sources are all at that address.
     pub(crate) fn with_sources(base: &str, names: &[&str]) -> Self {
-        Self::with(|options| set_sources(options, base, names))
+        Self::with_options(|options| set_sources(options, base, names))
     }
 
     /// One on a folder, whose options are changed.
-    pub(crate) fn at(folder: Arc<TempDir>, change: impl FnOnce(&mut Options)) -> Self {
-        Self::timed(folder, Arc::new(SystemClock), change)
+    pub(crate) fn in_folder_with_options(
+        folder: Arc<TempDir>,
+        change: impl FnOnce(&mut ResearchOptions),
+    ) -> Self {
+        Self::with_clock(folder, Arc::new(SystemClock), change)
     }
 
     /// The same by another clock.
-    pub(crate) fn timed(
+    pub(crate) fn with_clock(
         folder: Arc<TempDir>,
         clock: Arc<dyn Clock>,
-        change: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut ResearchOptions),
     ) -> Self {
-        Self::made(folder, clock, Arc::new(SystemIds), change)
+        Self::with_clock_and_ids(folder, clock, Arc::new(SystemIds), change)
     }
 
     /// The same, with ids of another maker.
-    pub(crate) fn made(
+    pub(crate) fn with_clock_and_ids(
         folder: Arc<TempDir>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
-        change: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut ResearchOptions),
     ) -> Self {
         let root = folder.path();
-        let mut options = Options {
+        let mut options = ResearchOptions {
             folder: Some(root.join("derived")),
-            papers: root.join("papers"),
-            readable: vec![root.join("readable")],
-            watched: Vec::new(),
-            exports: root.join("exports"),
-            reader: None,
+            papers_folder: root.join("papers"),
+            readable_folders: vec![root.join("readable")],
+            watched_folders: Vec::new(),
+            exports_folder: root.join("exports"),
+            extractor_command: None,
             retrieval: RetrievalOptions {
-                embeddings: Embeddings::Embedded,
+                embeddings: EmbeddingOptions::BuiltIn,
                 // However busy the machine is, what was just added is found.
-                patience: Duration::from_mins(1),
+                sync_timeout: Duration::from_mins(1),
                 ..RetrievalOptions::default()
             },
             answers: AnswerOptions::default(),
             sources: BTreeMap::new(),
             unpaywall: None,
             contact: None,
-            file_bytes: 20_000_000,
-            schedule_every: None,
+            max_file_bytes: 20_000_000,
+            schedule_interval: None,
         };
-        for it in [&options.papers, &root.join("readable")] {
+        for it in [&options.papers_folder, &root.join("readable")] {
             std::fs::create_dir_all(it).unwrap();
         }
         change(&mut options);
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
             path: root.join("store.db"),
             readers: 2,
-            durability: Durability::Relaxed,
+            durability: SqliteDurability::Relaxed,
         }));
-        let lab = Lab::new(options, store.clone(), clock.clone()).unwrap();
-        let registry = Registry::new(Parts {
+        let services = ResearchServices::new(options, store.clone(), clock.clone()).unwrap();
+        let registry = Registry::new(RegistryDeps {
             store: store.clone(),
-            minds: Arc::new(OneMind(None)),
+            models: Arc::new(FixedModel(None)),
             clock,
             ids,
-            bounds: Bounds::default(),
+            limits: CallLimits::default(),
         });
         Self {
-            registry: Arc::new(register(registry, &lab, Face::Listed)),
-            lab,
+            registry: Arc::new(register(registry, &services, ToolListingMode::Common)),
+            services,
             store,
             folder,
         }
     }
 
-    pub(crate) fn papers(&self) -> PathBuf {
+    pub(crate) fn papers_folder(&self) -> PathBuf {
         self.folder.path().join("papers")
     }
 
     /// Puts a file into the folder of papers.
-    pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.papers().join(name);
+    pub(crate) fn write_paper(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.papers_folder().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, bytes).unwrap();
         path.to_string_lossy().into_owned()
@@ -137,31 +142,33 @@ impl Kit {
 
     /// Puts a file there and takes it in; the article's id.
     pub(crate) async fn ingest(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.put(name, bytes);
-        let output = self.done("process_pdf", json!({ "pdf_path": path })).await;
+        let path = self.write_paper(name, bytes);
+        let output = self
+            .call_ok("process_pdf", json!({ "pdf_path": path }))
+            .await;
         output["article_id"].as_str().unwrap().to_owned()
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
         match self
             .registry
-            .call(tool, arguments, Caller::default())
+            .call(tool, arguments, CallerContext::default())
             .await?
         {
-            Answer::Done(output) => Ok(output),
-            Answer::NeedsReply(needs) => Ok(json!({ "needs_reply": needs })),
+            CallOutcome::Done(output) => Ok(output),
+            CallOutcome::NeedsReply(needs) => Ok(json!({ "needs_reply": needs })),
         }
     }
 
     /// Calls what goes well.
-    pub(crate) async fn done(&self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
         self.call(tool, arguments)
             .await
             .unwrap_or_else(|error| panic!("{tool}: {error} {}", error.hint().unwrap_or_default()))
     }
 
     /// Calls what goes wrong: code, sentence and hint.
-    pub(crate) async fn wrong(&self, tool: &str, arguments: Value) -> String {
+    pub(crate) async fn call_error(&self, tool: &str, arguments: Value) -> String {
         let error = self.call(tool, arguments).await.unwrap_err();
         format!(
             "{}: {error} {}",
@@ -172,7 +179,7 @@ impl Kit {
 }
 
 /// Has these sources asked at that address.
-pub(crate) fn set_sources(options: &mut Options, base: &str, names: &[&str]) {
+pub(crate) fn set_sources(options: &mut ResearchOptions, base: &str, names: &[&str]) {
     for name in names {
         options.sources.insert(
             (*name).to_owned(),
@@ -180,18 +187,18 @@ pub(crate) fn set_sources(options: &mut Options, base: &str, names: &[&str]) {
                 base_url: Some(Url::parse(base).unwrap()),
                 key: None,
                 contact: None,
-                keep: Duration::ZERO,
+                cache_ttl: Duration::ZERO,
             },
         );
     }
 }
 
-pub(crate) fn said(output: &Value) -> &str {
+pub(crate) fn said_text(output: &Value) -> &str {
     output["said"].as_str().unwrap()
 }
 
 /// A small PDF: pages of lines, each with its size. The first line of 14 and more is a heading.
-pub(crate) fn pdf(title: Option<&str>, pages: &[&[(u32, &str)]]) -> Vec<u8> {
+pub(crate) fn make_pdf(title: Option<&str>, pages: &[&[(u32, &str)]]) -> Vec<u8> {
     let mut objects: Vec<String> = Vec::new();
     let kids: Vec<String> = (0..pages.len())
         .map(|it| format!("{} 0 R", 5 + it * 2))
@@ -244,11 +251,11 @@ pub(crate) fn pdf(title: Option<&str>, pages: &[&[(u32, &str)]]) -> Vec<u8> {
 }
 
 /// A paper of two pages about one thing.
-pub(crate) fn paper(title: &str, about: &str) -> Vec<u8> {
+pub(crate) fn paper_pdf(title: &str, about: &str) -> Vec<u8> {
     let first = format!("We study {about} and show what it does in practice.");
     let second = format!("The method builds on {about} with a careful set of rules.");
     let third = format!("Measurements of {about} were taken over ninety days.");
-    pdf(
+    make_pdf(
         Some(title),
         &[
             &[

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use deliberate_research::collect::{Library, Place, Text};
+use deliberate_research::collect::{ArticleRepository, FullText, TextSpan};
 use serde_json::{Value, json};
 
-use crate::collect_kit::{Kit, said};
+use crate::collect_kit::{ResearchHarness, said_text};
 
 /// A long text of parts, each with a word of its own.
-fn book() -> String {
+fn book_text() -> String {
     let mut text = String::from("# Notes on turf\n\n");
     for part in 1..=60 {
         let _ = write!(text, "## Part {part}\n\n");
@@ -18,51 +18,56 @@ fn book() -> String {
     text
 }
 
-async fn kit_with_the_book() -> (Kit, String, Text) {
-    let kit = Kit::new();
-    let id = kit.ingest("turf.md", book()).await;
-    let text = Library(kit.store.as_ref()).text(&id).await.unwrap();
+async fn harness_with_book() -> (ResearchHarness, String, FullText) {
+    let kit = ResearchHarness::new();
+    let id = kit.ingest("turf.md", book_text()).await;
+    let text = ArticleRepository(kit.store.as_ref())
+        .text(&id)
+        .await
+        .unwrap();
     (kit, id, text.unwrap())
 }
 
-fn place(found: &Value) -> Place {
+fn text_span(found: &Value) -> TextSpan {
     serde_json::from_value(found["place"].clone()).unwrap()
 }
 
 #[tokio::test]
 async fn a_long_text_without_pages_is_read_page_by_page() {
-    let (kit, id, text) = kit_with_the_book().await;
+    let (kit, id, text) = harness_with_book().await;
     assert!(text.pages.len() > 20, "{} pages", text.pages.len());
     let outline = kit
-        .done("read_article", json!({ "article_identifier": id }))
+        .call_ok("read_article", json!({ "article_identifier": id }))
         .await;
     let entries = outline["outline"].as_array().unwrap();
     let last = entries.last().unwrap();
     assert_eq!(last["page"].as_u64().unwrap(), text.pages.len() as u64);
 
     let section = json!({ "article_identifier": id, "section": "Part 37" });
-    let section = kit.done("read_article", section).await;
-    let at = place(&section);
-    assert_eq!(text.at(&at).as_deref(), section["text"].as_str());
-    assert!(at.page > 1 && said(&section).contains("Word37"));
+    let section = kit.call_ok("read_article", section).await;
+    let at = text_span(&section);
+    assert_eq!(text.excerpt(&at).as_deref(), section["text"].as_str());
+    assert!(at.page > 1 && said_text(&section).contains("Word37"));
 
     let found = json!({ "article_identifier": id, "find": "word59 \u{e9}" });
-    let found = kit.done("read_article", found).await;
-    let at = place(&found["found"][0]);
-    assert_eq!(text.at(&at).unwrap(), "Word59 \u{e9}");
+    let found = kit.call_ok("read_article", found).await;
+    let at = text_span(&found["found"][0]);
+    assert_eq!(text.excerpt(&at).unwrap(), "Word59 \u{e9}");
     let page = json!({ "article_identifier": id, "pages": at.page.to_string() });
-    let page = kit.done("read_article", page).await;
+    let page = kit.call_ok("read_article", page).await;
     let whole = text.pages[at.page as usize - 1].as_str();
     assert_eq!(page["text"].as_str(), Some(whole));
 }
 
 #[tokio::test]
 async fn a_passage_is_found_where_it_stands() {
-    let (kit, _, text) = kit_with_the_book().await;
+    let (kit, _, text) = harness_with_book().await;
     for word in ["Word02", "Word33", "Word60"] {
-        let found = kit.done("search_articles", json!({ "query": word })).await;
-        let at = place(&found["results"][0]);
-        let there = text.at(&at).unwrap();
+        let found = kit
+            .call_ok("search_articles", json!({ "query": word }))
+            .await;
+        let at = text_span(&found["results"][0]);
+        let there = text.excerpt(&at).unwrap();
         let preview = found["results"][0]["preview"].as_str().unwrap();
         assert!(there.contains(word), "{word}: {found:#}");
         let begin: String = preview.chars().take(100).collect();
@@ -72,15 +77,15 @@ async fn a_passage_is_found_where_it_stands() {
 
 #[tokio::test]
 async fn a_book_does_not_hide_the_papers_behind_it() {
-    let kit = Kit::new();
-    kit.ingest("turf.md", book()).await;
+    let kit = ResearchHarness::new();
+    kit.ingest("turf.md", book_text()).await;
     for name in ["Peat", "Moss", "Heather"] {
         let note =
             format!("# {name}\n\nA short note on {name}, which grows where turf and bogs are.");
         kit.ingest(&format!("{name}.md"), note).await;
     }
     let found = kit
-        .done(
+        .call_ok(
             "search_articles",
             json!({ "query": "turf and bogs", "limit": 5 }),
         )

@@ -7,41 +7,41 @@ use std::sync::{
 
 use deliberate_core::{IdSource, SystemClock, SystemIds, Timestamp};
 use deliberate_research::{
-    collect::{Library, TEXT},
-    discover::Match,
+    collect::{ArticleRepository, FULL_TEXT},
+    discover::QuestionMatch,
 };
-use deliberate_store::{ItemFilter, StoreError};
+use deliberate_store::{DocumentFilter, StoreError};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request, ResponseTemplate,
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::{Kit, paper, pdf, set_sources};
+use crate::collect_kit::{ResearchHarness, make_pdf, paper_pdf, set_sources};
 
 const TITLE: &str = "On bees and their ways";
 
 /// Gives out ids; once a source was asked, something else happens before the next. That is between
 /// looking whether a work is there and keeping it.
-struct Meanwhile {
+struct HookedIds {
     is_due: Arc<AtomicBool>,
-    happens: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    hook: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-impl IdSource for Meanwhile {
-    fn fresh(&self) -> uuid::Uuid {
+impl IdSource for HookedIds {
+    fn new_id(&self) -> uuid::Uuid {
         if self.is_due.swap(false, Ordering::AcqRel) {
-            let happens = self.happens.lock().unwrap().take();
+            let happens = self.hook.lock().unwrap().take();
             if let Some(happens) = happens {
                 happens();
             }
         }
-        SystemIds.fresh()
+        SystemIds.new_id()
     }
 }
 
 /// A server that knows the paper and its file; whether it was asked.
-async fn sources() -> (MockServer, Arc<AtomicBool>) {
+async fn mock_sources() -> (MockServer, Arc<AtomicBool>) {
     let server = MockServer::start().await;
     let asked = Arc::new(AtomicBool::new(false));
     let feed = format!(
@@ -62,7 +62,7 @@ async fn sources() -> (MockServer, Arc<AtomicBool>) {
     Mock::given(method("GET"))
         .and(path_regex("^/pdf/2301.00001"))
         .respond_with(
-            ResponseTemplate::new(200).set_body_raw(paper(TITLE, "bees"), "application/pdf"),
+            ResponseTemplate::new(200).set_body_raw(paper_pdf(TITLE, "bees"), "application/pdf"),
         )
         .mount(&server)
         .await;
@@ -70,8 +70,8 @@ async fn sources() -> (MockServer, Arc<AtomicBool>) {
 }
 
 /// Calls a tool; another process adds the same paper between its look and its write.
-async fn while_another_adds_it(tool: &str, arguments: Value) -> (Kit, Value) {
-    let (server, asked) = sources().await;
+async fn call_during_concurrent_add(tool: &str, arguments: Value) -> (ResearchHarness, Value) {
+    let (server, asked) = mock_sources().await;
     let base = format!("{}/api", server.uri());
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let (there, at) = (folder.clone(), base.clone());
@@ -79,21 +79,28 @@ async fn while_another_adds_it(tool: &str, arguments: Value) -> (Kit, Value) {
         let other = std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
             runtime.block_on(async {
-                let kit = Kit::at(there, |options| set_sources(options, &at, &["arxiv"]));
+                let kit = ResearchHarness::in_folder_with_options(there, |options| {
+                    set_sources(options, &at, &["arxiv"])
+                });
                 let list = json!({ "identifiers": ["2301.00001"] });
-                let added = kit.done("add_article", list).await;
+                let added = kit.call_ok("add_article", list).await;
                 assert_eq!(added["results"][0]["outcome"], "added");
             });
         });
         other.join().unwrap();
     };
-    let ids = Arc::new(Meanwhile {
+    let ids = Arc::new(HookedIds {
         is_due: asked,
-        happens: Mutex::new(Some(Box::new(adds))),
+        hook: Mutex::new(Some(Box::new(adds))),
     });
-    let kit = Kit::made(folder, Arc::new(SystemClock), ids.clone(), |options| {
-        set_sources(options, &base, &["arxiv"]);
-    });
+    let kit = ResearchHarness::with_clock_and_ids(
+        folder,
+        Arc::new(SystemClock),
+        ids.clone(),
+        |options| {
+            set_sources(options, &base, &["arxiv"]);
+        },
+    );
     let first: &[(u32, &str)] = &[
         (20, TITLE),
         (10, "Ada Lovelace"),
@@ -101,49 +108,53 @@ async fn while_another_adds_it(tool: &str, arguments: Value) -> (Kit, Value) {
         (10, "We study bees and show what they do in practice."),
     ];
     let second: &[(u32, &str)] = &[(10, "Measurements of bees were taken over ninety days.")];
-    kit.put("marked.pdf", pdf(Some(TITLE), &[first, second]));
-    let output = kit.done(tool, arguments).await;
-    assert!(ids.happens.lock().unwrap().is_none(), "nobody came between");
+    kit.write_paper("marked.pdf", make_pdf(Some(TITLE), &[first, second]));
+    let output = kit.call_ok(tool, arguments).await;
+    assert!(ids.hook.lock().unwrap().is_none(), "nobody came between");
     (kit, output)
 }
 
-async fn is_one_with_its_text(kit: &Kit) {
-    let listed = kit.done("list_articles", json!({})).await;
+async fn assert_single_article_with_text(kit: &ResearchHarness) {
+    let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["total"], 1, "{listed:#}");
     assert_eq!(listed["articles"][0]["arxiv_id"], "2301.00001");
     assert_eq!(listed["articles"][0]["pages"], 2);
-    let texts = kit.store.count_items(&ItemFilter::of(TEXT)).await.unwrap();
+    let texts = kit
+        .store
+        .count_documents(&DocumentFilter::of_kind(FULL_TEXT))
+        .await
+        .unwrap();
     assert_eq!(texts, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_and_an_id_of_one_paper_brought_at_once_are_one_article() {
     let read = json!({ "pdf_path": "marked.pdf" });
-    let (kit, output) = while_another_adds_it("process_pdf", read).await;
+    let (kit, output) = call_during_concurrent_add("process_pdf", read).await;
     assert_eq!(output["outcome"], "joined", "{output:#}");
-    is_one_with_its_text(&kit).await;
+    assert_single_article_with_text(&kit).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paper_that_another_added_while_its_file_was_fetched_is_one_article() {
     let add = json!({ "identifiers": ["2301.00001"], "download": true });
-    let (kit, output) = while_another_adds_it("add_article", add).await;
+    let (kit, output) = call_during_concurrent_add("add_article", add).await;
     assert_eq!(output["results"][0]["outcome"], "joined", "{output:#}");
-    is_one_with_its_text(&kit).await;
+    assert_single_article_with_text(&kit).await;
 }
 
 #[tokio::test]
 async fn what_was_written_meanwhile_is_not_deleted() {
-    let kit = Kit::new();
-    let id = kit.ingest("bees.pdf", paper(TITLE, "bees")).await;
-    let library = Library(kit.store.as_ref());
+    let kit = ResearchHarness::new();
+    let id = kit.ingest("bees.pdf", paper_pdf(TITLE, "bees")).await;
+    let library = ArticleRepository(kit.store.as_ref());
     let seen = library.get(&id).await.unwrap().unwrap();
-    kit.done(
+    kit.call_ok(
         "move_paper_to_project",
         json!({ "paper_id": id, "project_name": "Hives" }),
     )
     .await;
-    let found = Match {
+    let found = QuestionMatch {
         question_id: "q".to_owned(),
         article_id: id.clone(),
         title: TITLE.to_owned(),
@@ -154,17 +165,23 @@ async fn what_was_written_meanwhile_is_not_deleted() {
         sources: Vec::new(),
         first_found: String::new(),
     };
-    let found = found.put(0, "", Timestamp::from_micros(1));
+    let found = found.put_change(0, "", Timestamp::from_micros(1));
     kit.store.commit(vec![found]).await.unwrap();
-    let removal = library.removal(&seen, Timestamp::from_micros(1)).await;
+    let removal = library
+        .delete_changes(&seen, Timestamp::from_micros(1))
+        .await;
     let kept = kit.store.commit(removal.unwrap()).await;
     assert!(matches!(kept, Err(StoreError::Conflict { .. })), "{kept:?}");
     let arguments = json!({ "article_identifier": id, "confirm_deletion": true });
-    kit.done("delete_article", arguments).await;
-    let texts = kit.store.count_items(&ItemFilter::of(TEXT)).await.unwrap();
+    kit.call_ok("delete_article", arguments).await;
+    let texts = kit
+        .store
+        .count_documents(&DocumentFilter::of_kind(FULL_TEXT))
+        .await
+        .unwrap();
     assert_eq!(texts, 0);
-    let matches = Match::count(kit.store.as_ref(), "q").await.unwrap();
+    let matches = QuestionMatch::count(kit.store.as_ref(), "q").await.unwrap();
     assert_eq!(matches, 0, "a question finds what is not there");
-    let found = kit.done("search_articles", json!({ "query": "bees" }));
+    let found = kit.call_ok("search_articles", json!({ "query": "bees" }));
     assert_eq!(found.await["results"], json!([]));
 }

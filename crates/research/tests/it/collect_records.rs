@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    collect_kit::Kit,
-    discover_kit::{asking, crossref, work},
+    collect_kit::ResearchHarness,
+    discover_kit::{crossref_work, harness_for, mock_crossref},
 };
 
 const NOTE: &str = "---\ntitle: Smouldering in deep peat\nauthors:\n  - Ilse Hartmann\n  - Kovács, Pál\n\
@@ -18,17 +18,17 @@ const PAGE: &str = r#"<html><head><title>Smouldering in deep peat | Fire &amp; S
     <meta name="citation_journal_title" content="Fire &amp; Soil"></head>
     <body><p>Below the ground the fire goes on for weeks, and nobody sees it.</p></body></html>"#;
 
-async fn record(kit: &Kit, name: &str, text: &str) -> Value {
+async fn ingest_and_load(kit: &ResearchHarness, name: &str, text: &str) -> Value {
     let id = kit.ingest(name, text).await;
     let named = json!({ "article_identifier": id });
-    kit.done("get_article_details", named).await["record"].take()
+    kit.call_ok("get_article_details", named).await["record"].take()
 }
 
 #[tokio::test]
 async fn a_file_is_known_by_what_it_says_of_itself() {
     for (name, text) in [("note.md", NOTE), ("page.html", PAGE)] {
-        let kit = Kit::new();
-        let record = record(&kit, name, text).await;
+        let kit = ResearchHarness::new();
+        let record = ingest_and_load(&kit, name, text).await;
         assert_eq!(record["title"], "Smouldering in deep peat", "{name}");
         assert_eq!(record["authors"][0]["family"], "Hartmann", "{name}");
         assert_eq!(record["authors"][1]["given"], "Pál", "{name}");
@@ -39,19 +39,24 @@ async fn a_file_is_known_by_what_it_says_of_itself() {
 
 #[tokio::test]
 async fn what_stands_at_the_head_of_a_note_is_no_text() {
-    let kit = Kit::new();
-    let record = record(&kit, "note.md", NOTE).await;
+    let kit = ResearchHarness::new();
+    let record = ingest_and_load(&kit, "note.md", NOTE).await;
     assert_eq!(record["keywords"], json!(["peat", "slow fire"]));
     let wanted = json!({ "article_identifier": "10.5555/deep.1", "pages": "1" });
-    let read = kit.done("read_article", wanted).await;
+    let read = kit.call_ok("read_article", wanted).await;
     assert!(!read.to_string().contains("tags:"), "{read}");
 }
 
 #[tokio::test]
 async fn the_sources_are_asked_for_the_doi_that_a_note_names() {
-    let server = crossref(&[work("10.5555/deep.1", "Smouldering in deep peat", 2022)]).await;
-    let kit = asking(&server);
-    let record = record(&kit, "note.md", NOTE).await;
+    let server = mock_crossref(&[crossref_work(
+        "10.5555/deep.1",
+        "Smouldering in deep peat",
+        2022,
+    )])
+    .await;
+    let kit = harness_for(&server);
+    let record = ingest_and_load(&kit, "note.md", NOTE).await;
     // Its title stands in its head alone, and is its title all the same.
     assert_eq!(record["venue"], "Journal of Bogs", "{record:#}");
     assert_eq!(record["doi"], "10.5555/deep.1");

@@ -1,25 +1,28 @@
 //! Whether two files are one work, and one file is one work.
 
-use deliberate_toolkit::{Answer, Caller};
+use deliberate_toolkit::{CallOutcome, CallerContext};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{method, path_regex, query_param_contains},
 };
 
-use crate::collect_kit::{Kit, files_in, paper, pdf, said};
+use crate::collect_kit::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
 
-async fn upload(kit: &Kit, path: &str, collection: &str) -> Value {
+async fn upload(kit: &ResearchHarness, path: &str, collection: &str) -> Value {
     let arguments = json!({ "file_path": path, "collection_name": collection });
-    kit.done("upload_external_knowledge", arguments).await
+    kit.call_ok("upload_external_knowledge", arguments).await
 }
 
-async fn process(kit: &Kit, path: &str) -> Value {
-    kit.done("process_pdf", json!({ "pdf_path": path })).await
+async fn process(kit: &ResearchHarness, path: &str) -> Value {
+    kit.call_ok("process_pdf", json!({ "pdf_path": path }))
+        .await
 }
 
-async fn finds(kit: &Kit, query: &str) -> bool {
-    let found = kit.done("search_articles", json!({ "query": query })).await;
+async fn search_finds(kit: &ResearchHarness, query: &str) -> bool {
+    let found = kit
+        .call_ok("search_articles", json!({ "query": query }))
+        .await;
     found["results"].as_array().unwrap().iter().any(|it| {
         let preview = it["preview"].as_str().unwrap_or_default();
         preview.contains(query)
@@ -28,12 +31,12 @@ async fn finds(kit: &Kit, query: &str) -> bool {
 
 #[tokio::test]
 async fn two_files_of_one_title_are_two() {
-    let kit = Kit::new();
-    kit.put(
+    let kit = ResearchHarness::new();
+    kit.write_paper(
         "x/Introduction.md",
         "# Introduction\n\nAll about turf, week 1.",
     );
-    kit.put(
+    kit.write_paper(
         "y/Introduction.md",
         "# Introduction\n\nAll about cheese, week 9.",
     );
@@ -41,33 +44,33 @@ async fn two_files_of_one_title_are_two() {
     let cheese = upload(&kit, "y/Introduction.md", "Cheese").await;
     assert_eq!(cheese["outcome"], "added", "{cheese:#}");
     assert_ne!(turf["article_id"], cheese["article_id"]);
-    assert!(finds(&kit, "turf").await && finds(&kit, "cheese").await);
+    assert!(search_finds(&kit, "turf").await && search_finds(&kit, "cheese").await);
 
-    kit.put(
+    kit.write_paper(
         "x/Introduction.md",
         "# Introduction\n\nAll about peat, week 1.",
     );
     let peat = upload(&kit, "x/Introduction.md", "Turf").await;
     assert_eq!(peat["article_id"], turf["article_id"], "a changed file");
-    assert!(finds(&kit, "peat").await && finds(&kit, "cheese").await);
+    assert!(search_finds(&kit, "peat").await && search_finds(&kit, "cheese").await);
 
-    kit.put("a.md", "# Same Title Of Note\n\nWords on hedges.");
-    kit.put("b.md", "# Same Title Of Note\n\nWords on ditches.");
+    kit.write_paper("a.md", "# Same Title Of Note\n\nWords on hedges.");
+    kit.write_paper("b.md", "# Same Title Of Note\n\nWords on ditches.");
     let (a, b) = (process(&kit, "a.md").await, process(&kit, "b.md").await);
     assert_ne!(a["article_id"], b["article_id"]);
-    assert!(finds(&kit, "hedges").await && finds(&kit, "ditches").await);
+    assert!(search_finds(&kit, "hedges").await && search_finds(&kit, "ditches").await);
 }
 
 #[tokio::test]
 async fn a_text_that_goes_for_another_is_told() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let title = "On bees and their ways in the high north of Sweden";
-    let words = |line: &str| pdf(Some(title), &[&[(20, title), (10, line)]]);
-    kit.put(
+    let words = |line: &str| make_pdf(Some(title), &[&[(20, title), (10, line)]]);
+    kit.write_paper(
         "a.pdf",
         words("These are the words of the first of two files."),
     );
-    kit.put(
+    kit.write_paper(
         "b.pdf",
         words("These are the words of the second of two files."),
     );
@@ -75,46 +78,46 @@ async fn a_text_that_goes_for_another_is_told() {
     let second = process(&kit, "b.pdf").await;
     assert_eq!(first["article_id"], second["article_id"]);
     assert!(
-        said(&second).contains("a.pdf; the text of this file took its place"),
+        said_text(&second).contains("a.pdf; the text of this file took its place"),
         "{}",
-        said(&second)
+        said_text(&second)
     );
     // From here on the two do not take turns.
-    let folder = json!({ "directory_path": kit.papers() });
+    let folder = json!({ "directory_path": kit.papers_folder() });
     for _ in 0..2 {
-        let batch = kit.done("batch_process_pdfs", folder.clone()).await;
+        let batch = kit.call_ok("batch_process_pdfs", folder.clone()).await;
         let outcomes = batch["results"].as_array().unwrap().iter();
         assert!(
             outcomes.into_iter().all(|it| it["outcome"] == "unchanged"),
             "{batch:#}"
         );
-        assert!(finds(&kit, "second").await && !finds(&kit, "first").await);
+        assert!(search_finds(&kit, "second").await && !search_finds(&kit, "first").await);
     }
     let still = process(&kit, "a.pdf").await;
     assert!(
-        said(&still).contains("b.pdf; with skip_existing false"),
+        said_text(&still).contains("b.pdf; with skip_existing false"),
         "{}",
-        said(&still)
+        said_text(&still)
     );
     let wanted = json!({ "pdf_path": "a.pdf", "skip_existing": false });
-    kit.done("process_pdf", wanted).await;
-    assert!(finds(&kit, "first").await && !finds(&kit, "second").await);
+    kit.call_ok("process_pdf", wanted).await;
+    assert!(search_finds(&kit, "first").await && !search_finds(&kit, "second").await);
     let other = process(&kit, "b.pdf").await;
     assert_eq!(other["outcome"], "unchanged", "{other:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_file_brought_by_many_at_once_is_added_once() {
-    let kit = Kit::new();
-    kit.put("bees.pdf", paper("On bees and their ways", "bees"));
+    let kit = ResearchHarness::new();
+    kit.write_paper("bees.pdf", paper_pdf("On bees and their ways", "bees"));
     let calls = (0..6).map(|_| {
         let arguments = json!({ "pdf_path": "bees.pdf" });
         kit.registry
-            .call("process_pdf", arguments, Caller::default())
+            .call("process_pdf", arguments, CallerContext::default())
     });
     let mut outcomes = Vec::new();
     for answer in futures::future::join_all(calls).await {
-        let Answer::Done(output) = answer.unwrap() else {
+        let CallOutcome::Done(output) = answer.unwrap() else {
             panic!("it asks nothing");
         };
         outcomes.push(output["outcome"].as_str().unwrap().to_owned());
@@ -142,8 +145,8 @@ async fn authors_are_found_as_people_type_them() {
         .respond_with(ResponseTemplate::new(200).set_body_json(record))
         .mount(&server)
         .await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
-    kit.done("add_article", json!({ "identifiers": ["10.5555/moor"] }))
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
+    kit.call_ok("add_article", json!({ "identifiers": ["10.5555/moor"] }))
         .await;
     for name in [
         "Muller",
@@ -154,18 +157,18 @@ async fn authors_are_found_as_people_type_them() {
         "Meer",
     ] {
         let listed = kit
-            .done("list_articles", json!({ "search_term": name }))
+            .call_ok("list_articles", json!({ "search_term": name }))
             .await;
         assert_eq!(listed["total"], 1, "{name}: {listed:#}");
         let arguments = json!({ "query": "moors", "author": name });
-        let found = kit.done("search_articles", arguments).await;
+        let found = kit.call_ok("search_articles", arguments).await;
         let results = found["results"].as_array().unwrap();
         assert_eq!(results.len(), 1, "{name}: {found:#}");
     }
 }
 
 /// Papers of one author and year, whose titles begin alike.
-async fn parts(names: &[&str]) -> (MockServer, Kit) {
+async fn harness_with_similar_titles(names: &[&str]) -> (MockServer, ResearchHarness) {
     let server = MockServer::start().await;
     for (at, name) in (1..).zip(names) {
         let title = format!("On the ways of bees in the high north, part {name}");
@@ -179,71 +182,79 @@ async fn parts(names: &[&str]) -> (MockServer, Kit) {
             .respond_with(ResponseTemplate::new(200).set_body_raw(feed, "application/atom+xml"))
             .mount(&server)
             .await;
-        let body = paper(&title, &format!("bees of part {name}"));
+        let body = paper_pdf(&title, &format!("bees of part {name}"));
         Mock::given(path_regex(format!("^/pdf/2301.0000{at}")))
             .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/pdf"))
             .mount(&server)
             .await;
     }
-    let kit = Kit::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
+    let kit = ResearchHarness::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
     (server, kit)
 }
 
 #[tokio::test]
 async fn papers_whose_titles_begin_alike_have_files_of_their_own() {
-    let (_server, kit) = parts(&["one", "two"]).await;
+    let (_server, kit) = harness_with_similar_titles(&["one", "two"]).await;
     let both = json!({ "identifiers": ["2301.00001", "2301.00002"], "download": true });
-    kit.done("add_article", both).await;
+    kit.call_ok("add_article", both).await;
     for (id, part) in [("2301.00001", "one"), ("2301.00002", "two")] {
         let read = json!({ "article_identifier": id, "pages": "1" });
-        let read = kit.done("read_article", read).await;
+        let read = kit.call_ok("read_article", read).await;
         let there = format!("bees of part {part} ");
-        assert!(said(&read).contains(&there), "{id}: {}", said(&read));
+        assert!(
+            said_text(&read).contains(&there),
+            "{id}: {}",
+            said_text(&read)
+        );
     }
-    assert_eq!(files_in(&kit.papers()).len(), 2);
+    assert_eq!(files_in(&kit.papers_folder()).len(), 2);
 }
 
 #[tokio::test]
 async fn the_file_of_another_work_joins_no_two() {
-    let (_server, kit) = parts(&["one", "two"]).await;
+    let (_server, kit) = harness_with_similar_titles(&["one", "two"]).await;
     let first = json!({ "identifiers": ["2301.00001"], "download": true });
-    kit.done("add_article", first).await;
+    kit.call_ok("add_article", first).await;
     let second = json!({ "identifiers": ["2301.00002"] });
-    kit.done("add_article", second).await;
+    kit.call_ok("add_article", second).await;
     let fetched = json!({ "source": "2301.00002" });
-    let fetched = kit.done("download_pdf", fetched).await;
+    let fetched = kit.call_ok("download_pdf", fetched).await;
     let first = json!({ "article_identifier": "2301.00001" });
-    let first = kit.done("get_article_details", first).await;
+    let first = kit.call_ok("get_article_details", first).await;
     let from = first["file"]["path"].as_str().unwrap();
     // Somebody puts the wrong file into its place.
     std::fs::copy(from, fetched["file"]["path"].as_str().unwrap()).unwrap();
     let read = json!({ "pdf_path": "2301.00002" });
-    let wrong = kit.wrong("process_pdf", read).await;
+    let wrong = kit.call_error("process_pdf", read).await;
     assert!(wrong.contains("AnothersFile"), "{wrong}");
-    let listed = kit.done("list_articles", json!({})).await;
+    let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["total"], 2, "{listed:#}");
 }
 
 #[tokio::test]
 async fn one_of_a_thing_is_one() {
-    let kit = Kit::new();
-    kit.put("ants.md", "# On ants\n\nWords about ants.");
+    let kit = ResearchHarness::new();
+    kit.write_paper("ants.md", "# On ants\n\nWords about ants.");
     let id = process(&kit, "ants.md").await["article_id"].clone();
     for tool in ["read_article", "get_article_details"] {
-        let shown = kit.done(tool, json!({ "article_identifier": id })).await;
-        assert!(said(&shown).contains("1 page, "), "{}", said(&shown));
+        let shown = kit.call_ok(tool, json!({ "article_identifier": id })).await;
+        assert!(
+            said_text(&shown).contains("1 page, "),
+            "{}",
+            said_text(&shown)
+        );
     }
 }
 
 #[tokio::test]
 async fn of_what_is_unchanged_it_is_told_what_is_kept() {
-    let kit = Kit::new();
-    let cites = crate::citing_files::citing(
+    let kit = ResearchHarness::new();
+    let cites = crate::citing_files::citing_pdf(
         "Waggling considered as a language of its own",
         &["Bees are known to dance [1]."],
         &["[1] A. Lovelace, \"The ways of all the honey bees,\" Journal of Bogs, 2019."],
     );
-    kit.put("citing.pdf", cites);
+    kit.write_paper("citing.pdf", cites);
     let first = process(&kit, "citing.pdf").await;
     let again = process(&kit, "citing.pdf").await;
     assert_eq!(again["outcome"], "unchanged");
@@ -255,13 +266,13 @@ async fn of_what_is_unchanged_it_is_told_what_is_kept() {
 
 #[tokio::test]
 async fn a_file_that_was_moved_is_known_where_it_is() {
-    let kit = Kit::new();
-    let before = kit.put("ants.md", "# On ants\n\nWords about ants.");
+    let kit = ResearchHarness::new();
+    let before = kit.write_paper("ants.md", "# On ants\n\nWords about ants.");
     let id = process(&kit, "ants.md").await["article_id"].clone();
-    let copy = kit.put("sub/ants-moved.md", "# On ants\n\nWords about ants.");
+    let copy = kit.write_paper("sub/ants-moved.md", "# On ants\n\nWords about ants.");
     let path = async || {
         let asked = json!({ "article_identifier": id });
-        kit.done("get_article_details", asked).await["file"]["path"].clone()
+        kit.call_ok("get_article_details", asked).await["file"]["path"].clone()
     };
     process(&kit, "sub/ants-moved.md").await;
     assert!(path().await.as_str().unwrap().ends_with("papers/ants.md"));
@@ -277,24 +288,24 @@ async fn a_file_that_was_moved_is_known_where_it_is() {
 
 #[tokio::test]
 async fn a_file_that_was_written_anew_stays_one_whatever_it_is_called() {
-    let kit = Kit::new();
-    kit.put("chapter.md", "# Hives, first draft\n\nWords on hedges.");
+    let kit = ResearchHarness::new();
+    kit.write_paper("chapter.md", "# Hives, first draft\n\nWords on hedges.");
     let first = process(&kit, "chapter.md").await;
-    kit.put(
+    kit.write_paper(
         "chapter.md",
         "# Hives, second draft\n\nWords on ditches, and more.",
     );
     let second = process(&kit, "chapter.md").await;
     assert_eq!(second["article_id"], first["article_id"], "{second:#}");
     assert_eq!(second["article"]["title"], "Hives, second draft");
-    assert!(finds(&kit, "ditches").await && !finds(&kit, "hedges").await);
+    assert!(search_finds(&kit, "ditches").await && !search_finds(&kit, "hedges").await);
     // A title that somebody gave stays.
     let own = json!({
         "article_identifier": second["article_id"],
         "update_metadata": { "title": "A chapter of mine" },
     });
-    kit.done("update_article_metadata", own).await;
-    kit.put("chapter.md", "# Hives, third draft\n\nWords on walls.");
+    kit.call_ok("update_article_metadata", own).await;
+    kit.write_paper("chapter.md", "# Hives, third draft\n\nWords on walls.");
     let third = process(&kit, "chapter.md").await;
     assert_eq!(third["article_id"], first["article_id"], "{third:#}");
     assert_eq!(third["article"]["title"], "A chapter of mine");

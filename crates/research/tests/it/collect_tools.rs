@@ -1,17 +1,17 @@
 //! The collection's tools: list, details, update, delete, stats, and the front.
 
-use deliberate_toolkit::{Answer, Caller, Principal, Scope};
+use deliberate_toolkit::{CallOutcome, CallerContext, Principal, ToolScope};
 use serde_json::json;
 
-use crate::collect_kit::{Kit, paper, said};
+use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
 
 #[tokio::test]
 async fn an_empty_collection_says_so() {
-    let kit = Kit::new();
-    let listed = kit.done("list_articles", json!({})).await;
+    let kit = ResearchHarness::new();
+    let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["total"], 0);
-    assert!(said(&listed).contains("add_article"));
-    let stats = kit.done("collection_stats", json!({})).await;
+    assert!(said_text(&listed).contains("add_article"));
+    let stats = kit.call_ok("collection_stats", json!({})).await;
     assert_eq!(
         (
             stats["articles"].as_u64(),
@@ -20,38 +20,38 @@ async fn an_empty_collection_says_so() {
         (Some(0), Some(0))
     );
     let found = kit
-        .done("search_articles", json!({ "query": "anything" }))
+        .call_ok("search_articles", json!({ "query": "anything" }))
         .await;
     assert_eq!(found["results"], json!([]));
 }
 
 #[tokio::test]
 async fn articles_are_listed_once_and_by_pages() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     for name in ["whales", "bees", "ants"] {
         let title = format!("On {name} and their ways");
-        kit.ingest(&format!("{name}.pdf"), paper(&title, name))
+        kit.ingest(&format!("{name}.pdf"), paper_pdf(&title, name))
             .await;
     }
-    let first = kit.done("list_articles", json!({ "limit": 2 })).await;
+    let first = kit.call_ok("list_articles", json!({ "limit": 2 })).await;
     assert_eq!(first["total"], 3);
     assert_eq!(first["articles"].as_array().unwrap().len(), 2);
     assert_eq!(first["next_offset"], 2);
     let rest = kit
-        .done("list_articles", json!({ "limit": 2, "offset": 2 }))
+        .call_ok("list_articles", json!({ "limit": 2, "offset": 2 }))
         .await;
     assert_eq!(rest["articles"].as_array().unwrap().len(), 1);
     assert!(rest.get("next_offset").is_none());
     let bees = kit
-        .done("list_articles", json!({ "search_term": "Bees" }))
+        .call_ok("list_articles", json!({ "search_term": "Bees" }))
         .await;
     assert_eq!(bees["total"], 1);
     let none = kit
-        .done("list_articles", json!({ "filter_by_type": "book" }))
+        .call_ok("list_articles", json!({ "filter_by_type": "book" }))
         .await;
     assert_eq!(none["total"], 0);
     let wrong = kit
-        .wrong("list_articles", json!({ "filter_by_type": "boook" }))
+        .call_error("list_articles", json!({ "filter_by_type": "boook" }))
         .await;
     assert!(
         wrong.contains("filter_by_type") && wrong.contains("\"book\""),
@@ -61,19 +61,19 @@ async fn articles_are_listed_once_and_by_pages() {
 
 #[tokio::test]
 async fn details_are_of_exactly_the_one_that_is_named() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
     for name in [id.as_str(), "on BEES and their ways"] {
         let details = kit
-            .done("get_article_details", json!({ "article_identifier": name }))
+            .call_ok("get_article_details", json!({ "article_identifier": name }))
             .await;
         assert_eq!(details["article_id"], id, "{name}");
         assert_eq!(details["summary"]["pages"], 2);
     }
     let wrong = kit
-        .wrong(
+        .call_error(
             "get_article_details",
             json!({ "article_identifier": "On bees" }),
         )
@@ -83,37 +83,37 @@ async fn details_are_of_exactly_the_one_that_is_named() {
         "{wrong}"
     );
     let wrong = kit
-        .wrong(
+        .call_error(
             "get_article_details",
             json!({ "article_identifier": "10.1000/not-here" }),
         )
         .await;
     assert!(wrong.starts_with("ArticleNotFound"), "{wrong}");
     let key = kit
-        .done("get_article_details", json!({ "article_identifier": id }))
+        .call_ok("get_article_details", json!({ "article_identifier": id }))
         .await;
     let key = key["summary"]["cite_key"].as_str().unwrap().to_owned();
     let slip = key.replacen("ees", "es", 1);
     assert_ne!(slip, key);
     for slip in [slip.as_str(), "On beess and their ways"] {
         let slip = json!({ "article_identifier": slip });
-        let wrong = kit.wrong("get_article_details", slip).await;
+        let wrong = kit.call_error("get_article_details", slip).await;
         assert!(wrong.contains("Did you mean"), "{wrong}");
     }
 }
 
 #[tokio::test]
 async fn fields_and_tags_are_set_and_checked() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let one = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
     let two = kit
-        .ingest("ants.pdf", paper("On ants and their ways", "ants"))
+        .ingest("ants.pdf", paper_pdf("On ants and their ways", "ants"))
         .await;
     let set = |id: &str, fields: serde_json::Value| json!({ "article_identifier": id, "update_metadata": fields });
     let updated = kit
-        .done(
+        .call_ok(
             "update_article_metadata",
             json!({
                 "article_identifier": one,
@@ -137,14 +137,14 @@ async fn fields_and_tags_are_set_and_checked() {
         json!(["Ada Lovelace", "Charles Babbage"])
     );
     let found = kit
-        .done(
+        .call_ok(
             "get_article_details",
             json!({ "article_identifier": "10.1000/bees" }),
         )
         .await;
     assert_eq!(found["article_id"], one);
     let same = kit
-        .done(
+        .call_ok(
             "update_article_metadata",
             set(&one, json!({ "doi": "10.1000/bees" })),
         )
@@ -152,7 +152,7 @@ async fn fields_and_tags_are_set_and_checked() {
     assert_eq!(same["changes"], json!([]));
 
     let taken = kit
-        .wrong(
+        .call_error(
             "update_article_metadata",
             set(&two, json!({ "doi": "10.1000/bees" })),
         )
@@ -169,55 +169,55 @@ async fn fields_and_tags_are_set_and_checked() {
         (json!({ "colour": "red" }), "colour"),
     ] {
         let wrong = kit
-            .wrong("update_article_metadata", set(&two, fields))
+            .call_error("update_article_metadata", set(&two, fields))
             .await;
         assert!(wrong.contains(field), "{wrong}");
     }
     let cleared = kit
-        .done("update_article_metadata", set(&one, json!({ "doi": "" })))
+        .call_ok("update_article_metadata", set(&one, json!({ "doi": "" })))
         .await;
     assert!(cleared["article"].get("doi").is_none());
 }
 
 #[tokio::test]
 async fn nothing_is_deleted_unless_it_is_said_twice() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
     let asked = kit
-        .done("delete_article", json!({ "article_identifier": id }))
+        .call_ok("delete_article", json!({ "article_identifier": id }))
         .await;
     assert_eq!(asked["deleted"], false);
-    assert!(said(&asked).contains("confirm_deletion"));
-    assert_eq!(kit.done("list_articles", json!({})).await["total"], 1);
+    assert!(said_text(&asked).contains("confirm_deletion"));
+    assert_eq!(kit.call_ok("list_articles", json!({})).await["total"], 1);
     let gone = json!({ "article_identifier": id, "confirm_deletion": true });
     assert_eq!(
-        kit.done("delete_article", gone.clone()).await["deleted"],
+        kit.call_ok("delete_article", gone.clone()).await["deleted"],
         true
     );
-    assert_eq!(kit.done("list_articles", json!({})).await["total"], 0);
-    assert!(kit.store.item("text", &id).await.unwrap().is_none());
+    assert_eq!(kit.call_ok("list_articles", json!({})).await["total"], 0);
+    assert!(kit.store.document("text", &id).await.unwrap().is_none());
     let found = kit
-        .done("search_articles", json!({ "query": "bees" }))
+        .call_ok("search_articles", json!({ "query": "bees" }))
         .await;
     assert_eq!(found["results"], json!([]));
     assert!(
-        kit.wrong("delete_article", gone)
+        kit.call_error("delete_article", gone)
             .await
             .starts_with("ArticleNotFound")
     );
-    assert!(kit.papers().join("bees.pdf").exists());
+    assert!(kit.papers_folder().join("bees.pdf").exists());
 }
 
 #[tokio::test]
 async fn counts_are_of_articles_and_of_passages() {
-    let kit = Kit::new();
-    kit.ingest("bees.pdf", paper("On bees and their ways", "bees"))
+    let kit = ResearchHarness::new();
+    kit.ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
-    kit.done("search_articles", json!({ "query": "bees" }))
+    kit.call_ok("search_articles", json!({ "query": "bees" }))
         .await;
-    let stats = kit.done("collection_stats", json!({})).await;
+    let stats = kit.call_ok("collection_stats", json!({})).await;
     assert_eq!(stats["articles"], 1);
     assert_eq!(stats["with_text"], 1);
     assert_eq!(stats["by_category"], json!({ "research_paper": 1 }));
@@ -229,25 +229,25 @@ async fn counts_are_of_articles_and_of_passages() {
 
 #[tokio::test]
 async fn the_front_knows_all_tools_and_calls_them() {
-    let kit = Kit::new();
-    let help = kit.done("research", json!({})).await;
+    let kit = ResearchHarness::new();
+    let help = kit.call_ok("research", json!({})).await;
     for name in [
         "search_articles",
         "read_full_article",
         "optimize_search",
         "process_pdf",
     ] {
-        assert!(said(&help).contains(&format!("`{name}`")), "{name}");
+        assert!(said_text(&help).contains(&format!("`{name}`")), "{name}");
     }
     let one = kit
-        .done(
+        .call_ok(
             "research",
             json!({ "tool": "help", "arguments": { "tool": "list_articles" } }),
         )
         .await;
-    assert!(said(&one).contains("search_term"));
+    assert!(said_text(&one).contains("search_term"));
     let listed = kit
-        .done(
+        .call_ok(
             "research",
             json!({ "tool": "list_articles", "arguments": { "limit": 1 } }),
         )
@@ -257,13 +257,13 @@ async fn the_front_knows_all_tools_and_calls_them() {
 
 #[tokio::test]
 async fn the_front_says_where_its_names_are() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     for arguments in [
         json!({ "tool": "xyzzy" }),
         json!({ "tool": "xyzzy", "query": "bees" }),
         json!({ "tool": "help", "arguments": { "tool": "xyzzy" } }),
     ] {
-        let wrong = kit.wrong("research", arguments).await;
+        let wrong = kit.call_error("research", arguments).await;
         assert!(
             wrong.starts_with("UnknownTool") && wrong.contains("\"xyzzy\""),
             "{wrong}"
@@ -271,55 +271,55 @@ async fn the_front_says_where_its_names_are() {
         assert!(wrong.contains("with tool \"help\""), "{wrong}");
     }
     let near = kit
-        .wrong("research", json!({ "tool": "serch_articles" }))
+        .call_error("research", json!({ "tool": "serch_articles" }))
         .await;
     assert!(near.contains("Did you mean search_articles?"), "{near}");
 }
 
 #[tokio::test]
 async fn arguments_beside_the_name_of_the_tool_are_not_passed_over() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let beside = json!({ "tool": "list_articles", "limit": 0 });
-    let error = kit.wrong("research", beside).await;
+    let error = kit.call_error("research", beside).await;
     assert!(error.contains("limit"), "{error}");
     let both = json!({ "tool": "list_articles", "arguments": { "limit": 1 }, "nonsense": 2 });
-    let error = kit.wrong("research", both).await;
+    let error = kit.call_error("research", both).await;
     assert!(error.contains("nonsense"), "{error}");
 }
 
 #[tokio::test]
 async fn help_tells_of_what_the_caller_may_use() {
-    let kit = Kit::new();
-    let caller = Caller {
+    let kit = ResearchHarness::new();
+    let caller = CallerContext {
         principal: Principal {
             name: Some("ann".into()),
-            scope: Scope::Only(["search_*".to_owned()].into()),
+            scope: ToolScope::Only(["search_*".to_owned()].into()),
         },
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let help = kit.registry.call("research", json!({}), caller).await;
-    let Ok(Answer::Done(help)) = help else {
+    let Ok(CallOutcome::Done(help)) = help else {
         panic!("{help:?}");
     };
-    assert!(said(&help).contains("`search_articles`"));
-    assert!(!said(&help).contains("`delete_research_question`"));
+    assert!(said_text(&help).contains("`search_articles`"));
+    assert!(!said_text(&help).contains("`delete_research_question`"));
 }
 
 #[tokio::test]
 async fn the_list_that_clients_pay_for_is_small() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let listed: Vec<_> = kit.registry.list().collect();
-    let names: Vec<&str> = listed.iter().map(|it| it.about.name).collect();
+    let names: Vec<&str> = listed.iter().map(|it| it.meta.name).collect();
     for name in ["search_articles", "read_article", "add_article", "research"] {
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(!names.contains(&"optimize_search"));
     let own = listed
         .iter()
-        .filter(|it| !matches!(it.about.name, "research" | "reasoning_resume"));
+        .filter(|it| !matches!(it.meta.name, "research" | "reasoning_resume"));
     let sizes: Vec<usize> = own
         .map(|it| {
-            it.about.name.len() + it.about.description.len() + it.input_schema.to_string().len()
+            it.meta.name.len() + it.meta.description.len() + it.input_schema.to_string().len()
         })
         .collect();
     // Some four characters make a token.

@@ -12,10 +12,10 @@ use wiremock::{
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::Kit;
+use crate::collect_kit::ResearchHarness;
 
 /// A record of Crossref.
-pub(crate) fn work(doi: &str, title: &str, year: i32) -> Value {
+pub(crate) fn crossref_work(doi: &str, title: &str, year: i32) -> Value {
     json!({
         "DOI": doi,
         "type": "journal-article",
@@ -27,7 +27,7 @@ pub(crate) fn work(doi: &str, title: &str, year: i32) -> Value {
 }
 
 /// What Crossref answers to a search.
-pub(crate) fn works(items: &[Value]) -> ResponseTemplate {
+pub(crate) fn search_response(items: &[Value]) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "status": "ok",
         "message": { "total-results": items.len(), "items": items },
@@ -35,12 +35,17 @@ pub(crate) fn works(items: &[Value]) -> ResponseTemplate {
 }
 
 /// What Crossref answers for one DOI.
-pub(crate) fn one(item: &Value) -> ResponseTemplate {
+pub(crate) fn work_response(item: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({ "status": "ok", "message": item }))
 }
 
 /// Answers at a path from now on, before what was said of it earlier.
-pub(crate) async fn at(server: &MockServer, place: &str, reply: ResponseTemplate, times: u64) {
+pub(crate) async fn mount_response(
+    server: &MockServer,
+    place: &str,
+    reply: ResponseTemplate,
+    times: u64,
+) {
     let mock = Mock::given(method("GET"))
         .and(path(place))
         .respond_with(reply);
@@ -51,7 +56,7 @@ pub(crate) async fn at(server: &MockServer, place: &str, reply: ResponseTemplate
 }
 
 /// Crossref with these works: a search has all, a DOI its own.
-pub(crate) async fn crossref(items: &[Value]) -> MockServer {
+pub(crate) async fn mock_crossref(items: &[Value]) -> MockServer {
     let server = MockServer::start().await;
     for item in items {
         let doi = item["DOI"].as_str().unwrap();
@@ -61,43 +66,47 @@ pub(crate) async fn crossref(items: &[Value]) -> MockServer {
         );
         Mock::given(method("GET"))
             .and(path_regex(pattern))
-            .respond_with(one(item))
+            .respond_with(work_response(item))
             .mount(&server)
             .await;
     }
     Mock::given(method("GET"))
         .and(path("/works"))
-        .respond_with(works(items))
+        .respond_with(search_response(items))
         .mount(&server)
         .await;
     server
 }
 
 /// A lab that asks this Crossref alone.
-pub(crate) fn asking(server: &MockServer) -> Kit {
-    Kit::with_sources(&server.uri(), &["crossref"])
+pub(crate) fn harness_for(server: &MockServer) -> ResearchHarness {
+    ResearchHarness::with_sources(&server.uri(), &["crossref"])
 }
 
 /// The same by another clock, looking so often what is due.
-pub(crate) fn timed(server: &MockServer, clock: Arc<dyn Clock>, every: Option<Duration>) -> Kit {
-    timed_on(server, Arc::new(tempfile::tempdir().unwrap()), clock, every)
+pub(crate) fn harness_with_clock(
+    server: &MockServer,
+    clock: Arc<dyn Clock>,
+    every: Option<Duration>,
+) -> ResearchHarness {
+    harness_in_folder(server, Arc::new(tempfile::tempdir().unwrap()), clock, every)
 }
 
 /// The same on a folder, which others may use.
-pub(crate) fn timed_on(
+pub(crate) fn harness_in_folder(
     server: &MockServer,
     folder: Arc<TempDir>,
     clock: Arc<dyn Clock>,
     every: Option<Duration>,
-) -> Kit {
+) -> ResearchHarness {
     let base = Url::parse(&server.uri()).unwrap();
-    Kit::timed(folder, clock, |options| {
-        options.schedule_every = every;
+    ResearchHarness::with_clock(folder, clock, |options| {
+        options.schedule_interval = every;
         let settings = SourceSettings {
             base_url: Some(base),
             key: None,
             contact: None,
-            keep: Duration::ZERO,
+            cache_ttl: Duration::ZERO,
         };
         options.sources.insert("crossref".to_owned(), settings);
     })

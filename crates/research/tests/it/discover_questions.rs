@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{Kit, said};
+use crate::collect_kit::{ResearchHarness, said_text};
 
-fn kit() -> Kit {
-    Kit::with_sources("http://127.0.0.1:9/", &["crossref", "arxiv"])
+fn crossref_harness() -> ResearchHarness {
+    ResearchHarness::with_sources("http://127.0.0.1:9/", &["crossref", "arxiv"])
 }
 
-async fn create(kit: &Kit, arguments: Value) -> Value {
-    kit.done("create_research_question", arguments).await["question"].clone()
+async fn create_question(kit: &ResearchHarness, arguments: Value) -> Value {
+    kit.call_ok("create_research_question", arguments).await["question"].clone()
 }
 
 #[tokio::test]
 async fn what_a_question_can_not_be_is_refused_with_its_field() {
-    let kit = kit();
+    let kit = crossref_harness();
     let fine = json!({ "name": "Bees", "keywords": ["bees"] });
     let wrong = [
         (json!({ "name": "  " }), "name"),
@@ -74,18 +74,18 @@ async fn what_a_question_can_not_be_is_refused_with_its_field() {
         for (name, value) in change.as_object().unwrap() {
             arguments[name] = value.clone();
         }
-        let told = kit.wrong("create_research_question", arguments).await;
+        let told = kit.call_error("create_research_question", arguments).await;
         assert!(told.contains(field), "{change}: {told}");
     }
-    let listed = kit.done("list_research_questions", json!({})).await;
+    let listed = kit.call_ok("list_research_questions", json!({})).await;
     assert_eq!(listed["questions"], json!([]));
-    create(&kit, json!({ "name": "By topic", "topics": ["bees"] })).await;
+    create_question(&kit, json!({ "name": "By topic", "topics": ["bees"] })).await;
 }
 
 #[tokio::test]
 async fn a_question_is_kept_as_it_was_said_with_the_usual_for_the_rest() {
-    let kit = kit();
-    let made = create(
+    let kit = crossref_harness();
+    let made = create_question(
         &kit,
         json!({ "name": " Bees ", "keywords": ["bees", " BEES", "", "honey  bees"] }),
     )
@@ -106,12 +106,12 @@ async fn a_question_is_kept_as_it_was_said_with_the_usual_for_the_rest() {
         "auto_download_min_score": 0.9,
         "publication_date_range": { "start": "2020", "end": "2024-05-17" },
     });
-    let made = create(&kit, all).await;
+    let made = create_question(&kit, all).await;
     assert_eq!(made["schedule"], "every Monday, Friday at 7:30");
     assert_eq!(made["auto_download_min_score"], json!(0.9));
     assert_eq!(made["published_to"], "2024-05-17");
     let got = kit
-        .done(
+        .call_ok(
             "get_research_question",
             json!({ "question_id": made["question_id"] }),
         )
@@ -119,34 +119,38 @@ async fn a_question_is_kept_as_it_was_said_with_the_usual_for_the_rest() {
     assert_eq!(got["question"], made);
     assert_eq!(got["total_matches"], 0);
     for word in ["Of everything", "7:30", "2024-05-17", "0.9"] {
-        assert!(said(&got).contains(word), "{word}: {}", said(&got));
+        assert!(
+            said_text(&got).contains(word),
+            "{word}: {}",
+            said_text(&got)
+        );
     }
 }
 
 #[tokio::test]
 async fn questions_are_their_users_own() {
-    let kit = kit();
-    let ada = create(
+    let kit = crossref_harness();
+    let ada = create_question(
         &kit,
         json!({ "user_id": "ada", "name": "Bees", "keywords": ["b"] }),
     )
     .await;
     // The same name for another is fine; for the same one it is not, whatever its case.
-    create(
+    create_question(
         &kit,
         json!({ "user_id": "bob", "name": "Bees", "keywords": ["b"] }),
     )
     .await;
     let again = json!({ "user_id": "ada", "name": "bEES ", "keywords": ["b"] });
-    let told = kit.wrong("create_research_question", again).await;
+    let told = kit.call_error("create_research_question", again).await;
     assert!(told.contains("name of another one"), "{told}");
     // No user's name runs into a question's.
-    create(
+    create_question(
         &kit,
         json!({ "user_id": "a", "name": "b c", "keywords": ["b"] }),
     )
     .await;
-    create(
+    create_question(
         &kit,
         json!({ "user_id": "a b", "name": "c", "keywords": ["b"] }),
     )
@@ -157,23 +161,23 @@ async fn questions_are_their_users_own() {
         "delete_research_question",
         "run_discovery_for_question",
     ] {
-        let told = kit.wrong(tool, others.clone()).await;
+        let told = kit.call_error(tool, others.clone()).await;
         assert!(told.starts_with("QuestionNotFound"), "{tool}: {told}");
     }
     let mut change = others;
     change["name"] = json!("Mine");
-    let told = kit.wrong("update_research_question", change).await;
+    let told = kit.call_error("update_research_question", change).await;
     assert!(told.starts_with("QuestionNotFound"), "{told}");
     let listed = kit
-        .done("list_research_questions", json!({ "user_id": "ada" }))
+        .call_ok("list_research_questions", json!({ "user_id": "ada" }))
         .await;
     assert_eq!(listed["questions"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn every_field_is_changed_by_itself() {
-    let kit = kit();
-    let made = create(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
+    let kit = crossref_harness();
+    let made = create_question(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
     let id = &made["question_id"];
     let changes = [
         ("name", json!("Wasps"), "name", json!("Wasps")),
@@ -245,7 +249,7 @@ async fn every_field_is_changed_by_itself() {
     let mut before = made.clone();
     for (field, value, shown, wanted) in changes {
         let change = json!({ "question_id": id, field: value });
-        let output = kit.done("update_research_question", change).await;
+        let output = kit.call_ok("update_research_question", change).await;
         assert_eq!(output["changed"], json!([field]));
         let mut expected = before.clone();
         expected[shown] = wanted;
@@ -256,7 +260,7 @@ async fn every_field_is_changed_by_itself() {
         }
         assert_eq!(question, expected, "{field}");
         let kept = kit
-            .done("get_research_question", json!({ "question_id": id }))
+            .call_ok("get_research_question", json!({ "question_id": id }))
             .await;
         assert_eq!(kept["question"], output["question"], "{field}");
         before = output["question"].clone();
@@ -266,9 +270,9 @@ async fn every_field_is_changed_by_itself() {
 
 #[tokio::test]
 async fn a_change_is_checked_like_a_new_question() {
-    let kit = kit();
-    let made = create(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
-    create(&kit, json!({ "name": "Wasps", "keywords": ["wasps"] })).await;
+    let kit = crossref_harness();
+    let made = create_question(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
+    create_question(&kit, json!({ "name": "Wasps", "keywords": ["wasps"] })).await;
     let id = &made["question_id"];
     let wrong = [
         (json!({}), "at least one field"),
@@ -285,12 +289,12 @@ async fn a_change_is_checked_like_a_new_question() {
     for (change, rule) in wrong {
         let mut arguments = change.clone();
         arguments["question_id"] = id.clone();
-        let told = kit.wrong("update_research_question", arguments).await;
+        let told = kit.call_error("update_research_question", arguments).await;
         assert!(told.contains(rule), "{change}: {told}");
     }
     // Its own name, in other letters and with space around it, is no clash.
     let same = json!({ "question_id": id, "name": " BEES " });
-    let output = kit.done("update_research_question", same).await;
+    let output = kit.call_ok("update_research_question", same).await;
     assert_eq!(output["question"]["name"], "BEES");
     // What does not touch the schedule leaves it when it is due.
     assert_eq!(output["question"]["next_run"], made["next_run"]);
@@ -298,34 +302,36 @@ async fn a_change_is_checked_like_a_new_question() {
 
 #[tokio::test]
 async fn deleting_is_soft_unless_it_is_meant() {
-    let kit = kit();
-    let made = create(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
+    let kit = crossref_harness();
+    let made = create_question(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
     let id = json!({ "question_id": made["question_id"] });
-    let soft = kit.done("delete_research_question", id.clone()).await;
+    let soft = kit.call_ok("delete_research_question", id.clone()).await;
     assert_eq!(soft["deleted"], false);
-    let active = kit.done("list_research_questions", json!({})).await;
+    let active = kit.call_ok("list_research_questions", json!({})).await;
     assert_eq!(active["questions"], json!([]));
     let all = kit
-        .done("list_research_questions", json!({ "active_only": false }))
+        .call_ok("list_research_questions", json!({ "active_only": false }))
         .await;
     assert_eq!(all["questions"][0]["is_active"], false);
-    let told = kit.wrong("run_discovery_for_question", id.clone()).await;
+    let told = kit
+        .call_error("run_discovery_for_question", id.clone())
+        .await;
     assert!(
         told.starts_with("NotRun") && told.contains("force_run"),
         "{told}"
     );
     let mut back = id.clone();
     back["is_active"] = json!(true);
-    let back = kit.done("update_research_question", back).await;
+    let back = kit.call_ok("update_research_question", back).await;
     assert!(back["question"]["next_run"].is_string());
     let mut hard = id.clone();
     hard["hard_delete"] = json!(true);
     assert_eq!(
-        kit.done("delete_research_question", hard).await["deleted"],
+        kit.call_ok("delete_research_question", hard).await["deleted"],
         true
     );
-    let told = kit.wrong("get_research_question", id).await;
+    let told = kit.call_error("get_research_question", id).await;
     assert!(told.starts_with("QuestionNotFound"), "{told}");
     // Its name is free again.
-    create(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
+    create_question(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
 }

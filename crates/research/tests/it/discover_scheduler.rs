@@ -7,94 +7,102 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::discover_kit::{at, crossref, timed, timed_on, work, works};
+use crate::discover_kit::{
+    crossref_work, harness_in_folder, harness_with_clock, mock_crossref, mount_response,
+    search_response,
+};
 
 const DAY: i64 = 86_400_000_000;
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-async fn asked(server: &MockServer) -> usize {
+async fn request_count(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
 
 /// Waits until so many questions came to the source, and a few looks more.
-async fn settled(server: &MockServer, many: usize) -> usize {
+async fn wait_for_requests(server: &MockServer, many: usize) -> usize {
     for _ in 0..500 {
-        if asked(server).await >= many {
+        if request_count(server).await >= many {
             break;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    tokio::time::sleep(LOOK * 10).await;
-    asked(server).await
+    tokio::time::sleep(POLL_INTERVAL * 10).await;
+    request_count(server).await
 }
 
 /// The answer once it holds: a run is kept a while after its source was asked.
-async fn kept(answer: impl AsyncFn() -> Value, holds: impl Fn(&Value) -> bool) -> Value {
+async fn wait_for_answer(answer: impl AsyncFn() -> Value, holds: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..500 {
         let now = answer().await;
         if holds(&now) {
             return now;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     answer().await
 }
 
 #[tokio::test]
 async fn what_is_due_runs_once_and_what_is_not_does_not() {
-    let server = crossref(&[work("10.5555/one", "Honey bees and their dances", 2025)]).await;
+    let server = mock_crossref(&[crossref_work(
+        "10.5555/one",
+        "Honey bees and their dances",
+        2025,
+    )])
+    .await;
     let clock = Arc::new(FixedClock::new());
-    let kit = timed(&server, clock.clone(), Some(LOOK));
+    let kit = harness_with_clock(&server, clock.clone(), Some(POLL_INTERVAL));
     let daily = json!({ "name": "Daily", "keywords": ["honey bees"], "min_relevance_score": 0.1 });
-    let daily = kit.done("create_research_question", daily).await;
+    let daily = kit.call_ok("create_research_question", daily).await;
     let never = json!({
         "name": "Never", "keywords": ["wasps"], "schedule_frequency": "on-demand",
     });
-    kit.done("create_research_question", never).await;
+    kit.call_ok("create_research_question", never).await;
     let resting = json!({ "name": "Off", "keywords": ["ants"] });
-    let resting = kit.done("create_research_question", resting).await;
+    let resting = kit.call_ok("create_research_question", resting).await;
     let id = json!({ "question_id": resting["question"]["question_id"] });
-    kit.done("delete_research_question", id).await;
+    kit.call_ok("delete_research_question", id).await;
     let stop = CancellationToken::new();
-    kit.lab.start(&kit.registry, stop.clone());
-    tokio::time::sleep(LOOK * 10).await;
-    assert_eq!(asked(&server).await, 0, "nothing is due yet");
+    kit.services.start(&kit.registry, stop.clone());
+    tokio::time::sleep(POLL_INTERVAL * 10).await;
+    assert_eq!(request_count(&server).await, 0, "nothing is due yet");
     clock.advance(2 * DAY);
-    assert_eq!(settled(&server, 1).await, 1);
+    assert_eq!(wait_for_requests(&server, 1).await, 1);
     let id = json!({ "question_id": daily["question"]["question_id"] });
-    let got = async || kit.done("get_research_question", id.clone()).await;
-    let ran = kept(got, |got| !got["question"]["last_run"].is_null()).await;
+    let got = async || kit.call_ok("get_research_question", id.clone()).await;
+    let ran = wait_for_answer(got, |got| !got["question"]["last_run"].is_null()).await;
     assert_eq!(ran["question"]["last_run"]["matched"], 1, "{ran:#}");
     clock.advance(2 * DAY);
-    assert_eq!(settled(&server, 2).await, 2);
+    assert_eq!(wait_for_requests(&server, 2).await, 2);
     let again = |got: &Value| got["question"]["last_run"] != ran["question"]["last_run"];
-    assert!(again(&kept(got, again).await));
+    assert!(again(&wait_for_answer(got, again).await));
     stop.cancel();
     clock.advance(2 * DAY);
-    assert_eq!(settled(&server, 3).await, 2, "it was stopped");
+    assert_eq!(wait_for_requests(&server, 3).await, 2, "it was stopped");
 }
 
 #[tokio::test]
 async fn one_that_fails_rests_and_keeps_no_other_from_running() {
-    let server = crossref(&[]).await;
-    at(&server, "/works", ResponseTemplate::new(400), 1).await;
+    let server = mock_crossref(&[]).await;
+    mount_response(&server, "/works", ResponseTemplate::new(400), 1).await;
     let clock = Arc::new(FixedClock::new());
-    let kit = timed(&server, clock.clone(), Some(LOOK));
+    let kit = harness_with_clock(&server, clock.clone(), Some(POLL_INTERVAL));
     let source = json!({ "name": "First", "keywords": ["bees"], "schedule_hours": 1 });
-    kit.done("create_crossref_source", source).await;
+    kit.call_ok("create_crossref_source", source).await;
     let later = json!({ "name": "Second", "keywords": ["ants"], "schedule_hours": 2 });
-    kit.done("create_crossref_source", later).await;
+    kit.call_ok("create_crossref_source", later).await;
     clock.advance(DAY);
-    at(&server, "/never", works(&[]), 1).await;
+    mount_response(&server, "/never", search_response(&[]), 1).await;
     let stop = CancellationToken::new();
-    kit.lab.start(&kit.registry, stop.clone());
+    kit.services.start(&kit.registry, stop.clone());
     // One fails and is left alone for an hour; the other runs.
-    assert_eq!(settled(&server, 2).await, 2);
+    assert_eq!(wait_for_requests(&server, 2).await, 2);
     let got = async |name: &'static str| {
         let asked = json!({ "source_name": name });
-        kit.done("get_discovery_source", asked).await["sources"][0]["last_run"].clone()
+        kit.call_ok("get_discovery_source", asked).await["sources"][0]["last_run"].clone()
     };
-    let second = kept(async || got("second").await, |ran| !ran.is_null()).await;
+    let second = wait_for_answer(async || got("second").await, |ran| !ran.is_null()).await;
     assert_eq!(second["found"], 0);
     assert!(got("first").await.is_null());
     stop.cancel();
@@ -102,57 +110,57 @@ async fn one_that_fails_rests_and_keeps_no_other_from_running() {
 
 #[tokio::test]
 async fn of_two_processes_one_runs_what_is_due() {
-    let server = crossref(&[]).await;
+    let server = mock_crossref(&[]).await;
     let clock = Arc::new(FixedClock::new());
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    let process = || timed_on(&server, folder.clone(), clock.clone(), Some(LOOK));
+    let process = || harness_in_folder(&server, folder.clone(), clock.clone(), Some(POLL_INTERVAL));
     let (one, other) = (process(), process());
     for name in ["First", "Second", "Third", "Fourth"] {
         let source = json!({ "name": name, "keywords": ["bees"], "schedule_hours": 48 });
-        one.done("create_crossref_source", source).await;
+        one.call_ok("create_crossref_source", source).await;
     }
     clock.advance(3 * DAY);
     let stop = CancellationToken::new();
-    one.lab.start(&one.registry, stop.clone());
-    other.lab.start(&other.registry, stop.clone());
-    assert_eq!(settled(&server, 4).await, 4);
+    one.services.start(&one.registry, stop.clone());
+    other.services.start(&other.registry, stop.clone());
+    assert_eq!(wait_for_requests(&server, 4).await, 4);
     stop.cancel();
 }
 
 #[tokio::test]
 async fn many_that_fail_do_not_keep_one_behind_them_from_running() {
-    let server = crossref(&[]).await;
+    let server = mock_crossref(&[]).await;
     let clock = Arc::new(FixedClock::new());
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    let kit = timed_on(&server, folder.clone(), clock.clone(), Some(LOOK));
+    let kit = harness_in_folder(&server, folder.clone(), clock.clone(), Some(POLL_INTERVAL));
     for number in 0..20 {
         let question = json!({ "name": format!("Q {number}"), "keywords": ["bees"] });
-        kit.done("create_research_question", question).await;
+        kit.call_ok("create_research_question", question).await;
     }
     let behind = json!({ "name": "Behind", "keywords": ["ants"], "schedule_hours": 72 });
-    kit.done("create_crossref_source", behind).await;
-    at(&server, "/works", ResponseTemplate::new(400), 20).await;
+    kit.call_ok("create_crossref_source", behind).await;
+    mount_response(&server, "/works", ResponseTemplate::new(400), 20).await;
     clock.advance(4 * DAY);
     let stop = CancellationToken::new();
-    kit.lab.start(&kit.registry, stop.clone());
+    kit.services.start(&kit.registry, stop.clone());
     for _ in 0..500 {
         // Turns are given by this clock.
         clock.advance(1_000_000);
-        tokio::time::sleep(LOOK).await;
-        if asked(&server).await >= 21 {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        if request_count(&server).await >= 21 {
             break;
         }
     }
-    assert_eq!(settled(&server, 21).await, 21);
+    assert_eq!(wait_for_requests(&server, 21).await, 21);
     let got = kit
-        .done("get_discovery_source", json!({ "source_name": "behind" }))
+        .call_ok("get_discovery_source", json!({ "source_name": "behind" }))
         .await;
     assert_eq!(got["sources"][0]["last_run"]["found"], 0, "{got:#}");
     stop.cancel();
     // The rest of those that failed outlasts the process.
-    let next = timed_on(&server, folder, clock.clone(), Some(LOOK));
+    let next = harness_in_folder(&server, folder, clock.clone(), Some(POLL_INTERVAL));
     let stop = CancellationToken::new();
-    next.lab.start(&next.registry, stop.clone());
-    assert_eq!(settled(&server, 22).await, 21);
+    next.services.start(&next.registry, stop.clone());
+    assert_eq!(wait_for_requests(&server, 22).await, 21);
     stop.cancel();
 }

@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{Kit, paper};
+use crate::collect_kit::{ResearchHarness, paper_pdf};
 
 #[tokio::test]
 async fn authors_and_tags_of_an_article() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let id = kit
-        .ingest("peat.pdf", paper("On peat and its fires", "peat"))
+        .ingest("peat.pdf", paper_pdf("On peat and its fires", "peat"))
         .await;
     let arguments = json!({
         "article_identifier": id,
         "add_tags": "alpha, beta",
         "update_metadata": { "authors": "Ilse Hartmann, Pál Kovács" },
     });
-    let output = kit.done("update_article_metadata", arguments).await;
+    let output = kit.call_ok("update_article_metadata", arguments).await;
     let article = &output["article"];
     assert_eq!(article["authors"], json!(["Ilse Hartmann", "Pál Kovács"]));
     assert_eq!(article["tags"], json!(["alpha", "beta"]));
     let both = kit
-        .done(
+        .call_ok(
             "search_articles",
             json!({ "query": "peat", "tags": "alpha; beta" }),
         )
@@ -31,29 +31,29 @@ async fn authors_and_tags_of_an_article() {
         "article_identifier": id,
         "update_metadata": { "authors": ["García Márquez, Gabriel José"] },
     });
-    let output = kit.done("update_article_metadata", arguments).await;
+    let output = kit.call_ok("update_article_metadata", arguments).await;
     let authors = &output["article"]["authors"];
     assert_eq!(authors, &json!(["Gabriel José García Márquez"]));
 }
 
 #[tokio::test]
 async fn people_who_are_looked_for() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     for (at, author) in ["Aoife Brennan", "Chidi Okafor", "Jörg Müller"]
         .iter()
         .enumerate()
     {
         let title = format!("A paper of several with the number {at}");
         let id = kit
-            .ingest(&format!("{at}.pdf"), paper(&title, "peat"))
+            .ingest(&format!("{at}.pdf"), paper_pdf(&title, "peat"))
             .await;
         let fields = json!({ "authors": [author] });
         let arguments = json!({ "article_identifier": id, "update_metadata": fields });
-        kit.done("update_article_metadata", arguments).await;
+        kit.call_ok("update_article_metadata", arguments).await;
     }
     let total = async |authors: &str| -> Value {
         let arguments = json!({ "authors": authors });
-        kit.done("find_articles_by_authors", arguments).await["total"].clone()
+        kit.call_ok("find_articles_by_authors", arguments).await["total"].clone()
     };
     assert_eq!(total("Brennan, Okafor").await, 2);
     assert_eq!(total("Brennan, A.").await, 1);
@@ -62,7 +62,7 @@ async fn people_who_are_looked_for() {
 
 #[tokio::test]
 async fn words_of_a_question() {
-    let kit = Kit::with_sources("http://127.0.0.1:9/", &["crossref", "arxiv"]);
+    let kit = ResearchHarness::with_sources("http://127.0.0.1:9/", &["crossref", "arxiv"]);
     let arguments = json!({
         "name": "Peat",
         "keywords": "peat, fire, radio",
@@ -72,7 +72,7 @@ async fn words_of_a_question() {
         "schedule_frequency": "weekly",
         "schedule_days_of_week": "1,4",
     });
-    let output = kit.done("create_research_question", arguments).await;
+    let output = kit.call_ok("create_research_question", arguments).await;
     let question = &output["question"];
     for (field, items) in [
         ("keywords", json!(["peat", "fire", "radio"])),
@@ -86,17 +86,17 @@ async fn words_of_a_question() {
 
 #[tokio::test]
 async fn articles_that_are_named() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let title = "Peat, fire and radio in the north";
-    let peat = kit.ingest("peat.pdf", paper(title, "peat")).await;
+    let peat = kit.ingest("peat.pdf", paper_pdf(title, "peat")).await;
     let ants = kit
-        .ingest("ants.pdf", paper("On ants and their ways", "ants"))
+        .ingest("ants.pdf", paper_pdf("On ants and their ways", "ants"))
         .await;
     let both = json!({ "article_ids": format!("{peat}, {ants}") });
-    let compared = kit.done("compare_articles", both).await;
+    let compared = kit.call_ok("compare_articles", both).await;
     assert_eq!(compared["articles"].as_array().unwrap().len(), 2);
     // A title has commas of its own.
     let named = json!({ "articles": title });
-    let cited = kit.done("format_citations", named).await;
+    let cited = kit.call_ok("format_citations", named).await;
     assert_eq!(cited["citations"].as_array().unwrap().len(), 1, "{cited:#}");
 }

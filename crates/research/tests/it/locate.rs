@@ -4,23 +4,27 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, ArxivId, Doi};
 use deliberate_research::{
-    locate::{Located, Locator, Outcome, UnpaywallSettings},
-    sources::{PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture},
-    web::WebError,
+    locate::{PdfLocations, PdfLocator, SourceLookupOutcome, UnpaywallSettings},
+    sources::{
+        PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
+    },
+    web::HttpClientError,
 };
 use serde_json::{Value, json};
 
-use super::web_kit::{Raw, http, json as answer, options, web};
+use super::web_kit::{
+    RawHttpServer, client_options, http_client, http_response, json_response as answer,
+};
 
 /// A source that knows of places, or fails.
-pub(crate) struct Knows(
+pub(crate) struct FixedSource(
     pub(crate) &'static str,
-    pub(crate) Result<Vec<&'static str>, WebError>,
+    pub(crate) Result<Vec<&'static str>, HttpClientError>,
 );
 
-impl Source for Knows {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for FixedSource {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: self.0.to_owned(),
             title: self.0.to_owned(),
             description: String::new(),
@@ -30,17 +34,17 @@ impl Source for Knows {
         }
     }
 
-    fn search<'a>(&'a self, _: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
-        Box::pin(async { Ok(SourceFound::default()) })
+    fn search<'a>(&'a self, _: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
+        Box::pin(async { Ok(SourceResult::default()) })
     }
 
     fn look_up<'a>(&'a self, _: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn open_pdfs<'a>(&'a self, _: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, _: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         let places = self.1.clone().map(|urls| {
-            let place = |url: &str| PdfPlace {
+            let place = |url: &str| PdfLocation {
                 url: url.to_owned(),
                 source: self.0.to_owned(),
                 version: None,
@@ -52,31 +56,31 @@ impl Source for Knows {
     }
 }
 
-pub(crate) fn paper(doi: &str) -> Article {
+pub(crate) fn article_with_doi(doi: &str) -> Article {
     Article {
         doi: Doi::parse(doi),
         ..Article::default()
     }
 }
 
-fn at(url: &str) -> Article {
+fn article_with_url(url: &str) -> Article {
     Article {
         url: Some(url.to_owned()),
         ..Article::default()
     }
 }
 
-fn urls(located: &Located) -> Vec<&str> {
+fn urls(located: &PdfLocations) -> Vec<&str> {
     located.places.iter().map(|it| it.url.as_str()).collect()
 }
 
-fn outcome<'a>(located: &'a Located, source: &str) -> Option<&'a Outcome> {
+fn outcome<'a>(located: &'a PdfLocations, source: &str) -> Option<&'a SourceLookupOutcome> {
     let asked = located.asked.iter().find(|it| it.source == source);
     asked.map(|it| &it.outcome)
 }
 
-pub(crate) fn locator(unpaywall: &Raw) -> Locator {
-    let mut locator = Locator::new(web(options(&[unpaywall])));
+pub(crate) fn locator(unpaywall: &RawHttpServer) -> PdfLocator {
+    let mut locator = PdfLocator::new(http_client(client_options(&[unpaywall])));
     locator.unpaywall = Some(UnpaywallSettings {
         base_url: Some(unpaywall.url("/v2/")),
         email: "me@example.org".to_owned(),
@@ -84,13 +88,13 @@ pub(crate) fn locator(unpaywall: &Raw) -> Locator {
     locator
 }
 
-async fn unpaywall(work: &Value) -> Raw {
-    Raw::saying(answer(&work.to_string())).await
+async fn mock_unpaywall(work: &Value) -> RawHttpServer {
+    RawHttpServer::responding_with(answer(&work.to_string())).await
 }
 
 #[tokio::test]
 async fn everyone_is_asked_and_believed_in_order() {
-    let oa = unpaywall(&json!({
+    let oa = mock_unpaywall(&json!({
         "is_oa": true,
         "best_oa_location": {"url_for_pdf": "https://repo.example/best.pdf",
             "version": "acceptedVersion", "license": "cc-by"},
@@ -102,16 +106,19 @@ async fn everyone_is_asked_and_believed_in_order() {
     }))
     .await;
     let mut locator = locator(&oa);
-    let limited = WebError::RateLimited {
+    let limited = HttpClientError::RateLimited {
         host: "s2".to_owned(),
         wait: Duration::from_millis(29_500),
     };
-    let sources: [Arc<dyn Source>; 5] = [
-        Arc::new(Knows("europe_pmc", Ok(vec!["https://pmc.example/e.pdf"]))),
-        Arc::new(Knows("semantic_scholar", Err(limited))),
-        Arc::new(Knows("openalex", Ok(vec![]))),
-        Arc::new(Knows("arxiv", Ok(vec!["https://never.example/"]))),
-        Arc::new(Knows(
+    let sources: [Arc<dyn PaperSource>; 5] = [
+        Arc::new(FixedSource(
+            "europe_pmc",
+            Ok(vec!["https://pmc.example/e.pdf"]),
+        )),
+        Arc::new(FixedSource("semantic_scholar", Err(limited))),
+        Arc::new(FixedSource("openalex", Ok(vec![]))),
+        Arc::new(FixedSource("arxiv", Ok(vec!["https://never.example/"]))),
+        Arc::new(FixedSource(
             "crossref",
             Ok(vec![
                 "https://www.repo.example/best.pdf",
@@ -125,7 +132,7 @@ async fn everyone_is_asked_and_believed_in_order() {
         arxiv_id: ArxivId::parse("2301.00001"),
         pdf_url: Some("https://arxiv.org/pdf/2301.00001.pdf".to_owned()),
         pmcid: Some("PMC77".to_owned()),
-        ..paper("10.1234/a?b")
+        ..article_with_doi("10.1234/a?b")
     };
     let located = locator.locate(&article).await;
     assert_eq!(
@@ -147,12 +154,15 @@ async fn everyone_is_asked_and_believed_in_order() {
     assert_eq!(best.licence.as_deref(), Some("cc-by"));
     assert_eq!(
         outcome(&located, "unpaywall"),
-        Some(&Outcome::Found { places: 2 })
+        Some(&SourceLookupOutcome::Found { places: 2 })
     );
-    assert_eq!(outcome(&located, "openalex"), Some(&Outcome::Nothing));
-    let wait = Outcome::RateLimited { wait_seconds: 29 };
+    assert_eq!(
+        outcome(&located, "openalex"),
+        Some(&SourceLookupOutcome::Nothing)
+    );
+    let wait = SourceLookupOutcome::RateLimited { wait_seconds: 29 };
     assert_eq!(outcome(&located, "semantic_scholar"), Some(&wait));
-    let head = oa.heads().remove(0);
+    let head = oa.request_heads().remove(0);
     assert!(
         head.starts_with("GET /v2/10.1234/a%3Fb?email=me%40example.org "),
         "{head}"
@@ -166,43 +176,58 @@ async fn everyone_is_asked_and_believed_in_order() {
 
 #[tokio::test]
 async fn nothing_and_not_to_be_known_are_told_apart() {
-    let closed = unpaywall(&json!({
+    let closed = mock_unpaywall(&json!({
         "is_oa": false,
         "best_oa_location": {"url_for_pdf": "https://paywalled.example/x.pdf"},
     }))
     .await;
-    let located = locator(&closed).locate(&paper("10.1234/x")).await;
+    let located = locator(&closed)
+        .locate(&article_with_doi("10.1234/x"))
+        .await;
     assert_eq!(located.places, []);
-    assert_eq!(outcome(&located, "unpaywall"), Some(&Outcome::Nothing));
+    assert_eq!(
+        outcome(&located, "unpaywall"),
+        Some(&SourceLookupOutcome::Nothing)
+    );
     for (answer, code) in [
-        (http("404 Not Found", "", ""), "nothing"),
-        (http("422 Unprocessable Entity", "", ""), "failed"),
+        (http_response("404 Not Found", "", ""), "nothing"),
+        (http_response("422 Unprocessable Entity", "", ""), "failed"),
         (
-            http("429 Too Many Requests", "retry-after: 60\r\n", ""),
+            http_response("429 Too Many Requests", "retry-after: 60\r\n", ""),
             "rate_limited",
         ),
         (
-            http("200 OK", "content-type: text/html\r\n", "<html>"),
+            http_response("200 OK", "content-type: text/html\r\n", "<html>"),
             "failed",
         ),
-        (http("200 OK", "", "{\"is_oa\": tr"), "failed"),
-        (http("200 OK", "", "{\"message\": \"later\"}"), "failed"),
+        (http_response("200 OK", "", "{\"is_oa\": tr"), "failed"),
+        (
+            http_response("200 OK", "", "{\"message\": \"later\"}"),
+            "failed",
+        ),
     ] {
-        let server = Raw::saying(answer).await;
-        let located = locator(&server).locate(&paper("10.1234/x")).await;
+        let server = RawHttpServer::responding_with(answer).await;
+        let located = locator(&server)
+            .locate(&article_with_doi("10.1234/x"))
+            .await;
         let told = serde_json::to_value(&located.asked).unwrap();
         assert_eq!(told[0]["outcome"], code);
         assert_eq!(located.places, []);
     }
-    let never = Raw::saying(answer("{}")).await;
-    let located = locator(&never).locate(&paper("10.1234/../../x")).await;
-    assert_eq!(outcome(&located, "unpaywall"), Some(&Outcome::Nothing));
-    assert_eq!(never.requests(), 0);
+    let never = RawHttpServer::responding_with(answer("{}")).await;
+    let located = locator(&never)
+        .locate(&article_with_doi("10.1234/../../x"))
+        .await;
+    assert_eq!(
+        outcome(&located, "unpaywall"),
+        Some(&SourceLookupOutcome::Nothing)
+    );
+    assert_eq!(never.request_count(), 0);
 }
 
 #[tokio::test]
 async fn places_follow_from_pages_and_names() {
-    let locator = Locator::new(web(options(&[])));
+    let locator = PdfLocator::new(http_client(client_options(&[])));
     for (page, file) in [
         (
             "https://arxiv.org/abs/2301.00001v3",
@@ -234,7 +259,10 @@ async fn places_follow_from_pages_and_names() {
             "https://lab.example/Paper.PDF",
         ),
     ] {
-        assert_eq!(urls(&locator.nearest(&at(page))), [file]);
+        assert_eq!(
+            urls(&locator.locate_offline(&article_with_url(page))),
+            [file]
+        );
     }
     for page in [
         "https://evil.example/arxiv.org/abs/2301.00001",
@@ -244,7 +272,11 @@ async fn places_follow_from_pages_and_names() {
         "file:///etc/x.pdf",
         "no address",
     ] {
-        assert_eq!(locator.nearest(&at(page)).places, [], "{page}");
+        assert_eq!(
+            locator.locate_offline(&article_with_url(page)).places,
+            [],
+            "{page}"
+        );
     }
     let by_doi = [
         (
@@ -254,19 +286,22 @@ async fn places_follow_from_pages_and_names() {
         ("10.31234/osf.io/abcd1", "https://osf.io/abcd1/download"),
     ];
     for (doi, file) in by_doi {
-        assert_eq!(urls(&locator.nearest(&paper(doi))), [file]);
+        assert_eq!(
+            urls(&locator.locate_offline(&article_with_doi(doi))),
+            [file]
+        );
     }
     let preprint = Article {
         venue: Some("bioRxiv".to_owned()),
-        ..paper("10.1101/2020.01.01.123456")
+        ..article_with_doi("10.1101/2020.01.01.123456")
     };
     let file = "https://www.biorxiv.org/content/10.1101/2020.01.01.123456.full.pdf";
-    assert_eq!(urls(&locator.nearest(&preprint)), [file]);
+    assert_eq!(urls(&locator.locate_offline(&preprint)), [file]);
 }
 
 #[tokio::test]
 async fn a_link_that_nobody_says_is_open_is_not_called_open() {
-    let locator = Locator::new(web(options(&[])));
+    let locator = PdfLocator::new(http_client(client_options(&[])));
     let linked = |open_access, source: &str| Article {
         pdf_url: Some("https://publisher.example/x.pdf".to_owned()),
         open_access,
@@ -280,7 +315,7 @@ async fn a_link_that_nobody_says_is_open_is_not_called_open() {
         (None, "crossref", false),
         (None, "openalex", true),
     ] {
-        let located = locator.nearest(&linked(open_access, source));
+        let located = locator.locate_offline(&linked(open_access, source));
         assert_eq!(located.places.len(), usize::from(open));
         assert_eq!(located.doubtful.len(), usize::from(!open));
     }
@@ -288,56 +323,56 @@ async fn a_link_that_nobody_says_is_open_is_not_called_open() {
 
 #[tokio::test]
 async fn addresses_within_are_not_handed_out() {
-    let mut locator = Locator::new(web(options(&[])));
+    let mut locator = PdfLocator::new(http_client(client_options(&[])));
     locator.sources = vec![
-        Arc::new(Knows(
+        Arc::new(FixedSource(
             "europe_pmc",
             Ok(vec![
                 "http://169.254.169.254/x.pdf",
                 "https://example.org/a.pdf",
             ]),
         )),
-        Arc::new(Knows("openalex", Ok(vec!["http://localhost/x.pdf"]))),
+        Arc::new(FixedSource("openalex", Ok(vec!["http://localhost/x.pdf"]))),
     ];
     let article = Article {
         pdf_url: Some("http://10.0.0.1/secret.pdf".to_owned()),
-        ..paper("10.1234/x")
+        ..article_with_doi("10.1234/x")
     };
     let located = locator.locate(&article).await;
     assert_eq!(urls(&located), ["https://example.org/a.pdf"]);
     assert_eq!(located.doubtful, []);
     assert_eq!(
         outcome(&located, "europe_pmc"),
-        Some(&Outcome::Found { places: 1 })
+        Some(&SourceLookupOutcome::Found { places: 1 })
     );
     assert!(matches!(
         outcome(&located, "openalex"),
-        Some(Outcome::Failed { why }) if why.contains("left out")
+        Some(SourceLookupOutcome::Failed { why }) if why.contains("left out")
     ));
     let closed = Article {
         open_access: Some(false),
         ..article
     };
-    assert_eq!(locator.nearest(&closed).doubtful, []);
+    assert_eq!(locator.locate_offline(&closed).doubtful, []);
 }
 
 #[tokio::test]
 async fn a_place_is_owed_to_who_told_it() {
     const FILE: &str = "https://repo.example/a.pdf";
-    let mut locator = Locator::new(web(options(&[])));
+    let mut locator = PdfLocator::new(http_client(client_options(&[])));
     let article = |sources: &[&str]| Article {
         pdf_url: Some(FILE.to_owned()),
         sources: sources.iter().map(|it| (*it).to_owned()).collect(),
-        ..paper("10.1234/x")
+        ..article_with_doi("10.1234/x")
     };
     let merged = article(&["crossref", "openalex", "semantic_scholar"]);
-    assert_eq!(locator.nearest(&merged).places[0].source, "record");
+    assert_eq!(locator.locate_offline(&merged).places[0].source, "record");
     let one = article(&["openalex"]);
-    assert_eq!(locator.nearest(&one).places[0].source, "openalex");
-    let sources: [Arc<dyn Source>; 3] = [
-        Arc::new(Knows("crossref", Ok(vec![]))),
-        Arc::new(Knows("semantic_scholar", Ok(vec![FILE]))),
-        Arc::new(Knows("openalex", Ok(vec![FILE]))),
+    assert_eq!(locator.locate_offline(&one).places[0].source, "openalex");
+    let sources: [Arc<dyn PaperSource>; 3] = [
+        Arc::new(FixedSource("crossref", Ok(vec![]))),
+        Arc::new(FixedSource("semantic_scholar", Ok(vec![FILE]))),
+        Arc::new(FixedSource("openalex", Ok(vec![FILE]))),
     ];
     locator.sources = sources.to_vec();
     let located = locator.locate(&merged).await;
@@ -347,14 +382,14 @@ async fn a_place_is_owed_to_who_told_it() {
 
 #[tokio::test]
 async fn pages_for_a_person_are_no_pdfs_and_none_within() {
-    let locator = Locator::new(web(options(&[])));
+    let locator = PdfLocator::new(http_client(client_options(&[])));
     let known = Article {
         pmid: Some("77".to_owned()),
         url: Some("https://lab.example/about".to_owned()),
-        ..paper("10.1234/a?b")
+        ..article_with_doi("10.1234/a?b")
     };
     assert_eq!(
-        locator.pages(&known),
+        locator.landing_pages(&known),
         [
             "https://doi.org/10.1234/a%3Fb",
             "https://pubmed.ncbi.nlm.nih.gov/77/",
@@ -369,16 +404,19 @@ async fn pages_for_a_person_are_no_pdfs_and_none_within() {
     ] {
         let article = Article {
             url: Some(page.to_owned()),
-            ..paper("10.1234/x")
+            ..article_with_doi("10.1234/x")
         };
-        assert_eq!(locator.pages(&article), ["https://doi.org/10.1234/x"]);
+        assert_eq!(
+            locator.landing_pages(&article),
+            ["https://doi.org/10.1234/x"]
+        );
     }
     let preprint = Article {
         arxiv_id: ArxivId::parse("2301.00001"),
         ..Article::default()
     };
     assert_eq!(
-        locator.pages(&preprint),
+        locator.landing_pages(&preprint),
         ["https://arxiv.org/abs/2301.00001"]
     );
 }

@@ -1,17 +1,17 @@
 //! From a name to a text: files, batches, downloads and records, with sources on loopback.
 
-use deliberate_toolkit::Caller;
+use deliberate_toolkit::CallerContext;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::{Kit, files_in, paper, said};
+use crate::collect_kit::{ResearchHarness, files_in, paper_pdf, said_text};
 
 const DOI: &str = "10.5555/bees";
 
-fn crossref(title: &str) -> Value {
+fn crossref_response(title: &str) -> Value {
     json!({ "status": "ok", "message-type": "work", "message": {
         "DOI": DOI,
         "type": "journal-article",
@@ -24,14 +24,14 @@ fn crossref(title: &str) -> Value {
 }
 
 /// A server that knows one work, and has its PDF.
-async fn server(title: &str, about: &str) -> MockServer {
+async fn mock_source_and_pdf(title: &str, about: &str) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("GET"))
         .and(path_regex("^/works/10.5555(/|%2F)bees$"))
-        .respond_with(ResponseTemplate::new(200).set_body_json(crossref(title)))
+        .respond_with(ResponseTemplate::new(200).set_body_json(crossref_response(title)))
         .mount(&server)
         .await;
-    let pdf = ResponseTemplate::new(200).set_body_raw(paper(title, about), "application/pdf");
+    let pdf = ResponseTemplate::new(200).set_body_raw(paper_pdf(title, about), "application/pdf");
     Mock::given(method("GET"))
         .and(path("/files/bees.pdf"))
         .respond_with(pdf)
@@ -49,9 +49,11 @@ async fn server(title: &str, about: &str) -> MockServer {
 
 #[tokio::test]
 async fn a_file_is_read_once_and_again_if_it_changed() {
-    let kit = Kit::new();
-    let path = kit.put("bees.pdf", paper("On bees and their ways", "bees"));
-    let first = kit.done("process_pdf", json!({ "pdf_path": path })).await;
+    let kit = ResearchHarness::new();
+    let path = kit.write_paper("bees.pdf", paper_pdf("On bees and their ways", "bees"));
+    let first = kit
+        .call_ok("process_pdf", json!({ "pdf_path": path }))
+        .await;
     assert_eq!(
         (
             first["outcome"].as_str(),
@@ -62,22 +64,25 @@ async fn a_file_is_read_once_and_again_if_it_changed() {
     assert_eq!(first["article"]["title"], "On bees and their ways");
     assert!(first["headings"].as_u64().unwrap() >= 3, "{first:#}");
     let same = kit
-        .done("process_pdf", json!({ "pdf_path": "bees.pdf" }))
+        .call_ok("process_pdf", json!({ "pdf_path": "bees.pdf" }))
         .await;
     assert_eq!(
         (same["outcome"].as_str(), &same["article_id"]),
         (Some("unchanged"), &first["article_id"])
     );
-    kit.put("bees.pdf", paper("On bees and their ways", "bumblebees"));
+    kit.write_paper(
+        "bees.pdf",
+        paper_pdf("On bees and their ways", "bumblebees"),
+    );
     let changed = kit
-        .done("process_pdf", json!({ "pdf_path": "bees.pdf" }))
+        .call_ok("process_pdf", json!({ "pdf_path": "bees.pdf" }))
         .await;
     assert_eq!(
         (changed["outcome"].as_str(), &changed["article_id"]),
         (Some("joined"), &first["article_id"])
     );
     let found = kit
-        .done("search_articles", json!({ "query": "bumblebees" }))
+        .call_ok("search_articles", json!({ "query": "bumblebees" }))
         .await;
     assert!(
         found["results"][0]["preview"]
@@ -86,19 +91,19 @@ async fn a_file_is_read_once_and_again_if_it_changed() {
             .contains("bumblebees"),
         "{found:#}"
     );
-    assert_eq!(kit.done("list_articles", json!({})).await["total"], 1);
+    assert_eq!(kit.call_ok("list_articles", json!({})).await["total"], 1);
 }
 
 #[tokio::test]
 async fn a_folder_is_read_file_by_file_and_broken_ones_are_told() {
-    let kit = Kit::new();
-    kit.put("in/a.pdf", paper("On bees and their ways", "bees"));
-    kit.put("in/b.pdf", "%PDF-1.4 broken");
-    kit.put("in/c.md", "# On ants\n\nWords.");
-    kit.put("in/deep/d.txt", "Plain words of a file.");
-    kit.put("in/e.exe", "no document");
+    let kit = ResearchHarness::new();
+    kit.write_paper("in/a.pdf", paper_pdf("On bees and their ways", "bees"));
+    kit.write_paper("in/b.pdf", "%PDF-1.4 broken");
+    kit.write_paper("in/c.md", "# On ants\n\nWords.");
+    kit.write_paper("in/deep/d.txt", "Plain words of a file.");
+    kit.write_paper("in/e.exe", "no document");
     let batch = kit
-        .done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .call_ok("batch_process_pdfs", json!({ "directory_path": "in" }))
         .await;
     let results = batch["results"].as_array().unwrap();
     let outcomes: Vec<&str> = results
@@ -107,45 +112,45 @@ async fn a_folder_is_read_file_by_file_and_broken_ones_are_told() {
         .collect();
     assert_eq!(outcomes, ["added", "failed", "added", "added"], "{batch:#}");
     assert!(
-        said(&batch).contains("3 added, 1 failed"),
+        said_text(&batch).contains("3 added, 1 failed"),
         "{}",
-        said(&batch)
+        said_text(&batch)
     );
-    assert_eq!(kit.done("list_articles", json!({})).await["total"], 3);
+    assert_eq!(kit.call_ok("list_articles", json!({})).await["total"], 3);
     let again = kit
-        .done("batch_process_pdfs", json!({ "directory_path": "in" }))
+        .call_ok("batch_process_pdfs", json!({ "directory_path": "in" }))
         .await;
     assert!(
-        said(&again).contains("4 in all: 3 unchanged, 1 failed"),
+        said_text(&again).contains("4 in all: 3 unchanged, 1 failed"),
         "{}",
-        said(&again)
+        said_text(&again)
     );
     let wrong = kit
-        .wrong("batch_process_pdfs", json!({ "directory_path": "/etc" }))
+        .call_error("batch_process_pdfs", json!({ "directory_path": "/etc" }))
         .await;
     assert!(wrong.starts_with("PathNotAllowed"), "{wrong}");
 }
 
 #[tokio::test]
 async fn metadata_is_told_and_nothing_kept() {
-    let kit = Kit::new();
-    kit.put("bees.pdf", paper("On bees and their ways", "bees"));
+    let kit = ResearchHarness::new();
+    kit.write_paper("bees.pdf", paper_pdf("On bees and their ways", "bees"));
     let told = json!({ "pdf_path": "bees.pdf", "analyze_structure": true });
-    let told = kit.done("extract_pdf_metadata", told).await;
+    let told = kit.call_ok("extract_pdf_metadata", told).await;
     assert_eq!(
         (told["title"].as_str(), told["pages"].as_u64()),
         (Some("On bees and their ways"), Some(2))
     );
     assert!(!told["headings"].as_array().unwrap().is_empty());
-    assert_eq!(kit.done("list_articles", json!({})).await["total"], 0);
+    assert_eq!(kit.call_ok("list_articles", json!({})).await["total"], 0);
 }
 
 #[tokio::test]
 async fn a_paper_comes_by_its_id_and_its_file_joins_it() {
-    let server = server("On bees and their ways", "bees").await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let server = mock_source_and_pdf("On bees and their ways", "bees").await;
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
     let added = json!({ "identifiers": [DOI, "10.5555/unknown", "no id", DOI] });
-    let added = kit.done("add_article", added).await;
+    let added = kit.call_ok("add_article", added).await;
     let outcomes: Vec<&str> = added["results"]
         .as_array()
         .unwrap()
@@ -154,19 +159,19 @@ async fn a_paper_comes_by_its_id_and_its_file_joins_it() {
         .collect();
     assert_eq!(outcomes, ["added", "failed", "failed"], "{added:#}");
     let details = kit
-        .done("get_article_details", json!({ "article_identifier": DOI }))
+        .call_ok("get_article_details", json!({ "article_identifier": DOI }))
         .await;
     assert_eq!(details["summary"]["journal"], "Journal of Bees");
     assert_eq!(details["summary"]["citation_count"], 12);
     let again = kit
-        .done("add_article", json!({ "identifiers": [DOI] }))
+        .call_ok("add_article", json!({ "identifiers": [DOI] }))
         .await;
     assert_eq!(again["results"][0]["outcome"], "known");
     let read = kit
-        .ingest("bees.pdf", paper("On bees and their ways", "bees"))
+        .ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
     assert_eq!(read, details["article_id"].as_str().unwrap());
-    let listed = kit.done("list_articles", json!({})).await;
+    let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(
         (
             listed["total"].as_u64(),
@@ -183,25 +188,25 @@ async fn a_source_that_fails_is_told_and_no_empty_success() {
         .respond_with(ResponseTemplate::new(500))
         .mount(&server)
         .await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
     let added = kit
-        .done("add_article", json!({ "identifiers": [DOI] }))
+        .call_ok("add_article", json!({ "identifiers": [DOI] }))
         .await;
     assert_eq!(added["results"][0]["outcome"], "failed");
     assert!(
-        said(&added).contains("no source could answer"),
+        said_text(&added).contains("no source could answer"),
         "{}",
-        said(&added)
+        said_text(&added)
     );
 }
 
 #[tokio::test]
 async fn a_file_is_fetched_whole_or_not_at_all() {
-    let server = server("On bees and their ways", "bees").await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let server = mock_source_and_pdf("On bees and their ways", "bees").await;
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
     let address = format!("{}/files/bees.pdf", server.uri());
     let got = json!({ "source": address, "output_directory": "new/folder", "filename": "mine" });
-    let got = kit.done("download_pdf", got.clone()).await;
+    let got = kit.call_ok("download_pdf", got.clone()).await;
     assert_eq!(
         (
             got["file"]["is_pdf"].as_bool(),
@@ -209,7 +214,7 @@ async fn a_file_is_fetched_whole_or_not_at_all() {
         ),
         (Some(true), Some(false))
     );
-    let path = kit.papers().join("new/folder/mine.pdf");
+    let path = kit.papers_folder().join("new/folder/mine.pdf");
     assert_eq!(
         std::fs::read(&path).unwrap().len() as u64,
         got["file"]["bytes"].as_u64().unwrap()
@@ -218,58 +223,58 @@ async fn a_file_is_fetched_whole_or_not_at_all() {
     std::fs::write(&path, "%PDF- another").unwrap();
     let again =
         json!({ "source": address, "output_directory": "new/folder", "filename": "mine.pdf" });
-    let again = kit.done("download_pdf", again).await;
+    let again = kit.call_ok("download_pdf", again).await;
     assert_eq!(again["file"]["was_there"], true);
     assert_eq!(std::fs::read(&path).unwrap(), b"%PDF- another");
 
     let page = json!({ "source": format!("{}/files/page.pdf", server.uri()) });
-    let wrong = kit.wrong("download_pdf", page).await;
+    let wrong = kit.call_error("download_pdf", page).await;
     assert!(wrong.starts_with("NotAPdf"), "{wrong}");
-    assert_eq!(files_in(&kit.papers()), ["new"]);
+    assert_eq!(files_in(&kit.papers_folder()), ["new"]);
 }
 
 #[tokio::test]
 async fn no_file_is_written_elsewhere_and_no_private_address_asked() {
-    let kit = Kit::new();
+    let kit = ResearchHarness::new();
     let address = "http://127.0.0.1:9/x.pdf";
     let wrong = kit
-        .wrong("download_pdf", json!({ "source": address }))
+        .call_error("download_pdf", json!({ "source": address }))
         .await;
     assert!(wrong.starts_with("AddressNotAllowed"), "{wrong}");
     for folder in ["../out", "/tmp", ".hidden", "a/../../b"] {
         let wrong = json!({ "source": address, "output_directory": folder });
-        let wrong = kit.wrong("download_pdf", wrong).await;
+        let wrong = kit.call_error("download_pdf", wrong).await;
         assert!(wrong.starts_with("PathNotAllowed"), "{folder}: {wrong}");
     }
     for name in ["../x.pdf", "a/b.pdf", ".x.pdf", "x\u{0}.pdf"] {
         let wrong = json!({ "source": address, "filename": name });
-        let wrong = kit.wrong("download_pdf", wrong).await;
+        let wrong = kit.call_error("download_pdf", wrong).await;
         assert!(wrong.contains("filename"), "{name:?}: {wrong}");
     }
     let wrong = kit
-        .wrong("download_pdf", json!({ "source": "file:///etc/passwd" }))
+        .call_error("download_pdf", json!({ "source": "file:///etc/passwd" }))
         .await;
     assert!(!wrong.contains("Fetched"), "{wrong}");
-    assert!(files_in(&kit.papers()).is_empty());
+    assert!(files_in(&kit.papers_folder()).is_empty());
 }
 
 #[tokio::test]
 async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
-    let server = server("On bees and their ways", "bees").await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
+    let server = mock_source_and_pdf("On bees and their ways", "bees").await;
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
     let located = kit
-        .done("locate_pdf", json!({ "article_identifier": DOI }))
+        .call_ok("locate_pdf", json!({ "article_identifier": DOI }))
         .await;
     assert_eq!(located["places"], json!([]));
     assert_eq!(located["asked"][0]["source"], "crossref");
     assert_eq!(located["pages"], json!([format!("https://doi.org/{DOI}")]));
     assert!(
-        said(&located).contains("Pages for a person"),
+        said_text(&located).contains("Pages for a person"),
         "{}",
-        said(&located)
+        said_text(&located)
     );
     let near = json!({ "article_identifier": "2301.00001", "search_multiple_sources": false });
-    let near = kit.done("locate_pdf", near).await;
+    let near = kit.call_ok("locate_pdf", near).await;
     assert!(
         near["places"][0]["url"]
             .as_str()
@@ -278,20 +283,20 @@ async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
         "{near:#}"
     );
     let wrong = kit
-        .wrong("locate_pdf", json!({ "article_identifier": "who knows" }))
+        .call_error("locate_pdf", json!({ "article_identifier": "who knows" }))
         .await;
     assert!(wrong.starts_with("ArticleNotFound"), "{wrong}");
     let checked = kit
-        .done("validate_pdf_sources", json!({ "source_name": "crossref" }))
+        .call_ok("validate_pdf_sources", json!({ "source_name": "crossref" }))
         .await;
     assert_eq!(checked["asked"].as_array().unwrap().len(), 1, "{checked:#}");
-    let kit = Kit::with_sources(&server.uri(), &["crossref", "pubmed"]);
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref", "pubmed"]);
     let named = json!({ "source_name": "CrossRef", "test_sample": false });
-    let listed = kit.done("validate_pdf_sources", named).await;
+    let listed = kit.call_ok("validate_pdf_sources", named).await;
     assert_eq!(listed["sources"], json!(["crossref"]));
     for name in ["x", "pubmed"] {
         let named = json!({ "source_name": name });
-        let wrong = kit.wrong("validate_pdf_sources", named).await;
+        let wrong = kit.call_error("validate_pdf_sources", named).await;
         assert!(
             wrong.contains("is no source of PDFs; those are arxiv, crossref"),
             "{wrong}"
@@ -302,7 +307,7 @@ async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
 #[tokio::test]
 async fn a_download_that_is_taken_back_leaves_nothing() {
     let server = MockServer::start().await;
-    let body = paper("On bees and their ways", "bees");
+    let body = paper_pdf("On bees and their ways", "bees");
     let slow = ResponseTemplate::new(200)
         .set_body_raw(body, "application/pdf")
         .set_delay(std::time::Duration::from_mins(1));
@@ -310,9 +315,9 @@ async fn a_download_that_is_taken_back_leaves_nothing() {
         .respond_with(slow)
         .mount(&server)
         .await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
-    let caller = Caller::default();
-    let stop = caller.cancelled.clone();
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
+    let caller = CallerContext::default();
+    let stop = caller.cancellation.clone();
     let source = json!({ "source": format!("{}/slow.pdf", server.uri()) });
     let call = kit.registry.call("download_pdf", source, caller);
     let taken_back = async {
@@ -328,18 +333,18 @@ async fn a_download_that_is_taken_back_leaves_nothing() {
     };
     let (ended, ()) = tokio::join!(call, taken_back);
     assert_eq!(ended.unwrap_err().code(), "Cancelled");
-    assert_eq!(files_in(&kit.papers()), Vec::<String>::new());
+    assert_eq!(files_in(&kit.papers_folder()), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_locked_file_is_told_as_such() {
-    let kit = Kit::new();
-    kit.put(
+    let kit = ResearchHarness::new();
+    kit.write_paper(
         "locked.pdf",
         include_bytes!("../../../extract/tests/fixtures/locked.pdf"),
     );
     let wrong = kit
-        .wrong("process_pdf", json!({ "pdf_path": "locked.pdf" }))
+        .call_error("process_pdf", json!({ "pdf_path": "locked.pdf" }))
         .await;
     assert!(
         wrong.starts_with("Encrypted") && wrong.contains("without the password"),
@@ -347,9 +352,9 @@ async fn a_locked_file_is_told_as_such() {
     );
 }
 
-fn with_doi(title: &str) -> Vec<u8> {
+fn pdf_with_doi(title: &str) -> Vec<u8> {
     let doi = format!("https://doi.org/{DOI}");
-    crate::collect_kit::pdf(
+    crate::collect_kit::make_pdf(
         Some(title),
         &[&[
             (20, title),
@@ -365,11 +370,11 @@ fn with_doi(title: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_record_is_taken_from_the_source_if_it_is_the_files_own() {
-    let server = server("On bees and their ways", "bees").await;
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
-    kit.put("own.pdf", with_doi("On bees and their ways"));
+    let server = mock_source_and_pdf("On bees and their ways", "bees").await;
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
+    kit.write_paper("own.pdf", pdf_with_doi("On bees and their ways"));
     let own = kit
-        .done("process_pdf", json!({ "pdf_path": "own.pdf" }))
+        .call_ok("process_pdf", json!({ "pdf_path": "own.pdf" }))
         .await;
     assert_eq!(
         (
@@ -379,14 +384,18 @@ async fn a_record_is_taken_from_the_source_if_it_is_the_files_own() {
         (Some(DOI), Some("Journal of Bees"))
     );
 
-    let kit = Kit::with_sources(&server.uri(), &["crossref"]);
-    kit.put("other.pdf", with_doi("Granite under pressure"));
+    let kit = ResearchHarness::with_sources(&server.uri(), &["crossref"]);
+    kit.write_paper("other.pdf", pdf_with_doi("Granite under pressure"));
     let other = kit
-        .done("process_pdf", json!({ "pdf_path": "other.pdf" }))
+        .call_ok("process_pdf", json!({ "pdf_path": "other.pdf" }))
         .await;
     assert!(other["article"].get("doi").is_none(), "{other:#}");
     assert_eq!(other["article"]["title"], "Granite under pressure");
-    assert!(said(&other).contains("another work"), "{}", said(&other));
+    assert!(
+        said_text(&other).contains("another work"),
+        "{}",
+        said_text(&other)
+    );
 }
 
 #[tokio::test]
@@ -410,19 +419,19 @@ async fn a_preprint_comes_with_its_text() {
         .respond_with(feed)
         .mount(&server)
         .await;
-    let body = paper("On bees and their ways", "bees");
+    let body = paper_pdf("On bees and their ways", "bees");
     let pdf = ResponseTemplate::new(200).set_body_raw(body, "application/pdf");
     Mock::given(method("GET"))
         .and(path_regex("^/pdf/2301.00001"))
         .respond_with(pdf)
         .mount(&server)
         .await;
-    let kit = Kit::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
+    let kit = ResearchHarness::with_sources(&format!("{}/api", server.uri()), &["arxiv"]);
     let added = json!({ "identifiers": ["arXiv:2301.00001v2"], "download": true });
-    let added = kit.done("add_article", added).await;
+    let added = kit.call_ok("add_article", added).await;
     assert_eq!(added["results"][0]["outcome"], "added", "{added:#}");
     let details = kit
-        .done(
+        .call_ok(
             "get_article_details",
             json!({ "article_identifier": "2301.00001" }),
         )
@@ -436,11 +445,11 @@ async fn a_preprint_comes_with_its_text() {
         "{added:#}"
     );
     let found = kit
-        .done(
+        .call_ok(
             "search_articles",
             json!({ "query": "measurements ninety days" }),
         )
         .await;
     assert_eq!(found["results"][0]["place"]["page"], 2);
-    assert_eq!(files_in(&kit.papers()).len(), 1);
+    assert_eq!(files_in(&kit.papers_folder()).len(), 1);
 }

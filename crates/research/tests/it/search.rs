@@ -8,20 +8,24 @@ use std::{
 use deliberate_citations::merge_all;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use deliberate_research::{
-    discover::search::{Outcome, SearchOptions, Searched, SourceReport, search},
-    sources::{PaperId, PaperOrder, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture},
-    web::WebError,
+    discover::search::{
+        PaperSearchOptions, PaperSearchResult, SourceOutcome, SourceReport, search,
+    },
+    sources::{
+        PaperId, PaperOrder, PaperQuery, PaperSource, SourceFuture, SourceInfo, SourceResult,
+    },
+    web::HttpClientError,
 };
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{Desk, words};
+use crate::sources_kit::{SourceHarness, word_query};
 
 /// A source that says what it is told to, or never answers.
-struct Told(&'static str, Option<Result<SourceFound, WebError>>);
+struct ScriptedSource(&'static str, Option<Result<SourceResult, HttpClientError>>);
 
-impl Source for Told {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for ScriptedSource {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: self.0.to_owned(),
             title: self.0.to_owned(),
             description: String::new(),
@@ -31,7 +35,7 @@ impl Source for Told {
         }
     }
 
-    fn search<'a>(&'a self, _: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, _: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(async {
             match self.1.clone() {
                 Some(answer) => answer,
@@ -45,17 +49,17 @@ impl Source for Told {
     }
 }
 
-fn told(name: &'static str, articles: Vec<Article>) -> Arc<dyn Source> {
-    let found = SourceFound {
+fn source_with_articles(name: &'static str, articles: Vec<Article>) -> Arc<dyn PaperSource> {
+    let found = SourceResult {
         total: Some(articles.len() as u64),
         articles,
-        ..SourceFound::default()
+        ..SourceResult::default()
     };
-    Arc::new(Told(name, Some(Ok(found))))
+    Arc::new(ScriptedSource(name, Some(Ok(found))))
 }
 
-fn failing(name: &'static str, error: WebError) -> Arc<dyn Source> {
-    Arc::new(Told(name, Some(Err(error))))
+fn failing_source(name: &'static str, error: HttpClientError) -> Arc<dyn PaperSource> {
+    Arc::new(ScriptedSource(name, Some(Err(error))))
 }
 
 fn paper(title: &str, family: &str, source: &str) -> Article {
@@ -67,7 +71,7 @@ fn paper(title: &str, family: &str, source: &str) -> Article {
     }
 }
 
-fn titles(searched: &Searched) -> Vec<&str> {
+fn titles(searched: &PaperSearchResult) -> Vec<&str> {
     searched
         .papers
         .iter()
@@ -77,46 +81,54 @@ fn titles(searched: &Searched) -> Vec<&str> {
 
 #[tokio::test]
 async fn each_source_tells_how_it_went() {
-    let limited = WebError::RateLimited {
+    let limited = HttpClientError::RateLimited {
         host: "b.org".to_owned(),
         wait: Duration::from_millis(1_500),
     };
-    let broken = WebError::Unreadable {
+    let broken = HttpClientError::Unreadable {
         host: "c.org".to_owned(),
         reason: "a page of HTML".to_owned(),
     };
-    let found = SourceFound {
+    let found = SourceResult {
         articles: vec![paper("One of them that is good", "Ant", "a")],
         total: Some(9),
         ignored: vec!["venue"],
         skipped: 2,
-        kept: true,
+        from_cache: true,
     };
     let sources = [
-        Arc::new(Told("a", Some(Ok(found)))) as Arc<dyn Source>,
-        failing("b", limited),
-        failing("c", broken),
-        Arc::new(Told("d", None)),
-        told("e", Vec::new()),
+        Arc::new(ScriptedSource("a", Some(Ok(found)))) as Arc<dyn PaperSource>,
+        failing_source("b", limited),
+        failing_source("c", broken),
+        Arc::new(ScriptedSource("d", None)),
+        source_with_articles("e", Vec::new()),
     ];
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let options = SearchOptions {
-        time: Duration::from_millis(50),
+    let options = PaperSearchOptions {
+        timeout: Duration::from_millis(50),
         on_progress: Some(Arc::new({
             let heard = Arc::clone(&heard);
             move |report| heard.lock().unwrap().push(report.source.clone())
         })),
-        ..SearchOptions::default()
+        ..PaperSearchOptions::default()
     };
-    let mut searched = search(&sources, &words("x", 1), &options).await;
+    let mut searched = search(&sources, &word_query("x", 1), &options).await;
     assert!(!searched.all_failed());
     for report in &mut searched.reports {
         report.took_ms = 0;
     }
     insta::assert_json_snapshot!(searched);
-    let said: Vec<String> = searched.reports.iter().map(SourceReport::said).collect();
+    let said: Vec<String> = searched
+        .reports
+        .iter()
+        .map(SourceReport::describe)
+        .collect();
     insta::assert_snapshot!(said.join("\n"));
-    let waits: Vec<_> = searched.reports.iter().map(SourceReport::wait_s).collect();
+    let waits: Vec<_> = searched
+        .reports
+        .iter()
+        .map(SourceReport::wait_seconds)
+        .collect();
     assert_eq!(waits, [None, Some(2), None, None, None]);
     let mut heard = heard.lock().unwrap().clone();
     assert_eq!(heard.last().map(String::as_str), Some("d"));
@@ -126,15 +138,25 @@ async fn each_source_tells_how_it_went() {
 
 #[tokio::test]
 async fn nothing_found_is_not_all_failed() {
-    let error = WebError::TookTooLong {
+    let error = HttpClientError::Timeout {
         host: "a".to_owned(),
-        after: Duration::from_secs(1),
+        timeout: Duration::from_secs(1),
     };
-    let options = SearchOptions::of(9);
-    let all = [failing("a", error.clone()), failing("b", error.clone())];
-    assert!(search(&all, &words("x", 1), &options).await.all_failed());
-    let some = [failing("a", error), told("b", Vec::new())];
-    let searched = search(&some, &words("x", 1), &options).await;
+    let options = PaperSearchOptions::with_limit(9);
+    let all = [
+        failing_source("a", error.clone()),
+        failing_source("b", error.clone()),
+    ];
+    assert!(
+        search(&all, &word_query("x", 1), &options)
+            .await
+            .all_failed()
+    );
+    let some = [
+        failing_source("a", error),
+        source_with_articles("b", Vec::new()),
+    ];
+    let searched = search(&some, &word_query("x", 1), &options).await;
     assert!(!searched.all_failed() && searched.papers.is_empty());
 }
 
@@ -142,7 +164,7 @@ async fn nothing_found_is_not_all_failed() {
 async fn what_several_find_comes_first() {
     let of = |source, names: &[&str]| {
         let papers = names.iter().map(|it| paper(it, "Ant", source));
-        told(source, papers.collect())
+        source_with_articles(source, papers.collect())
     };
     let (one, two, three) = (
         "On the first of all things",
@@ -150,7 +172,12 @@ async fn what_several_find_comes_first() {
         "On the third of things",
     );
     let sources = [of("a", &[one, two]), of("b", &[three, two])];
-    let searched = search(&sources, &words("x", 9), &SearchOptions::default()).await;
+    let searched = search(
+        &sources,
+        &word_query("x", 9),
+        &PaperSearchOptions::default(),
+    )
+    .await;
     assert_eq!(titles(&searched), [two, one, three]);
     let best = &searched.papers[0];
     assert!((best.score - 2.0 / 62.0).abs() < 1e-12, "{}", best.score);
@@ -161,15 +188,20 @@ async fn what_several_find_comes_first() {
 #[tokio::test]
 async fn more_than_was_asked_for_is_cut() {
     let many = (0..50).map(|it| paper(&format!("The paper that has the number {it}"), "Ant", "a"));
-    let options = SearchOptions {
+    let options = PaperSearchOptions {
         per_source: 3,
-        ..SearchOptions::default()
+        ..PaperSearchOptions::default()
     };
-    let searched = search(&[told("a", many.collect())], &words("x", 1), &options).await;
+    let searched = search(
+        &[source_with_articles("a", many.collect())],
+        &word_query("x", 1),
+        &options,
+    )
+    .await;
     assert_eq!(searched.papers.len(), 3);
     assert_eq!(
         searched.reports[0].outcome,
-        Outcome::Ok {
+        SourceOutcome::Ok {
             count: 3,
             total: Some(50)
         }
@@ -207,11 +239,16 @@ async fn a_preprint_and_its_published_version_are_one() {
         )
     };
     let sources = [
-        told("arxiv", vec![preprint]),
-        told("openalex", vec![registered]),
-        told("crossref", vec![published]),
+        source_with_articles("arxiv", vec![preprint]),
+        source_with_articles("openalex", vec![registered]),
+        source_with_articles("crossref", vec![published]),
     ];
-    let searched = search(&sources, &words("x", 9), &SearchOptions::default()).await;
+    let searched = search(
+        &sources,
+        &word_query("x", 9),
+        &PaperSearchOptions::default(),
+    )
+    .await;
     assert_eq!(searched.papers.len(), 1, "{:?}", titles(&searched));
     insta::assert_json_snapshot!(searched.papers);
 }
@@ -233,14 +270,15 @@ fn who_says_retracted_is_believed() {
 
 #[tokio::test]
 async fn real_sources_are_merged_over_the_wire() {
-    let desk = Desk::new().await;
-    desk.answers("/query", "arxiv/search.xml").await;
-    desk.answers("/paper/search", "semantic_scholar/search.json")
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/query", "arxiv/search.xml").await;
+    desk.mount_file("/paper/search", "semantic_scholar/search.json")
         .await;
-    desk.answers("/search", "europe_pmc/search.json").await;
-    desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
-    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
-    desk.always(ResponseTemplate::new(429)).await;
+    desk.mount_file("/search", "europe_pmc/search.json").await;
+    desk.mount_file("/esearch.fcgi", "pubmed/esearch.json")
+        .await;
+    desk.mount_file("/efetch.fcgi", "pubmed/efetch.xml").await;
+    desk.mount_any(ResponseTemplate::new(429)).await;
     let names = [
         "arxiv",
         "semantic_scholar",
@@ -249,7 +287,12 @@ async fn real_sources_are_merged_over_the_wire() {
         "crossref",
     ];
     let sources: Vec<_> = names.iter().map(|it| desk.source(it)).collect();
-    let searched = search(&sources, &words("array", 9), &SearchOptions::default()).await;
+    let searched = search(
+        &sources,
+        &word_query("array", 9),
+        &PaperSearchOptions::default(),
+    )
+    .await;
     let shown: Vec<String> = searched
         .papers
         .iter()
@@ -258,7 +301,7 @@ async fn real_sources_are_merged_over_the_wire() {
     insta::assert_json_snapshot!(shown);
     let last = &searched.reports[4];
     assert!(
-        matches!(last.outcome, Outcome::RateLimited { wait_s: 1.. }),
+        matches!(last.outcome, SourceOutcome::RateLimited { wait_s: 1.. }),
         "{last:?}"
     );
 }
@@ -279,9 +322,14 @@ async fn papers_of_another_time_are_held_back() {
     let query = PaperQuery {
         from: PartialDate::parse("2023-02"),
         to: PartialDate::parse("2023"),
-        ..words("x", 10)
+        ..word_query("x", 10)
     };
-    let found = search(&[told("a", papers)], &query, &SearchOptions::default()).await;
+    let found = search(
+        &[source_with_articles("a", papers)],
+        &query,
+        &PaperSearchOptions::default(),
+    )
+    .await;
     let titles: Vec<&str> = found
         .papers
         .iter()
@@ -298,11 +346,11 @@ async fn the_newest_come_first_where_that_is_asked_for() {
     };
     let both = "On the oldest of all things";
     let sources = [
-        told(
+        source_with_articles(
             "a",
             vec![of(both, "2021-03", "a"), of("June", "2024-06", "a")],
         ),
-        told(
+        source_with_articles(
             "b",
             vec![
                 of(both, "2021-03", "b"),
@@ -313,9 +361,9 @@ async fn the_newest_come_first_where_that_is_asked_for() {
     ];
     let asked = |order| PaperQuery {
         order,
-        ..words("x", 10)
+        ..word_query("x", 10)
     };
-    let options = SearchOptions::default();
+    let options = PaperSearchOptions::default();
     let newest = search(&sources, &asked(PaperOrder::Newest), &options).await;
     assert_eq!(titles(&newest), ["June", "Before", both, "Who knows"]);
     let best = search(&sources, &asked(PaperOrder::Relevance), &options).await;

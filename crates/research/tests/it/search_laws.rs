@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use deliberate_citations::merge_all;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
-use deliberate_research::discover::search::{FoundPaper, fuse, keys_of};
+use deliberate_research::discover::search::{RankedPaper, dedup_keys, fuse};
 use proptest::prelude::*;
 
 /// Records with so few names and titles that many are of the same paper.
-fn record() -> impl Strategy<Value = Article> {
+fn arbitrary_article() -> impl Strategy<Value = Article> {
     let names = (
         prop::option::of(0..4_u8),
         prop::option::of(0..4_u8),
@@ -67,8 +67,8 @@ fn record() -> impl Strategy<Value = Article> {
     )
 }
 
-fn lists() -> impl Strategy<Value = Vec<(String, Vec<Article>)>> {
-    let list = prop::collection::vec(record(), 0..8);
+fn arbitrary_lists() -> impl Strategy<Value = Vec<(String, Vec<Article>)>> {
+    let list = prop::collection::vec(arbitrary_article(), 0..8);
     prop::collection::vec(list, 0..5).prop_map(|lists| {
         let names = ["arxiv", "crossref", "openalex", "pubmed", "europe_pmc"];
         let named = lists.into_iter().zip(names).map(|(mut list, name)| {
@@ -81,16 +81,16 @@ fn lists() -> impl Strategy<Value = Vec<(String, Vec<Article>)>> {
     })
 }
 
-fn keys(papers: &[FoundPaper]) -> Vec<BTreeSet<String>> {
+fn paper_keys(papers: &[RankedPaper]) -> Vec<BTreeSet<String>> {
     papers
         .iter()
-        .map(|it| keys_of(&it.article).into_iter().collect())
+        .map(|it| dedup_keys(&it.article).into_iter().collect())
         .collect()
 }
 
 proptest! {
     #[test]
-    fn the_order_of_the_sources_does_not_matter(lists in lists(), turn in 0..5_usize) {
+    fn the_order_of_the_sources_does_not_matter(lists in arbitrary_lists(), turn in 0..5_usize) {
         let mut others = lists.clone();
         if !others.is_empty() {
             let turn = turn % others.len();
@@ -102,12 +102,12 @@ proptest! {
     }
 
     #[test]
-    fn no_paper_is_lost_or_doubled(lists in lists()) {
+    fn no_paper_is_lost_or_doubled(lists in arbitrary_lists()) {
         let count: usize = lists.iter().map(|(_, it)| it.len()).sum();
         let papers = fuse(lists.clone(), 60.0);
         let all: usize = papers.iter().map(|it| 1 + it.duplicates as usize).sum();
         prop_assert_eq!(all, count);
-        let keys = keys(&papers);
+        let keys = paper_keys(&papers);
         for (at, one) in keys.iter().enumerate() {
             for other in &keys[at + 1..] {
                 prop_assert!(one.is_disjoint(other), "{:?} {:?}", one, other);
@@ -115,15 +115,15 @@ proptest! {
         }
         for (name, list) in &lists {
             for (rank, record) in (1..).zip(list) {
-                let best = |it: &&FoundPaper| it.ranks.get(name).is_some_and(|it| *it <= rank);
-                let title = |it: &&FoundPaper| it.article.title.len() >= record.title.len();
+                let best = |it: &&RankedPaper| it.ranks.get(name).is_some_and(|it| *it <= rank);
+                let title = |it: &&RankedPaper| it.article.title.len() >= record.title.len();
                 prop_assert!(papers.iter().filter(best).any(|it| title(&it)), "{record:?}");
             }
         }
     }
 
     #[test]
-    fn merging_again_changes_nothing(lists in lists()) {
+    fn merging_again_changes_nothing(lists in arbitrary_lists()) {
         let papers = fuse(lists, 60.0);
         let merged: Vec<Article> = papers.iter().map(|it| it.article.clone()).collect();
         for it in &merged {
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_records_does_not_matter(mut records in prop::collection::vec(record(), 1..6)) {
+    fn the_order_of_records_does_not_matter(mut records in prop::collection::vec(arbitrary_article(), 1..6)) {
         let merged = merge_all(&records);
         records.reverse();
         prop_assert_eq!(&merge_all(&records), &merged);
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn ranks_decide_the_order(lists in lists(), constant in 0.0..200.0_f64) {
+    fn ranks_decide_the_order(lists in arbitrary_lists(), constant in 0.0..200.0_f64) {
         let papers = fuse(lists, constant);
         for pair in papers.windows(2) {
             prop_assert!(pair[0].score >= pair[1].score);

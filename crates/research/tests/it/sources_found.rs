@@ -5,124 +5,129 @@ use deliberate_research::sources::PaperQuery;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{Desk, words};
+use crate::sources_kit::{SourceHarness, word_query};
 
-fn days(from: &str, to: &str) -> PaperQuery {
+fn date_query(from: &str, to: &str) -> PaperQuery {
     PaperQuery {
         from: PartialDate::parse(from),
         to: PartialDate::parse(to),
-        ..words("mouse neurons", 10)
+        ..word_query("mouse neurons", 10)
     }
 }
 
 #[tokio::test]
 async fn arxiv() {
-    let desk = Desk::new().await;
-    desk.answers("/query", "arxiv/search.xml").await;
-    let found = desk.source("arxiv").search(&words("attention", 3)).await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/query", "arxiv/search.xml").await;
+    let found = desk
+        .source("arxiv")
+        .search(&word_query("attention", 3))
+        .await;
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn semantic_scholar() {
-    let desk = Desk::new().await;
-    desk.answers("/paper/search", "semantic_scholar/search.json")
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/paper/search", "semantic_scholar/search.json")
         .await;
     let found = desk
         .source("semantic_scholar")
-        .search(&words("self-attention models", 10))
+        .search(&word_query("self-attention models", 10))
         .await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn openalex() {
-    let desk = Desk::new().await;
-    desk.answers("/works", "openalex/search.json").await;
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/works", "openalex/search.json").await;
     let found = desk
         .source("openalex")
-        .search(&words("array programming", 3))
+        .search(&word_query("array programming", 3))
         .await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn crossref() {
-    let desk = Desk::new().await;
-    desk.answers("/works", "crossref/search.json").await;
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/works", "crossref/search.json").await;
     let found = desk
         .source("crossref")
-        .search(&words("array programming", 4))
+        .search(&word_query("array programming", 4))
         .await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn pubmed() {
-    let desk = Desk::new().await;
-    desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
-    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/esearch.fcgi", "pubmed/esearch.json")
+        .await;
+    desk.mount_file("/efetch.fcgi", "pubmed/efetch.xml").await;
     let found = desk
         .source("pubmed")
-        .search(&words("array programming", 4))
+        .search(&word_query("array programming", 4))
         .await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn biorxiv() {
-    let desk = Desk::new().await;
+    let desk = SourceHarness::new().await;
     for page in ["0", "2", "4"] {
         let at = format!("/details/biorxiv/2024-01-01/2024-01-31/{page}/json");
-        desk.answers(&at, &format!("biorxiv/page{page}.json")).await;
+        desk.mount_file(&at, &format!("biorxiv/page{page}.json"))
+            .await;
     }
     let found = desk
         .source("biorxiv")
-        .search(&days("2024-01", "2024-01"))
+        .search(&date_query("2024-01", "2024-01"))
         .await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn medrxiv() {
-    let desk = Desk::new().await;
+    let desk = SourceHarness::new().await;
     let at = "/details/medrxiv/2024-02-01/2024-02-29/0/json";
-    desk.answers(at, "medrxiv/page0.json").await;
+    desk.mount_file(at, "medrxiv/page0.json").await;
     let query = PaperQuery {
         words: String::new(),
         categories: vec!["Public and Global Health".to_owned()],
-        ..days("2024-02", "2024-02")
+        ..date_query("2024-02", "2024-02")
     };
     let found = desk.source("medrxiv").search(&query).await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn europe_pmc() {
-    let desk = Desk::new().await;
-    desk.answers("/search", "europe_pmc/search.json").await;
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/search", "europe_pmc/search.json").await;
     let found = desk
         .source("europe_pmc")
-        .search(&words("array programming", 2))
+        .search(&word_query("array programming", 2))
         .await;
-    insta::assert_json_snapshot!(desk.story(found.unwrap()).await);
+    insta::assert_json_snapshot!(desk.requests_and_results(found.unwrap()).await);
 }
 
 #[tokio::test]
 async fn a_window_that_is_too_long_is_read_from_its_end() {
-    let desk = Desk::new().await;
+    let desk = SourceHarness::new().await;
     let page = serde_json::json!({
         "messages": [{"status": "ok", "count": 1, "total": 4_000_000_000_u64}],
         "collection": [{"title": "Mouse neurons", "doi": "10.1101/1", "date": "2024-01-01"}],
     });
-    desk.always(wiremock::ResponseTemplate::new(200).set_body_json(page))
+    desk.mount_any(wiremock::ResponseTemplate::new(200).set_body_json(page))
         .await;
     let found = desk
         .source("biorxiv")
-        .search(&days("2013", "2024"))
+        .search(&date_query("2013", "2024"))
         .await
         .unwrap();
-    let asked = desk.asked().await;
+    let asked = desk.requested_urls().await;
     assert_eq!(asked.len(), 12, "{asked:?}");
     assert_eq!(
         asked[0],
@@ -138,10 +143,10 @@ async fn a_window_that_is_too_long_is_read_from_its_end() {
 
 #[tokio::test]
 async fn pages_follow_one_another() {
-    let desk = Desk::new().await;
+    let desk = SourceHarness::new().await;
     let page = |mark: &str, file: &str| {
         wiremock::Mock::given(wiremock::matchers::query_param("cursorMark", mark))
-            .respond_with(crate::sources_kit::reply(200, file))
+            .respond_with(crate::sources_kit::file_response(200, file))
     };
     page("*", "europe_pmc/full_page.json")
         .mount(&desk.server)
@@ -151,14 +156,14 @@ async fn pages_follow_one_another() {
         .await;
     let found = desk
         .source("europe_pmc")
-        .search(&words("array", 120))
+        .search(&word_query("array", 120))
         .await
         .unwrap();
     assert_eq!(found.articles.len(), 101);
     let last = found.articles.last().unwrap();
     assert_eq!(last.title, "Something & something else");
     assert_eq!(last.authors[1].family, "van der Berg");
-    let asked = desk.asked().await;
+    let asked = desk.requested_urls().await;
     assert!(
         asked[1].contains("pageSize=20&cursorMark=AoII%2B%2F%3D%3D"),
         "{asked:?}"
@@ -179,14 +184,14 @@ async fn crossref_takes_names_for_words_and_what_is_not_meant_is_left_out() {
         work("Love", "Journal of Bogs"),
         work("Lovelace", "Annals of Fens"),
     ];
-    let desk = Desk::new().await;
+    let desk = SourceHarness::new().await;
     let answer = json!({ "message": { "total-results": 3, "items": items } });
-    desk.replies("/works", ResponseTemplate::new(200).set_body_json(answer))
+    desk.mount_response("/works", ResponseTemplate::new(200).set_body_json(answer))
         .await;
     let query = PaperQuery {
         authors: vec!["Ada Lovelace".to_owned()],
         venue: Some("bogs".to_owned()),
-        ..words("peat", 10)
+        ..word_query("peat", 10)
     };
     let found = desk.source("crossref").search(&query).await.unwrap();
     let titles: Vec<&str> = found.articles.iter().map(|it| it.title.as_str()).collect();

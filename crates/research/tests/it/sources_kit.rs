@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use deliberate_research::{
-    sources::{PaperQuery, Source, SourceFound, SourceSettings, all},
-    web::{Web, WebOptions},
+    sources::{PaperQuery, PaperSource, SourceResult, SourceSettings, all_sources},
+    web::{HttpClient, HttpClientOptions},
 };
 use serde_json::{Value, json};
 use wiremock::{
@@ -13,69 +13,69 @@ use wiremock::{
 };
 
 /// A server, and the way to it.
-pub(crate) struct Desk {
+pub(crate) struct SourceHarness {
     pub(crate) server: MockServer,
-    pub(crate) web: Web,
+    pub(crate) http: HttpClient,
     pub(crate) key: Option<&'static str>,
     pub(crate) contact: Option<&'static str>,
-    pub(crate) keep: Duration,
+    pub(crate) cache_ttl: Duration,
 }
 
-impl Desk {
+impl SourceHarness {
     pub(crate) async fn new() -> Self {
         let server = MockServer::start().await;
-        let web = Web::new(options(&server)).unwrap();
+        let web = HttpClient::new(client_options(&server)).unwrap();
         Self {
             server,
-            web,
+            http: web,
             key: None,
             contact: None,
-            keep: Duration::ZERO,
+            cache_ttl: Duration::ZERO,
         }
     }
 
     /// A source by its name, which asks here under `/api`.
-    pub(crate) fn source(&self, name: &str) -> Arc<dyn Source> {
-        self.source_by(&self.web, name)
+    pub(crate) fn source(&self, name: &str) -> Arc<dyn PaperSource> {
+        self.source_with_client(&self.http, name)
     }
 
     /// How the server is reached.
-    pub(crate) fn options(&self) -> WebOptions {
-        options(&self.server)
+    pub(crate) fn options(&self) -> HttpClientOptions {
+        client_options(&self.server)
     }
 
     /// The same, on a way of its own.
-    pub(crate) fn source_by(&self, web: &Web, name: &str) -> Arc<dyn Source> {
+    pub(crate) fn source_with_client(&self, web: &HttpClient, name: &str) -> Arc<dyn PaperSource> {
         let settings = |_: &str| SourceSettings {
             base_url: Some(format!("{}/api", self.server.uri()).parse().unwrap()),
             key: self.key.map(Into::into),
             contact: self.contact.map(str::to_owned),
-            keep: self.keep,
+            cache_ttl: self.cache_ttl,
         };
-        let found = all(web, settings)
+        let found = all_sources(web, settings)
             .into_iter()
-            .find(|it| it.about().name == name);
+            .find(|it| it.info().name == name);
         found.unwrap_or_else(|| panic!("there is no source {name}"))
     }
 
     /// Answers at a path with a recorded file.
-    pub(crate) async fn answers(&self, at: &str, file: &str) {
-        self.replies(at, reply(200, file)).await;
+    pub(crate) async fn mount_file(&self, at: &str, file: &str) {
+        self.mount_response(at, file_response(200, file)).await;
     }
 
-    pub(crate) async fn replies(&self, at: &str, reply: ResponseTemplate) {
+    pub(crate) async fn mount_response(&self, at: &str, reply: ResponseTemplate) {
         let mock = Mock::given(method("GET")).and(path(format!("/api{at}")));
         mock.respond_with(reply).mount(&self.server).await;
     }
 
     /// Answers whatever is asked for.
-    pub(crate) async fn always(&self, reply: ResponseTemplate) {
+    pub(crate) async fn mount_any(&self, reply: ResponseTemplate) {
         let mock = Mock::given(method("GET"));
         mock.respond_with(reply).mount(&self.server).await;
     }
 
     /// What was asked, as it came over the wire.
-    pub(crate) async fn asked(&self) -> Vec<String> {
+    pub(crate) async fn requested_urls(&self) -> Vec<String> {
         let requests = self.server.received_requests().await.unwrap();
         let line = |it: &wiremock::Request| {
             let query = it
@@ -89,9 +89,9 @@ impl Desk {
     }
 
     /// What was asked and what was found.
-    pub(crate) async fn story(&self, found: SourceFound) -> Value {
+    pub(crate) async fn requests_and_results(&self, found: SourceResult) -> Value {
         json!({
-            "asked": self.asked().await,
+            "asked": self.requested_urls().await,
             "articles": found.articles,
             "total": found.total,
             "ignored": found.ignored,
@@ -100,32 +100,32 @@ impl Desk {
     }
 }
 
-fn options(server: &MockServer) -> WebOptions {
-    WebOptions {
-        agent: "deliberate-tests/1.0".to_owned(),
+fn client_options(server: &MockServer) -> HttpClientOptions {
+    HttpClientOptions {
+        user_agent: "deliberate-tests/1.0".to_owned(),
         folder: None,
         cache_bytes: 1 << 20,
-        trusted: vec![server.uri()],
+        trusted_origins: vec![server.uri()],
     }
 }
 
 /// A recorded file as an answer.
-pub(crate) fn reply(status: u16, file: &str) -> ResponseTemplate {
+pub(crate) fn file_response(status: u16, file: &str) -> ResponseTemplate {
     let kind = match file.rsplit('.').next() {
         Some("json") => "application/json; charset=utf-8",
         Some("html") => "text/html",
         _ => "application/atom+xml; charset=UTF-8",
     };
-    ResponseTemplate::new(status).set_body_raw(recorded(file), kind)
+    ResponseTemplate::new(status).set_body_raw(read_recorded(file), kind)
 }
 
-pub(crate) fn recorded(file: &str) -> Vec<u8> {
+pub(crate) fn read_recorded(file: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
     std::fs::read(folder.join(file)).unwrap_or_else(|it| panic!("{file}: {it}"))
 }
 
 /// A question with words alone.
-pub(crate) fn words(words: &str, limit: usize) -> PaperQuery {
+pub(crate) fn word_query(words: &str, limit: usize) -> PaperQuery {
     PaperQuery {
         words: words.to_owned(),
         limit,

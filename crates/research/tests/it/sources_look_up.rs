@@ -1,16 +1,17 @@
 //! Single papers by their names, their PDFs, and what became of them.
 
-use deliberate_research::sources::{NoticeKind, PaperId};
+use deliberate_research::sources::{PaperId, PaperNoticeKind};
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{Desk, reply};
+use crate::sources_kit::{SourceHarness, file_response};
 
-fn id(text: &str) -> PaperId {
+fn paper_id(text: &str) -> PaperId {
     PaperId::parse(text).unwrap()
 }
 
 /// A DOI with all that an address has a meaning for.
-const ODD: &str = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2#?";
+const UNUSUAL_DOI: &str =
+    "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2#?";
 
 #[tokio::test]
 async fn names_are_put_into_addresses_once() {
@@ -20,14 +21,14 @@ async fn names_are_put_into_addresses_once() {
         ("semantic_scholar", format!("/api/paper/DOI:{odd}?fields=")),
         ("openalex", format!("/api/works/doi:{odd}?select=")),
     ] {
-        let desk = Desk::new().await;
-        desk.always(ResponseTemplate::new(404)).await;
+        let desk = SourceHarness::new().await;
+        desk.mount_any(ResponseTemplate::new(404)).await;
         assert_eq!(
-            desk.source(source).look_up(&id(ODD)).await,
+            desk.source(source).look_up(&paper_id(UNUSUAL_DOI)).await,
             Ok(None),
             "{source}"
         );
-        let asked = desk.asked().await;
+        let asked = desk.requested_urls().await;
         assert!(asked[0].starts_with(&at), "{source}: {asked:?}");
     }
 }
@@ -43,13 +44,13 @@ async fn names_that_a_source_does_not_know_are_not_asked_for() {
         ("biorxiv", "10.1038/s41586-020-2649-2"),
         ("europe_pmc", "W2001234"),
     ] {
-        let desk = Desk::new().await;
+        let desk = SourceHarness::new().await;
         assert_eq!(
-            desk.source(source).look_up(&id(name)).await,
+            desk.source(source).look_up(&paper_id(name)).await,
             Ok(None),
             "{source}"
         );
-        assert!(desk.asked().await.is_empty(), "{source}");
+        assert!(desk.requested_urls().await.is_empty(), "{source}");
     }
 }
 
@@ -92,11 +93,11 @@ async fn papers_are_looked_up() {
             "Array programming with NumPy",
         ),
     ] {
-        let desk = Desk::new().await;
-        desk.answers(at, file).await;
+        let desk = SourceHarness::new().await;
+        desk.mount_file(at, file).await;
         let paper = desk
             .source(source)
-            .look_up(&id(name))
+            .look_up(&paper_id(name))
             .await
             .unwrap()
             .expect(source);
@@ -107,37 +108,42 @@ async fn papers_are_looked_up() {
 
 #[tokio::test]
 async fn a_look_up_finds_the_paper_and_no_other() {
-    let desk = Desk::new().await;
-    desk.answers("/esearch.fcgi", "pubmed/esearch.json").await;
-    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/esearch.fcgi", "pubmed/esearch.json")
+        .await;
+    desk.mount_file("/efetch.fcgi", "pubmed/efetch.xml").await;
     let pubmed = desk.source("pubmed");
     let paper = pubmed
-        .look_up(&id("10.1016/S0140-6736(97)11096-0"))
+        .look_up(&paper_id("10.1016/S0140-6736(97)11096-0"))
         .await
         .unwrap()
         .unwrap();
     assert_eq!(paper.pmid.as_deref(), Some("9500320"));
-    assert_eq!(pubmed.look_up(&id("10.1000/reference")).await, Ok(None));
+    assert_eq!(
+        pubmed.look_up(&paper_id("10.1000/reference")).await,
+        Ok(None)
+    );
     assert!(
-        desk.asked().await[0].contains("term=%2210.1016%2Fs0140-6736%2897%2911096-0%22%5BAID%5D")
+        desk.requested_urls().await[0]
+            .contains("term=%2210.1016%2Fs0140-6736%2897%2911096-0%22%5BAID%5D")
     );
 }
 
 #[tokio::test]
 async fn retractions_are_found_both_ways() {
-    let desk = Desk::new().await;
+    let desk = SourceHarness::new().await;
     let doi = "10.1016/S0140-6736(97)11096-0";
-    desk.answers("/works/10.1016/s0140-6736(97)11096-0", "crossref/work.json")
+    desk.mount_file("/works/10.1016/s0140-6736(97)11096-0", "crossref/work.json")
         .await;
-    desk.answers("/works", "crossref/updates.json").await;
+    desk.mount_file("/works", "crossref/updates.json").await;
     let notices = desk
         .source("crossref")
-        .notices(&id(doi))
+        .notices(&paper_id(doi))
         .await
         .unwrap()
         .unwrap();
     insta::assert_json_snapshot!(notices);
-    let asked = desk.asked().await;
+    let asked = desk.requested_urls().await;
     assert!(
         asked[1].starts_with("/api/works?filter=updates%3A10.1016%2Fs0140-6736%2897%2911096-0&"),
         "{asked:?}"
@@ -146,62 +152,70 @@ async fn retractions_are_found_both_ways() {
 
 #[tokio::test]
 async fn retractions_are_told_by_indexes() {
-    let desk = Desk::new().await;
-    desk.answers("/efetch.fcgi", "pubmed/efetch.xml").await;
-    desk.answers("/works/W2001234", "openalex/work.json").await;
-    desk.answers("/search", "europe_pmc/search.json").await;
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/efetch.fcgi", "pubmed/efetch.xml").await;
+    desk.mount_file("/works/W2001234", "openalex/work.json")
+        .await;
+    desk.mount_file("/search", "europe_pmc/search.json").await;
     let pubmed = desk
         .source("pubmed")
-        .notices(&id("pmid:9500320"))
+        .notices(&paper_id("pmid:9500320"))
         .await
         .unwrap()
         .unwrap();
-    let kinds: Vec<NoticeKind> = pubmed.iter().map(|it| it.kind).collect();
-    assert_eq!(kinds, [NoticeKind::Retraction, NoticeKind::Correction]);
+    let kinds: Vec<PaperNoticeKind> = pubmed.iter().map(|it| it.kind).collect();
+    assert_eq!(
+        kinds,
+        [PaperNoticeKind::Retraction, PaperNoticeKind::Correction]
+    );
     assert_eq!(
         pubmed[0].doi.as_ref().unwrap().as_str(),
         "10.1016/s0140-6736(10)60175-4"
     );
     assert_eq!(pubmed[1].date.unwrap().year, 2004);
-    let another = desk.source("pubmed").notices(&id("pmid:20301001")).await;
+    let another = desk
+        .source("pubmed")
+        .notices(&paper_id("pmid:20301001"))
+        .await;
     assert_eq!(another, Ok(None));
     let openalex = desk
         .source("openalex")
-        .notices(&id("W2001234"))
+        .notices(&paper_id("W2001234"))
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(openalex[0].kind, NoticeKind::Retraction);
+    assert_eq!(openalex[0].kind, PaperNoticeKind::Retraction);
     let europe = desk.source("europe_pmc");
     let europe = europe
-        .notices(&id("10.1101/2020.01.30.927871"))
+        .notices(&paper_id("10.1101/2020.01.30.927871"))
         .await
         .unwrap()
         .unwrap();
     assert_eq!(
         (europe[0].kind, europe[0].date.unwrap().year),
-        (NoticeKind::Retraction, 2020)
+        (PaperNoticeKind::Retraction, 2020)
     );
 }
 
 #[tokio::test]
 async fn open_pdfs_are_named() {
-    let desk = Desk::new().await;
-    desk.answers("/works/W2001234", "openalex/work.json").await;
-    desk.answers(
+    let desk = SourceHarness::new().await;
+    desk.mount_file("/works/W2001234", "openalex/work.json")
+        .await;
+    desk.mount_file(
         "/paper/DOI:10.1038/s41586-020-2649-2",
         "semantic_scholar/paper.json",
     )
     .await;
-    desk.answers("/search", "europe_pmc/search.json").await;
-    desk.answers(
+    desk.mount_file("/search", "europe_pmc/search.json").await;
+    desk.mount_file(
         "/details/biorxiv/10.1101/339747/na/json",
         "biorxiv/by_doi.json",
     )
     .await;
-    desk.replies(
+    desk.mount_response(
         "/works/10.1038/s41586-020-2649-2",
-        reply(200, "crossref/work.json"),
+        file_response(200, "crossref/work.json"),
     )
     .await;
     let mut places = Vec::new();
@@ -214,7 +228,12 @@ async fn open_pdfs_are_named() {
         ("crossref", "10.1038/s41586-020-2649-2"),
         ("pubmed", "pmid:1"),
     ] {
-        places.extend(desk.source(source).open_pdfs(&id(name)).await.unwrap());
+        places.extend(
+            desk.source(source)
+                .open_pdfs(&paper_id(name))
+                .await
+                .unwrap(),
+        );
     }
     insta::assert_json_snapshot!(places);
 }
@@ -222,11 +241,11 @@ async fn open_pdfs_are_named() {
 #[tokio::test]
 async fn a_name_that_climbs_is_nobodys() {
     for source in ["crossref", "semantic_scholar", "openalex"] {
-        let desk = Desk::new().await;
-        let climbing = id("10.1234/../10.5555/other");
+        let desk = SourceHarness::new().await;
+        let climbing = paper_id("10.1234/../10.5555/other");
         let found = desk.source(source).look_up(&climbing).await;
         assert_eq!(found, Ok(None), "{source}");
-        assert!(desk.asked().await.is_empty(), "{source}");
+        assert!(desk.requested_urls().await.is_empty(), "{source}");
     }
 }
 
@@ -248,7 +267,7 @@ fn names_are_read_out_of_the_addresses_of_pages() {
             "204e3073870fae3d05bcbc2f6a8e263d9b72e776",
         ),
     ] {
-        assert_eq!(PaperId::parse(address), Some(id(name)), "{address}");
+        assert_eq!(PaperId::parse(address), Some(paper_id(name)), "{address}");
     }
     for other in [
         "https://example.org/32939066",

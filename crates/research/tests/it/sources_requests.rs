@@ -6,9 +6,9 @@ use deliberate_research::sources::{PaperOrder, PaperQuery};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{Desk, words};
+use crate::sources_kit::{SourceHarness, word_query};
 
-fn everything() -> PaperQuery {
+fn full_query() -> PaperQuery {
     PaperQuery {
         words: "what is the role of \"mTOR\" AND C++ in (aging)?".to_owned(),
         phrases: vec![
@@ -28,7 +28,7 @@ fn everything() -> PaperQuery {
     }
 }
 
-const SEARCHED: &[&str] = &[
+const SEARCHED_SOURCES: &[&str] = &[
     "arxiv",
     "semantic_scholar",
     "openalex",
@@ -37,12 +37,12 @@ const SEARCHED: &[&str] = &[
     "europe_pmc",
 ];
 
-async fn asked(query: &PaperQuery, key: Option<&'static str>) -> serde_json::Value {
+async fn requests_for(query: &PaperQuery, key: Option<&'static str>) -> serde_json::Value {
     let mut all = serde_json::Map::new();
-    for name in SEARCHED {
-        let mut desk = Desk::new().await;
+    for name in SEARCHED_SOURCES {
+        let mut desk = SourceHarness::new().await;
         (desk.key, desk.contact) = (key, key.map(|_| "me@example.org"));
-        desk.always(ResponseTemplate::new(404)).await;
+        desk.mount_any(ResponseTemplate::new(404)).await;
         desk.source(name).search(query).await.unwrap_err();
         let requests = desk.server.received_requests().await.unwrap();
         let headers = [
@@ -62,7 +62,7 @@ async fn asked(query: &PaperQuery, key: Option<&'static str>) -> serde_json::Val
         all.insert(
             (*name).to_owned(),
             json!({
-                "line": desk.asked().await[0],
+                "line": desk.requested_urls().await[0],
                 "means": pairs.collect::<Vec<_>>(),
                 "headers": headers.collect::<Vec<_>>(),
             }),
@@ -73,25 +73,25 @@ async fn asked(query: &PaperQuery, key: Option<&'static str>) -> serde_json::Val
 
 #[tokio::test]
 async fn everything_at_once() {
-    insta::assert_json_snapshot!(asked(&everything(), None).await);
+    insta::assert_json_snapshot!(requests_for(&full_query(), None).await);
 }
 
 #[tokio::test]
 async fn the_newest_with_a_key() {
     let query = PaperQuery {
         order: PaperOrder::Newest,
-        ..words("graph neural networks", 5)
+        ..word_query("graph neural networks", 5)
     };
-    insta::assert_json_snapshot!(asked(&query, Some("s3cret-key")).await);
+    insta::assert_json_snapshot!(requests_for(&query, Some("s3cret-key")).await);
 }
 
 #[tokio::test]
 async fn nothing_is_not_asked_for() {
-    for name in SEARCHED.iter().chain(&["biorxiv"]) {
-        let desk = Desk::new().await;
+    for name in SEARCHED_SOURCES.iter().chain(&["biorxiv"]) {
+        let desk = SourceHarness::new().await;
         let error = desk
             .source(name)
-            .search(&words(" ?! ", 5))
+            .search(&word_query(" ?! ", 5))
             .await
             .unwrap_err();
         assert_eq!(error.code(), "local", "{name}");
@@ -99,19 +99,19 @@ async fn nothing_is_not_asked_for() {
             error.to_string().contains("nothing to search for"),
             "{error}"
         );
-        assert!(desk.asked().await.is_empty(), "{name}");
+        assert!(desk.requested_urls().await.is_empty(), "{name}");
     }
 }
 
 #[tokio::test]
 async fn limits_are_bounded() {
     for (limit, asked) in [(0, "max_results=1&"), (usize::MAX, "max_results=500&")] {
-        let desk = Desk::new().await;
-        desk.answers("/query", "arxiv/empty.xml").await;
+        let desk = SourceHarness::new().await;
+        desk.mount_file("/query", "arxiv/empty.xml").await;
         desk.source("arxiv")
-            .search(&words("x", limit))
+            .search(&word_query("x", limit))
             .await
             .unwrap();
-        assert!(desk.asked().await[0].contains(asked));
+        assert!(desk.requested_urls().await[0].contains(asked));
     }
 }

@@ -1,27 +1,30 @@
 //! Claims that differ from their passage in a sign, a unit, or in what a number is said of.
 
-use deliberate_research::answer::verify::{Checked, Claim, Verdict, Verifier};
+use deliberate_research::answer::verify::{Claim, ClaimCheck, ClaimVerdict, Verifier};
 
-use crate::verify::source;
+use crate::verify::evidence_passage;
 
-fn check(passage: &str, text: &str, quote: Option<&str>) -> Checked {
+fn check(passage: &str, text: &str, quote: Option<&str>) -> ClaimCheck {
     let claim = Claim {
         text: text.to_owned(),
         cited: vec!["p1".to_owned()],
         quote: quote.map(str::to_owned),
     };
-    Verifier::new(&[source("p1", passage)]).check(&claim)
+    Verifier::new(&[evidence_passage("p1", passage)]).check(&claim)
 }
 
 fn assert_unsupported(cases: &[(&str, &str)]) {
     for (passage, claim) in cases {
         let checked = check(passage, claim, None);
         assert!(
-            matches!(checked.verdict, Verdict::Contradicted | Verdict::NotFound),
+            matches!(
+                checked.verdict,
+                ClaimVerdict::Contradicted | ClaimVerdict::NotFound
+            ),
             "{claim}: {checked:?}"
         );
         let own = check(passage, passage, None);
-        assert_eq!(own.verdict, Verdict::Supported, "{passage}: {own:?}");
+        assert_eq!(own.verdict, ClaimVerdict::Supported, "{passage}: {own:?}");
     }
 }
 
@@ -109,7 +112,7 @@ fn who_asks_says_nothing() {
         "Aspirin reduces mortality in men with angina.",
         None,
     );
-    assert_eq!(checked.verdict, Verdict::NotFound, "{checked:?}");
+    assert_eq!(checked.verdict, ClaimVerdict::NotFound, "{checked:?}");
 }
 
 #[test]
@@ -122,7 +125,11 @@ fn a_true_quote_bears_out_no_other_sentence() {
     ] {
         let quote = Some("The batteries lasted 19 months on average.");
         let checked = check(passage, claim, quote);
-        assert_ne!(checked.verdict, Verdict::Supported, "{claim}: {checked:?}");
+        assert_ne!(
+            checked.verdict,
+            ClaimVerdict::Supported,
+            "{claim}: {checked:?}"
+        );
     }
     for (claim, quote) in [
         (
@@ -135,7 +142,11 @@ fn a_true_quote_bears_out_no_other_sentence() {
         ),
     ] {
         let checked = check(passage, claim, quote);
-        assert_eq!(checked.verdict, Verdict::Supported, "{claim}: {checked:?}");
+        assert_eq!(
+            checked.verdict,
+            ClaimVerdict::Supported,
+            "{claim}: {checked:?}"
+        );
     }
 }
 
@@ -161,6 +172,10 @@ fn the_same_in_other_clothes_is_still_the_same() {
         ("Only 3 of the 20 rats survived.", "3 of 20 rats survived."),
     ] {
         let checked = check(passage, claim, None);
-        assert_eq!(checked.verdict, Verdict::Supported, "{claim}: {checked:?}");
+        assert_eq!(
+            checked.verdict,
+            ClaimVerdict::Supported,
+            "{claim}: {checked:?}"
+        );
     }
 }

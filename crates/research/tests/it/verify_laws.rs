@@ -1,12 +1,12 @@
 //! What holds of the verifier whatever it is given.
 
 use deliberate_research::{
-    answer::verify::{Claim, Source, Verdict, Verifier, split},
-    collect::Text,
+    answer::verify::{Claim, ClaimVerdict, EvidencePassage, Verifier, split_sentences},
+    collect::FullText,
 };
 use proptest::prelude::*;
 
-use crate::verify::source;
+use crate::verify::evidence_passage;
 
 const WORDS: &[&str] = &[
     "dose",
@@ -37,7 +37,7 @@ const WORDS: &[&str] = &[
     "effect",
 ];
 
-fn word() -> impl Strategy<Value = String> {
+fn arbitrary_word() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => prop::sample::select(WORDS).prop_map(str::to_owned),
         1 => (1_u32..99_999).prop_map(|it| it.to_string()),
@@ -46,12 +46,13 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
-fn sentence() -> impl Strategy<Value = String> {
-    prop::collection::vec(word(), 3..14).prop_map(|words| format!("The {}.", words.join(" ")))
+fn arbitrary_sentence() -> impl Strategy<Value = String> {
+    prop::collection::vec(arbitrary_word(), 3..14)
+        .prop_map(|words| format!("The {}.", words.join(" ")))
 }
 
-fn passage() -> impl Strategy<Value = String> {
-    prop::collection::vec(sentence(), 1..6).prop_map(|all| all.join(" "))
+fn arbitrary_passage() -> impl Strategy<Value = String> {
+    prop::collection::vec(arbitrary_sentence(), 1..6).prop_map(|all| all.join(" "))
 }
 
 fn claim(text: &str) -> Claim {
@@ -62,15 +63,18 @@ fn claim(text: &str) -> Claim {
     }
 }
 
-fn re_read(sources: &[Source], checked: &deliberate_research::answer::verify::Checked) {
+fn assert_evidence_in_text(
+    sources: &[EvidencePassage],
+    checked: &deliberate_research::answer::verify::ClaimCheck,
+) {
     for evidence in checked.evidence.iter().chain(&checked.disputed) {
         let source = sources.iter().find(|it| it.id == evidence.passage).unwrap();
-        let text = Text {
+        let text = FullText {
             pages: source.text.split('\u{c}').map(str::to_owned).collect(),
-            ..Text::default()
+            ..FullText::default()
         };
         assert_eq!(
-            text.at(&evidence.place).as_deref(),
+            text.excerpt(&evidence.place).as_deref(),
             Some(evidence.quote.as_str())
         );
     }
@@ -85,31 +89,31 @@ proptest! {
         said in "(\\PC|[a-zA-Z0-9 .,%<>=±“”\"'\\-\n]){0,200}",
         quote in prop::option::of("[a-z .…\\[\\]0-9]{0,60}"),
     ) {
-        let sources: Vec<Source> = texts
+        let sources: Vec<EvidencePassage> = texts
             .iter()
             .enumerate()
-            .map(|(at, text)| source(&format!("p{at}"), text))
+            .map(|(at, text)| evidence_passage(&format!("p{at}"), text))
             .collect();
         let verifier = Verifier::new(&sources);
         let checked = verifier.check(&Claim { quote, ..claim(&said) });
-        re_read(&sources, &checked);
+        assert_evidence_in_text(&sources, &checked);
     }
 
     #[test]
-    fn what_stands_there_word_for_word_is_supported(one in passage(), two in passage()) {
-        let sources = [source("p1", &one), source("p2", &two)];
+    fn what_stands_there_word_for_word_is_supported(one in arbitrary_passage(), two in arbitrary_passage()) {
+        let sources = [evidence_passage("p1", &one), evidence_passage("p2", &two)];
         let verifier = Verifier::new(&sources);
-        for sentence in split(&one).into_iter().chain(split(&two)) {
+        for sentence in split_sentences(&one).into_iter().chain(split_sentences(&two)) {
             let checked = verifier.check(&claim(&sentence));
-            prop_assert_eq!(checked.verdict, Verdict::Supported, "{}", sentence);
-            re_read(&sources, &checked);
+            prop_assert_eq!(checked.verdict, ClaimVerdict::Supported, "{}", sentence);
+            assert_evidence_in_text(&sources, &checked);
         }
     }
 
     #[test]
-    fn one_digit_changed_is_never_supported(text in passage(), which in any::<prop::sample::Index>(), by in 1_u32..9) {
-        let verifier = Verifier::new(&[source("p1", &text)]);
-        let sentences = split(&text);
+    fn one_digit_changed_is_never_supported(text in arbitrary_passage(), which in any::<prop::sample::Index>(), by in 1_u32..9) {
+        let verifier = Verifier::new(&[evidence_passage("p1", &text)]);
+        let sentences = split_sentences(&text);
         for sentence in &sentences {
             let digits: Vec<usize> = sentence
                 .char_indices()
@@ -128,7 +132,7 @@ proptest! {
                 continue;
             }
             let checked = verifier.check(&claim(&changed));
-            prop_assert_ne!(checked.verdict, Verdict::Supported, "{}\nof: {}", changed, text);
+            prop_assert_ne!(checked.verdict, ClaimVerdict::Supported, "{}\nof: {}", changed, text);
         }
     }
 }

@@ -1,19 +1,21 @@
 //! The verifier on claims that put their passage in words of their own.
 
-use deliberate_research::answer::verify::{Checked, Claim, Source, Verdict, Verifier};
+use deliberate_research::answer::verify::{
+    Claim, ClaimCheck, ClaimVerdict, EvidencePassage, Verifier,
+};
 
-use crate::verify::source;
+use crate::verify::evidence_passage;
 
 const TARIFF: &str = "Domestic makers hired 1,800 workers. Each job cost buyers 815,000 dollars a year. \
     Small firms built on patents of large firms. Bank branches nearby did not bring these gains.";
 
-const OTHER: &str = "Glaciers in the Andes lost a tenth of their ice between 1990 and 2010.";
+const UNRELATED: &str = "Glaciers in the Andes lost a tenth of their ice between 1990 and 2010.";
 
-fn check_citing(passages: &[&str], claim: &str, cited: &str) -> Checked {
-    let sources: Vec<Source> = passages
+fn check_citing(passages: &[&str], claim: &str, cited: &str) -> ClaimCheck {
+    let sources: Vec<EvidencePassage> = passages
         .iter()
         .enumerate()
-        .map(|(at, text)| source(&format!("p{}", at + 1), text))
+        .map(|(at, text)| evidence_passage(&format!("p{}", at + 1), text))
         .collect();
     Verifier::new(&sources).check(&Claim {
         text: claim.to_owned(),
@@ -22,8 +24,8 @@ fn check_citing(passages: &[&str], claim: &str, cited: &str) -> Checked {
     })
 }
 
-fn verdict(passage: &str, claim: &str) -> Verdict {
-    check_citing(&[passage, OTHER], claim, "p1").verdict
+fn verdict(passage: &str, claim: &str) -> ClaimVerdict {
+    check_citing(&[passage, UNRELATED], claim, "p1").verdict
 }
 
 #[test]
@@ -33,8 +35,12 @@ fn words_that_are_near_in_meaning_support() {
         "Consumers paid 815,000 dollars annually for every position that was created.",
         "Having a conventional bank close by did not do the same.",
     ] {
-        let checked = check_citing(&[TARIFF, OTHER], claim, "p1");
-        assert_eq!(checked.verdict, Verdict::Supported, "{claim}: {checked:?}");
+        let checked = check_citing(&[TARIFF, UNRELATED], claim, "p1");
+        assert_eq!(
+            checked.verdict,
+            ClaimVerdict::Supported,
+            "{claim}: {checked:?}"
+        );
         let [evidence] = checked.evidence.as_slice() else {
             panic!("{claim}: {checked:?}");
         };
@@ -53,18 +59,18 @@ fn what_can_be_told_exactly_is_not_told_by_nearness() {
         "Having a conventional bank close by did the same.",
         "Manufacturers at home lost 1,800 people.",
     ] {
-        assert_ne!(verdict(TARIFF, claim), Verdict::Supported, "{claim}");
+        assert_ne!(verdict(TARIFF, claim), ClaimVerdict::Supported, "{claim}");
     }
 }
 
 #[test]
 fn nearness_counts_only_in_what_is_cited() {
     let claim = "Manufacturers at home took on 1,800 people.";
-    let cited = check_citing(&[TARIFF, OTHER], claim, "p1");
-    assert_eq!(cited.verdict, Verdict::Supported);
+    let cited = check_citing(&[TARIFF, UNRELATED], claim, "p1");
+    assert_eq!(cited.verdict, ClaimVerdict::Supported);
     for cited in ["p2", "p9"] {
-        let other = check_citing(&[TARIFF, OTHER], claim, cited);
-        assert_eq!(other.verdict, Verdict::NotFound, "{other:?}");
+        let other = check_citing(&[TARIFF, UNRELATED], claim, cited);
+        assert_eq!(other.verdict, ClaimVerdict::NotFound, "{other:?}");
     }
 }
 
@@ -76,16 +82,16 @@ fn what_is_of_another_matter_is_not_near() {
         "Bread rises in a warm kitchen.",
         "Voters were tired of the prime minister.",
     ] {
-        assert_eq!(verdict(TARIFF, claim), Verdict::NotFound, "{claim}");
+        assert_eq!(verdict(TARIFF, claim), ClaimVerdict::NotFound, "{claim}");
     }
 }
 
 #[test]
 fn the_same_twice() {
     let claim = "Manufacturers at home took on 1,800 people.";
-    let first = check_citing(&[TARIFF, OTHER], claim, "p1");
+    let first = check_citing(&[TARIFF, UNRELATED], claim, "p1");
     for _ in 0..5 {
-        assert_eq!(check_citing(&[TARIFF, OTHER], claim, "p1"), first);
+        assert_eq!(check_citing(&[TARIFF, UNRELATED], claim, "p1"), first);
     }
 }
 
@@ -109,7 +115,7 @@ fn other_ways_to_say_no() {
             "Muscle pain was no more common.",
         ),
     ] {
-        assert_eq!(verdict(passage, claim), Verdict::Supported, "{claim}");
+        assert_eq!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
     }
     for (passage, claim) in [
         (
@@ -129,7 +135,7 @@ fn other_ways_to_say_no() {
             "A failed test removed the fault.",
         ),
     ] {
-        assert_ne!(verdict(passage, claim), Verdict::Supported, "{claim}");
+        assert_ne!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
     }
 }
 
@@ -149,7 +155,7 @@ fn parts_in_words() {
             "The dough rested for half an hour.",
         ),
     ] {
-        assert_eq!(verdict(passage, claim), Verdict::Supported, "{claim}");
+        assert_eq!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
     }
     for (passage, claim) in [
         (
@@ -165,7 +171,7 @@ fn parts_in_words() {
             "The dough rested for half an hour.",
         ),
     ] {
-        assert_ne!(verdict(passage, claim), Verdict::Supported, "{claim}");
+        assert_ne!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
     }
 }
 
@@ -173,5 +179,5 @@ fn parts_in_words() {
 fn a_common_word_at_the_beginning_is_no_name() {
     let passage = "Volunteers with irritable bowels had no complaints after the bread.";
     let claim = "People with irritable bowels had no complaints after the bread.";
-    assert_eq!(verdict(passage, claim), Verdict::Supported);
+    assert_eq!(verdict(passage, claim), ClaimVerdict::Supported);
 }

@@ -7,25 +7,32 @@ use std::{
 };
 
 use deliberate_core::Clock;
-use deliberate_research::web::{Request, Web, WebOptions};
+use deliberate_research::web::{FetchRequest, HttpClient, HttpClientOptions};
 use deliberate_testkit::FixedClock;
 use futures::future::join_all;
 use secrecy::SecretString;
 
-use super::web_kit::{Raw, Step, ask, http, json, options, web, web_by};
+use super::web_kit::{
+    RawHttpServer, ResponseStep, client_options, http_client, http_client_with_clock,
+    http_response, json_response, unlimited_request,
+};
 
 const HOUR: Duration = Duration::from_hours(1);
 const KEY: &str = "a-very-secret-key";
 
-fn keeping(server: &Raw, folder: Option<&Path>, cache_bytes: u64) -> (Web, Arc<FixedClock>) {
+fn caching_client(
+    server: &RawHttpServer,
+    folder: Option<&Path>,
+    cache_bytes: u64,
+) -> (HttpClient, Arc<FixedClock>) {
     let clock = Arc::new(FixedClock::new());
-    let options = WebOptions {
+    let options = HttpClientOptions {
         folder: folder.map(ToOwned::to_owned),
         cache_bytes,
-        ..options(&[server])
+        ..client_options(&[server])
     };
     let shared: Arc<dyn Clock> = clock.clone();
-    (web_by(options, shared), clock)
+    (http_client_with_clock(options, shared), clock)
 }
 
 fn files_under(folder: &Path) -> Vec<PathBuf> {
@@ -41,56 +48,76 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn kept(server: &Raw) -> Request {
-    ask(server.url("/x?q=1")).kept_for(HOUR)
+fn cacheable_request(server: &RawHttpServer) -> FetchRequest {
+    unlimited_request(server.url("/x?q=1")).cache_for(HOUR)
 }
 
 #[tokio::test]
 async fn an_answer_is_used_again_until_it_is_old() {
     let folder = tempfile::tempdir().unwrap();
     for place in [None, Some(folder.path())] {
-        let server =
-            Raw::start(|nth, _| vec![Step::Send(json(&format!("{{\"nth\": {nth}}}")))]).await;
-        let (web, clock) = keeping(&server, place, 100_000);
-        let first = web.get(kept(&server)).await.unwrap();
-        let again = web.get(kept(&server)).await.unwrap();
-        assert_eq!((first.kept, again.kept), (false, true));
+        let server = RawHttpServer::start(|nth, _| {
+            vec![ResponseStep::Send(json_response(&format!(
+                "{{\"nth\": {nth}}}"
+            )))]
+        })
+        .await;
+        let (web, clock) = caching_client(&server, place, 100_000);
+        let first = web.get(cacheable_request(&server)).await.unwrap();
+        let again = web.get(cacheable_request(&server)).await.unwrap();
+        assert_eq!((first.from_cache, again.from_cache), (false, true));
         assert_eq!(first.body, again.body);
         assert_eq!(first.url, again.url);
         assert_eq!(again.content_type, "application/json");
-        assert_eq!(server.requests(), 1);
+        assert_eq!(server.request_count(), 1);
         // Other questions have other answers.
         let mut others = vec![
-            ask(server.url("/x?q=2")).kept_for(HOUR),
-            kept(&server).accepting("text/html"),
-            kept(&server).sending(serde_json::json!({"a": 1})),
-            kept(&server).sending(serde_json::json!({"a": 2})),
-            ask(server.url("/x?q=1")),
-            kept(&server).at_most(3),
+            unlimited_request(server.url("/x?q=2")).cache_for(HOUR),
+            cacheable_request(&server).accept("text/html"),
+            cacheable_request(&server).json_body(serde_json::json!({"a": 1})),
+            cacheable_request(&server).json_body(serde_json::json!({"a": 2})),
+            unlimited_request(server.url("/x?q=1")),
+            cacheable_request(&server).max_bytes(3),
         ];
         let too_small = others.pop().unwrap();
         for (count, other) in others.into_iter().enumerate() {
-            assert!(!web.get(other).await.unwrap().kept);
-            assert_eq!(server.requests(), count + 2);
+            assert!(!web.get(other).await.unwrap().from_cache);
+            assert_eq!(server.request_count(), count + 2);
         }
         assert_eq!(web.get(too_small).await.unwrap_err().code(), "too_large");
         clock.advance(3_600_000_000);
-        assert!(!web.get(kept(&server)).await.unwrap().kept);
+        assert!(
+            !web.get(cacheable_request(&server))
+                .await
+                .unwrap()
+                .from_cache
+        );
         // A clock that was set back does not make old answers young.
         clock.advance(-7_200_000_000);
-        assert!(!web.get(kept(&server)).await.unwrap().kept);
+        assert!(
+            !web.get(cacheable_request(&server))
+                .await
+                .unwrap()
+                .from_cache
+        );
     }
 }
 
 #[tokio::test]
 async fn what_was_kept_outlives_the_process_and_a_broken_file_does_no_harm() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Raw::saying(json(r#"{"title": "A paper"}"#)).await;
-    let (first, _) = keeping(&server, Some(folder.path()), 100_000);
-    first.get(kept(&server)).await.unwrap();
-    let (second, clock) = keeping(&server, Some(folder.path()), 100_000);
+    let server = RawHttpServer::responding_with(json_response(r#"{"title": "A paper"}"#)).await;
+    let (first, _) = caching_client(&server, Some(folder.path()), 100_000);
+    first.get(cacheable_request(&server)).await.unwrap();
+    let (second, clock) = caching_client(&server, Some(folder.path()), 100_000);
     clock.advance(60_000_000);
-    assert!(second.get(kept(&server)).await.unwrap().kept);
+    assert!(
+        second
+            .get(cacheable_request(&server))
+            .await
+            .unwrap()
+            .from_cache
+    );
     let [file] = &files_under(&folder.path().join("answers"))[..] else {
         panic!("one answer is kept")
     };
@@ -108,11 +135,15 @@ async fn what_was_kept_outlives_the_process_and_a_broken_file_does_no_harm() {
     ];
     for (count, bytes) in broken.into_iter().enumerate() {
         std::fs::write(file, bytes).unwrap();
-        let reply = second.get(kept(&server)).await.unwrap();
-        assert!(!reply.kept);
-        assert_eq!(server.requests(), count + 2);
+        let reply = second.get(cacheable_request(&server)).await.unwrap();
+        assert!(!reply.from_cache);
+        assert_eq!(server.request_count(), count + 2);
         assert!(
-            second.get(kept(&server)).await.unwrap().kept,
+            second
+                .get(cacheable_request(&server))
+                .await
+                .unwrap()
+                .from_cache,
             "and is made good"
         );
     }
@@ -121,24 +152,25 @@ async fn what_was_kept_outlives_the_process_and_a_broken_file_does_no_harm() {
 #[tokio::test]
 async fn no_key_is_in_any_file_and_keys_make_no_other_question() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Raw::saying(json("{}")).await;
-    let (web, _) = keeping(&server, Some(folder.path()), 100_000);
+    let server = RawHttpServer::responding_with(json_response("{}")).await;
+    let (web, _) = caching_client(&server, Some(folder.path()), 100_000);
     let with = |key: &str| {
-        kept(&server)
+        cacheable_request(&server)
             .secret_header("x-api-key", SecretString::from(key))
             .secret_parameter("email", SecretString::from(format!("{key}@example.org")))
     };
-    assert!(!web.get(with(KEY)).await.unwrap().kept);
-    assert!(web.get(with("another-key")).await.unwrap().kept);
+    assert!(!web.get(with(KEY)).await.unwrap().from_cache);
+    assert!(web.get(with("another-key")).await.unwrap().from_cache);
     let mut in_url = with(KEY);
     in_url.url.query_pairs_mut().append_pair("email", KEY);
-    assert!(web.get(in_url).await.unwrap().kept);
+    assert!(web.get(in_url).await.unwrap().from_cache);
     // One that repeats the key is not kept at all.
-    let parrot = Raw::saying(json(&format!(r#"{{"you": "{KEY}"}}"#))).await;
-    let (web, _) = keeping(&parrot, Some(folder.path()), 100_000);
-    let request = || kept(&parrot).secret_header("x-api-key", SecretString::from(KEY));
-    assert!(!web.get(request()).await.unwrap().kept);
-    assert!(!web.get(request()).await.unwrap().kept);
+    let parrot =
+        RawHttpServer::responding_with(json_response(&format!(r#"{{"you": "{KEY}"}}"#))).await;
+    let (web, _) = caching_client(&parrot, Some(folder.path()), 100_000);
+    let request = || cacheable_request(&parrot).secret_header("x-api-key", SecretString::from(KEY));
+    assert!(!web.get(request()).await.unwrap().from_cache);
+    assert!(!web.get(request()).await.unwrap().from_cache);
     let files = files_under(folder.path());
     assert!(files.len() >= 2);
     for file in files {
@@ -156,11 +188,11 @@ async fn only_good_answers_are_kept() {
         "204 No Content",
         "404 Not Found",
     ] {
-        let server = Raw::saying(http(status, "", "")).await;
-        let (web, _) = keeping(&server, Some(folder.path()), 100_000);
-        let _ = web.get(kept(&server)).await;
-        let _ = web.get(kept(&server)).await;
-        assert_eq!(server.requests(), 2, "{status}");
+        let server = RawHttpServer::responding_with(http_response(status, "", "")).await;
+        let (web, _) = caching_client(&server, Some(folder.path()), 100_000);
+        let _ = web.get(cacheable_request(&server)).await;
+        let _ = web.get(cacheable_request(&server)).await;
+        assert_eq!(server.request_count(), 2, "{status}");
     }
 }
 
@@ -181,17 +213,22 @@ async fn what_is_not_what_was_asked_for_is_not_kept_and_the_rest_can_be_forgotte
         ("application/json", "{}", true),
     ] {
         for place in [None, Some(folder.path())] {
-            let server = Raw::saying(http("200 OK", "content-type: text/html\r\n", body)).await;
-            let (web, _) = keeping(&server, place, 100_000);
-            let request = || kept(&server).accepting(accept);
+            let server = RawHttpServer::responding_with(http_response(
+                "200 OK",
+                "content-type: text/html\r\n",
+                body,
+            ))
+            .await;
+            let (web, _) = caching_client(&server, place, 100_000);
+            let request = || cacheable_request(&server).accept(accept);
             web.get(request()).await.unwrap();
             assert_eq!(
-                web.get(request()).await.unwrap().kept,
+                web.get(request()).await.unwrap().from_cache,
                 keeps,
                 "{accept} {body}"
             );
-            web.forget(&request()).await;
-            assert!(!web.get(request()).await.unwrap().kept);
+            web.forget_response(&request()).await;
+            assert!(!web.get(request()).await.unwrap().from_cache);
         }
     }
 }
@@ -200,10 +237,10 @@ async fn what_is_not_what_was_asked_for_is_not_kept_and_the_rest_can_be_forgotte
 async fn the_folder_stays_within_its_bound() {
     let folder = tempfile::tempdir().unwrap();
     let body = format!("\"{}\"", "x".repeat(3_000));
-    let server = Raw::saying(json(&body)).await;
-    let (web, _) = keeping(&server, Some(folder.path()), 20_000);
+    let server = RawHttpServer::responding_with(json_response(&body)).await;
+    let (web, _) = caching_client(&server, Some(folder.path()), 20_000);
     for number in 0..40 {
-        let request = ask(server.url(&format!("/{number}"))).kept_for(HOUR);
+        let request = unlimited_request(server.url(&format!("/{number}"))).cache_for(HOUR);
         web.get(request).await.unwrap();
         let files = files_under(&folder.path().join("answers"));
         let bytes: u64 = files.iter().map(|it| it.metadata().unwrap().len()).sum();
@@ -211,27 +248,30 @@ async fn the_folder_stays_within_its_bound() {
         assert!(!files.is_empty());
     }
     // One that alone is too large is answered, and not kept.
-    let (small, _) = keeping(&server, Some(folder.path()), 1_000);
-    let request = ask(server.url("/large")).kept_for(HOUR);
+    let (small, _) = caching_client(&server, Some(folder.path()), 1_000);
+    let request = unlimited_request(server.url("/large")).cache_for(HOUR);
     assert_eq!(small.get(request).await.unwrap().body.len(), body.len());
 }
 
 #[tokio::test]
 async fn those_who_ask_the_same_at_once_share_one_answer() {
-    let server = Raw::start(|_, _| {
+    let server = RawHttpServer::start(|_, _| {
         vec![
-            Step::Pause(Duration::from_millis(100)),
-            Step::Send(json("{}")),
+            ResponseStep::Pause(Duration::from_millis(100)),
+            ResponseStep::Send(json_response("{}")),
         ]
     })
     .await;
-    let web = web(options(&[&server]));
-    let all = join_all((0..20).map(|_| web.get(ask(server.url("/same"))))).await;
+    let web = http_client(client_options(&[&server]));
+    let all = join_all((0..20).map(|_| web.get(unlimited_request(server.url("/same"))))).await;
     assert!(all.iter().all(Result::is_ok));
-    assert_eq!(server.requests(), 1);
+    assert_eq!(server.request_count(), 1);
     let keys = ["one-key", "one-key", "two-key"];
     let with = |key: &&str| {
-        web.get(ask(server.url("/same")).secret_header("x-api-key", SecretString::from(*key)))
+        web.get(
+            unlimited_request(server.url("/same"))
+                .secret_header("x-api-key", SecretString::from(*key)),
+        )
     };
     assert!(
         join_all(keys.iter().map(with))
@@ -239,37 +279,41 @@ async fn those_who_ask_the_same_at_once_share_one_answer() {
             .iter()
             .all(Result::is_ok)
     );
-    assert_eq!(server.requests(), 3, "those with another key do not share");
+    assert_eq!(
+        server.request_count(),
+        3,
+        "those with another key do not share"
+    );
 }
 
 #[tokio::test]
 async fn who_gives_up_does_not_take_the_answer_from_others() {
-    let server = Raw::start(|_, _| {
+    let server = RawHttpServer::start(|_, _| {
         vec![
-            Step::Pause(Duration::from_millis(300)),
-            Step::Send(json("{}")),
+            ResponseStep::Pause(Duration::from_millis(300)),
+            ResponseStep::Send(json_response("{}")),
         ]
     })
     .await;
-    let web = web(options(&[&server]));
+    let web = http_client(client_options(&[&server]));
     let (hasty, patient) = (web.clone(), web.clone());
     let (first, second) = (server.url("/same"), server.url("/same"));
-    let hasty = tokio::spawn(async move { hasty.get(ask(first)).await });
-    while server.requests() == 0 {
+    let hasty = tokio::spawn(async move { hasty.get(unlimited_request(first)).await });
+    while server.request_count() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let patient = tokio::spawn(async move { patient.get(ask(second)).await });
+    let patient = tokio::spawn(async move { patient.get(unlimited_request(second)).await });
     tokio::time::sleep(Duration::from_millis(50)).await;
     hasty.abort();
     assert!(patient.await.unwrap().is_ok());
-    assert_eq!(server.requests(), 1);
+    assert_eq!(server.request_count(), 1);
     // And when all have given up, the place is free again.
     let alone = web.clone();
-    let mut request = ask(server.url("/alone"));
-    request.pace.at_once = 1;
+    let mut request = unlimited_request(server.url("/alone"));
+    request.rate_limit.max_concurrent = 1;
     let again = request.clone();
     let alone = tokio::spawn(async move { alone.get(request).await });
-    while server.requests() == 1 {
+    while server.request_count() == 1 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     alone.abort();

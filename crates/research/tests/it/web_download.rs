@@ -9,33 +9,40 @@ use std::{
     time::Duration,
 };
 
-use deliberate_research::web::{Download, Downloaded, Expect, WebError};
+use deliberate_research::web::{DownloadRequest, DownloadResult, ExpectedContent, HttpClientError};
 use sha2::{Digest as _, Sha256};
 
-use super::web_kit::{Raw, Step, ask, http, hurried, json, options, web};
+use super::web_kit::{
+    RawHttpServer, ResponseStep, client_options, http_client, http_response, json_response,
+    unlimited_rate, unlimited_request,
+};
 
 const PDF: &str = "%PDF-1.7\nsome text\n%%EOF\n";
 
 /// Longer than anything here takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
+const LONG_TIMEOUT: Duration = Duration::from_secs(30);
 /// Long enough to begin; for those who never come to an end.
-const SHORT: Duration = Duration::from_secs(2);
+const SHORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-async fn fetch(server: &Raw, to: &Path) -> Result<Downloaded, WebError> {
-    fetch_within(server, to, LONG).await
+async fn fetch(server: &RawHttpServer, to: &Path) -> Result<DownloadResult, HttpClientError> {
+    fetch_with_timeout(server, to, LONG_TIMEOUT).await
 }
 
-async fn fetch_within(server: &Raw, to: &Path, time: Duration) -> Result<Downloaded, WebError> {
-    let request = Download::pdf(server.url("/paper.pdf"), hurried())
-        .at_most(10_000)
-        .within(time);
-    web(options(&[server]))
+async fn fetch_with_timeout(
+    server: &RawHttpServer,
+    to: &Path,
+    time: Duration,
+) -> Result<DownloadResult, HttpClientError> {
+    let request = DownloadRequest::pdf(server.url("/paper.pdf"), unlimited_rate())
+        .max_bytes(10_000)
+        .timeout(time);
+    http_client(client_options(&[server]))
         .download(request, to, &|_, _| {})
         .await
 }
 
-fn pdf(headers: &str, body: &str) -> Vec<u8> {
-    http("200 OK", headers, body)
+fn pdf_response(headers: &str, body: &str) -> Vec<u8> {
+    http_response("200 OK", headers, body)
 }
 
 fn is_empty(folder: &Path) -> bool {
@@ -47,16 +54,20 @@ async fn a_pdf_is_fetched_whole_with_its_sum() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("paper.pdf");
     std::fs::write(&to, "older").unwrap();
-    let target = Raw::saying(pdf("content-type: Application/PDF; x=y\r\n", PDF)).await;
+    let target =
+        RawHttpServer::responding_with(pdf_response("content-type: Application/PDF; x=y\r\n", PDF))
+            .await;
     let location = format!("location: {}\r\n", target.url("/real?x=1"));
-    let server = Raw::saying(http("307 Temporary Redirect", &location, "")).await;
+    let server =
+        RawHttpServer::responding_with(http_response("307 Temporary Redirect", &location, ""))
+            .await;
     let seen = AtomicU64::new(0);
     let told = |bytes: u64, of: Option<u64>| {
         assert_eq!(of, Some(PDF.len() as u64));
         seen.store(bytes, Ordering::SeqCst);
     };
-    let request = Download::pdf(server.url("/paper.pdf"), hurried());
-    let done = web(options(&[&server, &target]))
+    let request = DownloadRequest::pdf(server.url("/paper.pdf"), unlimited_rate());
+    let done = http_client(client_options(&[&server, &target]))
         .download(request, &to, &told)
         .await
         .unwrap();
@@ -74,7 +85,8 @@ async fn what_is_a_pdf_is_judged_by_its_content() {
     let late = format!("{}{PDF}", "x".repeat(1000));
     for body in [PDF, &late] {
         let folder = tempfile::tempdir().unwrap();
-        let server = Raw::saying(pdf("content-type: text/html\r\n", body)).await;
+        let server =
+            RawHttpServer::responding_with(pdf_response("content-type: text/html\r\n", body)).await;
         assert!(fetch(&server, &folder.path().join("x.pdf")).await.is_ok());
     }
     let page = "<!DOCTYPE html><title>Sign in</title>";
@@ -108,20 +120,20 @@ async fn what_is_a_pdf_is_judged_by_its_content() {
         ("", "%PD", "not a PDF by its content"),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let server = Raw::saying(pdf(headers, body)).await;
+        let server = RawHttpServer::responding_with(pdf_response(headers, body)).await;
         let to = folder.path().join("x.pdf");
         let error = fetch(&server, &to).await.unwrap_err();
-        let WebError::Unreadable { reason: told, .. } = &error else {
+        let HttpClientError::Unreadable { reason: told, .. } = &error else {
             panic!("{error:?}")
         };
         assert_eq!(told, reason);
         assert!(is_empty(folder.path()));
         // As anything, it is taken.
-        let request = Download {
-            expect: Expect::Any,
-            ..Download::pdf(server.url("/"), hurried())
+        let request = DownloadRequest {
+            expected: ExpectedContent::Any,
+            ..DownloadRequest::pdf(server.url("/"), unlimited_rate())
         };
-        let done = web(options(&[&server]))
+        let done = http_client(client_options(&[&server]))
             .download(request, &to, &|_, _| {})
             .await;
         assert_eq!(done.unwrap().bytes, body.len() as u64);
@@ -131,54 +143,54 @@ async fn what_is_a_pdf_is_judged_by_its_content() {
 #[tokio::test]
 async fn lies_about_the_size_end_in_an_error_and_no_file() {
     let head = |length: &str| format!("HTTP/1.1 200 OK\r\n{length}\r\n%PDF-1.7 ").into_bytes();
-    let forever = Step::Forever(vec![b'x'; 1000], Duration::ZERO);
-    let chunk = Step::Forever(
+    let forever = ResponseStep::Repeat(vec![b'x'; 1000], Duration::ZERO);
+    let chunk = ResponseStep::Repeat(
         [b"3e8\r\n", &vec![b'x'; 1000][..], b"\r\n"].concat(),
         Duration::ZERO,
     );
-    let drip = Step::Forever(vec![b'x'], Duration::from_millis(50));
+    let drip = ResponseStep::Repeat(vec![b'x'], Duration::from_millis(50));
     let chunked =
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\n%PDF-1.7 \r\n".to_vec();
-    let cases: Vec<(&str, Vec<Step>, &str)> = vec![
+    let cases: Vec<(&str, Vec<ResponseStep>, &str)> = vec![
         (
             "says more than is taken",
-            vec![Step::Send(head("content-length: 99999999999\r\n"))],
+            vec![ResponseStep::Send(head("content-length: 99999999999\r\n"))],
             "too_large",
         ),
         (
             "says more than it has",
-            vec![Step::Send(head("content-length: 500\r\n"))],
+            vec![ResponseStep::Send(head("content-length: 500\r\n"))],
             "unreachable",
         ),
         (
             "says nothing and never ends",
-            vec![Step::Send(head("")), forever],
+            vec![ResponseStep::Send(head("")), forever],
             "too_large",
         ),
         (
             "never ends in chunks",
-            vec![Step::Send(chunked.clone()), chunk],
+            vec![ResponseStep::Send(chunked.clone()), chunk],
             "too_large",
         ),
         (
             "breaks off in chunks",
-            vec![Step::Send(chunked)],
+            vec![ResponseStep::Send(chunked)],
             "unreachable",
         ),
-        ("drips", vec![Step::Send(head("")), drip], "timeout"),
+        ("drips", vec![ResponseStep::Send(head("")), drip], "timeout"),
         (
             "says nothing at all",
-            vec![Step::Pause(Duration::from_mins(1))],
+            vec![ResponseStep::Pause(Duration::from_mins(1))],
             "timeout",
         ),
         (
             "is no HTTP",
-            vec![Step::Send(b"SSH-2.0-OpenSSH\r\n".to_vec())],
+            vec![ResponseStep::Send(b"SSH-2.0-OpenSSH\r\n".to_vec())],
             "unreachable",
         ),
         (
             "is packed",
-            vec![Step::Send(head("content-encoding: gzip\r\n"))],
+            vec![ResponseStep::Send(head("content-encoding: gzip\r\n"))],
             "unreadable",
         ),
     ];
@@ -186,9 +198,13 @@ async fn lies_about_the_size_end_in_an_error_and_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("paper.pdf");
         std::fs::write(&to, "older").unwrap();
-        let server = Raw::start(move |_, _| steps.clone()).await;
-        let time = if code == "timeout" { SHORT } else { LONG };
-        let error = fetch_within(&server, &to, time).await.unwrap_err();
+        let server = RawHttpServer::start(move |_, _| steps.clone()).await;
+        let time = if code == "timeout" {
+            SHORT_TIMEOUT
+        } else {
+            LONG_TIMEOUT
+        };
+        let error = fetch_with_timeout(&server, &to, time).await.unwrap_err();
         assert_eq!(error.code(), code, "{what}: {error}");
         assert_eq!(std::fs::read_to_string(&to).unwrap(), "older", "{what}");
         assert_eq!(
@@ -202,26 +218,33 @@ async fn lies_about_the_size_end_in_an_error_and_no_file() {
 #[tokio::test]
 async fn answers_are_bounded_as_files_are() {
     let head = |length: &str| format!("HTTP/1.1 200 OK\r\n{length}\r\n{{}}").into_bytes();
-    let forever = Step::Forever(vec![b' '; 1000], Duration::ZERO);
-    let drip = Step::Forever(vec![b' '], Duration::from_millis(50));
+    let forever = ResponseStep::Repeat(vec![b' '; 1000], Duration::ZERO);
+    let drip = ResponseStep::Repeat(vec![b' '], Duration::from_millis(50));
     for (steps, code) in [
         (
-            vec![Step::Send(head("content-length: 5000000\r\n"))],
+            vec![ResponseStep::Send(head("content-length: 5000000\r\n"))],
             "too_large",
         ),
-        (vec![Step::Send(head("")), forever], "too_large"),
-        (vec![Step::Send(head("")), drip], "timeout"),
+        (vec![ResponseStep::Send(head("")), forever], "too_large"),
+        (vec![ResponseStep::Send(head("")), drip], "timeout"),
         // A few bytes that would unpack to gigabytes are not unpacked.
         (
-            vec![Step::Send(head("content-encoding: gzip\r\n"))],
+            vec![ResponseStep::Send(head("content-encoding: gzip\r\n"))],
             "unreadable",
         ),
     ] {
-        let server = Raw::start(move |_, _| steps.clone()).await;
-        let request = ask(server.url("/"))
-            .at_most(10_000)
-            .within(if code == "timeout" { SHORT } else { LONG });
-        let error = web(options(&[&server])).get(request).await.unwrap_err();
+        let server = RawHttpServer::start(move |_, _| steps.clone()).await;
+        let request = unlimited_request(server.url("/"))
+            .max_bytes(10_000)
+            .timeout(if code == "timeout" {
+                SHORT_TIMEOUT
+            } else {
+                LONG_TIMEOUT
+            });
+        let error = http_client(client_options(&[&server]))
+            .get(request)
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), code, "{error}");
     }
 }
@@ -230,16 +253,16 @@ async fn answers_are_bounded_as_files_are() {
 async fn given_up_it_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("paper.pdf");
-    let server = Raw::start(|_, _| {
+    let server = RawHttpServer::start(|_, _| {
         vec![
-            Step::Send(b"HTTP/1.1 200 OK\r\n\r\n%PDF-1.7 ".to_vec()),
-            Step::Send(vec![b'x'; 2000]),
-            Step::Pause(Duration::from_mins(1)),
+            ResponseStep::Send(b"HTTP/1.1 200 OK\r\n\r\n%PDF-1.7 ".to_vec()),
+            ResponseStep::Send(vec![b'x'; 2000]),
+            ResponseStep::Pause(Duration::from_mins(1)),
         ]
     })
     .await;
-    let web = web(options(&[&server]));
-    let request = Download::pdf(server.url("/"), hurried());
+    let web = http_client(client_options(&[&server]));
+    let request = DownloadRequest::pdf(server.url("/"), unlimited_rate());
     let begun = Arc::new(AtomicU64::new(0));
     let told = Arc::clone(&begun);
     let path = to.clone();
@@ -264,11 +287,11 @@ async fn refusals_are_told_apart() {
         ("403 Forbidden", "status"),
         ("402 Payment Required", "status"),
     ] {
-        let server = Raw::saying(http(status, "", "")).await;
+        let server = RawHttpServer::responding_with(http_response(status, "", "")).await;
         let error = fetch(&server, &folder.path().join("x")).await.unwrap_err();
         assert_eq!(error.code(), code, "{status}");
     }
-    let server = Raw::saying(json("{}")).await;
+    let server = RawHttpServer::responding_with(json_response("{}")).await;
     let nowhere = folder.path().join("no/such/folder/x.pdf");
     assert_eq!(fetch(&server, &nowhere).await.unwrap_err().code(), "local");
     assert!(is_empty(folder.path()));

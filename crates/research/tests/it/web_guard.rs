@@ -3,25 +3,28 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use deliberate_core::SystemClock;
-use deliberate_research::web::{Web, WebError};
+use deliberate_research::web::{HttpClient, HttpClientError};
 use proptest::prelude::*;
 use secrecy::SecretString;
 
-use super::web_kit::{Raw, Told, ask, http, json, options, web};
+use super::web_kit::{
+    FixedResolver, RawHttpServer, client_options, http_client, http_response, json_response,
+    unlimited_request,
+};
 
 const KEY: &str = "a-very-secret-key";
 
-fn redirect(to: &str) -> Vec<u8> {
-    http("302 Found", &format!("location: {to}\r\n"), "")
+fn redirect_response(to: &str) -> Vec<u8> {
+    http_response("302 Found", &format!("location: {to}\r\n"), "")
 }
 
-fn forbidden(error: &WebError) -> bool {
-    matches!(error, WebError::Forbidden { .. })
+fn is_forbidden(error: &HttpClientError) -> bool {
+    matches!(error, HttpClientError::Forbidden { .. })
 }
 
 #[tokio::test]
 async fn redirects_to_where_nothing_may_be_asked_are_not_followed() {
-    let inside = Raw::saying(json("{}")).await;
+    let inside = RawHttpServer::responding_with(json_response("{}")).await;
     let port = inside.port;
     for target in [
         inside.origin.clone(),
@@ -37,65 +40,75 @@ async fn redirects_to_where_nothing_may_be_asked_are_not_followed() {
         "gopher://example.org/".to_owned(),
         "http://example.org:22/".to_owned(),
     ] {
-        let outside = Raw::saying(redirect(&target)).await;
-        let error = web(options(&[&outside]))
-            .get(ask(outside.url("/paper?q=1")))
+        let outside = RawHttpServer::responding_with(redirect_response(&target)).await;
+        let error = http_client(client_options(&[&outside]))
+            .get(unlimited_request(outside.url("/paper?q=1")))
             .await
             .unwrap_err();
-        assert!(forbidden(&error), "{target}: {error}");
-        assert_eq!(outside.requests(), 1, "{target}");
+        assert!(is_forbidden(&error), "{target}: {error}");
+        assert_eq!(outside.request_count(), 1, "{target}");
     }
-    assert_eq!(inside.requests(), 0);
+    assert_eq!(inside.request_count(), 0);
 }
 
 #[tokio::test]
 async fn a_name_that_leads_inside_is_not_asked_and_looked_up_once() {
-    let inside = Raw::saying(json("{}")).await;
-    let names = Told::of(&[
+    let inside = RawHttpServer::responding_with(json_response("{}")).await;
+    let names = FixedResolver::new(&[
         ("evil.example", &["127.0.0.1"]),
         ("half.example", &["93.184.216.34", "10.0.0.1"]),
         ("sixth.example", &["::ffff:127.0.0.1"]),
     ]);
-    let web = Web::with(options(&[]), Arc::new(SystemClock), names.clone()).unwrap();
+    let web = HttpClient::with_clock_and_resolver(
+        client_options(&[]),
+        Arc::new(SystemClock),
+        names.clone(),
+    )
+    .unwrap();
     for (count, name) in ["evil", "half", "sixth"].iter().enumerate() {
         let url = format!("http://{name}.example:{}/", inside.port);
-        let error = web.get(ask(url.parse().unwrap())).await.unwrap_err();
-        assert!(forbidden(&error), "{name}: {error}");
+        let error = web
+            .get(unlimited_request(url.parse().unwrap()))
+            .await
+            .unwrap_err();
+        assert!(is_forbidden(&error), "{name}: {error}");
         // What was checked is what would have been used: there is no second look to lie to.
-        assert_eq!(names.asked.load(Ordering::SeqCst), count + 1);
+        assert_eq!(names.lookups.load(Ordering::SeqCst), count + 1);
     }
-    assert_eq!(inside.requests(), 0);
+    assert_eq!(inside.request_count(), 0);
 }
 
 #[tokio::test]
 async fn trust_in_a_name_is_for_its_port_alone() {
-    let trusted = Raw::start(|_, head| {
+    let trusted = RawHttpServer::start(|_, head| {
         let to = if head.starts_with("GET /same") {
             "/there".to_owned()
         } else {
             head.split_whitespace().nth(1).unwrap_or_default()[1..].to_owned()
         };
-        vec![super::web_kit::Step::Send(
+        vec![super::web_kit::ResponseStep::Send(
             if head.starts_with("GET /there") {
-                json("{}")
+                json_response("{}")
             } else {
-                redirect(&to)
+                redirect_response(&to)
             },
         )]
     })
     .await;
-    let other = Raw::saying(json("{}")).await;
-    let mut options = options(&[]);
-    options.trusted = vec![format!("http://papers.example:{}", trusted.port)];
-    let names = Told::of(&[
+    let other = RawHttpServer::responding_with(json_response("{}")).await;
+    let mut options = client_options(&[]);
+    options.trusted_origins = vec![format!("http://papers.example:{}", trusted.port)];
+    let names = FixedResolver::new(&[
         ("papers.example", &["127.0.0.1"]),
         ("evil.example", &["127.0.0.1"]),
     ]);
-    let web = Web::with(options, Arc::new(SystemClock), names).unwrap();
+    let web = HttpClient::with_clock_and_resolver(options, Arc::new(SystemClock), names).unwrap();
     let at = |path: &str| {
-        ask(format!("http://papers.example:{}{path}", trusted.port)
-            .parse()
-            .unwrap())
+        unlimited_request(
+            format!("http://papers.example:{}{path}", trusted.port)
+                .parse()
+                .unwrap(),
+        )
     };
     let reply = web.get(at("/same")).await.unwrap();
     assert_eq!(reply.url.path(), "/there");
@@ -105,61 +118,66 @@ async fn trust_in_a_name_is_for_its_port_alone() {
         format!("http://127.0.0.1:{}/", trusted.port),
     ] {
         let error = web.get(at(&format!("/{target}"))).await.unwrap_err();
-        assert!(forbidden(&error), "{target}: {error}");
+        assert!(is_forbidden(&error), "{target}: {error}");
     }
-    assert_eq!(other.requests(), 0);
+    assert_eq!(other.request_count(), 0);
 }
 
 #[tokio::test]
 async fn redirects_come_to_an_end() {
-    let ring = Raw::start(|nth, _| {
-        vec![super::web_kit::Step::Send(if nth == 6 {
-            json("{}")
+    let ring = RawHttpServer::start(|nth, _| {
+        vec![super::web_kit::ResponseStep::Send(if nth == 6 {
+            json_response("{}")
         } else {
-            redirect("/again")
+            redirect_response("/again")
         })]
     })
     .await;
-    let reply = web(options(&[&ring]))
-        .get(ask(ring.url("/")))
+    let reply = http_client(client_options(&[&ring]))
+        .get(unlimited_request(ring.url("/")))
         .await
         .unwrap();
     assert_eq!(reply.status, 200);
-    let endless = Raw::saying(redirect("/again")).await;
-    let error = web(options(&[&endless]))
-        .get(ask(endless.url("/")))
+    let endless = RawHttpServer::responding_with(redirect_response("/again")).await;
+    let error = http_client(client_options(&[&endless]))
+        .get(unlimited_request(endless.url("/")))
         .await
         .unwrap_err();
     assert_eq!(error.code(), "unreadable");
-    assert_eq!(endless.requests(), 6);
-    let nowhere = Raw::saying(redirect("http://")).await;
-    let error = web(options(&[&nowhere])).get(ask(nowhere.url("/"))).await;
+    assert_eq!(endless.request_count(), 6);
+    let nowhere = RawHttpServer::responding_with(redirect_response("http://")).await;
+    let error = http_client(client_options(&[&nowhere]))
+        .get(unlimited_request(nowhere.url("/")))
+        .await;
     assert_eq!(error.unwrap_err().code(), "unreadable");
 }
 
 #[tokio::test]
 async fn keys_stay_with_the_origin_they_are_for() {
-    let second = Raw::saying(json("{}")).await;
+    let second = RawHttpServer::responding_with(json_response("{}")).await;
     let to = second.url(&format!("/x?a=1&api_key={KEY}")).to_string();
-    let first = Raw::start(move |_, head| {
-        vec![super::web_kit::Step::Send(
+    let first = RawHttpServer::start(move |_, head| {
+        vec![super::web_kit::ResponseStep::Send(
             if head.starts_with("GET /home") {
-                redirect("/away")
+                redirect_response("/away")
             } else {
-                redirect(&to)
+                redirect_response(&to)
             },
         )]
     })
     .await;
-    let request = ask(first.url("/home?q=1"))
+    let request = unlimited_request(first.url("/home?q=1"))
         .secret_header("x-api-key", SecretString::from(KEY))
         .secret_parameter("api_key", SecretString::from(KEY));
-    let reply = web(options(&[&first, &second])).get(request).await.unwrap();
-    for head in first.heads() {
+    let reply = http_client(client_options(&[&first, &second]))
+        .get(request)
+        .await
+        .unwrap();
+    for head in first.request_heads() {
         assert_eq!(head.matches(KEY).count(), 2, "{head}");
     }
-    assert_eq!(first.requests(), 2);
-    let [head] = &second.heads()[..] else {
+    assert_eq!(first.request_count(), 2);
+    let [head] = &second.request_heads()[..] else {
         panic!("asked once")
     };
     assert!(!head.contains(KEY), "{head}");
@@ -169,28 +187,37 @@ async fn keys_stay_with_the_origin_they_are_for() {
 
 #[tokio::test]
 async fn keys_are_not_sent_in_the_open_nor_told_in_errors() {
-    let names = Told::of(&[]);
-    let web = Web::with(options(&[]), Arc::new(SystemClock), names.clone()).unwrap();
-    let with_key =
-        |url: &str| ask(url.parse().unwrap()).secret_parameter("api_key", SecretString::from(KEY));
+    let names = FixedResolver::new(&[]);
+    let web = HttpClient::with_clock_and_resolver(
+        client_options(&[]),
+        Arc::new(SystemClock),
+        names.clone(),
+    )
+    .unwrap();
+    let with_key = |url: &str| {
+        unlimited_request(url.parse().unwrap()).secret_parameter("api_key", SecretString::from(KEY))
+    };
     let error = web.get(with_key("http://example.org/")).await.unwrap_err();
-    assert!(forbidden(&error), "{error}");
-    assert_eq!(names.asked.load(Ordering::SeqCst), 0);
+    assert!(is_forbidden(&error), "{error}");
+    assert_eq!(names.lookups.load(Ordering::SeqCst), 0);
     let error = web.get(with_key("https://gone.example/x?q=1")).await;
     let error = error.unwrap_err();
     assert_eq!(error.code(), "unreachable");
     assert!(!format!("{error} {error:?}").contains(KEY));
-    let blunt = Raw::saying(http(
+    let blunt = RawHttpServer::responding_with(http_response(
         "400 Bad Request",
         "content-type: text/plain\r\n",
         &format!("no such key: {KEY}\u{7}!"),
     ))
     .await;
-    let request = ask(blunt.url("/")).secret_header("x-api-key", SecretString::from(KEY));
-    let error = super::web_kit::web(options(&[&blunt])).get(request).await;
-    let Err(WebError::Status {
+    let request =
+        unlimited_request(blunt.url("/")).secret_header("x-api-key", SecretString::from(KEY));
+    let error = super::web_kit::http_client(client_options(&[&blunt]))
+        .get(request)
+        .await;
+    let Err(HttpClientError::Status {
         status: 400,
-        said: Some(said),
+        message: Some(said),
         ..
     }) = error
     else {
@@ -202,10 +229,13 @@ async fn keys_are_not_sent_in_the_open_nor_told_in_errors() {
 #[tokio::test]
 async fn the_environment_names_no_way_around() {
     // Every other header is ours: nothing asks for packed answers, nothing tells where we were.
-    let server = Raw::saying(json("{}")).await;
-    let request = ask(server.url("/x")).accepting("application/atom+xml");
-    web(options(&[&server])).get(request).await.unwrap();
-    let head = server.heads().remove(0).to_lowercase();
+    let server = RawHttpServer::responding_with(json_response("{}")).await;
+    let request = unlimited_request(server.url("/x")).accept("application/atom+xml");
+    http_client(client_options(&[&server]))
+        .get(request)
+        .await
+        .unwrap();
+    let head = server.request_heads().remove(0).to_lowercase();
     assert!(head.starts_with("get /x http/1.1\r\n"), "{head}");
     assert!(head.contains("accept: application/atom+xml\r\n"), "{head}");
     assert!(head.contains("accept-encoding: identity\r\n"), "{head}");
@@ -215,12 +245,12 @@ async fn the_environment_names_no_way_around() {
 
 #[test]
 fn settings_that_can_not_be_are_refused() {
-    let mut wrong = options(&[]);
-    wrong.trusted = vec!["everything".to_owned()];
-    assert_eq!(Web::new(wrong).unwrap_err().code(), "local");
-    let mut wrong = options(&[]);
-    wrong.agent = "two\nlines".to_owned();
-    assert_eq!(Web::new(wrong).unwrap_err().code(), "local");
+    let mut wrong = client_options(&[]);
+    wrong.trusted_origins = vec!["everything".to_owned()];
+    assert_eq!(HttpClient::new(wrong).unwrap_err().code(), "local");
+    let mut wrong = client_options(&[]);
+    wrong.user_agent = "two\nlines".to_owned();
+    assert_eq!(HttpClient::new(wrong).unwrap_err().code(), "local");
 }
 
 proptest! {
@@ -234,7 +264,7 @@ proptest! {
     ]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let url = format!("http://{host}:9999/").parse().unwrap();
-        let asked = runtime.block_on(web(options(&[])).get(ask(url)));
-        prop_assert!(forbidden(&asked.unwrap_err()));
+        let asked = runtime.block_on(http_client(client_options(&[])).get(unlimited_request(url)));
+        prop_assert!(is_forbidden(&asked.unwrap_err()));
     }
 }

@@ -13,7 +13,9 @@ use std::{
 };
 
 use deliberate_core::Clock;
-use deliberate_research::web::{Names, Pace, Request, Web, WebOptions};
+use deliberate_research::web::{
+    FetchRequest, HostResolver, HttpClient, HttpClientOptions, SourceRateLimit,
+};
 use futures::future::BoxFuture;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -25,54 +27,55 @@ use url::Url;
 
 /// A step of an answer.
 #[derive(Clone)]
-pub(crate) enum Step {
+pub(crate) enum ResponseStep {
     Send(Vec<u8>),
     Pause(Duration),
     /// The same piece again and again.
-    Forever(Vec<u8>, Duration),
+    Repeat(Vec<u8>, Duration),
 }
 
-type Script = dyn Fn(usize, &str) -> Vec<Step> + Send + Sync;
+type ResponseScript = dyn Fn(usize, &str) -> Vec<ResponseStep> + Send + Sync;
 
-pub(crate) struct Raw {
+pub(crate) struct RawHttpServer {
     pub(crate) origin: String,
     pub(crate) port: u16,
     heads: Arc<Mutex<Vec<String>>>,
-    pub(crate) most_at_once: Arc<AtomicUsize>,
+    pub(crate) max_concurrent: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Raw {
+impl Drop for RawHttpServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Raw {
+impl RawHttpServer {
     /// Answers the nth request, whose head is given, with steps; then closes the connection.
     pub(crate) async fn start(
-        script: impl Fn(usize, &str) -> Vec<Step> + Send + Sync + 'static,
+        script: impl Fn(usize, &str) -> Vec<ResponseStep> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let heads = Arc::new(Mutex::new(Vec::new()));
         let most_at_once = Arc::new(AtomicUsize::new(0));
         let at_once = Arc::new(AtomicUsize::new(0));
-        let script: Arc<Script> = Arc::new(script);
+        let script: Arc<ResponseScript> = Arc::new(script);
         let (seen, most) = (Arc::clone(&heads), Arc::clone(&most_at_once));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
                 let (most, at_once) = (Arc::clone(&most), Arc::clone(&at_once));
                 tokio::spawn(async move {
-                    let Ok((stream, steps)) = asked(stream, &*script, &seen).await else {
+                    let Ok((stream, steps)) = read_request_head(stream, &*script, &seen).await
+                    else {
                         return;
                     };
                     let now = at_once.fetch_add(1, Ordering::SeqCst) + 1;
                     most.fetch_max(now, Ordering::SeqCst);
                     // Whoever has the first byte of an answer may go on to the next question.
                     let over = move || at_once.fetch_sub(1, Ordering::SeqCst);
-                    let _ = answer(stream, steps, over).await;
+                    let _ = send_response(stream, steps, over).await;
                 });
             }
         });
@@ -80,22 +83,22 @@ impl Raw {
             origin: format!("http://127.0.0.1:{port}"),
             port,
             heads,
-            most_at_once,
+            max_concurrent: most_at_once,
             task,
         }
     }
 
     /// The same answer to everyone.
-    pub(crate) async fn saying(answer: impl Into<Vec<u8>>) -> Self {
+    pub(crate) async fn responding_with(answer: impl Into<Vec<u8>>) -> Self {
         let answer = answer.into();
-        Self::start(move |_, _| vec![Step::Send(answer.clone())]).await
+        Self::start(move |_, _| vec![ResponseStep::Send(answer.clone())]).await
     }
 
-    pub(crate) fn heads(&self) -> Vec<String> {
+    pub(crate) fn request_heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 
-    pub(crate) fn requests(&self) -> usize {
+    pub(crate) fn request_count(&self) -> usize {
         self.heads.lock().unwrap().len()
     }
 
@@ -105,11 +108,11 @@ impl Raw {
 }
 
 /// Reads the head of a request.
-async fn asked(
+async fn read_request_head(
     mut stream: TcpStream,
-    script: &Script,
+    script: &ResponseScript,
     seen: &Mutex<Vec<String>>,
-) -> io::Result<(TcpStream, Vec<Step>)> {
+) -> io::Result<(TcpStream, Vec<ResponseStep>)> {
     let mut head = Vec::new();
     while !head.windows(4).any(|it| it == b"\r\n\r\n") {
         let mut piece = [0; 4096];
@@ -128,22 +131,22 @@ async fn asked(
     Ok((stream, script(nth, &head)))
 }
 
-async fn answer(
+async fn send_response(
     mut stream: TcpStream,
-    steps: Vec<Step>,
+    steps: Vec<ResponseStep>,
     over: impl FnOnce() -> usize,
 ) -> io::Result<()> {
     let mut over = Some(over);
     for step in steps {
-        if !matches!(step, Step::Pause(_))
+        if !matches!(step, ResponseStep::Pause(_))
             && let Some(over) = over.take()
         {
             over();
         }
         match step {
-            Step::Send(bytes) => stream.write_all(&bytes).await?,
-            Step::Pause(time) => sleep(time).await,
-            Step::Forever(bytes, time) => loop {
+            ResponseStep::Send(bytes) => stream.write_all(&bytes).await?,
+            ResponseStep::Pause(time) => sleep(time).await,
+            ResponseStep::Repeat(bytes, time) => loop {
                 stream.write_all(&bytes).await?;
                 stream.flush().await?;
                 sleep(time).await;
@@ -154,7 +157,7 @@ async fn answer(
 }
 
 /// An answer with its length.
-pub(crate) fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
+pub(crate) fn http_response(status: &str, headers: &str, body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n{body}",
         body.len()
@@ -162,65 +165,68 @@ pub(crate) fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-pub(crate) fn json(body: &str) -> Vec<u8> {
-    http("200 OK", "content-type: application/json\r\n", body)
+pub(crate) fn json_response(body: &str) -> Vec<u8> {
+    http_response("200 OK", "content-type: application/json\r\n", body)
 }
 
 /// Names that are told beforehand; counts who asks.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct FixedResolver {
     pub(crate) by_name: HashMap<String, Vec<IpAddr>>,
-    pub(crate) asked: AtomicUsize,
+    pub(crate) lookups: AtomicUsize,
 }
 
-impl Told {
-    pub(crate) fn of(names: &[(&str, &[&str])]) -> Arc<Self> {
+impl FixedResolver {
+    pub(crate) fn new(names: &[(&str, &[&str])]) -> Arc<Self> {
         let by_name = names.iter().map(|(name, addresses)| {
             let addresses = addresses.iter().map(|it| it.parse().unwrap()).collect();
             ((*name).to_owned(), addresses)
         });
         Arc::new(Self {
             by_name: by_name.collect(),
-            asked: AtomicUsize::new(0),
+            lookups: AtomicUsize::new(0),
         })
     }
 }
 
-impl Names for Told {
-    fn addresses(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
+impl HostResolver for FixedResolver {
+    fn lookup(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        self.lookups.fetch_add(1, Ordering::SeqCst);
         let found = self.by_name.get(name).cloned();
         Box::pin(async move { found.ok_or_else(|| io::Error::other("no such name")) })
     }
 }
 
-pub(crate) fn options(trusted: &[&Raw]) -> WebOptions {
-    WebOptions {
-        agent: "deliberate/test".to_owned(),
+pub(crate) fn client_options(trusted: &[&RawHttpServer]) -> HttpClientOptions {
+    HttpClientOptions {
+        user_agent: "deliberate/test".to_owned(),
         folder: None,
         cache_bytes: 1024 * 1024,
-        trusted: trusted.iter().map(|it| it.origin.clone()).collect(),
+        trusted_origins: trusted.iter().map(|it| it.origin.clone()).collect(),
     }
 }
 
-pub(crate) fn web(options: WebOptions) -> Web {
-    Web::with(
+pub(crate) fn http_client(options: HttpClientOptions) -> HttpClient {
+    HttpClient::with_clock_and_resolver(
         options,
         Arc::new(deliberate_core::SystemClock),
-        Told::of(&[]),
+        FixedResolver::new(&[]),
     )
     .unwrap()
 }
 
-pub(crate) fn web_by(options: WebOptions, clock: Arc<dyn Clock>) -> Web {
-    Web::with(options, clock, Told::of(&[])).unwrap()
+pub(crate) fn http_client_with_clock(
+    options: HttpClientOptions,
+    clock: Arc<dyn Clock>,
+) -> HttpClient {
+    HttpClient::with_clock_and_resolver(options, clock, FixedResolver::new(&[])).unwrap()
 }
 
 /// A question at no pace at all.
-pub(crate) fn ask(url: Url) -> Request {
-    Request::new(url, hurried())
+pub(crate) fn unlimited_request(url: Url) -> FetchRequest {
+    FetchRequest::new(url, unlimited_rate())
 }
 
-pub(crate) fn hurried() -> Pace {
-    Pace::new("test", Duration::ZERO).at_once(50)
+pub(crate) fn unlimited_rate() -> SourceRateLimit {
+    SourceRateLimit::new("test", Duration::ZERO).max_concurrent(50)
 }

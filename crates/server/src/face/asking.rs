@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{ClientRefused, ClientRequests, ClientSide};
+use deliberate_toolkit::{ClientFeatures, ClientRequestError, ClientRequests};
 use futures::future::BoxFuture;
 use rmcp::{
     ErrorData, Peer, RoleServer,
@@ -12,59 +12,63 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::client::Client;
+use super::client::ClientInfo;
 
 /// What this client can be asked for; `deaf` says that it can't be asked during the call.
-pub(super) fn side(
-    client: &Client,
+pub(super) fn client_features(
+    client: &ClientInfo,
     context: &RequestContext<RoleServer>,
     deaf: bool,
-) -> ClientSide {
-    let asks = client.asks;
-    let offers = asks.elicitation || asks.elicitation_url || asks.roots || client.samples;
+) -> ClientFeatures {
+    let asks = client.request_support;
+    let offers = asks.elicitation || asks.elicitation_url || asks.roots || client.supports_sampling;
     let requests = (offers && !client.modern && !deaf).then(|| {
-        let way: Arc<dyn ClientRequests> = Arc::new(Way(context.peer.clone()));
+        let way: Arc<dyn ClientRequests> = Arc::new(PeerRequests(context.peer.clone()));
         way
     });
-    ClientSide {
+    ClientFeatures {
         modern: client.modern,
         elicitation: asks.elicitation,
         elicitation_url: asks.elicitation_url,
-        sampling: client.samples,
+        sampling: client.supports_sampling,
         roots: asks.roots,
         requests,
     }
 }
 
-struct Way(Peer<RoleServer>);
+struct PeerRequests(Peer<RoleServer>);
 
-impl ClientRequests for Way {
-    fn request(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, ClientRefused>> {
+impl ClientRequests for PeerRequests {
+    fn request(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'_, Result<Value, ClientRequestError>> {
         let request = CustomRequest::new(method, Some(params));
         let request = ServerRequest::CustomRequest(request);
         Box::pin(async move {
             let options = PeerRequestOptions::no_options();
             let sent = self.0.send_cancellable_request(request, options).await;
-            let handle = sent.map_err(refused)?;
-            let mut asked = Asked {
+            let handle = sent.map_err(to_request_error)?;
+            let mut asked = PeerRequestGuard {
                 peer: self.0.clone(),
                 id: Some(handle.id.clone()),
             };
             let answer = handle.await_response().await;
             asked.id = None;
-            let answer = answer.map_err(refused)?;
-            serde_json::to_value(answer).map_err(|_| gone("its answer can't be read"))
+            let answer = answer.map_err(to_request_error)?;
+            serde_json::to_value(answer).map_err(|_| unreachable_error("its answer can't be read"))
         })
     }
 }
 
 /// A request that is not answered yet. If nobody waits any more, the client is told.
-struct Asked {
+struct PeerRequestGuard {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
 }
 
-impl Drop for Asked {
+impl Drop for PeerRequestGuard {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
         else {
@@ -80,27 +84,27 @@ impl Drop for Asked {
     }
 }
 
-fn refused(error: ServiceError) -> ClientRefused {
+fn to_request_error(error: ServiceError) -> ClientRequestError {
     match error {
         ServiceError::McpError(ErrorData {
             code,
             message,
             data,
             ..
-        }) => ClientRefused {
+        }) => ClientRequestError {
             code: code.0,
             message: message.into_owned(),
             data,
         },
         error => {
             tracing::debug!(%error, "a client could not be asked");
-            gone("it could not be asked")
+            unreachable_error("it could not be asked")
         }
     }
 }
 
-fn gone(message: &str) -> ClientRefused {
-    ClientRefused {
+fn unreachable_error(message: &str) -> ClientRequestError {
+    ClientRequestError {
         code: ErrorCode::INTERNAL_ERROR.0,
         message: message.to_owned(),
         data: None,

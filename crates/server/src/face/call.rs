@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Instant};
 
-use deliberate_toolkit::{Again, Caller, Progress, RESUME, StillRunning, ToolError, Within};
+use deliberate_toolkit::{
+    CallProgress, CallerContext, InputReply, RESUME_TOOL, StillRunning, TimedOutcome, ToolError,
+};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -15,9 +17,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{
-    Face, answer, asking,
-    client::Client,
-    guests::{self, Told},
+    McpHandler, answer, asking,
+    client::ClientInfo,
+    guests::{self, CallReply},
     input, sampling, tasks,
 };
 use crate::trace;
@@ -26,74 +28,74 @@ use crate::trace;
 const PROGRESS_QUEUE: usize = 16;
 
 /// What a request comes to.
-struct ToCall {
+struct ResolvedRequest {
     name: String,
     arguments: Value,
-    again: Option<Again>,
+    input_reply: Option<InputReply>,
 }
 
-impl Face {
+impl McpHandler {
     pub(super) async fn answer_call(
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Told, ErrorData> {
-        let client = Client::of(context);
+    ) -> Result<CallReply, ErrorData> {
+        let client = ClientInfo::from_context(context);
         let tool = request.name.clone();
-        let to_call = self.what_to_call(request, &client).await?;
-        let (caller, progress) = caller(&client, context);
-        let caller = Caller {
-            client: asking::side(&client, context, self.is_deaf(context)),
-            again: to_call.again,
+        let to_call = self.resolve_request(request, &client).await?;
+        let (caller, progress) = caller_context(&client, context);
+        let caller = CallerContext {
+            client: asking::client_features(&client, context, self.is_stateless(context)),
+            input_reply: to_call.input_reply,
             ..caller
         };
         let patience = if client.tasks {
             self.options.task_after
         } else {
-            self.options.patience
+            self.options.background_after
         };
         let begun = Instant::now();
-        let call = self
-            .registry
-            .call_within(&to_call.name, to_call.arguments, caller, patience);
+        let call =
+            self.registry
+                .call_with_timeout(&to_call.name, to_call.arguments, caller, patience);
         let outcome = with_progress(call, progress, context).await;
         let code = outcome.as_ref().err().map(ToolError::code);
         self.log_level
-            .tell_of_call(context, &client, &tool, begun.elapsed(), code)
+            .log_call(context, &client, &tool, begun.elapsed(), code)
             .await;
-        self.told(outcome, &tool, &client).await
+        self.to_reply(outcome, &tool, &client).await
     }
 
     /// The call itself, or the one that is resumed by sending it again with input.
-    async fn what_to_call(
+    async fn resolve_request(
         &self,
         request: CallToolRequestParams,
-        client: &Client,
-    ) -> Result<ToCall, ErrorData> {
+        client: &ClientInfo,
+    ) -> Result<ResolvedRequest, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let name = request.name.into_owned();
         let sent_again = request.request_state.is_some() || request.input_responses.is_some();
-        if let Some(guests) = self.registry.guests()
+        if let Some(guests) = self.registry.external_tools()
             && client.modern
             && sent_again
         {
-            let again = Again {
+            let again = InputReply {
                 state: request.request_state.clone().unwrap_or_default(),
                 responses: json!(request.input_responses),
             };
-            if guests.stands_for(&name, &arguments, Some(&again)).is_some() {
-                return Ok(ToCall {
+            if guests.resolve(&name, &arguments, Some(&again)).is_some() {
+                return Ok(ResolvedRequest {
                     name,
                     arguments,
-                    again: Some(again),
+                    input_reply: Some(again),
                 });
             }
         }
         let Some(id) = request.request_state.filter(|_| client.modern) else {
-            return Ok(ToCall {
+            return Ok(ResolvedRequest {
                 name,
                 arguments,
-                again: None,
+                input_reply: None,
             });
         };
         let foreign = || {
@@ -102,58 +104,65 @@ impl Face {
                 None,
             )
         };
-        let left = self.registry.left_call(&id, &client.principal).await;
+        let left = self.registry.background_call(&id, &client.principal).await;
         let left = left.map_err(|error| match error {
             ToolError::NotFound { .. } => foreign(),
-            error => ErrorData::internal_error(answer::sentence(&client.told(error)), None),
+            error => ErrorData::internal_error(
+                answer::error_sentence(&client.visible_error(error)),
+                None,
+            ),
         })?;
-        if !self.registry.is_call(&left, &name, &arguments) {
+        if !self.registry.matches_call(&left, &name, &arguments) {
             return Err(foreign());
         }
         let responses = request.input_responses.unwrap_or_default();
-        Ok(ToCall {
-            name: RESUME.to_owned(),
-            arguments: input::resumption(&id, &left, &responses),
-            again: None,
+        Ok(ResolvedRequest {
+            name: RESUME_TOOL.to_owned(),
+            arguments: input::resume_arguments(&id, &left, &responses),
+            input_reply: None,
         })
     }
 
-    async fn told(
+    async fn to_reply(
         &self,
-        outcome: Result<Within, ToolError>,
+        outcome: Result<TimedOutcome, ToolError>,
         tool: &str,
-        client: &Client,
-    ) -> Result<Told, ErrorData> {
-        use deliberate_toolkit::Answer::{Done, NeedsReply};
+        client: &ClientInfo,
+    ) -> Result<CallReply, ErrorData> {
+        use deliberate_toolkit::CallOutcome::{Done, NeedsReply};
         let most = self.options.answer_bytes;
         match outcome {
-            Ok(Within::StillRunning(running)) if client.tasks => {
-                let task = tasks::created(&self.registry, &running.id, client).await?;
+            Ok(TimedOutcome::StillRunning(running)) if client.tasks => {
+                let task = tasks::create(&self.registry, &running.id, client).await?;
                 Ok(CallToolResponse::Task(task).into())
             }
-            Ok(Within::StillRunning(running)) => {
+            Ok(TimedOutcome::StillRunning(running)) => {
                 let own = self.registry.get(tool).is_some();
-                Ok(still_running(&running, own).into())
+                Ok(background_result(&running, own).into())
             }
-            Ok(Within::Answered(NeedsReply(needs)))
-                if client.modern && client.samples && self.options.ask_by_input =>
+            Ok(TimedOutcome::Outcome(NeedsReply(needs)))
+                if client.modern && client.supports_sampling && self.options.ask_by_input =>
             {
                 let state = needs.id.clone();
-                let requests = input::requests(needs);
+                let requests = input::input_requests(needs);
                 let required = InputRequiredResult::new(Some(requests), Some(state));
                 Ok(required.into())
             }
-            Ok(Within::Answered(Done(mut output))) => match guests::handed_on(&mut output) {
-                Some(result) => Ok(guests::told(result, client.modern, most)),
-                None => answer::result(Ok(Done(output)), most).map(Into::into),
-            },
-            Ok(Within::Answered(answered)) => answer::result(Ok(answered), most).map(Into::into),
+            Ok(TimedOutcome::Outcome(Done(mut output))) => {
+                match guests::take_raw_result(&mut output) {
+                    Some(result) => Ok(guests::to_raw_reply(result, client.modern, most)),
+                    None => answer::to_call_result(Ok(Done(output)), most).map(Into::into),
+                }
+            }
+            Ok(TimedOutcome::Outcome(answered)) => {
+                answer::to_call_result(Ok(answered), most).map(Into::into)
+            }
             Err(error) => {
-                let error = client.told(error);
-                if let Some(opens) = guests::opens_first(&error, client) {
+                let error = client.visible_error(error);
+                if let Some(opens) = guests::url_elicitation_error(&error, client) {
                     return Err(opens);
                 }
-                answer::result(Err(error), usize::MAX).map(Into::into)
+                answer::to_call_result(Err(error), usize::MAX).map(Into::into)
             }
         }
     }
@@ -161,7 +170,7 @@ impl Face {
 
 /// That a call runs on. A client holds what is no error to the schema of the tool, and that of a
 /// tool of another server does not know this.
-fn still_running(running: &StillRunning, own: bool) -> CallToolResult {
+fn background_result(running: &StillRunning, own: bool) -> CallToolResult {
     let told = json!({ "still_running": running });
     if own {
         return CallToolResult::structured(told);
@@ -173,26 +182,26 @@ fn still_running(running: &StillRunning, own: bool) -> CallToolResult {
 }
 
 /// The call's side of the client, and the progress it will want sent.
-fn caller(
-    client: &Client,
+fn caller_context(
+    client: &ClientInfo,
     context: &RequestContext<RoleServer>,
-) -> (Caller, mpsc::Receiver<Progress>) {
+) -> (CallerContext, mpsc::Receiver<CallProgress>) {
     let (sender, receiver) = mpsc::channel(PROGRESS_QUEUE);
     let progress = context.meta.get_progress_token().map(|_| {
-        let tell: Arc<dyn Fn(Progress) + Send + Sync> = Arc::new(move |update| {
+        let tell: Arc<dyn Fn(CallProgress) + Send + Sync> = Arc::new(move |update| {
             // Full means that newer news is on its way; closed, that nobody listens.
             drop(sender.try_send(update));
         });
         tell
     });
-    let caller = Caller {
-        cancelled: context.ct.clone(),
+    let caller = CallerContext {
+        cancellation: context.ct.clone(),
         progress,
-        mind: sampling::offered(context),
+        client_model: sampling::client_model(context),
         principal: client.principal.clone(),
-        trace: trace::context(context),
-        protocol: trace::protocol(context),
-        ..Caller::default()
+        trace: trace::trace_context(context),
+        protocol: trace::protocol_version(context),
+        ..CallerContext::default()
     };
     (caller, receiver)
 }
@@ -201,13 +210,13 @@ fn caller(
 /// its end of the channel, and tells nobody.
 async fn with_progress<T>(
     call: impl Future<Output = T>,
-    mut progress: mpsc::Receiver<Progress>,
+    mut progress: mpsc::Receiver<CallProgress>,
     context: &RequestContext<RoleServer>,
 ) -> T {
     let Some(token) = context.meta.get_progress_token() else {
         return call.await;
     };
-    let send = async |update: Progress| {
+    let send = async |update: CallProgress| {
         let mut params =
             ProgressNotificationParam::new(token.clone(), update.done).with_message(update.message);
         params.total = update.total;

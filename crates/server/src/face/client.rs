@@ -8,14 +8,14 @@ use crate::principal::principal;
 
 /// The client, as far as answering it goes.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(super) struct ClientInfo {
     /// Whether it speaks 2026-07-28 or later: every request stands for itself, and an answer may
     /// ask for input.
     pub(super) modern: bool,
     /// Whether its model may be asked.
-    pub(super) samples: bool,
+    pub(super) supports_sampling: bool,
     /// What else it can be asked for.
-    pub(super) asks: Asks,
+    pub(super) request_support: ClientRequestSupport,
     /// Whether a long call may become a task.
     pub(super) tasks: bool,
     /// Whose request it is.
@@ -26,7 +26,7 @@ pub(super) struct Client {
 
 /// What a client can be asked for besides its model.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asks {
+pub(super) struct ClientRequestSupport {
     /// To have its user fill in a form.
     pub(super) elicitation: bool,
     /// To have its user open a page.
@@ -35,8 +35,8 @@ pub(super) struct Asks {
     pub(super) roots: bool,
 }
 
-impl Client {
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+impl ClientInfo {
+    pub(super) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let capabilities = context.client_capabilities();
         let has = |what: fn(&rmcp::model::ClientCapabilities) -> bool| {
             capabilities.as_ref().is_some_and(what)
@@ -45,8 +45,8 @@ impl Client {
             modern: context
                 .protocol_version()
                 .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28),
-            samples: has(|it| it.sampling.is_some()),
-            asks: Asks {
+            supports_sampling: has(|it| it.sampling.is_some()),
+            request_support: ClientRequestSupport {
                 // Who names no way means forms: there was no other when it was made.
                 elicitation: has(|it| {
                     let ways = it.elicitation.as_ref();
@@ -65,7 +65,7 @@ impl Client {
     }
 
     /// An error as this client may read it.
-    pub(super) fn told(&self, error: ToolError) -> ToolError {
-        if self.local { error } else { error.outward() }
+    pub(super) fn visible_error(&self, error: ToolError) -> ToolError {
+        if self.local { error } else { error.redacted() }
     }
 }

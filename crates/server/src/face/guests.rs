@@ -3,7 +3,7 @@
 
 use std::io;
 
-use deliberate_toolkit::{Guest, HANDED_ON, ToolError};
+use deliberate_toolkit::{ExternalTool, RAW_RESULT, ToolError};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -15,40 +15,40 @@ use rmcp::{
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{answer, client::Client};
-use crate::handed_on::Slot;
+use super::{answer, client::ClientInfo};
+use crate::handed_on::RawResultSlot;
 
 const RESULT_TYPE: &str = "resultType";
 const COMPLETE: &str = "complete";
 const INPUT_REQUIRED: &str = "input_required";
 
 /// How a call is answered.
-pub(super) enum Told {
+pub(super) enum CallReply {
     /// In our words.
-    Ours(CallToolResponse),
+    Typed(CallToolResponse),
     /// In another server's.
-    HandedOn(Value),
+    Raw(Value),
 }
 
-impl<T: Into<CallToolResponse>> From<T> for Told {
+impl<T: Into<CallToolResponse>> From<T> for CallReply {
     fn from(ours: T) -> Self {
-        Self::Ours(ours.into())
+        Self::Typed(ours.into())
     }
 }
 
 /// The result of another server, if an answer is one.
-pub(super) fn handed_on(output: &mut Value) -> Option<Value> {
-    output.get_mut(HANDED_ON).map(Value::take)
+pub(super) fn take_raw_result(output: &mut Value) -> Option<Value> {
+    output.get_mut(RAW_RESULT).map(Value::take)
 }
 
 /// A result as a client of that era reads it, if it is not too long.
-pub(super) fn told(mut result: Value, modern: bool, most_bytes: usize) -> Told {
-    let length = length(&result);
+pub(super) fn to_raw_reply(mut result: Value, modern: bool, most_bytes: usize) -> CallReply {
+    let length = json_length(&result);
     if length > most_bytes {
-        return answer::too_long(length, most_bytes).into();
+        return answer::too_long_result(length, most_bytes).into();
     }
     let Some(fields) = result.as_object_mut() else {
-        return failed("the other server gave a result that is no object");
+        return error_reply("the other server gave a result that is no object");
     };
     let kind = fields.get(RESULT_TYPE).and_then(Value::as_str);
     match (modern, kind) {
@@ -59,35 +59,35 @@ pub(super) fn told(mut result: Value, modern: bool, most_bytes: usize) -> Told {
             fields.shift_remove(RESULT_TYPE);
         }
         (false, Some(INPUT_REQUIRED)) => {
-            return failed("the tool asks for input in a way that this client does not know");
+            return error_reply("the tool asks for input in a way that this client does not know");
         }
         _ => {}
     }
-    Told::HandedOn(result)
+    CallReply::Raw(result)
 }
 
 /// That another server wants its user to open a page before the call can be made, as the protocol
 /// says it, for a client that knows how.
-pub(super) fn opens_first(error: &ToolError, client: &Client) -> Option<ErrorData> {
+pub(super) fn url_elicitation_error(error: &ToolError, client: &ClientInfo) -> Option<ErrorData> {
     const URL_ELICITATION: i32 = -32_042;
-    let ToolError::Far(far) = error else {
+    let ToolError::Upstream(far) = error else {
         return None;
     };
     let wanted = far.more.get("rpc_code").and_then(Value::as_i64) == Some(URL_ELICITATION.into());
-    (wanted && client.asks.elicitation_url && !client.modern).then(|| {
+    (wanted && client.request_support.elicitation_url && !client.modern).then(|| {
         let data = far.more.get("data").cloned();
         ErrorData::new(ErrorCode(URL_ELICITATION), error.to_string(), data)
     })
 }
 
-fn failed(message: &str) -> Told {
+fn error_reply(message: &str) -> CallReply {
     CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]).into()
 }
 
 /// The length of the text of a value, without making it.
-fn length(value: &Value) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
+fn json_length(value: &Value) -> usize {
+    struct ByteCounter(usize);
+    impl io::Write for ByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -96,33 +96,36 @@ fn length(value: &Value) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     // Counting can't fail, and neither can a value that was read.
     drop(serde_json::to_writer(&mut count, value));
     count.0
 }
 
 /// What the SDK is given: the result itself where nothing carries it past the SDK's types.
-pub(super) fn response(told: Told, context: &RequestContext<RoleServer>) -> CallToolResponse {
+pub(super) fn to_response(
+    told: CallReply,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResponse {
     let result = match told {
-        Told::Ours(response) => return response,
-        Told::HandedOn(result) => result,
+        CallReply::Typed(response) => return response,
+        CallReply::Raw(result) => result,
     };
-    match Slot::of(context) {
+    match RawResultSlot::from_context(context) {
         Some(slot) => {
             slot.fill(result);
             CallToolResult::success(Vec::new()).into()
         }
-        None => typed(&result),
+        None => to_typed_response(&result),
     }
 }
 
 /// A response of ours as it is written.
-pub(super) fn written(response: CallToolResponse) -> Value {
+pub(super) fn to_json(response: CallToolResponse) -> Value {
     serde_json::to_value(ServerResult::from(response)).unwrap_or_default()
 }
 
-fn typed(result: &Value) -> CallToolResponse {
+fn to_typed_response(result: &Value) -> CallToolResponse {
     if result
         .get(RESULT_TYPE)
         .is_some_and(|kind| kind == INPUT_REQUIRED)
@@ -137,17 +140,18 @@ fn typed(result: &Value) -> CallToolResponse {
 }
 
 /// A page of tools, where there are guests on it: with their definitions as they are.
-pub(super) fn listed(
+pub(super) fn add_external_tools(
     mut page: ListToolsResult,
-    guests: &[Guest],
+    guests: &[ExternalTool],
     modern: bool,
     context: &RequestContext<RoleServer>,
 ) -> ListToolsResult {
     if guests.is_empty() {
         return page;
     }
-    let Some(slot) = Slot::of(context) else {
-        page.tools.extend(guests.iter().filter_map(definition));
+    let Some(slot) = RawResultSlot::from_context(context) else {
+        page.tools
+            .extend(guests.iter().filter_map(parse_definition));
         return page;
     };
     if !modern {
@@ -162,12 +166,12 @@ pub(super) fn listed(
     ListToolsResult::default()
 }
 
-fn definition(guest: &Guest) -> Option<Tool> {
+fn parse_definition(guest: &ExternalTool) -> Option<Tool> {
     Tool::deserialize(guest.definition.as_ref()).ok()
 }
 
 /// What the transport has to know of a guest: what it is called with.
-pub(super) fn outline(guest: &Guest) -> Option<Tool> {
+pub(super) fn tool_outline(guest: &ExternalTool) -> Option<Tool> {
     let schema: &JsonObject = guest.definition.get("inputSchema")?.as_object()?;
     Some(Tool::new(guest.name.to_string(), "", schema.clone()))
 }
@@ -176,7 +180,7 @@ pub(super) fn outline(guest: &Guest) -> Option<Tool> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Value {
+    fn parse_json(text: &str) -> Value {
         serde_json::from_str(text).unwrap_or_default()
     }
 
@@ -194,7 +198,7 @@ mod tests {
             (other, false, other),
             (other, true, other),
         ] {
-            let Told::HandedOn(told) = told(read(result), modern, 1_000) else {
+            let CallReply::Raw(told) = to_raw_reply(parse_json(result), modern, 1_000) else {
                 panic!("{result}");
             };
             assert_eq!(told.to_string(), expected);
@@ -205,7 +209,8 @@ mod tests {
     fn what_a_reader_can_do_nothing_with_is_told_as_an_error() {
         let asks = r#"{"resultType":"input_required","inputRequests":{}}"#;
         for (result, modern, most) in [(asks, false, 1_000), ("[]", true, 1_000), (asks, true, 9)] {
-            let Told::Ours(CallToolResponse::Complete(told)) = told(read(result), modern, most)
+            let CallReply::Typed(CallToolResponse::Complete(told)) =
+                to_raw_reply(parse_json(result), modern, most)
             else {
                 panic!("{result}");
             };

@@ -10,8 +10,8 @@
     reason = "asking the client's model is deprecated in 2026-07-28, and the only way to ask it"
 )]
 
-use deliberate_thinker::{Role as Speaker, system_with_schema};
-use deliberate_toolkit::{AskForClient, LeftCall, NeedsReply};
+use deliberate_thinker::{ChatRole as Speaker, system_with_schema};
+use deliberate_toolkit::{BackgroundCall, ClientPrompt, NeedsReply};
 use rmcp::model::{
     CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,
     SamplingMessage,
@@ -19,12 +19,13 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 /// The asks of a call, as requests to the client.
-pub(super) fn requests(needs: NeedsReply) -> InputRequests {
+pub(super) fn input_requests(needs: NeedsReply) -> InputRequests {
     let asks = needs.asks.into_iter();
-    asks.map(|ask| (ask.key.clone(), request(ask))).collect()
+    asks.map(|ask| (ask.key.clone(), sampling_request(ask)))
+        .collect()
 }
 
-fn request(ask: AskForClient) -> InputRequest {
+fn sampling_request(ask: ClientPrompt) -> InputRequest {
     let messages = ask
         .messages
         .into_iter()
@@ -41,18 +42,22 @@ fn request(ask: AskForClient) -> InputRequest {
 
 /// The arguments that resume a call with what the client answered. Replies are taken in the order
 /// of the asks, up to the first that is missing; that one is asked for again.
-pub(super) fn resumption(id: &str, left: &LeftCall, responses: &InputResponses) -> Value {
+pub(super) fn resume_arguments(
+    id: &str,
+    left: &BackgroundCall,
+    responses: &InputResponses,
+) -> Value {
     let replies: Vec<Value> = left
         .asks
         .iter()
-        .map_while(|key| responses.get(key).map(reply))
+        .map_while(|key| responses.get(key).map(reply_text))
         .collect();
     json!({ "id": id, "replies": replies })
 }
 
 /// The text of a message. What is no message has none, and is asked for again as any reply that
 /// can't be used.
-fn reply(response: &Value) -> Value {
+fn reply_text(response: &Value) -> Value {
     let text_of = |block: &Map<String, Value>| {
         let is_text = block.get("type").and_then(Value::as_str) == Some("text");
         let text = block.get("text").and_then(Value::as_str);
@@ -77,7 +82,7 @@ fn reply(response: &Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::reply;
+    use super::reply_text;
 
     #[test]
     fn the_text_of_a_message_is_the_reply_and_rubbish_has_none() {
@@ -97,7 +102,7 @@ mod tests {
             (json!(null), ""),
             (json!([1]), ""),
         ] {
-            assert_eq!(reply(&response), text, "{response}");
+            assert_eq!(reply_text(&response), text, "{response}");
         }
     }
 }

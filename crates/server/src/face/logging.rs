@@ -18,45 +18,45 @@ use rmcp::{
 };
 use serde_json::json;
 
-use super::client::Client;
+use super::client::ClientInfo;
 
 /// What a connection wants to hear: nothing, until it says otherwise.
 #[derive(Debug, Clone)]
-pub(super) struct LogLevel(Arc<AtomicU8>);
+pub(super) struct ClientLogLevel(Arc<AtomicU8>);
 
 /// Above every level.
-const SILENCE: u8 = u8::MAX;
+const LOGGING_OFF: u8 = u8::MAX;
 
-impl Default for LogLevel {
+impl Default for ClientLogLevel {
     fn default() -> Self {
-        Self(Arc::new(AtomicU8::new(SILENCE)))
+        Self(Arc::new(AtomicU8::new(LOGGING_OFF)))
     }
 }
 
-impl LogLevel {
+impl ClientLogLevel {
     pub(super) fn set(&self, level: LoggingLevel) {
-        self.0.store(rank(level), Ordering::Relaxed);
+        self.0.store(severity_rank(level), Ordering::Relaxed);
     }
 
-    fn wants(
+    fn is_enabled(
         &self,
         level: LoggingLevel,
         context: &RequestContext<RoleServer>,
         modern: bool,
     ) -> bool {
         let from = if modern {
-            context.meta.log_level().map(rank)
+            context.meta.log_level().map(severity_rank)
         } else {
             Some(self.0.load(Ordering::Relaxed))
         };
-        from.is_some_and(|from| rank(level) >= from)
+        from.is_some_and(|from| severity_rank(level) >= from)
     }
 
     /// Tells the client how its call ended.
-    pub(super) async fn tell_of_call(
+    pub(super) async fn log_call(
         &self,
         context: &RequestContext<RoleServer>,
-        client: &Client,
+        client: &ClientInfo,
         tool: &str,
         took: Duration,
         error: Option<&str>,
@@ -65,7 +65,7 @@ impl LogLevel {
             Some(_) => LoggingLevel::Warning,
             None => LoggingLevel::Info,
         };
-        if !self.wants(level, context, client.modern) {
+        if !self.is_enabled(level, context, client.modern) {
             return;
         }
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -79,7 +79,7 @@ impl LogLevel {
     }
 }
 
-const fn rank(level: LoggingLevel) -> u8 {
+const fn severity_rank(level: LoggingLevel) -> u8 {
     match level {
         LoggingLevel::Debug => 0,
         LoggingLevel::Info => 1,

@@ -4,7 +4,7 @@
 use rmcp::model::ServerCapabilities;
 
 /// Whether a method is there, in that era and with these capabilities.
-pub(super) fn is_served(method: &str, modern: bool, declared: &ServerCapabilities) -> bool {
+pub(super) fn is_supported(method: &str, modern: bool, declared: &ServerCapabilities) -> bool {
     match method {
         "initialize" | "ping" => !modern,
         "server/discover" => true,

@@ -22,9 +22,9 @@ use std::{
     time::Duration,
 };
 
-use client::Client;
-use deliberate_toolkit::{Guest, HANDED_ON, Listing, Registry};
-use logging::LogLevel;
+use client::ClientInfo;
+use deliberate_toolkit::{ExternalTool, RAW_RESULT, Registry, ToolInfo};
+use logging::ClientLogLevel;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -42,7 +42,7 @@ use rmcp::{
 
 use crate::{
     Subscriptions,
-    shelf::{self, subscribing::Connection},
+    shelf::{self, subscribing::ConnectionSubscriptions},
 };
 
 /// What a model should know before it uses the tools.
@@ -53,21 +53,21 @@ const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a sess
 
 /// The MCP face of a registry. Cheap to clone.
 #[derive(Clone)]
-pub struct Face {
+pub struct McpHandler {
     registry: Arc<Registry>,
-    options: FaceOptions,
+    options: McpOptions,
     tools: Arc<OnceLock<Vec<Tool>>>,
     subscriptions: Option<Arc<Subscriptions>>,
-    connection: Connection,
-    log_level: LogLevel,
+    connection: ConnectionSubscriptions,
+    log_level: ClientLogLevel,
 }
 
 /// How clients are answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FaceOptions {
+pub struct McpOptions {
     /// How long a call may take before its client is told that it runs on. Clients give up after a
     /// minute, some whatever progress they are told.
-    pub patience: Duration,
+    pub background_after: Duration,
     /// The same for a client that knows tasks.
     pub task_after: Duration,
     /// Whether the model of a client may be asked by the answer to its call.
@@ -79,10 +79,10 @@ pub struct FaceOptions {
     pub http_sessions: bool,
 }
 
-impl Default for FaceOptions {
+impl Default for McpOptions {
     fn default() -> Self {
         Self {
-            patience: Duration::from_secs(45),
+            background_after: Duration::from_secs(45),
             task_after: Duration::from_secs(2),
             ask_by_input: true,
             answer_bytes: 4 * 1024 * 1024,
@@ -91,24 +91,24 @@ impl Default for FaceOptions {
     }
 }
 
-impl Face {
+impl McpHandler {
     /// A face on that registry.
-    pub fn new(registry: Arc<Registry>, options: FaceOptions) -> Self {
+    pub fn new(registry: Arc<Registry>, options: McpOptions) -> Self {
         Self {
             registry,
             options,
             tools: Arc::default(),
             subscriptions: None,
-            connection: Connection::default(),
-            log_level: LogLevel::default(),
+            connection: ConnectionSubscriptions::default(),
+            log_level: ClientLogLevel::default(),
         }
     }
 
     /// The same face for another connection: what one connection sets does not bind the others.
     pub fn for_connection(&self) -> Self {
         Self {
-            log_level: LogLevel::default(),
-            connection: Connection::default(),
+            log_level: ClientLogLevel::default(),
+            connection: ConnectionSubscriptions::default(),
             ..self.clone()
         }
     }
@@ -120,12 +120,12 @@ impl Face {
     }
 
     /// Cancelled by a transport whose input has ended; ends what this connection only listens to.
-    pub(crate) fn ending(&self) -> tokio_util::sync::CancellationToken {
-        self.connection.ending()
+    pub(crate) fn input_ended(&self) -> tokio_util::sync::CancellationToken {
+        self.connection.input_ended()
     }
 
     /// Whether each request of this client comes alone, so that nothing can be told it later.
-    fn is_deaf(&self, context: &RequestContext<RoleServer>) -> bool {
+    fn is_stateless(&self, context: &RequestContext<RoleServer>) -> bool {
         let parts = context.extensions.get::<http::request::Parts>();
         let streamable = parts.is_some_and(|parts| parts.uri.path() == "/mcp");
         streamable && !self.options.http_sessions
@@ -133,19 +133,20 @@ impl Face {
 
     fn tools(&self) -> &[Tool] {
         self.tools
-            .get_or_init(|| self.registry.list().map(tool).collect())
+            .get_or_init(|| self.registry.list().map(to_mcp_tool).collect())
     }
 
     /// The tools of other servers.
-    fn guests(&self) -> Vec<Guest> {
-        let guests = self.registry.guests();
+    fn external_tools(&self) -> Vec<ExternalTool> {
+        let guests = self.registry.external_tools();
         guests.map(|guests| guests.list()).unwrap_or_default()
     }
 }
 
-impl ServerHandler for Face {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = shelf::capabilities::of(&self.registry, self.subscriptions.is_some());
+        let capabilities =
+            shelf::capabilities::server_capabilities(&self.registry, self.subscriptions.is_some());
         let implementation =
             Implementation::new("deliberate", env!("CARGO_PKG_VERSION")).with_title("Deliberate");
         ServerConfig::new(capabilities)
@@ -158,11 +159,11 @@ impl ServerHandler for Face {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let deaf = self.is_deaf(&context);
+        let deaf = self.is_stateless(&context);
         context.peer.set_peer_info(request.clone());
         let mut info = self.negotiate_initialize(&request)?;
         if deaf {
-            shelf::capabilities::without_news(&mut info.capabilities);
+            shelf::capabilities::without_notifications(&mut info.capabilities);
         }
         Ok(info)
     }
@@ -170,9 +171,9 @@ impl ServerHandler for Face {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let own = self.tools().iter().find(|tool| tool.name == name);
         let guest = || {
-            let guests = self.guests();
+            let guests = self.external_tools();
             let guest = guests.iter().find(|guest| &*guest.name == name)?;
-            guests::outline(guest)
+            guests::tool_outline(guest)
         };
         own.cloned().or_else(guest)
     }
@@ -182,10 +183,15 @@ impl ServerHandler for Face {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let modern = Client::of(&context).modern;
-        let (page, guests) =
-            shelf::tools::list(&self.registry, self.tools(), self.guests(), page, &context)?;
-        Ok(guests::listed(page, &guests, modern, &context))
+        let modern = ClientInfo::from_context(&context).modern;
+        let (page, guests) = shelf::tools::list(
+            &self.registry,
+            self.tools(),
+            self.external_tools(),
+            page,
+            &context,
+        )?;
+        Ok(guests::add_external_tools(page, &guests, modern, &context))
     }
 
     async fn call_tool(
@@ -194,7 +200,7 @@ impl ServerHandler for Face {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let told = self.answer_call(request, &context).await?;
-        Ok(guests::response(told, &context))
+        Ok(guests::to_response(told, &context))
     }
 
     async fn get_task(
@@ -202,7 +208,7 @@ impl ServerHandler for Face {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = ClientInfo::from_context(&context);
         tasks::get(
             &self.registry,
             &request.task_id,
@@ -217,7 +223,7 @@ impl ServerHandler for Face {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let client = Client::of(&context);
+        let client = ClientInfo::from_context(&context);
         let responses = &request.input_responses;
         tasks::update(&self.registry, &request.task_id, responses, &client).await
     }
@@ -227,7 +233,7 @@ impl ServerHandler for Face {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let client = Client::of(&context);
+        let client = ClientInfo::from_context(&context);
         tasks::cancel(&self.registry, &request.task_id, &client).await
     }
 
@@ -236,7 +242,7 @@ impl ServerHandler for Face {
         request: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if Client::of(&context).modern {
+        if ClientInfo::from_context(&context).modern {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
         self.log_level.set(request.level);
@@ -264,10 +270,10 @@ impl ServerHandler for Face {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let principal = Client::of(&context).principal;
+        let principal = ClientInfo::from_context(&context).principal;
         // Who may see none is not told when there are others.
-        if shelf::resources::sees_some(&self.registry, &principal) {
-            self.connection.listed();
+        if shelf::resources::may_see_any(&self.registry, &principal) {
+            self.connection.on_resources_listed();
         }
         shelf::resources::list(&self.registry, page, &context).await
     }
@@ -302,7 +308,7 @@ impl ServerHandler for Face {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         match &self.subscriptions {
-            Some(all) if !self.is_deaf(&context) => {
+            Some(all) if !self.is_stateless(&context) => {
                 self.connection
                     .subscribe(all, &self.registry, request, &context)
             }
@@ -327,7 +333,11 @@ impl ServerHandler for Face {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         let all = self.subscriptions.as_ref()?;
-        Some(shelf::subscribing::accepted(all, &self.registry, requested))
+        Some(shelf::subscribing::accepted_filter(
+            all,
+            &self.registry,
+            requested,
+        ))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -341,7 +351,7 @@ impl ServerHandler for Face {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if let Some(all) = &self.subscriptions {
-            self.connection.ready(all, &context.peer);
+            self.connection.on_initialized(all, &context.peer);
         }
     }
 
@@ -350,8 +360,8 @@ impl ServerHandler for Face {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let modern = Client::of(&context).modern;
-        if methods::is_served(&request.method, modern, &self.get_info().capabilities) {
+        let modern = ClientInfo::from_context(&context).modern;
+        if methods::is_supported(&request.method, modern, &self.get_info().capabilities) {
             return Err(ErrorData::invalid_params(
                 format!(
                     "the parameters of {} are missing or malformed",
@@ -368,19 +378,20 @@ impl ServerHandler for Face {
     }
 }
 
-fn tool(listing: Listing<'_>) -> Tool {
-    let about = listing.about;
+fn to_mcp_tool(listing: ToolInfo<'_>) -> Tool {
+    let about = listing.meta;
     let mut tool = Tool::new(
         about.name,
         about.description,
-        slim::input(listing.input_schema),
+        slim::slim_input_schema(listing.input_schema),
     );
     tool.title = Some(about.title.to_owned());
     // What is handed on is another server's, and need not have a structure; clients refuse a result
     // without one where a schema promises it.
     let properties = listing.output_schema.get("properties");
-    let hands_on = properties.is_some_and(|all| all.get(HANDED_ON).is_some());
-    tool.output_schema = (!hands_on).then(|| Arc::new(slim::output(listing.output_schema)));
-    tool.annotations = Some(slim::annotations(about.annotations));
+    let hands_on = properties.is_some_and(|all| all.get(RAW_RESULT).is_some());
+    tool.output_schema =
+        (!hands_on).then(|| Arc::new(slim::slim_output_schema(listing.output_schema)));
+    tool.annotations = Some(slim::tool_annotations(about.hints));
     tool
 }

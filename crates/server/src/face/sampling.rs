@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use deliberate_thinker::{
-    Role as Speaker, Sampling, SamplingPeer, SamplingReply, SamplingRequest, Thinker,
+    ChatModel, ChatRole as Speaker, Sampling, SamplingPeer, SamplingReply, SamplingRequest,
 };
 use futures::future::BoxFuture;
 use rmcp::{
@@ -20,7 +20,7 @@ use rmcp::{
 };
 
 /// The client's model, if this client offers it.
-pub(crate) fn offered(context: &RequestContext<RoleServer>) -> Option<Arc<dyn Thinker>> {
+pub(crate) fn client_model(context: &RequestContext<RoleServer>) -> Option<Arc<dyn ChatModel>> {
     let legacy = context
         .protocol_version()
         .is_some_and(|version| version < ProtocolVersion::V_2026_07_28);
@@ -28,14 +28,14 @@ pub(crate) fn offered(context: &RequestContext<RoleServer>) -> Option<Arc<dyn Th
         .client_capabilities()
         .is_some_and(|capabilities| capabilities.sampling.is_some());
     (legacy && offers).then(|| {
-        let peer = Client(context.peer.clone());
-        Arc::new(Sampling::new(Arc::new(peer))) as Arc<dyn Thinker>
+        let peer = RmcpSamplingPeer(context.peer.clone());
+        Arc::new(Sampling::new(Arc::new(peer))) as Arc<dyn ChatModel>
     })
 }
 
-struct Client(Peer<RoleServer>);
+struct RmcpSamplingPeer(Peer<RoleServer>);
 
-impl SamplingPeer for Client {
+impl SamplingPeer for RmcpSamplingPeer {
     fn create_message(
         &self,
         request: SamplingRequest,

@@ -2,41 +2,41 @@
 //! what a client needs to choose and call a tool, and of the answers only what other calls are made
 //! with. The whole schemas are checked by the gate and written out in the documentation.
 
-use deliberate_toolkit::Annotations;
+use deliberate_toolkit::ToolHints;
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value, json};
 
 /// A number that is no smaller bounds what nobody reaches.
-const FAR: f64 = 1_000.0;
+const HIGH_MAXIMUM: f64 = 1_000.0;
 
 /// The schema of the arguments, without what nobody goes against who means well: the error that
 /// refuses an unknown name, an empty text or too long a list says so, with what is right.
-pub(crate) fn input(schema: &Value) -> Map<String, Value> {
+pub(crate) fn slim_input_schema(schema: &Value) -> Map<String, Value> {
     let mut fields = schema.as_object().cloned().unwrap_or_default();
-    leave_out(&mut fields);
+    strip_keywords(&mut fields);
     fields
 }
 
-fn leave_out(schema: &mut Map<String, Value>) {
+fn strip_keywords(schema: &mut Map<String, Value>) {
     let counts = schema.get("type").is_some_and(|kind| kind == "integer");
-    schema.retain(|keyword, value| !goes_without_saying(keyword, value, counts));
+    schema.retain(|keyword, value| !is_redundant_keyword(keyword, value, counts));
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
-            leave_out(property);
+            strip_keywords(property);
         }
     }
     if let Some(Value::Object(items)) = schema.get_mut("items") {
-        leave_out(items);
+        strip_keywords(items);
     }
 }
 
-fn goes_without_saying(keyword: &str, value: &Value, counts: bool) -> bool {
+fn is_redundant_keyword(keyword: &str, value: &Value, counts: bool) -> bool {
     match keyword {
         "additionalProperties" => value.is_boolean(),
         "default" => *value == json!([]) || *value == json!({}),
         "maxLength" | "maxItems" => true,
         "minLength" => value == 1,
-        "maximum" => value.as_f64().is_some_and(|most| most >= FAR),
+        "maximum" => value.as_f64().is_some_and(|most| most >= HIGH_MAXIMUM),
         // Not so of a share: who reads only that it is at most 1 may take it for a percentage.
         "minimum" => counts && (value == 0 || value == 1),
         _ => false,
@@ -45,7 +45,7 @@ fn goes_without_saying(keyword: &str, value: &Value, counts: bool) -> bool {
 
 /// The outline of an answer: the ids that it brings, for those are what the next call is made with.
 /// What else there is in an answer is seen in it.
-pub(crate) fn output(schema: &Value) -> Map<String, Value> {
+pub(crate) fn slim_output_schema(schema: &Value) -> Map<String, Value> {
     let mut outline = Map::from_iter([("type".to_owned(), json!("object"))]);
     let properties = schema.get("properties").and_then(Value::as_object);
     let ids: Map<String, Value> = properties
@@ -61,7 +61,7 @@ pub(crate) fn output(schema: &Value) -> Map<String, Value> {
 }
 
 /// The hints that differ from what the protocol assumes.
-pub(crate) fn annotations(hints: Annotations) -> ToolAnnotations {
+pub(crate) fn tool_annotations(hints: ToolHints) -> ToolAnnotations {
     let writes = !hints.read_only;
     ToolAnnotations::from_raw(
         None,

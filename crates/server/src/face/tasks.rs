@@ -4,7 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Clock, SystemClock};
-use deliberate_toolkit::{Answer, Caller, Left, LeftCall, RESUME, Registry, ToolError};
+use deliberate_toolkit::{
+    BackgroundCall, BackgroundStatus, CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolError,
+};
 use rmcp::{
     ErrorData,
     model::{
@@ -16,53 +18,62 @@ use serde_json::{Map, Value, json};
 
 use super::{
     answer,
-    client::Client,
-    guests::{self, Told},
+    client::ClientInfo,
+    guests::{self, CallReply},
     input,
 };
 
 /// How often a client should ask.
-const POLL_EVERY_MS: u64 = 1_000;
+const POLL_INTERVAL_MS: u64 = 1_000;
 
 /// The task that a call which runs on has become.
-pub(super) async fn created(
+pub(super) async fn create(
     registry: &Registry,
     id: &str,
-    client: &Client,
+    client: &ClientInfo,
 ) -> Result<CreateTaskResult, ErrorData> {
-    let left = find(registry, id, client).await?;
-    Ok(CreateTaskResult::new(task(id, &left, TaskStatus::Working)))
+    let left = find_background_call(registry, id, client).await?;
+    Ok(CreateTaskResult::new(build_task(
+        id,
+        &left,
+        TaskStatus::Working,
+    )))
 }
 
 /// How a task stands.
 pub(super) async fn get(
     registry: &Arc<Registry>,
     id: &str,
-    client: &Client,
+    client: &ClientInfo,
     answer_bytes: usize,
 ) -> Result<GetTaskResult, ErrorData> {
-    let left = find(registry, id, client).await?;
-    let payload = match left.left.clone() {
-        Left::Running(_) => TaskPayload::Working,
+    let left = find_background_call(registry, id, client).await?;
+    let payload = match left.status.clone() {
+        BackgroundStatus::Running(_) => TaskPayload::Working,
         // Whoever ran it died; it runs again, without anyone waiting.
-        Left::Abandoned => {
+        BackgroundStatus::Abandoned => {
             let arguments = json!({ "id": id });
-            let again = registry.call_within(RESUME, arguments, caller(client), Duration::ZERO);
+            let again = registry.call_with_timeout(
+                RESUME_TOOL,
+                arguments,
+                caller_context(client),
+                Duration::ZERO,
+            );
             if let Err(error) = Box::pin(again).await {
                 tracing::debug!(code = error.code(), "a task that was run again failed");
             }
             TaskPayload::Working
         }
-        Left::Waiting => waiting(registry, id, client, answer_bytes).await,
-        Left::Ended(Err(ToolError::Told { code, .. })) if code == "Cancelled" => {
+        BackgroundStatus::Waiting => waiting_payload(registry, id, client, answer_bytes).await,
+        BackgroundStatus::Ended(Err(ToolError::Custom { code, .. })) if code == "Cancelled" => {
             TaskPayload::Cancelled
         }
-        Left::Ended(outcome) => {
-            let outcome = outcome.map_err(|error| client.told(error));
-            completed(outcome.map(Answer::Done), answer_bytes)
+        BackgroundStatus::Ended(outcome) => {
+            let outcome = outcome.map_err(|error| client.visible_error(error));
+            completed_payload(outcome.map(CallOutcome::Done), answer_bytes)
         }
     };
-    let task = task(id, &left, payload.status());
+    let task = build_task(id, &left, payload.status());
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
@@ -71,17 +82,24 @@ pub(super) async fn update(
     registry: &Arc<Registry>,
     id: &str,
     responses: &InputResponses,
-    client: &Client,
+    client: &ClientInfo,
 ) -> Result<(), ErrorData> {
-    let left = find(registry, id, client).await?;
-    if left.left != Left::Waiting || !left.asks.iter().any(|key| responses.contains_key(key)) {
+    let left = find_background_call(registry, id, client).await?;
+    if left.status != BackgroundStatus::Waiting
+        || !left.asks.iter().any(|key| responses.contains_key(key))
+    {
         return Ok(());
     }
-    let arguments = input::resumption(id, &left, responses);
+    let arguments = input::resume_arguments(id, &left, responses);
     // What it comes to is seen by who gets the task; that the replies were not taken, here.
-    let resumed = registry.call_within(RESUME, arguments, caller(client), Duration::ZERO);
+    let resumed = registry.call_with_timeout(
+        RESUME_TOOL,
+        arguments,
+        caller_context(client),
+        Duration::ZERO,
+    );
     match Box::pin(resumed).await {
-        Err(error) if !is_an_end(&error) => Err(failed(&error)),
+        Err(error) if !is_call_failure(&error) => Err(internal_error(&error)),
         _ => Ok(()),
     }
 }
@@ -90,106 +108,117 @@ pub(super) async fn update(
 pub(super) async fn cancel(
     registry: &Registry,
     id: &str,
-    client: &Client,
+    client: &ClientInfo,
 ) -> Result<(), ErrorData> {
-    let stopped = registry.stop_left_call(id, &client.principal).await;
-    stopped.map_err(|error| unknown(&error))
+    let stopped = registry.cancel_background_call(id, &client.principal).await;
+    stopped.map_err(|error| task_error(&error))
 }
 
 /// Whether a call failed by itself, rather than was not let in.
-fn is_an_end(error: &ToolError) -> bool {
+fn is_call_failure(error: &ToolError) -> bool {
     matches!(
         error,
-        ToolError::Think(_)
+        ToolError::Model(_)
             | ToolError::Timeout { .. }
-            | ToolError::CutShort { .. }
+            | ToolError::TimeoutUnknownEffect { .. }
             | ToolError::Cancelled
     )
 }
 
-async fn find(registry: &Registry, id: &str, client: &Client) -> Result<LeftCall, ErrorData> {
-    let left = registry.left_call(id, &client.principal).await;
-    left.map_err(|error| unknown(&error))
+async fn find_background_call(
+    registry: &Registry,
+    id: &str,
+    client: &ClientInfo,
+) -> Result<BackgroundCall, ErrorData> {
+    let left = registry.background_call(id, &client.principal).await;
+    left.map_err(|error| task_error(&error))
 }
 
-fn unknown(error: &ToolError) -> ErrorData {
+fn task_error(error: &ToolError) -> ErrorData {
     match error {
         ToolError::NotFound { .. } => {
             ErrorData::invalid_params("there is no task of this id; it may have expired", None)
         }
-        error => failed(error),
+        error => internal_error(error),
     }
 }
 
-fn failed(error: &ToolError) -> ErrorData {
-    ErrorData::internal_error(answer::sentence(&error.clone().outward()), None)
+fn internal_error(error: &ToolError) -> ErrorData {
+    ErrorData::internal_error(answer::error_sentence(&error.clone().redacted()), None)
 }
 
-fn caller(client: &Client) -> Caller {
-    Caller {
+fn caller_context(client: &ClientInfo) -> CallerContext {
+    CallerContext {
         principal: client.principal.clone(),
-        ..Caller::default()
+        ..CallerContext::default()
     }
 }
 
-async fn waiting(
+async fn waiting_payload(
     registry: &Arc<Registry>,
     id: &str,
-    client: &Client,
+    client: &ClientInfo,
     answer_bytes: usize,
 ) -> TaskPayload {
     let asked = registry
-        .call(RESUME, json!({ "id": id }), caller(client))
+        .call(RESUME_TOOL, json!({ "id": id }), caller_context(client))
         .await;
     match asked {
-        Ok(Answer::NeedsReply(needs)) if client.samples => TaskPayload::InputRequired {
-            input_requests: input::requests(needs),
-        },
+        Ok(CallOutcome::NeedsReply(needs)) if client.supports_sampling => {
+            TaskPayload::InputRequired {
+                input_requests: input::input_requests(needs),
+            }
+        }
         // That says nothing of the task: it stands as it stood, and can be asked for again.
         Err(ToolError::Overloaded { .. } | ToolError::Stopping) => TaskPayload::Working,
         // A client whose model can't be asked replies by calling the tool for it.
-        outcome => completed(outcome, answer_bytes),
+        outcome => completed_payload(outcome, answer_bytes),
     }
 }
 
-fn completed(mut outcome: Result<Answer, ToolError>, answer_bytes: usize) -> TaskPayload {
-    if let Ok(Answer::Done(output)) = &mut outcome
-        && let Some(result) = guests::handed_on(output)
+fn completed_payload(
+    mut outcome: Result<CallOutcome, ToolError>,
+    answer_bytes: usize,
+) -> TaskPayload {
+    if let Ok(CallOutcome::Done(output)) = &mut outcome
+        && let Some(result) = guests::take_raw_result(output)
     {
         // Who knows tasks is of the later era.
-        let result = match guests::told(result, true, answer_bytes) {
-            Told::HandedOn(result) => result,
-            Told::Ours(response) => guests::written(response),
+        let result = match guests::to_raw_reply(result, true, answer_bytes) {
+            CallReply::Raw(result) => result,
+            CallReply::Typed(response) => guests::to_json(response),
         };
         return TaskPayload::Completed {
-            result: object(&result),
+            result: to_object(&result),
         };
     }
-    match answer::result(outcome, answer_bytes) {
+    match answer::to_call_result(outcome, answer_bytes) {
         Ok(result) => TaskPayload::Completed {
-            result: object(&result),
+            result: to_object(&result),
         },
         Err(error) => TaskPayload::Failed {
-            error: object(&error),
+            error: to_object(&error),
         },
     }
 }
 
-fn object(value: &impl serde::Serialize) -> Map<String, Value> {
+fn to_object(value: &impl serde::Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     }
 }
 
-fn task(id: &str, left: &LeftCall, status: TaskStatus) -> Task {
+fn build_task(id: &str, left: &BackgroundCall, status: TaskStatus) -> Task {
     let now = SystemClock.now().to_string();
-    let lives = left.forgotten.as_micros() - left.begun.as_micros();
-    let task = Task::new(id, status, left.begun.to_string(), now)
+    let lives = left.expires_at.as_micros() - left.started_at.as_micros();
+    let task = Task::new(id, status, left.started_at.to_string(), now)
         .with_ttl_ms(u64::try_from(lives / 1_000).unwrap_or(0))
-        .with_poll_interval_ms(POLL_EVERY_MS);
-    match &left.left {
-        Left::Running(doing) if !doing.is_empty() => task.with_status_message(doing.as_str()),
+        .with_poll_interval_ms(POLL_INTERVAL_MS);
+    match &left.status {
+        BackgroundStatus::Running(doing) if !doing.is_empty() => {
+            task.with_status_message(doing.as_str())
+        }
         _ => task,
     }
 }

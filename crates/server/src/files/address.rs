@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 /// Whether it claims to be the address of a file.
-pub(super) fn is_file(uri: &str) -> bool {
+pub(super) fn is_file_uri(uri: &str) -> bool {
     uri.get(..5)
         .is_some_and(|start| start.eq_ignore_ascii_case("file:"))
 }
@@ -15,7 +15,7 @@ pub(super) fn is_file(uri: &str) -> bool {
 ///
 /// Percent-encoding is taken off once and never again. Paths that go up, stay, or have nothing
 /// between two slashes are refused rather than made sense of: no honest client sends them.
-pub(super) fn path(uri: &str) -> Option<PathBuf> {
+pub(super) fn uri_to_path(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("file") || rest.contains(['?', '#', '\\']) {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn path(uri: &str) -> Option<PathBuf> {
 }
 
 /// The address of a path; `None` if it can't be written.
-pub(super) fn uri(path: &Path) -> Option<String> {
+pub(super) fn path_to_uri(path: &Path) -> Option<String> {
     path.to_str()?;
     Url::from_file_path(path).ok().map(String::from)
 }
@@ -77,7 +77,7 @@ mod tests {
             "",
         ];
         for uri in refused {
-            assert_eq!(path(uri), None, "{uri}");
+            assert_eq!(uri_to_path(uri), None, "{uri}");
         }
     }
 
@@ -91,15 +91,15 @@ mod tests {
             ("file:///a/b..c", "/a/b..c"),
         ];
         for (uri, expected) in cases {
-            assert_eq!(path(uri), Some(PathBuf::from(expected)), "{uri}");
+            assert_eq!(uri_to_path(uri), Some(PathBuf::from(expected)), "{uri}");
         }
     }
 
     #[test]
     fn a_path_comes_back_from_its_address() {
         for text in ["/a b/c%20d", "/a?b#c", "/é/ü", "/a..b/~x", "/a;b=c&d"] {
-            let there = uri(Path::new(text)).unwrap();
-            assert_eq!(path(&there), Some(PathBuf::from(text)), "{there}");
+            let there = path_to_uri(Path::new(text)).unwrap();
+            assert_eq!(uri_to_path(&there), Some(PathBuf::from(text)), "{there}");
         }
     }
 }

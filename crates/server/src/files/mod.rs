@@ -10,28 +10,29 @@ mod walk;
 
 use std::{path::PathBuf, sync::Arc};
 
-use deliberate_core::{Change, SessionId, cut_to_chars};
+use deliberate_core::{Change, SessionId, truncate_chars};
 use deliberate_toolkit::{
-    Body, Choices, Contents, Desk, Issue, Kind, Listed, Resource, Resources, Template, ToolError,
-    Touched, Typed,
+    ArgumentIssue, CompletionRequest, CompletionValues, EntityKind, ResourceBody, ResourceChange,
+    ResourceContext, ResourceData, ResourceInfo, ResourcePage, ResourceProvider, ToolError,
+    UriTemplate,
 };
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-use open::Refusal;
-use walk::Found;
+use open::FileReadError;
+use walk::FileEntry;
 
 /// The form of the addresses.
 const TEMPLATE: &str = "file:///{+path}";
 
 /// The variable in it.
-const VARIABLE: &str = "path";
+const PATH_VARIABLE: &str = "path";
 
 /// Values in one completion.
-const COMPLETED: usize = 100;
+const MAX_COMPLETIONS: usize = 100;
 
 /// Requests that may be at the disk at once. The disk may be slow, and threads are few.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_READS: usize = 8;
 
 /// How much of the files is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +40,14 @@ pub struct FileLimits {
     /// The largest file that is read, in bytes.
     pub file_bytes: u64,
     /// Files that are listed at the most, all roots together.
-    pub listed: usize,
+    pub max_listed: usize,
 }
 
 impl Default for FileLimits {
     fn default() -> Self {
         Self {
             file_bytes: 1024 * 1024,
-            listed: 1_000,
+            max_listed: 1_000,
         }
     }
 }
@@ -56,7 +57,7 @@ impl Default for FileLimits {
 pub struct FileRoots {
     roots: Arc<[PathBuf]>,
     limits: FileLimits,
-    disk: Arc<Semaphore>,
+    disk_permits: Arc<Semaphore>,
 }
 
 impl FileRoots {
@@ -65,87 +66,103 @@ impl FileRoots {
         Self {
             roots: roots.into(),
             limits,
-            disk: Arc::new(Semaphore::new(AT_ONCE)),
+            disk_permits: Arc::new(Semaphore::new(MAX_CONCURRENT_READS)),
         }
     }
 
     /// Does work on the disk, with the roots as they really lie.
-    async fn on_disk<T: Send + 'static>(
+    async fn run_on_disk<T: Send + 'static>(
         &self,
         work: impl FnOnce(&[PathBuf]) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
-        let place = self.disk.clone().acquire_owned().await;
+        let place = self.disk_permits.clone().acquire_owned().await;
         let place = place.map_err(|_| ToolError::Internal)?;
         let roots = self.roots.clone();
         let task = tokio::task::spawn_blocking(move || {
             // Held by the work and not by who waits for it: they may leave, the disk stays slow.
             let _place = place;
-            work(&walk::real_roots(&roots))
+            work(&walk::canonical_roots(&roots))
         });
         task.await.map_err(|_| ToolError::Internal)
     }
 
-    async fn contents(&self, uri: &str) -> Result<Contents, ToolError> {
-        let path = address::path(uri).ok_or_else(|| nothing_at(uri))?;
+    async fn read_contents(&self, uri: &str) -> Result<ResourceData, ToolError> {
+        let path = address::uri_to_path(uri).ok_or_else(|| file_not_found(uri))?;
         let mime = mime_guess::from_path(&path).first_raw();
         let most = self.limits.file_bytes;
-        let read = self.on_disk(move |roots| open::read(&path, roots, most));
-        let bytes = read.await?.map_err(|refusal| refused(uri, refusal, most))?;
+        let read = self.run_on_disk(move |roots| open::read(&path, roots, most));
+        let bytes = read
+            .await?
+            .map_err(|refusal| to_tool_error(uri, refusal, most))?;
         let (body, mime) = match String::from_utf8(bytes) {
-            Ok(text) => (Body::Text(text), text_type(mime)),
+            Ok(text) => (ResourceBody::Text(text), text_mime_type(mime)),
             Err(error) => {
                 let mime = mime.unwrap_or("application/octet-stream");
-                (Body::Bytes(error.into_bytes()), mime)
+                (ResourceBody::Bytes(error.into_bytes()), mime)
             }
         };
-        Ok(Contents {
+        Ok(ResourceData {
             uri: uri.to_owned(),
             mime_type: Some(mime.to_owned()),
             body,
         })
     }
 
-    async fn part(&self, after: Option<&str>, limit: usize) -> Result<Listed, ToolError> {
-        let after = after.map(Found::parse_key).transpose()?;
-        let most = self.limits.listed;
-        let files = self.on_disk(move |roots| walk::files(roots, most)).await?;
-        let is_next = |file: &Found| after.as_ref().is_none_or(|after| file.key() > *after);
+    async fn list_page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<ResourcePage, ToolError> {
+        let after = after.map(FileEntry::parse_key).transpose()?;
+        let most = self.limits.max_listed;
+        let files = self
+            .run_on_disk(move |roots| walk::list_files(roots, most))
+            .await?;
+        let is_next =
+            |file: &FileEntry| after.as_ref().is_none_or(|after| file.sort_key() > *after);
         let mut rest = files.into_iter().filter(is_next);
-        let shown: Vec<Found> = rest.by_ref().take(limit).collect();
+        let shown: Vec<FileEntry> = rest.by_ref().take(limit).collect();
         let next = match (rest.next(), shown.last()) {
-            (Some(_), Some(last)) => Some(last.written_key()),
+            (Some(_), Some(last)) => Some(last.format_key()),
             _ => None,
         };
-        Ok(Listed {
-            resources: shown.iter().filter_map(resource).collect(),
+        Ok(ResourcePage {
+            resources: shown.iter().filter_map(to_resource).collect(),
             next,
         })
     }
 
-    async fn paths(&self, typed: &str) -> Result<Choices, ToolError> {
-        let most = self.limits.listed;
-        let files = self.on_disk(move |roots| walk::files(roots, most)).await?;
+    async fn complete_paths(&self, typed: &str) -> Result<CompletionValues, ToolError> {
+        let most = self.limits.max_listed;
+        let files = self
+            .run_on_disk(move |roots| walk::list_files(roots, most))
+            .await?;
         let looked_at_all = files.len() < most;
-        let addresses = files.iter().filter_map(|file| address::uri(&file.path));
+        let addresses = files
+            .iter()
+            .filter_map(|file| address::path_to_uri(&file.path));
         let paths = addresses.filter_map(|uri| uri.strip_prefix("file:///").map(str::to_owned));
         let mut values: Vec<String> = paths.filter(|path| path.starts_with(typed)).collect();
-        let more = !looked_at_all || values.len() > COMPLETED;
-        values.truncate(COMPLETED);
-        Ok(Choices { values, more })
+        let more = !looked_at_all || values.len() > MAX_COMPLETIONS;
+        values.truncate(MAX_COMPLETIONS);
+        Ok(CompletionValues {
+            values,
+            has_more: more,
+        })
     }
 }
 
-impl Resources for FileRoots {
-    fn needs(&self) -> Option<&'static str> {
+impl ResourceProvider for FileRoots {
+    fn required_scope(&self) -> Option<&'static str> {
         Some("files")
     }
 
-    fn knows(&self, uri: &str) -> bool {
-        address::is_file(uri)
+    fn matches(&self, uri: &str) -> bool {
+        address::is_file_uri(uri)
     }
 
-    fn templates(&self) -> Vec<Template> {
-        vec![Template {
+    fn templates(&self) -> Vec<UriTemplate> {
+        vec![UriTemplate {
             uri: TEMPLATE.to_owned(),
             name: "file".to_owned(),
             title: "A file".to_owned(),
@@ -161,59 +178,59 @@ impl Resources for FileRoots {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Result<Listed, ToolError>> {
-        Box::pin(self.part(after, limit))
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
+        Box::pin(self.list_page(after, limit))
     }
 
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        desk: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
-            if !address::is_file(uri) {
+            if !address::is_file_uri(uri) {
                 return None;
             }
             if !desk.caller.principal.scope.allows("files") {
                 let what = "files".to_owned();
                 return Some(Err(ToolError::Forbidden { what }));
             }
-            Some(self.contents(uri).await.map(|contents| vec![contents]))
+            Some(self.read_contents(uri).await.map(|contents| vec![contents]))
         })
     }
 
     fn complete<'a>(
         &'a self,
         template: &'a str,
-        typed: Typed<'a>,
-        _: Desk<'a>,
-    ) -> BoxFuture<'a, Option<Result<Choices, ToolError>>> {
+        typed: CompletionRequest<'a>,
+        _: ResourceContext<'a>,
+    ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
             if template != TEMPLATE {
                 return None;
             }
             Some(match typed.argument {
-                VARIABLE => self.paths(typed.text).await,
-                _ => Ok(Choices::default()),
+                PATH_VARIABLE => self.complete_paths(typed.text).await,
+                _ => Ok(CompletionValues::default()),
             })
         })
     }
 
     /// Nobody watches the files.
-    fn tells_of_changes(&self) -> bool {
+    fn supports_subscriptions(&self) -> bool {
         false
     }
 
-    fn touched(&self, _: &Change, _: Option<&SessionId>) -> Vec<Touched> {
+    fn changes_for(&self, _: &Change, _: Option<&SessionId>) -> Vec<ResourceChange> {
         Vec::new()
     }
 }
 
-fn resource(file: &Found) -> Option<Resource> {
-    let uri = address::uri(&file.path)?;
+fn to_resource(file: &FileEntry) -> Option<ResourceInfo> {
+    let uri = address::path_to_uri(&file.path)?;
     let mime = mime_guess::from_path(&file.path).first_raw();
-    Some(Resource {
+    Some(ResourceInfo {
         uri,
         name: file.name()?,
         title: None,
@@ -224,28 +241,28 @@ fn resource(file: &Found) -> Option<Resource> {
 }
 
 /// What a text is written in. Some endings are guessed to be films that are programs as often.
-fn text_type(guess: Option<&'static str>) -> &'static str {
+fn text_mime_type(guess: Option<&'static str>) -> &'static str {
     guess
         .filter(|mime| !mime.starts_with("video/") && !mime.starts_with("audio/"))
         .unwrap_or("text/plain")
 }
 
-fn nothing_at(uri: &str) -> ToolError {
+fn file_not_found(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: Kind::Resource,
-        id: cut_to_chars(uri, 200),
+        what: EntityKind::Resource,
+        id: truncate_chars(uri, 200),
     }
 }
 
 /// What the client is told. That something lies outside the roots reads as if it were not there.
-fn refused(uri: &str, refusal: Refusal, most: u64) -> ToolError {
+fn to_tool_error(uri: &str, refusal: FileReadError, most: u64) -> ToolError {
     match refusal {
-        Refusal::NotThere => nothing_at(uri),
-        Refusal::Folder => ToolError::Invalid(vec![Issue::new(
+        FileReadError::NotFound => file_not_found(uri),
+        FileReadError::IsDirectory => ToolError::Invalid(vec![ArgumentIssue::new(
             "uri",
             "is a folder; list the resources to see the files in it",
         )]),
-        Refusal::TooLarge => ToolError::LimitReached {
+        FileReadError::TooLarge => ToolError::LimitReached {
             what: format!("the file is larger than {most} bytes, the limit of this server"),
             instead: "Read a smaller file, or have the limit raised.",
         },

@@ -8,54 +8,54 @@ use std::{
 
 /// Why a file is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum FileReadError {
     /// It is not there, or nobody may know that it is.
-    NotThere,
+    NotFound,
     /// It is a folder.
-    Folder,
+    IsDirectory,
     /// It is longer than is read.
     TooLarge,
 }
 
 /// What these hold is no one's document: the state of the machine, and devices.
-const NOT_FILES: [&str; 3] = ["/dev", "/proc", "/sys"];
+const SPECIAL_DIRECTORIES: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 /// Reads the file, `most` bytes at the most.
-pub(super) fn read(path: &Path, roots: &[PathBuf], most: u64) -> Result<Vec<u8>, Refusal> {
-    let real = fs::canonicalize(path).map_err(|_| Refusal::NotThere)?;
-    if !is_shown(&real, roots) {
-        return Err(Refusal::NotThere);
+pub(super) fn read(path: &Path, roots: &[PathBuf], most: u64) -> Result<Vec<u8>, FileReadError> {
+    let real = fs::canonicalize(path).map_err(|_| FileReadError::NotFound)?;
+    if !is_allowed(&real, roots) {
+        return Err(FileReadError::NotFound);
     }
     // Looked at before it is opened, because opening a pipe waits for someone to write to it.
-    let about = fs::symlink_metadata(&real).map_err(|_| Refusal::NotThere)?;
+    let about = fs::symlink_metadata(&real).map_err(|_| FileReadError::NotFound)?;
     if about.is_dir() {
-        return Err(Refusal::Folder);
+        return Err(FileReadError::IsDirectory);
     }
     if !about.is_file() {
-        return Err(Refusal::NotThere);
+        return Err(FileReadError::NotFound);
     }
-    let file = File::open(&real).map_err(|_| Refusal::NotThere)?;
+    let file = File::open(&real).map_err(|_| FileReadError::NotFound)?;
     // Something else may have been put there in between; what counts is what was opened.
-    let opened = file.metadata().map_err(|_| Refusal::NotThere)?;
-    if !opened.is_file() || !is_shown(&where_it_lies(&file, &real)?, roots) {
-        return Err(Refusal::NotThere);
+    let opened = file.metadata().map_err(|_| FileReadError::NotFound)?;
+    if !opened.is_file() || !is_allowed(&resolve_open_file(&file, &real)?, roots) {
+        return Err(FileReadError::NotFound);
     }
     if opened.len() > most {
-        return Err(Refusal::TooLarge);
+        return Err(FileReadError::TooLarge);
     }
     let mut bytes = Vec::new();
     let mut some = file.take(most.saturating_add(1));
     some.read_to_end(&mut bytes)
-        .map_err(|_| Refusal::NotThere)?;
+        .map_err(|_| FileReadError::NotFound)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
         Ok(bytes)
     } else {
-        Err(Refusal::TooLarge)
+        Err(FileReadError::TooLarge)
     }
 }
 
 /// Where an open file lies, as the system knows it.
-fn where_it_lies(file: &File, opened_as: &Path) -> Result<PathBuf, Refusal> {
+fn resolve_open_file(file: &File, opened_as: &Path) -> Result<PathBuf, FileReadError> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
@@ -67,17 +67,19 @@ fn where_it_lies(file: &File, opened_as: &Path) -> Result<PathBuf, Refusal> {
     #[cfg(not(target_os = "linux"))]
     let _ = file;
     // The next best: whether the way there is still the same.
-    let again = fs::canonicalize(opened_as).map_err(|_| Refusal::NotThere)?;
+    let again = fs::canonicalize(opened_as).map_err(|_| FileReadError::NotFound)?;
     if again == opened_as {
         Ok(again)
     } else {
-        Err(Refusal::NotThere)
+        Err(FileReadError::NotFound)
     }
 }
 
 /// Whether a real path lies under a root, and nothing on the way from there is hidden.
-pub(super) fn is_shown(real: &Path, roots: &[PathBuf]) -> bool {
-    let special = NOT_FILES.iter().any(|place| real.starts_with(place));
+pub(super) fn is_allowed(real: &Path, roots: &[PathBuf]) -> bool {
+    let special = SPECIAL_DIRECTORIES
+        .iter()
+        .any(|place| real.starts_with(place));
     !special
         && roots.iter().any(|root| {
             let inside = real.strip_prefix(root);

@@ -5,38 +5,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 
-use super::open::{is_hidden, is_shown};
+use super::open::{is_allowed, is_hidden};
 
 /// Folders within folders that are looked into.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Names that are looked at for one list, hidden ones and all.
-const LOOKED_AT: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 /// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FileEntry {
     /// The place of its root among the roots.
-    root: usize,
+    root_index: usize,
     /// Where it lies under it.
-    inside: PathBuf,
+    relative_path: PathBuf,
     /// Where it lies.
     pub(super) path: PathBuf,
     /// Its length in bytes.
     pub(super) size: u64,
 }
 
-impl Found {
+impl FileEntry {
     /// Where it stands in the list.
-    pub(super) fn key(&self) -> (usize, PathBuf) {
-        (self.root, self.inside.clone())
+    pub(super) fn sort_key(&self) -> (usize, PathBuf) {
+        (self.root_index, self.relative_path.clone())
     }
 
     /// The same as text.
-    pub(super) fn written_key(&self) -> String {
-        format!("{} {}", self.root, self.inside.display())
+    pub(super) fn format_key(&self) -> String {
+        format!("{} {}", self.root_index, self.relative_path.display())
     }
 
     pub(super) fn parse_key(text: &str) -> Result<(usize, PathBuf), ToolError> {
@@ -45,21 +45,22 @@ impl Found {
             Some((root, PathBuf::from(inside)))
         });
         read.ok_or_else(|| {
-            let issue = Issue::new("cursor", "is not one that this list gave; begin it again");
+            let issue =
+                ArgumentIssue::new("cursor", "is not one that this list gave; begin it again");
             ToolError::Invalid(vec![issue])
         })
     }
 
     /// What it is called: the way to it from its root.
     pub(super) fn name(&self) -> Option<String> {
-        let parts = self.inside.iter().map(|part| part.to_str());
+        let parts = self.relative_path.iter().map(|part| part.to_str());
         let parts: Option<Vec<&str>> = parts.collect();
         parts.map(|parts| parts.join("/"))
     }
 }
 
 /// The roots as they really lie, without those that are not there or lie inside another.
-pub(super) fn real_roots(roots: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn canonical_roots(roots: &[PathBuf]) -> Vec<PathBuf> {
     let real = roots.iter().filter_map(|root| fs::canonicalize(root).ok());
     let mut kept: Vec<PathBuf> = Vec::new();
     for root in real {
@@ -72,37 +73,37 @@ pub(super) fn real_roots(roots: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The files under the roots, `most` at the most: root by root, each sorted by path.
-pub(super) fn files(roots: &[PathBuf], most: usize) -> Vec<Found> {
-    let mut walk = Walk {
+pub(super) fn list_files(roots: &[PathBuf], most: usize) -> Vec<FileEntry> {
+    let mut walk = FileWalk {
         roots,
-        most,
-        left_to_look_at: LOOKED_AT,
-        found: Vec::new(),
+        max_files: most,
+        remaining_entries: MAX_ENTRIES,
+        files: Vec::new(),
     };
     for (number, root) in roots.iter().enumerate() {
-        walk.folder(number, root, Path::new(""), 0);
+        walk.walk_directory(number, root, Path::new(""), 0);
     }
-    walk.found
+    walk.files
 }
 
-struct Walk<'a> {
+struct FileWalk<'a> {
     roots: &'a [PathBuf],
-    most: usize,
-    left_to_look_at: usize,
-    found: Vec<Found>,
+    max_files: usize,
+    remaining_entries: usize,
+    files: Vec<FileEntry>,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, root: usize, folder: &Path, inside: &Path, depth: usize) {
+impl FileWalk<'_> {
+    fn walk_directory(&mut self, root: usize, folder: &Path, inside: &Path, depth: usize) {
         let Ok(entries) = fs::read_dir(folder) else {
             return;
         };
-        let entries = entries.take(self.left_to_look_at).filter_map(Result::ok);
+        let entries = entries.take(self.remaining_entries).filter_map(Result::ok);
         let mut entries: Vec<DirEntry> = entries.collect();
-        self.left_to_look_at = self.left_to_look_at.saturating_sub(entries.len());
+        self.remaining_entries = self.remaining_entries.saturating_sub(entries.len());
         entries.sort_by_key(DirEntry::file_name);
         for entry in entries {
-            if self.found.len() >= self.most {
+            if self.files.len() >= self.max_files {
                 return;
             }
             let name = entry.file_name();
@@ -113,16 +114,18 @@ impl Walk<'_> {
             let (path, inside) = (entry.path(), inside.join(&name));
             match entry.file_type() {
                 // Links to folders are not followed: they may lead in circles.
-                Ok(kind) if kind.is_dir() && depth < DEEPEST => {
-                    self.folder(root, &path, &inside, depth + 1);
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
+                    self.walk_directory(root, &path, &inside, depth + 1);
                 }
-                Ok(kind) if kind.is_file() || kind.is_symlink() => self.file(root, path, inside),
+                Ok(kind) if kind.is_file() || kind.is_symlink() => {
+                    self.add_file(root, path, inside)
+                }
                 _ => {}
             }
         }
     }
 
-    fn file(&mut self, root: usize, path: PathBuf, inside: PathBuf) {
+    fn add_file(&mut self, root: usize, path: PathBuf, inside: PathBuf) {
         let Ok(real) = fs::canonicalize(&path) else {
             return;
         };
@@ -130,10 +133,10 @@ impl Walk<'_> {
         let Some(about) = about.filter(fs::Metadata::is_file) else {
             return;
         };
-        if is_shown(&real, self.roots) {
-            self.found.push(Found {
-                root,
-                inside,
+        if is_allowed(&real, self.roots) {
+            self.files.push(FileEntry {
+                root_index: root,
+                relative_path: inside,
                 path,
                 size: about.len(),
             });

@@ -1,5 +1,5 @@
 //! Answers over streamable HTTP that are sent as another server gave them. The SDK writes its own
-//! answer from its types; where a request has another in its [`Slot`], that one is put in its place.
+//! answer from its types; where a request has another in its [`RawResultSlot`], that one is put in its place.
 
 use std::{
     pin::Pin,
@@ -16,38 +16,38 @@ use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::handed_on::Slot;
+use crate::handed_on::RawResultSlot;
 
 /// What an event begins with that carries a message.
-const DATA: &str = "data: ";
+const DATA_PREFIX: &str = "data: ";
 
 /// The answer with what is in the slot; `id` names the request, as JSON text.
-pub(super) fn put_in(response: Response, slot: Slot, id: &str) -> Response {
+pub(super) fn replace_result(response: Response, slot: RawResultSlot, id: &str) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE);
     if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
-        return response.map(|body| Body::new(Events { body, slot }));
+        return response.map(|body| Body::new(RawResultBody { body, slot }));
     }
     match slot.take() {
         Some(result) if response.status().is_success() => {
             let (mut parts, _) = response.into_parts();
             parts.headers.remove(header::CONTENT_LENGTH);
-            Response::from_parts(parts, Body::from(message(id, &result)))
+            Response::from_parts(parts, Body::from(response_message(id, &result)))
         }
         _ => response,
     }
 }
 
-fn message(id: &str, result: &Value) -> String {
+fn response_message(id: &str, result: &Value) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
 }
 
 /// The events that answer a request; the last of them is its result.
-struct Events {
+struct RawResultBody {
     body: Body,
-    slot: Slot,
+    slot: RawResultSlot,
 }
 
-impl HttpBody for Events {
+impl HttpBody for RawResultBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -57,7 +57,7 @@ impl HttpBody for Events {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         polled.map_ok(|frame| match frame.into_data() {
-            Ok(event) => Frame::data(with_result(event, &self.slot)),
+            Ok(event) => Frame::data(replace_event_result(event, &self.slot)),
             Err(frame) => frame,
         })
     }
@@ -74,7 +74,7 @@ impl HttpBody for Events {
 
 /// What tells an answer from what is said before it.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct ResponseEnvelope<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -85,18 +85,20 @@ struct Envelope<'a> {
 
 /// An event, with the result that is in the slot if it is the one that carries a result. The SDK
 /// makes one frame of each event.
-fn with_result(event: Bytes, slot: &Slot) -> Bytes {
+fn replace_event_result(event: Bytes, slot: &RawResultSlot) -> Bytes {
     if !slot.is_filled() {
         return event;
     }
     let swapped = || {
         let text = std::str::from_utf8(&event).ok()?;
-        let data = text.lines().find_map(|line| line.strip_prefix(DATA))?;
-        let envelope: Envelope<'_> = serde_json::from_str(data).ok()?;
+        let data = text
+            .lines()
+            .find_map(|line| line.strip_prefix(DATA_PREFIX))?;
+        let envelope: ResponseEnvelope<'_> = serde_json::from_str(data).ok()?;
         let (id, None, Some(_)) = (envelope.id?, envelope.method, envelope.result) else {
             return None;
         };
-        let message = message(id.get(), &slot.take()?);
+        let message = response_message(id.get(), &slot.take()?);
         Some(Bytes::from(text.replacen(data, &message, 1)))
     };
     swapped().unwrap_or(event)
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     fn only_the_event_with_the_result_is_another() {
-        let slot = Slot::default();
+        let slot = RawResultSlot::default();
         let progress = Bytes::from(
             "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}\n\n",
         );
@@ -118,13 +120,13 @@ mod tests {
             Bytes::from("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n\n");
         let answer =
             Bytes::from("data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}\nid: 3\n\n");
-        assert_eq!(with_result(answer.clone(), &slot), answer);
+        assert_eq!(replace_event_result(answer.clone(), &slot), answer);
         slot.fill(json!({ "b": 1, "a": [] }));
         for other in [progress, asked, Bytes::from_static(b":\n\n")] {
-            assert_eq!(with_result(other.clone(), &slot), other);
+            assert_eq!(replace_event_result(other.clone(), &slot), other);
         }
         assert_eq!(
-            with_result(answer, &slot),
+            replace_event_result(answer, &slot),
             "data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{\"b\":1,\"a\":[]}}\nid: 3\n\n"
         );
     }

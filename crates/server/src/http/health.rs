@@ -18,12 +18,12 @@ use rmcp::model::ProtocolVersion;
 use serde::Serialize;
 
 use super::guard::Admission;
-use super::health_check::Checks;
+use super::health_check::HealthChecks;
 pub use super::health_check::{ProviderHealth, ProviderState, StoreHealth, StoreState};
 
 /// Where in its life the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum ServerPhase {
     /// Not all that is to be served is up yet.
     Starting,
     /// It serves.
@@ -35,7 +35,7 @@ pub enum Phase {
 /// In one word, how the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum HealthStatus {
     /// All is well.
     Ok,
     /// It is on its way up.
@@ -80,7 +80,7 @@ pub struct HealthSource {
     /// The tools, the store and the load.
     pub registry: Arc<Registry>,
     /// Where in its life the server is; asked for each answer.
-    pub phase: Box<dyn Fn() -> Phase + Send + Sync>,
+    pub phase: Box<dyn Fn() -> ServerPhase + Send + Sync>,
     /// The transports; asked for each answer.
     pub transports: Box<dyn Fn() -> Vec<TransportHealth> + Send + Sync>,
     /// Who thinks; asked at most about once a second, and given up after one.
@@ -90,15 +90,15 @@ pub struct HealthSource {
 /// The health of a server.
 pub struct Health {
     source: HealthSource,
-    checks: Checks,
-    began: Instant,
+    checks: HealthChecks,
+    started: Instant,
 }
 
 /// What anyone may know.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Brief {
+pub struct HealthSummary {
     /// In one word.
-    pub status: Status,
+    pub status: HealthStatus,
     /// Whether the process answers; it does if this is read.
     pub live: bool,
     /// Whether calls can be made.
@@ -109,10 +109,10 @@ pub struct Brief {
 
 /// All there is to know.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct HealthReport {
     /// What anyone may know.
     #[serde(flatten)]
-    pub brief: Brief,
+    pub brief: HealthSummary,
     /// How long the server has run.
     pub uptime_seconds: u64,
     /// The transports.
@@ -126,12 +126,12 @@ pub struct Report {
     /// Who thinks.
     pub provider: ProviderHealth,
     /// The load.
-    pub calls: Calls,
+    pub calls: CallCounts,
 }
 
 /// Calls there are now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Calls {
+pub struct CallCounts {
     /// That run.
     pub running: usize,
     /// That wait for a place.
@@ -143,25 +143,25 @@ impl Health {
     pub fn new(source: HealthSource) -> Self {
         Self {
             source,
-            checks: Checks::default(),
-            began: Instant::now(),
+            checks: HealthChecks::default(),
+            started: Instant::now(),
         }
     }
 
     /// How everything is. A flood of questions costs one look at the store a second.
-    pub async fn report(&self) -> Report {
+    pub async fn report(&self) -> HealthReport {
         let (store, provider) = self.checks.get(&self.source).await;
         let transports = (self.source.transports)();
-        let status = status((self.source.phase)(), store.state, &transports);
-        let (running, waiting) = self.source.registry.load();
-        Report {
-            brief: Brief {
+        let status = compute_status((self.source.phase)(), store.state, &transports);
+        let (running, waiting) = self.source.registry.running_and_waiting();
+        HealthReport {
+            brief: HealthSummary {
                 status,
                 live: true,
                 ready: status.is_ready(),
                 version: env!("CARGO_PKG_VERSION"),
             },
-            uptime_seconds: self.began.elapsed().as_secs(),
+            uptime_seconds: self.started.elapsed().as_secs(),
             transports,
             tools: self.source.registry.list().count(),
             protocol_revisions: ProtocolVersion::KNOWN_VERSIONS
@@ -170,67 +170,71 @@ impl Health {
                 .collect(),
             store,
             provider,
-            calls: Calls { running, waiting },
+            calls: CallCounts { running, waiting },
         }
     }
 }
 
-impl Status {
+impl HealthStatus {
     const fn is_ready(self) -> bool {
         matches!(self, Self::Ok | Self::Degraded)
     }
 }
 
-fn status(phase: Phase, store: StoreState, transports: &[TransportHealth]) -> Status {
+fn compute_status(
+    phase: ServerPhase,
+    store: StoreState,
+    transports: &[TransportHealth],
+) -> HealthStatus {
     let any = |wanted| transports.iter().any(|it| it.state == wanted);
     match phase {
-        Phase::Starting => Status::Starting,
-        Phase::Draining => Status::Draining,
-        Phase::Serving if store == StoreState::Failed => Status::Unavailable,
-        Phase::Serving if any(TransportState::Failed) => {
+        ServerPhase::Starting => HealthStatus::Starting,
+        ServerPhase::Draining => HealthStatus::Draining,
+        ServerPhase::Serving if store == StoreState::Failed => HealthStatus::Unavailable,
+        ServerPhase::Serving if any(TransportState::Failed) => {
             if any(TransportState::Serving) {
-                Status::Degraded
+                HealthStatus::Degraded
             } else {
-                Status::Unavailable
+                HealthStatus::Unavailable
             }
         }
-        Phase::Serving if store == StoreState::Slow => Status::Degraded,
-        Phase::Serving => Status::Ok,
+        ServerPhase::Serving if store == StoreState::Slow => HealthStatus::Degraded,
+        ServerPhase::Serving => HealthStatus::Ok,
     }
 }
 
 /// `GET /health`, `/health/live` and `/health/ready`.
 pub fn routes(health: Arc<Health>) -> Router {
     Router::new()
-        .route("/health", get(whole))
-        .route("/health/live", get(live))
-        .route("/health/ready", get(ready))
+        .route("/health", get(get_health))
+        .route("/health/live", get(get_live))
+        .route("/health/ready", get(get_ready))
         .with_state(health)
 }
 
-async fn whole(
+async fn get_health(
     State(health): State<Arc<Health>>,
     admission: Option<Extension<Admission>>,
 ) -> Response {
     let report = health.report().await;
     let ready = report.brief.ready;
     match admission {
-        Some(Extension(Admission::Public)) => answer(ready, Json(report.brief)),
-        _ => answer(ready, Json(report)),
+        Some(Extension(Admission::Public)) => health_response(ready, Json(report.brief)),
+        _ => health_response(ready, Json(report)),
     }
 }
 
-async fn ready(State(health): State<Arc<Health>>) -> Response {
+async fn get_ready(State(health): State<Arc<Health>>) -> Response {
     let report = health.report().await;
-    answer(report.brief.ready, Json(report.brief))
+    health_response(report.brief.ready, Json(report.brief))
 }
 
 /// Asks nothing of anyone: a store that hangs does not make the process dead.
-async fn live() -> Response {
-    answer(true, Json(serde_json::json!({ "live": true })))
+async fn get_live() -> Response {
+    health_response(true, Json(serde_json::json!({ "live": true })))
 }
 
-fn answer(ready: bool, body: impl IntoResponse) -> Response {
+fn health_response(ready: bool, body: impl IntoResponse) -> Response {
     let status = if ready {
         StatusCode::OK
     } else {

@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::health::HealthSource;
 
 /// The longest a part may take to say how it is.
-const CHECK_TIME: Duration = Duration::from_secs(1);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long what was found is believed at least.
-const BELIEVED: Duration = Duration::from_secs(1);
+const MIN_CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// Looking takes at most this part of the time, however slow the store is.
-const SHARE: u32 = 10;
+const MAX_CHECK_SHARE: u32 = 10;
 
 /// How the store is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -77,49 +77,51 @@ pub enum ProviderState {
 
 /// What was found out last.
 #[derive(Default)]
-pub(super) struct Checks {
-    found: Mutex<Option<Found>>,
-    looking: tokio::sync::Mutex<()>,
+pub(super) struct HealthChecks {
+    cached: Mutex<Option<CachedHealth>>,
+    refresh_lock: tokio::sync::Mutex<()>,
 }
 
-struct Found {
-    until: Instant,
+struct CachedHealth {
+    valid_until: Instant,
     store: StoreHealth,
     provider: ProviderHealth,
 }
 
-impl Checks {
+impl HealthChecks {
     /// How the store and the provider are, as found at most a moment ago. Only one looks; the
     /// others wait for what it finds.
     pub(super) async fn get(&self, source: &HealthSource) -> (StoreHealth, ProviderHealth) {
-        if let Some(found) = self.believed() {
+        if let Some(found) = self.cached() {
             return found;
         }
-        let _alone = self.looking.lock().await;
-        if let Some(found) = self.believed() {
+        let _alone = self.refresh_lock.lock().await;
+        if let Some(found) = self.cached() {
             return found;
         }
         let began = Instant::now();
-        let (store, provider) = tokio::join!(store(source), provider(source));
-        let until = Instant::now() + BELIEVED.max(began.elapsed() * SHARE);
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(Found {
-            until,
+        let (store, provider) = tokio::join!(check_store(source), check_provider(source));
+        let until = Instant::now() + MIN_CACHE_TTL.max(began.elapsed() * MAX_CHECK_SHARE);
+        *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = Some(CachedHealth {
+            valid_until: until,
             store: store.clone(),
             provider: provider.clone(),
         });
         (store, provider)
     }
 
-    fn believed(&self) -> Option<(StoreHealth, ProviderHealth)> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = found.as_ref().filter(|it| Instant::now() < it.until)?;
+    fn cached(&self) -> Option<(StoreHealth, ProviderHealth)> {
+        let found = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = found
+            .as_ref()
+            .filter(|it| Instant::now() < it.valid_until)?;
         Some((found.store.clone(), found.provider.clone()))
     }
 }
 
-async fn store(source: &HealthSource) -> StoreHealth {
+async fn check_store(source: &HealthSource) -> StoreHealth {
     let began = Instant::now();
-    let state = tokio::time::timeout(CHECK_TIME, source.registry.store().state()).await;
+    let state = tokio::time::timeout(CHECK_TIMEOUT, source.registry.store().info()).await;
     let mut health = StoreHealth {
         state: StoreState::Ok,
         location: None,
@@ -143,15 +145,15 @@ async fn store(source: &HealthSource) -> StoreHealth {
         }
         Err(_) => {
             health.state = StoreState::Slow;
-            let limit = CHECK_TIME.as_secs();
+            let limit = CHECK_TIMEOUT.as_secs();
             health.reason = Some(format!("it did not answer within {limit} s"));
         }
     }
     health
 }
 
-async fn provider(source: &HealthSource) -> ProviderHealth {
-    tokio::time::timeout(CHECK_TIME, (source.provider)())
+async fn check_provider(source: &HealthSource) -> ProviderHealth {
+    tokio::time::timeout(CHECK_TIMEOUT, (source.provider)())
         .await
         .unwrap_or_else(|_| ProviderHealth {
             state: ProviderState::Unknown,

@@ -10,16 +10,16 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
 /// `body`, keeping `what` as long as it lives.
-pub(super) fn until_sent<T: Send + Unpin + 'static>(body: Body, what: T) -> Body {
-    Body::new(Kept { body, _what: what })
+pub(super) fn with_guard<T: Send + Unpin + 'static>(body: Body, what: T) -> Body {
+    Body::new(GuardedBody { body, _guard: what })
 }
 
-struct Kept<T> {
+struct GuardedBody<T> {
     body: Body,
-    _what: T,
+    _guard: T,
 }
 
-impl<T: Unpin> HttpBody for Kept<T> {
+impl<T: Unpin> HttpBody for GuardedBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 

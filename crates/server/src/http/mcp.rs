@@ -24,24 +24,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     handed_on, kept, reply,
-    session_manager::HandingOn,
-    sessions::{NoEntry, Owner, Room, SessionOptions, Sessions, Visit},
+    session_manager::RawSessionManager,
+    sessions::{
+        McpSessionError, McpSessionOwner, McpSessions, SessionOptions, SessionReservation,
+        SessionUse,
+    },
 };
 use crate::{
-    handed_on::Slot,
-    stdio::{Rejection, read_body},
+    handed_on::RawResultSlot,
+    stdio::{RpcRejection, read_body},
 };
 
-const SESSION: &str = "mcp-session-id";
-const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+const SESSION_HEADER: &str = "mcp-session-id";
+const JSON_MIME_TYPE: &str = "application/json";
+const EVENT_STREAM_MIME_TYPE: &str = "text/event-stream";
 
 /// What of an answer by the SDK that is no JSON is read, to be told in JSON.
-const PLAIN_ANSWER_BYTES: usize = 4_096;
+const MAX_PLAIN_ERROR_BYTES: usize = 4_096;
 
 /// How `/mcp` is served.
 #[derive(Debug, Clone)]
-pub struct McpOptions {
+pub struct StreamableHttpOptions {
     /// The longest body.
     pub body_bytes: usize,
     /// Sessions for clients of the handshake revisions, if they may have any.
@@ -49,23 +52,23 @@ pub struct McpOptions {
 }
 
 /// An answer that the SDK has no part in.
-struct Refused(Box<Response>);
+struct McpHttpRejection(Box<Response>);
 
-impl From<Response> for Refused {
+impl From<Response> for McpHttpRejection {
     fn from(response: Response) -> Self {
         Self(Box::new(response))
     }
 }
 
-struct Mcp<H> {
-    service: StreamableHttpService<H, HandingOn>,
-    sessions: Arc<Sessions>,
+struct StreamableHttpEndpoint<H> {
+    service: StreamableHttpService<H, RawSessionManager>,
+    sessions: Arc<McpSessions>,
     draining: CancellationToken,
 }
 
 /// What can be asked of `/mcp` while it is served.
 #[derive(Clone)]
-pub struct McpControl(Arc<Sessions>);
+pub struct McpControl(Arc<McpSessions>);
 
 impl McpControl {
     /// How many sessions are open.
@@ -78,23 +81,26 @@ impl McpControl {
 /// After `draining` nothing new is taken; `stopped` ends what is left.
 pub fn routes<H: ServerHandler + Send + Sync + 'static>(
     make: impl Fn() -> H + Send + Sync + 'static,
-    options: &McpOptions,
+    options: &StreamableHttpOptions,
     draining: CancellationToken,
     stopped: CancellationToken,
 ) -> (Router, McpControl) {
-    let sessions = Sessions::new(options.sessions);
+    let sessions = McpSessions::new(options.sessions);
     if let Some(kept) = options.sessions {
-        tokio::spawn(Sessions::sweep(Arc::downgrade(&sessions), kept.idle));
+        tokio::spawn(McpSessions::run_idle_sweep(
+            Arc::downgrade(&sessions),
+            kept.idle_timeout,
+        ));
     }
     // Hosts and origins are checked for all routes alike, before this one.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
-        .with_legacy_session_mode(sessions.are_on())
+        .with_legacy_session_mode(sessions.are_enabled())
         .with_json_response(true)
         .with_max_request_body_bytes(options.body_bytes)
         .with_cancellation_token(stopped);
-    let mcp = Mcp {
+    let mcp = StreamableHttpEndpoint {
         service: StreamableHttpService::new(move || Ok(make()), sessions.manager(), config),
         sessions: sessions.clone(),
         draining,
@@ -106,95 +112,101 @@ pub fn routes<H: ServerHandler + Send + Sync + 'static>(
 }
 
 async fn handle<H: ServerHandler + Send + Sync + 'static>(
-    State(mcp): State<Arc<Mcp<H>>>,
+    State(mcp): State<Arc<StreamableHttpEndpoint<H>>>,
     request: Request,
 ) -> Response {
-    match mcp.answer(request).await {
+    match mcp.handle_post(request).await {
         Ok(response) => response,
         Err(refused) => *refused.0,
     }
 }
 
-impl<H: ServerHandler + Send + Sync + 'static> Mcp<H> {
-    async fn answer(&self, request: Request) -> Result<Response, Refused> {
+impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
+    async fn handle_post(&self, request: Request) -> Result<Response, McpHttpRejection> {
         let (mut parts, body) = request.into_parts();
         let principal = parts.extensions.get::<Principal>();
-        let owner = Owner(principal.and_then(|principal| principal.name.clone()));
+        let owner = McpSessionOwner(principal.and_then(|principal| principal.name.clone()));
         if parts.method != Method::POST {
-            return self.answer_without_message(parts, &owner).await;
+            return self.handle_without_body(parts, &owner).await;
         }
         check_content_type(&mut parts.headers)?;
-        accept_both(&mut parts.headers)?;
-        let body = read(body).await?;
-        let message = read_body(&body).map_err(|rejection| refuse(&rejection))?;
+        require_accept(&mut parts.headers)?;
+        let body = collect_body(body).await?;
+        let message = read_body(&body).map_err(|rejection| reject_message(&rejection))?;
         // What runs may wait for an answer of the client, or be cancelled.
         if message.is_request && self.draining.is_cancelled() {
-            return Err(reply::stopping().into());
+            return Err(reply::stopping_response().into());
         }
         let asked = message.id.filter(|_| message.is_request);
-        let visit = self.enter(&parts.headers, &owner, asked)?;
+        let visit = self.enter_session(&parts.headers, &owner, asked)?;
         let _room = match &visit {
-            None if message.is_initialize => Some(self.room_for(&owner)?),
+            None if message.is_initialize => Some(self.reserve_session(&owner)?),
             _ => None,
         };
         let id = message.id.map(str::to_owned);
         let message = body.slice_ref(message.bytes);
-        let slot = Slot::default();
+        let slot = RawResultSlot::default();
         parts.extensions.insert(slot.clone());
         let request = Request::from_parts(parts, Full::new(message));
         let response = self.service.handle(request).await.map(Body::new);
-        let response = handed_on::put_in(response, slot, id.as_deref().unwrap_or("null"));
-        let opened = response.headers().get(SESSION);
+        let response = handed_on::replace_result(response, slot, id.as_deref().unwrap_or("null"));
+        let opened = response.headers().get(SESSION_HEADER);
         if let Some(opened) = opened.and_then(|opened| opened.to_str().ok()) {
-            self.sessions.opened(opened, owner);
+            self.sessions.add(opened, owner);
         }
-        Ok(during(in_json(response, id).await?, visit))
+        Ok(hold_session(to_json_error(response, id).await?, visit))
     }
 
     /// A stream of news, the end of a session, or a method that is none here.
-    async fn answer_without_message(
+    async fn handle_without_body(
         &self,
         parts: Parts,
-        owner: &Owner,
-    ) -> Result<Response, Refused> {
-        let visit = self.enter(&parts.headers, owner, None)?;
+        owner: &McpSessionOwner,
+    ) -> Result<Response, McpHttpRejection> {
+        let visit = self.enter_session(&parts.headers, owner, None)?;
         let ends = visit.is_some() && parts.method == Method::DELETE;
-        let session = session(&parts.headers).map(str::to_owned);
+        let session = session_id(&parts.headers).map(str::to_owned);
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         let response = self.service.handle(request).await.map(Body::new);
         if let Some(session) = session.filter(|_| ends && response.status().is_success()) {
-            self.sessions.closed(&session);
+            self.sessions.remove(&session);
         }
-        Ok(during(response, visit))
+        Ok(hold_session(response, visit))
     }
 
     /// Enters the session that the request names, if sessions mean anything to it. A session
     /// belongs to who opened it; to others it does not exist.
-    fn enter(
+    fn enter_session(
         &self,
         headers: &HeaderMap,
-        owner: &Owner,
+        owner: &McpSessionOwner,
         id: Option<&str>,
-    ) -> Result<Option<Visit>, Refused> {
-        if !self.sessions.are_on() || is_modern(headers) || !headers.contains_key(SESSION) {
+    ) -> Result<Option<SessionUse>, McpHttpRejection> {
+        if !self.sessions.are_enabled()
+            || is_stateless_revision(headers)
+            || !headers.contains_key(SESSION_HEADER)
+        {
             return Ok(None);
         }
-        let entered = match session(headers) {
-            Some(session) => self.sessions.enter(session, owner, id),
-            None => Err(NoEntry::Unknown),
+        let entered = match session_id(headers) {
+            Some(session) => self.sessions.begin_use(session, owner, id),
+            None => Err(McpSessionError::Unknown),
         };
         entered.map(Some).map_err(|why| {
-            if let (NoEntry::SameId, Some(id)) = (why, id) {
-                return refuse(&Rejection::same_id(id.to_owned()));
+            if let (McpSessionError::DuplicateRequestId, Some(id)) = (why, id) {
+                return reject_message(&RpcRejection::duplicate_id(id.to_owned()));
             }
             let message = "there is no such session; it may have expired: begin another";
-            refused(StatusCode::NOT_FOUND, -32_001, message)
+            reject(StatusCode::NOT_FOUND, -32_001, message)
         })
     }
 
-    fn room_for(&self, owner: &Owner) -> Result<Room, Refused> {
-        self.sessions.room_for(owner).ok_or_else(|| {
-            Refused::from(reply::later(
+    fn reserve_session(
+        &self,
+        owner: &McpSessionOwner,
+    ) -> Result<SessionReservation, McpHttpRejection> {
+        self.sessions.reserve(owner).ok_or_else(|| {
+            McpHttpRejection::from(reply::retry_later_response(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many sessions are open; try again later, or use revision 2026-07-28, which \
                  needs none",
@@ -203,45 +215,44 @@ impl<H: ServerHandler + Send + Sync + 'static> Mcp<H> {
     }
 }
 
-fn session(headers: &HeaderMap) -> Option<&str> {
-    headers.get(SESSION).and_then(|id| id.to_str().ok())
+fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok())
 }
 
 /// The visit lasts until the answer is sent.
-fn during(response: Response, visit: Option<Visit>) -> Response {
+fn hold_session(response: Response, visit: Option<SessionUse>) -> Response {
     match visit {
-        Some(visit) => response.map(|body| kept::until_sent(body, visit)),
+        Some(visit) => response.map(|body| kept::with_guard(body, visit)),
         None => response,
     }
 }
 
 /// Sessions are none of 2026-07-28 and later; a header that speaks of one is ignored there.
-fn is_modern(headers: &HeaderMap) -> bool {
+fn is_stateless_revision(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version");
     version.is_some_and(|version| version.as_bytes() >= b"2026-07-28".as_slice())
 }
 
-fn check_content_type(headers: &mut HeaderMap) -> Result<(), Refused> {
+fn check_content_type(headers: &mut HeaderMap) -> Result<(), McpHttpRejection> {
     let kind = headers
         .get(header::CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(JSON)) {
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(JSON_MIME_TYPE)) {
         // As the SDK writes it.
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static(JSON_MIME_TYPE),
+        );
         return Ok(());
     }
     let message = "Content-Type must be application/json";
-    Err(refused(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        -32_600,
-        message,
-    ))
+    Err(reject(StatusCode::UNSUPPORTED_MEDIA_TYPE, -32_600, message))
 }
 
 /// A client that takes anything takes both. One that names what it takes must name both, because
 /// the answer may be either.
-fn accept_both(headers: &mut HeaderMap) -> Result<(), Refused> {
+fn require_accept(headers: &mut HeaderMap) -> Result<(), McpHttpRejection> {
     let accepts: Vec<&str> = headers
         .get_all(header::ACCEPT)
         .iter()
@@ -254,9 +265,11 @@ fn accept_both(headers: &mut HeaderMap) -> Result<(), Refused> {
             .iter()
             .any(|accept| [kind, any, "*/*"].contains(accept))
     };
-    if !(accepts.is_empty() || takes(JSON, "application/*") && takes(EVENTS, "text/*")) {
+    if !(accepts.is_empty()
+        || takes(JSON_MIME_TYPE, "application/*") && takes(EVENT_STREAM_MIME_TYPE, "text/*"))
+    {
         let message = "Accept must allow application/json and text/event-stream";
-        return Err(refused(StatusCode::NOT_ACCEPTABLE, -32_600, message));
+        return Err(reject(StatusCode::NOT_ACCEPTABLE, -32_600, message));
     }
     let both = HeaderValue::from_static("application/json, text/event-stream");
     headers.insert(header::ACCEPT, both);
@@ -264,31 +277,35 @@ fn accept_both(headers: &mut HeaderMap) -> Result<(), Refused> {
 }
 
 /// The guard has read it already, within its limits.
-async fn read(body: Body) -> Result<Bytes, Refused> {
+async fn collect_body(body: Body) -> Result<Bytes, McpHttpRejection> {
     let body = body.collect().await.map_err(|_| {
         let unread = "the message could not be read";
-        refused(StatusCode::BAD_REQUEST, -32_700, unread)
+        reject(StatusCode::BAD_REQUEST, -32_700, unread)
     })?;
     Ok(body.to_bytes())
 }
 
-fn refuse(rejection: &Rejection) -> Refused {
-    reply::rejection(StatusCode::BAD_REQUEST, rejection).into()
+fn reject_message(rejection: &RpcRejection) -> McpHttpRejection {
+    reply::rejection_response(StatusCode::BAD_REQUEST, rejection).into()
 }
 
-fn refused(status: StatusCode, code: i32, message: &str) -> Refused {
-    reply::rpc(status, code, message).into()
+fn reject(status: StatusCode, code: i32, message: &str) -> McpHttpRejection {
+    reply::error_response(status, code, message).into()
 }
 
 /// Faults that the SDK tells in plain text, told in JSON-RPC.
-async fn in_json(response: Response, id: Option<String>) -> Result<Response, Refused> {
+async fn to_json_error(
+    response: Response,
+    id: Option<String>,
+) -> Result<Response, McpHttpRejection> {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
-    if status.is_success() || kind.is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
+    if status.is_success()
+        || kind.is_some_and(|kind| kind.as_bytes().starts_with(JSON_MIME_TYPE.as_bytes()))
     {
         return Ok(response);
     }
-    let limited = Limited::new(response.into_body(), PLAIN_ANSWER_BYTES);
+    let limited = Limited::new(response.into_body(), MAX_PLAIN_ERROR_BYTES);
     let said = limited
         .collect()
         .await
@@ -307,6 +324,6 @@ async fn in_json(response: Response, id: Option<String>) -> Result<Response, Ref
         StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
         status => status,
     };
-    let rejection = Rejection::unreadable_request(id, &message);
-    Err(reply::rejection(status, &rejection).into())
+    let rejection = RpcRejection::invalid_request(id, &message);
+    Err(reply::rejection_response(status, &rejection).into())
 }

@@ -35,26 +35,26 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use mcp::{McpControl, McpOptions, routes as mcp_routes};
+pub use mcp::{McpControl, StreamableHttpOptions, routes as mcp_routes};
 pub use progress::{ProgressHub, ProgressOptions};
 pub use sessions::SessionOptions;
 pub use ws::routes as progress_routes;
 
-use crate::metrics::{self, Metrics, Rejection, Transport};
+use crate::metrics::{self, RejectionReason, ServerMetrics, TransportKind};
 use auth::{Access, StartError, check_start};
-use guard::{Guard, GuardOptions};
+use guard::{GuardOptions, HttpGuard};
 use health::Health;
-use listener::{BindError, ListenerOptions, Peer};
+use listener::{BindError, ConnectionAddrs, ListenerOptions};
 use sse::{SseControl, SseOptions};
 
 /// How often it is looked whether connections are still open, when it is time to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const DRAIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long an answer takes at most from the end of its call to the connection.
-const ON_THEIR_WAY: Duration = Duration::from_millis(500);
+const RESPONSE_GRACE: Duration = Duration::from_millis(500);
 
 /// How long the last answers may take to be written, when no call runs any more.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How HTTP is served.
 #[derive(Debug, Clone)]
@@ -66,17 +66,17 @@ pub struct HttpOptions {
     /// Connections.
     pub listener: ListenerOptions,
     /// `/mcp`.
-    pub mcp: McpOptions,
+    pub mcp: StreamableHttpOptions,
     /// `/sse`, if it is served.
     pub sse: Option<SseOptions>,
 }
 
 /// What the routes tell of.
-pub struct HttpParts {
+pub struct HttpServerDeps {
     /// The tools.
     pub registry: Arc<Registry>,
     /// What is counted.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<ServerMetrics>,
     /// How everything is.
     pub health: Arc<Health>,
     /// Who watches calls come along.
@@ -88,14 +88,14 @@ pub struct HttpParts {
 pub enum HttpError {
     /// It would be open to anyone.
     #[error(transparent)]
-    Open(#[from] StartError),
+    Start(#[from] StartError),
     /// The address can't be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
 }
 
 /// A server that listens, and serves when it is told to.
-pub struct Http {
+pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
@@ -107,12 +107,12 @@ pub struct Http {
     stopped: CancellationToken,
 }
 
-impl Http {
+impl HttpServer {
     /// Begins to listen. `make` gives a handler for each connection, or each request where the
     /// transport knows no connections.
     pub async fn bind<H: ServerHandler + Send + Sync + 'static>(
         make: impl Fn() -> H + Clone + Send + Sync + 'static,
-        parts: HttpParts,
+        parts: HttpServerDeps,
         access: Access,
         options: HttpOptions,
     ) -> Result<Self, HttpError> {
@@ -123,7 +123,7 @@ impl Http {
         let mut guard = options.guard;
         guard.bind = address.ip();
         let token = !access.is_open();
-        let guard = Guard::new(&guard, access);
+        let guard = HttpGuard::new(&guard, access);
         let (mcp, mcp_control) = mcp_routes(
             make.clone(),
             &options.mcp,
@@ -144,28 +144,30 @@ impl Http {
             router = router.merge(routes);
             control = Some(sse);
         }
-        let connections = options.listener.count.clone();
+        let connections = options.listener.open_connections.clone();
         let watchers = parts.progress.clone();
         parts
             .metrics
-            .watch(Transport::Http, move || connections.active());
+            .add_client_count(TransportKind::Http, move || connections.active());
         let metrics = &parts.metrics;
-        metrics.watch(Transport::HttpSession, move || mcp_control.sessions());
+        metrics.add_client_count(TransportKind::HttpSession, move || mcp_control.sessions());
         parts
             .metrics
-            .watch(Transport::WebSocket, move || watchers.active());
+            .add_client_count(TransportKind::WebSocket, move || watchers.active());
         if let Some(sse) = control.clone() {
-            parts.metrics.watch(Transport::Sse, move || sse.active());
+            parts
+                .metrics
+                .add_client_count(TransportKind::Sse, move || sse.active());
         }
         let router = guard
             .protect(router)
             .layer(axum::middleware::from_fn_with_state(
                 parts.metrics.clone(),
-                around_the_guard,
+                count_rejections,
             ))
             .layer(axum::middleware::from_fn_with_state(
                 parts.metrics,
-                metrics::track,
+                metrics::track_request,
             ));
         Ok(Self {
             listener,
@@ -181,7 +183,7 @@ impl Http {
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
@@ -190,7 +192,7 @@ impl Http {
     pub async fn serve(self, shutdown: CancellationToken) {
         let grace = self.options.grace;
         let closing = CancellationToken::new();
-        let connections = self.options.count.clone();
+        let connections = self.options.open_connections.clone();
         let ending = async {
             shutdown.cancelled().await;
             self.draining.cancel();
@@ -199,7 +201,7 @@ impl Http {
                 if let Some(sse) = &self.sse {
                     sse.drain(grace).await;
                 }
-                self.registry.idle().await;
+                self.registry.wait_idle().await;
             };
             if tokio::time::timeout(grace, idle).await.is_err() {
                 tracing::warn!("the grace is over; what still runs is cut off");
@@ -209,14 +211,14 @@ impl Http {
             // then are streams that only wait for news.
             let closed = async {
                 while connections.active() > 0 {
-                    tokio::time::sleep(LOOK_EVERY).await;
+                    tokio::time::sleep(DRAIN_POLL_INTERVAL).await;
                 }
             };
-            drop(tokio::time::timeout(ON_THEIR_WAY, closed).await);
+            drop(tokio::time::timeout(RESPONSE_GRACE, closed).await);
             self.stopped.cancel();
         };
         let options = ListenerOptions {
-            grace: LAST_ANSWERS,
+            grace: FLUSH_TIMEOUT,
             ..self.options
         };
         let serving = listener::serve(self.listener, self.router, options, closing.clone());
@@ -226,29 +228,29 @@ impl Http {
 
 /// What the routes want to know of the connection a request came over, and what is counted of those
 /// that the guard sends away.
-async fn around_the_guard(
-    State(metrics): State<Arc<Metrics>>,
+async fn count_rejections(
+    State(metrics): State<Arc<ServerMetrics>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Some(peer) = request.extensions().get::<Peer>() {
+    if let Some(peer) = request.extensions().get::<ConnectionAddrs>() {
         let remote = axum::extract::ConnectInfo(peer.remote);
         request.extensions_mut().insert(remote);
     }
     let response = next.run(request).await;
-    if let Some(guard::Refused(code)) = response.extensions().get() {
-        metrics.rejected(reason(code));
+    if let Some(guard::HttpRejectionCode(code)) = response.extensions().get() {
+        metrics.record_rejection(rejection_reason(code));
     }
     response
 }
 
-fn reason(code: &str) -> Rejection {
+fn rejection_reason(code: &str) -> RejectionReason {
     match code {
-        "host_missing" | "host_refused" => Rejection::Host,
-        "origin_refused" => Rejection::Origin,
-        "rate_limited" | "too_many_at_once" | "server_busy" => Rejection::Rate,
-        "body_broken" | "body_too_large" | "body_too_slow" | "not_json" => Rejection::Body,
-        "method_refused" => Rejection::Header,
-        _ => Rejection::Auth,
+        "host_missing" | "host_refused" => RejectionReason::Host,
+        "origin_refused" => RejectionReason::Origin,
+        "rate_limited" | "too_many_at_once" | "server_busy" => RejectionReason::Rate,
+        "body_broken" | "body_too_large" | "body_too_slow" | "not_json" => RejectionReason::Body,
+        "method_refused" => RejectionReason::Header,
+        _ => RejectionReason::Auth,
     }
 }

@@ -21,43 +21,43 @@ use sha2::{Digest, Sha256};
 
 use super::guard::Admission;
 
-const DOCUMENT: &str = include_str!("page/page.html");
+const HTML_TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
 /// The page, ready to be sent.
-struct Pages {
+struct LandingPage {
     /// For those who were let in.
-    whole: Bytes,
+    full: Bytes,
     /// For those who were not.
-    brief: Bytes,
+    public: Bytes,
     policy: HeaderValue,
 }
 
 /// `GET /`. `token` says whether clients need one, so that the page can tell them.
 pub fn routes(registry: &Registry, token: bool) -> Router {
-    let pages = Pages {
-        whole: document(&tools(registry), token),
-        brief: document("", token),
-        policy: policy(),
+    let pages = LandingPage {
+        full: render_page(&render_tools(registry), token),
+        public: render_page("", token),
+        policy: content_security_policy(),
     };
     Router::new()
-        .route("/", get(open))
+        .route("/", get(get_landing_page))
         .with_state(Arc::new(pages))
 }
 
-async fn open(
-    State(pages): State<Arc<Pages>>,
+async fn get_landing_page(
+    State(pages): State<Arc<LandingPage>>,
     admission: Option<Extension<Admission>>,
     headers: HeaderMap,
 ) -> Response {
     if !is_browser(&headers) {
-        return signpost();
+        return json_overview();
     }
     let page = if matches!(admission, Some(Extension(Admission::Public))) {
-        &pages.brief
+        &pages.public
     } else {
-        &pages.whole
+        &pages.full
     };
     let headers: [(HeaderName, HeaderValue); 4] = [
         (header::CONTENT_SECURITY_POLICY, pages.policy.clone()),
@@ -83,7 +83,7 @@ fn is_browser(headers: &HeaderMap) -> bool {
 }
 
 /// For programs that came to the wrong door.
-fn signpost() -> Response {
+fn json_overview() -> Response {
     Json(json!({
         "name": "deliberate",
         "version": env!("CARGO_PKG_VERSION"),
@@ -94,10 +94,10 @@ fn signpost() -> Response {
     .into_response()
 }
 
-fn document(tools: &str, token: bool) -> Bytes {
+fn render_page(tools: &str, token: bool) -> Bytes {
     // Style and script last: what they hold must not be taken for a place to fill.
-    let text = DOCUMENT
-        .replace("{{version}}", &escaped(env!("CARGO_PKG_VERSION")))
+    let text = HTML_TEMPLATE
+        .replace("{{version}}", &escape_html(env!("CARGO_PKG_VERSION")))
         .replace("{{token}}", if token { "yes" } else { "no" })
         .replace("{{tools}}", tools)
         .replace("{{style}}", STYLE)
@@ -105,12 +105,12 @@ fn document(tools: &str, token: bool) -> Bytes {
     Bytes::from(text)
 }
 
-fn tools(registry: &Registry) -> String {
+fn render_tools(registry: &Registry) -> String {
     let mut section = "<section aria-labelledby=\"tools\">\n<h2 id=\"tools\">Tools</h2>\n\
                        <ul class=\"tools\">\n"
         .to_owned();
     for tool in registry.list() {
-        let (name, title) = (escaped(tool.about.name), escaped(tool.about.title));
+        let (name, title) = (escape_html(tool.meta.name), escape_html(tool.meta.title));
         for part in [
             "<li><code>",
             &name,
@@ -126,7 +126,7 @@ fn tools(registry: &Registry) -> String {
 }
 
 /// Text that is only text, in an element and in an attribute.
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -142,7 +142,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Nothing but what is in the page, and questions to this server.
-fn policy() -> HeaderValue {
+fn content_security_policy() -> HeaderValue {
     let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; connect-src 'self'; \

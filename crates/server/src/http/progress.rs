@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::extract::ws::Utf8Bytes;
-use deliberate_toolkit::{Event, Listener, Principal, Running};
+use deliberate_toolkit::{CallEvent, CallInfo, CallListener, Principal};
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -51,37 +51,37 @@ pub struct ProgressHub {
     pub(super) options: ProgressOptions,
     /// Looked at on every event, so that nothing is done when nobody watches.
     count: AtomicUsize,
-    watchers: RwLock<Vec<Arc<Watcher>>>,
+    watchers: RwLock<Vec<Arc<ProgressWatcher>>>,
     /// Cancelled when the server stops.
     pub(super) closed: CancellationToken,
 }
 
 /// One who watches, and what waits to be sent to them.
 #[derive(Debug)]
-pub(super) struct Watcher {
+pub(super) struct ProgressWatcher {
     name: Option<Arc<str>>,
     tool: Option<String>,
-    queue: Mutex<Queue>,
-    news: Notify,
+    queue: Mutex<WatcherQueue>,
+    notify: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct WatcherQueue {
     waiting: VecDeque<Utf8Bytes>,
-    missed: u64,
+    dropped: u64,
 }
 
 /// A place among the watchers, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct WatcherGuard {
     hub: Arc<ProgressHub>,
-    pub(super) watcher: Arc<Watcher>,
+    pub(super) watcher: Arc<ProgressWatcher>,
 }
 
 /// What a watcher is sent.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Message<'a> {
+enum ProgressMessage<'a> {
     Began {
         call: u64,
         tool: &'a str,
@@ -128,7 +128,7 @@ impl ProgressHub {
         self: &Arc<Self>,
         principal: &Principal,
         tool: Option<String>,
-    ) -> Option<Place> {
+    ) -> Option<WatcherGuard> {
         let mut watchers = self
             .watchers
             .write()
@@ -136,26 +136,26 @@ impl ProgressHub {
         if watchers.len() >= self.options.watchers || self.closed.is_cancelled() {
             return None;
         }
-        let watcher = Arc::new(Watcher {
+        let watcher = Arc::new(ProgressWatcher {
             name: principal.name.clone(),
             tool,
             queue: Mutex::default(),
-            news: Notify::new(),
+            notify: Notify::new(),
         });
         watchers.push(watcher.clone());
         self.count.store(watchers.len(), Ordering::Relaxed);
-        Some(Place {
+        Some(WatcherGuard {
             hub: self.clone(),
             watcher,
         })
     }
 
-    fn tell(&self, call: &Running<'_>, message: &Message<'_>) {
+    fn broadcast(&self, call: &CallInfo<'_>, message: &ProgressMessage<'_>) {
         let watchers = self.watchers.read().unwrap_or_else(PoisonError::into_inner);
         let mut text: Option<Utf8Bytes> = None;
-        for watcher in watchers.iter().filter(|watcher| watcher.sees(call)) {
+        for watcher in watchers.iter().filter(|watcher| watcher.is_visible(call)) {
             if text.is_none() {
-                text = message.text();
+                text = message.to_text();
             }
             if let Some(text) = &text {
                 watcher.push(text.clone(), self.options.queue);
@@ -164,56 +164,59 @@ impl ProgressHub {
     }
 }
 
-impl Listener for ProgressHub {
-    fn hear(&self, event: Event<'_>) {
+impl CallListener for ProgressHub {
+    fn on_event(&self, event: CallEvent<'_>) {
         if self.active() == 0 {
             return;
         }
         match event {
-            Event::Began(call) => {
-                let message = Message::Began {
+            CallEvent::Started(call) => {
+                let message = ProgressMessage::Began {
                     call: call.id,
                     tool: call.tool,
                 };
-                self.tell(call, &message);
+                self.broadcast(call, &message);
             }
-            Event::Progressed(call, progress) => {
+            CallEvent::Progress(call, progress) => {
                 let words = &progress.message;
                 let end = words.char_indices().nth(MESSAGE_CHARS);
                 let shown = end.and_then(|(end, _)| words.get(..end));
-                let message = Message::Progress {
+                let message = ProgressMessage::Progress {
                     call: call.id,
                     tool: call.tool,
                     done: progress.done,
                     total: progress.total,
                     message: shown.unwrap_or(words),
                 };
-                self.tell(call, &message);
+                self.broadcast(call, &message);
             }
-            Event::Ended {
-                call, took, error, ..
+            CallEvent::Ended {
+                call,
+                elapsed: took,
+                error,
+                ..
             } => {
-                let message = Message::Ended {
+                let message = ProgressMessage::Ended {
                     call: call.id,
                     tool: call.tool,
                     error,
                     took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
                 };
-                self.tell(call, &message);
+                self.broadcast(call, &message);
             }
             _ => {}
         }
     }
 }
 
-impl Message<'_> {
-    fn text(&self) -> Option<Utf8Bytes> {
+impl ProgressMessage<'_> {
+    fn to_text(&self) -> Option<Utf8Bytes> {
         serde_json::to_string(self).ok().map(Utf8Bytes::from)
     }
 }
 
-impl Watcher {
-    fn sees(&self, call: &Running<'_>) -> bool {
+impl ProgressWatcher {
+    fn is_visible(&self, call: &CallInfo<'_>) -> bool {
         self.name == call.principal.name
             && self.tool.as_deref().is_none_or(|tool| tool == call.tool)
     }
@@ -222,33 +225,33 @@ impl Watcher {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.waiting.len() >= most.max(1) {
             queue.waiting.pop_front();
-            queue.missed += 1;
+            queue.dropped += 1;
         }
         queue.waiting.push_back(text);
         drop(queue);
-        self.news.notify_one();
+        self.notify.notify_one();
     }
 
     /// The next message; what was missed comes before what came after it.
-    pub(super) async fn next(&self) -> Utf8Bytes {
+    pub(super) async fn next_message(&self) -> Utf8Bytes {
         loop {
-            if let Some(text) = self.take() {
+            if let Some(text) = self.pop_message() {
                 return text;
             }
-            self.news.notified().await;
+            self.notify.notified().await;
         }
     }
 
-    fn take(&self) -> Option<Utf8Bytes> {
+    fn pop_message(&self) -> Option<Utf8Bytes> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::take(&mut queue.missed) {
+        match std::mem::take(&mut queue.dropped) {
             0 => queue.waiting.pop_front(),
-            count => Message::Missed { count }.text(),
+            count => ProgressMessage::Missed { count }.to_text(),
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for WatcherGuard {
     fn drop(&mut self) {
         let hub = &self.hub;
         let mut watchers = hub.watchers.write().unwrap_or_else(PoisonError::into_inner);

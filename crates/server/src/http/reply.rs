@@ -4,48 +4,48 @@ use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
-use crate::stdio::Rejection;
+use crate::stdio::RpcRejection;
 
 /// How long a client that is told to come back later should wait, in seconds.
-const LATER_SECONDS: &str = "5";
+const RETRY_AFTER_SECONDS: &str = "5";
 
 /// A JSON body.
-pub(super) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
-    with_body(status, body.to_string())
+pub(super) fn json_response(status: StatusCode, body: &serde_json::Value) -> Response {
+    response_with_body(status, body.to_string())
 }
 
 /// A JSON-RPC error that belongs to no request.
-pub(super) fn rpc(status: StatusCode, code: i32, message: &str) -> Response {
+pub(super) fn error_response(status: StatusCode, code: i32, message: &str) -> Response {
     let error = json!({ "code": code, "message": message });
-    json(
+    json_response(
         status,
         &json!({ "jsonrpc": "2.0", "id": null, "error": error }),
     )
 }
 
 /// A message that was refused before it reached the protocol.
-pub(super) fn rejection(status: StatusCode, rejection: &Rejection) -> Response {
+pub(super) fn rejection_response(status: StatusCode, rejection: &RpcRejection) -> Response {
     let line = rejection.to_line();
-    with_body(status, String::from_utf8(line).unwrap_or_default())
+    response_with_body(status, String::from_utf8(line).unwrap_or_default())
 }
 
 /// A refusal that may be another answer later.
-pub(super) fn later(status: StatusCode, message: &str) -> Response {
-    let mut response = rpc(status, -32_000, message);
-    let wait = HeaderValue::from_static(LATER_SECONDS);
+pub(super) fn retry_later_response(status: StatusCode, message: &str) -> Response {
+    let mut response = error_response(status, -32_000, message);
+    let wait = HeaderValue::from_static(RETRY_AFTER_SECONDS);
     response.headers_mut().insert(header::RETRY_AFTER, wait);
     response
 }
 
 /// For what comes when the server is about to end.
-pub(super) fn stopping() -> Response {
-    later(
+pub(super) fn stopping_response() -> Response {
+    retry_later_response(
         StatusCode::SERVICE_UNAVAILABLE,
         "the server is stopping; try again later",
     )
 }
 
-fn with_body(status: StatusCode, body: String) -> Response {
+fn response_with_body(status: StatusCode, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");

@@ -22,22 +22,22 @@ use rmcp::{
     },
 };
 
-use crate::handed_on::{Slot, may_be_handed_on};
+use crate::handed_on::{RawResultSlot, may_have_raw_result};
 
-type Inner = <LocalSessionManager as SessionManager>::Transport;
+type InnerTransport = <LocalSessionManager as SessionManager>::Transport;
 
 /// The SDK's sessions.
 #[derive(Default)]
-pub(super) struct HandingOn(pub(super) LocalSessionManager);
+pub(super) struct RawSessionManager(pub(super) LocalSessionManager);
 
-impl SessionManager for HandingOn {
+impl SessionManager for RawSessionManager {
     type Error = LocalSessionManagerError;
-    type Transport = Session;
+    type Transport = RawSession;
 
-    async fn create_session(&self) -> Result<(SessionId, Session), Self::Error> {
+    async fn create_session(&self) -> Result<(SessionId, RawSession), Self::Error> {
         let (id, inner) = self.0.create_session().await?;
         let slots = HashMap::new();
-        Ok((id, Session { inner, slots }))
+        Ok((id, RawSession { inner, slots }))
     }
 
     async fn initialize_session(
@@ -89,17 +89,17 @@ impl SessionManager for HandingOn {
 }
 
 /// A session, and the slots of its requests that are not answered.
-pub(super) struct Session {
-    inner: Inner,
-    slots: HashMap<RequestId, Slot>,
+pub(super) struct RawSession {
+    inner: InnerTransport,
+    slots: HashMap<RequestId, RawResultSlot>,
 }
 
-impl Session {
+impl RawSession {
     /// Gives a request its slot.
-    fn note(&mut self, message: &mut ClientJsonRpcMessage) {
+    fn track_request(&mut self, message: &mut ClientJsonRpcMessage) {
         match message {
-            JsonRpcMessage::Request(request) if may_be_handed_on(&request.request) => {
-                let slot = Slot::default();
+            JsonRpcMessage::Request(request) if may_have_raw_result(&request.request) => {
+                let slot = RawResultSlot::default();
                 request.request.extensions_mut().insert(slot.clone());
                 self.slots.insert(request.id.clone(), slot);
             }
@@ -117,7 +117,7 @@ impl Session {
     }
 
     /// Puts what is in the slot of a request into its answer.
-    fn put_in(&mut self, message: &mut ServerJsonRpcMessage) {
+    fn replace_result(&mut self, message: &mut ServerJsonRpcMessage) {
         match message {
             JsonRpcMessage::Response(response) => {
                 let slot = self.slots.remove(&response.id);
@@ -135,20 +135,20 @@ impl Session {
     }
 }
 
-impl Transport<RoleServer> for Session {
-    type Error = <Inner as Transport<RoleServer>>::Error;
+impl Transport<RoleServer> for RawSession {
+    type Error = <InnerTransport as Transport<RoleServer>>::Error;
 
     fn send(
         &mut self,
         mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.put_in(&mut message);
+        self.replace_result(&mut message);
         self.inner.send(message)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         let mut message = self.inner.receive().await?;
-        self.note(&mut message);
+        self.track_request(&mut message);
         Some(message)
     }
 

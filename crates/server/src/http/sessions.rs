@@ -17,167 +17,169 @@ use rmcp::transport::streamable_http_server::{
 };
 use tokio::time::Instant;
 
-use super::session_manager::HandingOn;
+use super::session_manager::RawSessionManager;
 
 /// One who has a name may have this part of the sessions.
-const SHARE: usize = 4;
+const MAX_OWNER_SHARE: usize = 4;
 
 /// How long the SDK waits for the first message of a session it has made room for.
-const BEGINS_WITHIN: Duration = Duration::from_secs(10);
+const INIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often idle sessions are looked for: that part of the time they may be idle.
-const LOOKS: u32 = 4;
+const SWEEPS_PER_IDLE_TIME: u32 = 4;
 
 /// How many sessions there may be, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOptions {
     /// At once.
-    pub most: usize,
+    pub max_sessions: usize,
     /// How long an idle one is kept.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
 }
 
 /// Who opened a session; nobody in particular where all are nameless.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Owner(pub(super) Option<Arc<str>>);
+pub(super) struct McpSessionOwner(pub(super) Option<Arc<str>>);
 
-pub(super) struct Sessions {
-    manager: Arc<HandingOn>,
+pub(super) struct McpSessions {
+    manager: Arc<RawSessionManager>,
     options: Option<SessionOptions>,
-    open: Mutex<HashMap<String, Session>>,
+    open: Mutex<HashMap<String, McpSession>>,
     /// Rooms for sessions that are about to be opened.
-    promised: AtomicUsize,
+    reserved: AtomicUsize,
 }
 
 /// Room for a session that is about to be opened.
-pub(super) struct Room(Arc<Sessions>);
+pub(super) struct SessionReservation(Arc<McpSessions>);
 
-impl Drop for Room {
+impl Drop for SessionReservation {
     fn drop(&mut self) {
-        self.0.promised.fetch_sub(1, Ordering::Relaxed);
+        self.0.reserved.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-struct Session {
-    owner: Owner,
+struct McpSession {
+    owner: McpSessionOwner,
     /// Requests and streams that are not over.
-    visits: usize,
+    uses: usize,
     /// The ids of those requests.
-    ids: HashSet<String>,
-    last_visit: Instant,
+    request_ids: HashSet<String>,
+    last_used: Instant,
 }
 
 /// Why a session can't be entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoEntry {
+pub(super) enum McpSessionError {
     /// There is none of that id, or it is another's.
     Unknown,
     /// A request of the same id runs in it; the SDK would answer only one of them.
-    SameId,
+    DuplicateRequestId,
 }
 
 /// Something under way in a session.
-pub(super) struct Visit {
-    sessions: Weak<Sessions>,
-    session: String,
-    id: Option<String>,
+pub(super) struct SessionUse {
+    sessions: Weak<McpSessions>,
+    session_id: String,
+    request_id: Option<String>,
 }
 
-impl Sessions {
+impl McpSessions {
     pub(super) fn new(options: Option<SessionOptions>) -> Arc<Self> {
         let mut config = SessionConfig::default();
         // Silence is not idleness: a model may take its time.
         config.keep_alive = None;
-        config.init_timeout = Some(BEGINS_WITHIN);
+        config.init_timeout = Some(INIT_TIMEOUT);
         let mut manager = LocalSessionManager::default();
         manager.session_config = config;
         Arc::new(Self {
-            manager: Arc::new(HandingOn(manager)),
+            manager: Arc::new(RawSessionManager(manager)),
             options,
             open: Mutex::default(),
-            promised: AtomicUsize::new(0),
+            reserved: AtomicUsize::new(0),
         })
     }
 
-    pub(super) fn manager(&self) -> Arc<HandingOn> {
+    pub(super) fn manager(&self) -> Arc<RawSessionManager> {
         self.manager.clone()
     }
 
     /// Whether there may be any.
-    pub(super) const fn are_on(&self) -> bool {
+    pub(super) const fn are_enabled(&self) -> bool {
         self.options.is_some()
     }
 
     pub(super) fn count(&self) -> usize {
-        self.open().len()
+        self.lock_sessions().len()
     }
 
     /// Room for one more of that owner's, kept until it is opened or given up; `None` if there is
     /// none. Nobody who has a name may take more than their share.
-    pub(super) fn room_for(self: &Arc<Self>, owner: &Owner) -> Option<Room> {
-        let most = self.options.map_or(usize::MAX, |options| options.most);
-        let open = self.open();
+    pub(super) fn reserve(self: &Arc<Self>, owner: &McpSessionOwner) -> Option<SessionReservation> {
+        let most = self
+            .options
+            .map_or(usize::MAX, |options| options.max_sessions);
+        let open = self.lock_sessions();
         let theirs = open.values().filter(|it| it.owner == *owner).count();
-        let taken = open.len() + self.promised.load(Ordering::Relaxed);
-        if taken >= most || (owner.0.is_some() && theirs >= most.div_ceil(SHARE)) {
+        let taken = open.len() + self.reserved.load(Ordering::Relaxed);
+        if taken >= most || (owner.0.is_some() && theirs >= most.div_ceil(MAX_OWNER_SHARE)) {
             return None;
         }
-        self.promised.fetch_add(1, Ordering::Relaxed);
-        Some(Room(self.clone()))
+        self.reserved.fetch_add(1, Ordering::Relaxed);
+        Some(SessionReservation(self.clone()))
     }
 
-    pub(super) fn opened(&self, id: &str, owner: Owner) {
-        let session = Session {
+    pub(super) fn add(&self, id: &str, owner: McpSessionOwner) {
+        let session = McpSession {
             owner,
-            visits: 0,
-            ids: HashSet::new(),
-            last_visit: Instant::now(),
+            uses: 0,
+            request_ids: HashSet::new(),
+            last_used: Instant::now(),
         };
-        self.open().insert(id.to_owned(), session);
+        self.lock_sessions().insert(id.to_owned(), session);
     }
 
-    pub(super) fn closed(&self, id: &str) {
-        self.open().remove(id);
+    pub(super) fn remove(&self, id: &str) {
+        self.lock_sessions().remove(id);
     }
 
     /// Enters a session with a request of that id, or with a stream.
-    pub(super) fn enter(
+    pub(super) fn begin_use(
         self: &Arc<Self>,
         session: &str,
-        owner: &Owner,
+        owner: &McpSessionOwner,
         id: Option<&str>,
-    ) -> Result<Visit, NoEntry> {
-        let mut open = self.open();
+    ) -> Result<SessionUse, McpSessionError> {
+        let mut open = self.lock_sessions();
         let found = open.get_mut(session).filter(|it| it.owner == *owner);
-        let found = found.ok_or(NoEntry::Unknown)?;
-        if id.is_some_and(|id| !found.ids.insert(id.to_owned())) {
-            return Err(NoEntry::SameId);
+        let found = found.ok_or(McpSessionError::Unknown)?;
+        if id.is_some_and(|id| !found.request_ids.insert(id.to_owned())) {
+            return Err(McpSessionError::DuplicateRequestId);
         }
-        found.visits += 1;
-        Ok(Visit {
+        found.uses += 1;
+        Ok(SessionUse {
             sessions: Arc::downgrade(self),
-            session: session.to_owned(),
-            id: id.map(str::to_owned),
+            session_id: session.to_owned(),
+            request_id: id.map(str::to_owned),
         })
     }
 
     /// Ends idle sessions again and again, until nobody uses these any more.
-    pub(super) async fn sweep(sessions: Weak<Self>, idle: Duration) {
+    pub(super) async fn run_idle_sweep(sessions: Weak<Self>, idle: Duration) {
         loop {
-            tokio::time::sleep(idle / LOOKS).await;
+            tokio::time::sleep(idle / SWEEPS_PER_IDLE_TIME).await;
             let Some(sessions) = sessions.upgrade() else {
                 return;
             };
-            for id in sessions.take_idle(idle) {
+            for id in sessions.remove_idle(idle) {
                 // One that is gone already is gone.
                 drop(sessions.manager.close_session(&id.into()).await);
             }
         }
     }
 
-    fn take_idle(&self, idle: Duration) -> Vec<String> {
-        let mut open = self.open();
-        let is_idle = |it: &Session| it.visits == 0 && it.last_visit.elapsed() >= idle;
+    fn remove_idle(&self, idle: Duration) -> Vec<String> {
+        let mut open = self.lock_sessions();
+        let is_idle = |it: &McpSession| it.uses == 0 && it.last_used.elapsed() >= idle;
         let ids: Vec<String> = open
             .iter()
             .filter(|(_, it)| is_idle(it))
@@ -189,22 +191,22 @@ impl Sessions {
         ids
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+    fn lock_sessions(&self) -> MutexGuard<'_, HashMap<String, McpSession>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Visit {
+impl Drop for SessionUse {
     fn drop(&mut self) {
         let Some(sessions) = self.sessions.upgrade() else {
             return;
         };
-        let mut open = sessions.open();
-        if let Some(session) = open.get_mut(&self.session) {
-            session.visits = session.visits.saturating_sub(1);
-            session.last_visit = Instant::now();
-            if let Some(id) = &self.id {
-                session.ids.remove(id);
+        let mut open = sessions.lock_sessions();
+        if let Some(session) = open.get_mut(&self.session_id) {
+            session.uses = session.uses.saturating_sub(1);
+            session.last_used = Instant::now();
+            if let Some(id) = &self.request_id {
+                session.request_ids.remove(id);
             }
         }
     }

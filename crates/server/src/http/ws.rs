@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::progress::{Place, ProgressHub};
+use super::progress::{ProgressHub, WatcherGuard};
 
 const PATH: &str = "/ws/progress";
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
@@ -27,19 +27,21 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 const WRITE_BUFFER: usize = 64 * 1024;
 
 #[derive(Deserialize)]
-struct Wish {
+struct ProgressQuery {
     /// Only the calls of that tool.
     tool: Option<String>,
 }
 
 /// The route. Whoever accepts connections must allow upgrades.
 pub fn routes(hub: Arc<ProgressHub>) -> Router {
-    Router::new().route(PATH, any(open)).with_state(hub)
+    Router::new()
+        .route(PATH, any(upgrade_watcher))
+        .with_state(hub)
 }
 
-async fn open(
+async fn upgrade_watcher(
     State(hub): State<Arc<ProgressHub>>,
-    Query(wish): Query<Wish>,
+    Query(wish): Query<ProgressQuery>,
     upgrade: WebSocketUpgrade,
     request: Request,
 ) -> Response {
@@ -57,13 +59,13 @@ async fn open(
         .max_frame_size(hub.options.message_bytes)
         .write_buffer_size(0)
         .max_write_buffer_size(WRITE_BUFFER)
-        .on_upgrade(move |socket| watch(socket, place, ping_every, closed))
+        .on_upgrade(move |socket| run_watcher(socket, place, ping_every, closed))
 }
 
 /// Keeps a watcher informed until it leaves, falls silent or does not read.
-async fn watch(
+async fn run_watcher(
     mut socket: WebSocket,
-    place: Place,
+    place: WatcherGuard,
     ping_every: Duration,
     closed: CancellationToken,
 ) {
@@ -92,7 +94,7 @@ async fn watch(
                 }
                 Message::Ping(Bytes::new())
             }
-            text = place.watcher.next() => Message::Text(text),
+            text = place.watcher.next_message() => Message::Text(text),
         };
         let last = matches!(message, Message::Close(_));
         let sent = tokio::time::timeout(ping_every, socket.send(message)).await;

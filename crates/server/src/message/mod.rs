@@ -15,7 +15,7 @@ pub(crate) use scan::IdScan;
 
 /// What a line held. A line should hold one message; if a client puts more on it, each counts.
 #[derive(Debug)]
-pub enum Incoming {
+pub enum IncomingMessage {
     /// A sound message.
     Message {
         /// What it says.
@@ -24,12 +24,12 @@ pub enum Incoming {
         bytes: usize,
     },
     /// Something that is answered with an error.
-    Rejected(Rejection),
+    Rejected(RpcRejection),
 }
 
 /// An error to be sent back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rejection {
+pub struct RpcRejection {
     /// The id of the message, as JSON text, where it could be read.
     pub id: Option<String>,
     /// The JSON-RPC code.
@@ -46,14 +46,14 @@ const SERVER_BUSY: i32 = -32_000;
 
 /// Messages that are read from one line. There should be one; a line of a million would make a
 /// million answers.
-const MOST_ON_A_LINE: usize = 64;
+const MAX_MESSAGES_PER_LINE: usize = 64;
 
 /// The parts of a JSON-RPC message that decide what it is.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct RpcEnvelope<'a> {
     #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "present_field")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Option<&'a RawValue>,
@@ -66,11 +66,13 @@ struct Envelope<'a> {
 }
 
 /// A field that is there, be it `null`: `Option` alone can't tell `null` from absent.
-fn present<'de, D: serde::Deserializer<'de>>(field: D) -> Result<Option<&'de RawValue>, D::Error> {
+fn present_field<'de, D: serde::Deserializer<'de>>(
+    field: D,
+) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(field).map(Some)
 }
 
-impl Rejection {
+impl RpcRejection {
     fn new(id: Option<String>, code: i32, message: impl Into<String>) -> Self {
         Self {
             id,
@@ -85,34 +87,34 @@ impl Rejection {
         Self::new(id, INVALID_REQUEST, message)
     }
 
-    pub(crate) fn same_id(id: String) -> Self {
+    pub(crate) fn duplicate_id(id: String) -> Self {
         let message = "a request with this id is still running; use another id";
         Self::new(Some(id), INVALID_REQUEST, message)
     }
 
-    pub(crate) fn too_much(id: String) -> Self {
+    pub(crate) fn too_much_data(id: String) -> Self {
         let message = "the requests that are running hold too much data; send this again later";
         Self::new(Some(id), SERVER_BUSY, message)
     }
 
     /// For a message that did not come alone.
-    pub(crate) fn not_alone(id: Option<String>) -> Self {
+    pub(crate) fn multiple_messages(id: Option<String>) -> Self {
         let message = "send one message at a time";
         Self::new(id, INVALID_REQUEST, message)
     }
 
     /// For what can't be read and has no one to be answered.
-    pub(crate) fn unreadable(message: &str) -> Self {
+    pub(crate) fn invalid_message(message: &str) -> Self {
         Self::new(None, INVALID_REQUEST, message)
     }
 
     /// For a message that JSON-RPC takes and the protocol does not.
-    pub(crate) fn unreadable_request(id: Option<String>, message: &str) -> Self {
+    pub(crate) fn invalid_request(id: Option<String>, message: &str) -> Self {
         Self::new(id, INVALID_REQUEST, message)
     }
 
     /// For nothing where a message should be.
-    pub(crate) fn empty() -> Self {
+    pub(crate) fn empty_message() -> Self {
         Self::new(None, PARSE_ERROR, "there is no message")
     }
 
@@ -134,7 +136,7 @@ impl Rejection {
 }
 
 /// Reads a line. Never fails: whatever is wrong comes back as a rejection.
-pub fn read_line(line: &[u8]) -> Vec<Incoming> {
+pub fn read_line(line: &[u8]) -> Vec<IncomingMessage> {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     if line.iter().all(u8::is_ascii_whitespace) {
         return Vec::new();
@@ -149,8 +151,8 @@ pub fn read_line(line: &[u8]) -> Vec<Incoming> {
         let from = values.byte_offset();
         match values.next() {
             None => return found,
-            Some(_) if found.len() >= MOST_ON_A_LINE => {
-                let message = format!("more than {MOST_ON_A_LINE} messages on one line");
+            Some(_) if found.len() >= MAX_MESSAGES_PER_LINE => {
+                let message = format!("more than {MAX_MESSAGES_PER_LINE} messages on one line");
                 found.push(reject(None, INVALID_REQUEST, &message));
                 return found;
             }
@@ -179,21 +181,21 @@ pub struct BodyMessage<'a> {
 }
 
 /// Reads the body of a request, which holds one message.
-pub fn read_body(body: &[u8]) -> Result<BodyMessage<'_>, Rejection> {
+pub fn read_body(body: &[u8]) -> Result<BodyMessage<'_>, RpcRejection> {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let text = std::str::from_utf8(body).map_err(|_| {
         let message = "the message is not valid UTF-8";
-        Rejection::new(scan_id(body), PARSE_ERROR, message)
+        RpcRejection::new(scan_id(body), PARSE_ERROR, message)
     })?;
     let message: &RawValue = serde_json::from_str(text).map_err(|error| {
         let message = format!("the message is not valid JSON: {error}");
-        Rejection::new(scan_id(body), PARSE_ERROR, message)
+        RpcRejection::new(scan_id(body), PARSE_ERROR, message)
     })?;
     let message = message.get();
     match message.as_bytes().first() {
         Some(b'{') => {
-            let envelope = envelope(message)?;
-            check(&envelope)?;
+            let envelope = parse_envelope(message)?;
+            check_envelope(&envelope)?;
             let method = envelope.method.map(RawValue::get);
             Ok(BodyMessage {
                 bytes: message.as_bytes(),
@@ -202,22 +204,22 @@ pub fn read_body(body: &[u8]) -> Result<BodyMessage<'_>, Rejection> {
                 is_initialize: method == Some("\"initialize\""),
             })
         }
-        Some(b'[') => Err(Rejection::unreadable(
+        Some(b'[') => Err(RpcRejection::invalid_message(
             "batches are not supported; send one message in a request",
         )),
-        _ => Err(Rejection::unreadable("a message is a JSON object")),
+        _ => Err(RpcRejection::invalid_message("a message is a JSON object")),
     }
 }
 
-fn envelope(text: &str) -> Result<Envelope<'_>, Rejection> {
+fn parse_envelope(text: &str) -> Result<RpcEnvelope<'_>, RpcRejection> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!("the message is not a JSON-RPC message: {error}");
-        Rejection::new(scan_id(text.as_bytes()), INVALID_REQUEST, message)
+        RpcRejection::new(scan_id(text.as_bytes()), INVALID_REQUEST, message)
     })
 }
 
-fn reject(id: Option<String>, code: i32, message: &str) -> Incoming {
-    Incoming::Rejected(Rejection::new(id, code, message))
+fn reject(id: Option<String>, code: i32, message: &str) -> IncomingMessage {
+    IncomingMessage::Rejected(RpcRejection::new(id, code, message))
 }
 
 /// The id of a message that can't be read as a whole, as JSON text.
@@ -227,7 +229,7 @@ pub(crate) fn scan_id(bytes: &[u8]) -> Option<String> {
     scan.id()
 }
 
-fn read_value(text: &str, found: &mut Vec<Incoming>) {
+fn read_value(text: &str, found: &mut Vec<IncomingMessage>) {
     match text.as_bytes().first() {
         Some(b'{') => found.extend(read_object(text)),
         Some(b'[') => read_batch(text, found),
@@ -237,30 +239,30 @@ fn read_value(text: &str, found: &mut Vec<Incoming>) {
 
 /// Batches belong to one revision only and no client of today sends them; each request in one is
 /// told so, because its sender waits for each, up to the number that may stand on a line.
-fn read_batch(text: &str, found: &mut Vec<Incoming>) {
-    const REFUSED: &str = "batches are not supported; send one message at a time";
+fn read_batch(text: &str, found: &mut Vec<IncomingMessage>) {
+    const BATCH_REJECTED: &str = "batches are not supported; send one message at a time";
     let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     let before = found.len();
-    for item in items.into_iter().take(MOST_ON_A_LINE) {
+    for item in items.into_iter().take(MAX_MESSAGES_PER_LINE) {
         if let Some(id) = scan_id(item.get().as_bytes()) {
-            found.push(reject(Some(id), INVALID_REQUEST, REFUSED));
+            found.push(reject(Some(id), INVALID_REQUEST, BATCH_REJECTED));
         }
     }
     if found.len() == before {
-        found.push(reject(None, INVALID_REQUEST, REFUSED));
+        found.push(reject(None, INVALID_REQUEST, BATCH_REJECTED));
     }
 }
 
-fn read_object(text: &str) -> Option<Incoming> {
-    let envelope = match envelope(text) {
+fn read_object(text: &str) -> Option<IncomingMessage> {
+    let envelope = match parse_envelope(text) {
         Ok(envelope) => envelope,
-        Err(rejection) => return Some(Incoming::Rejected(rejection)),
+        Err(rejection) => return Some(IncomingMessage::Rejected(rejection)),
     };
-    if let Err(rejection) = check(&envelope) {
-        return Some(Incoming::Rejected(rejection));
+    if let Err(rejection) = check_envelope(&envelope) {
+        return Some(IncomingMessage::Rejected(rejection));
     }
     match serde_json::from_str(text) {
-        Ok(message) => Some(Incoming::Message {
+        Ok(message) => Some(IncomingMessage::Message {
             message: Box::new(message),
             bytes: text.len(),
         }),
@@ -284,7 +286,7 @@ fn read_object(text: &str) -> Option<Incoming> {
 }
 
 /// What JSON-RPC and MCP demand of every message, and the SDK does not check or answers wrongly.
-fn check(envelope: &Envelope<'_>) -> Result<(), Rejection> {
+fn check_envelope(envelope: &RpcEnvelope<'_>) -> Result<(), RpcRejection> {
     // A response is never answered, whatever is wrong with it: two peers that did would never
     // come to an end.
     if envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some()) {
@@ -292,14 +294,14 @@ fn check(envelope: &Envelope<'_>) -> Result<(), Rejection> {
     }
     let id = match envelope.id.map(RawValue::get) {
         None => None,
-        Some(id) if is_id(id) => Some(id.to_owned()),
+        Some(id) if is_valid_id(id) => Some(id.to_owned()),
         Some(id) => {
             let echo = is_number(id).then(|| id.to_owned());
             let message = "id must be a string or a whole number";
-            return Err(Rejection::new(echo, INVALID_REQUEST, message));
+            return Err(RpcRejection::new(echo, INVALID_REQUEST, message));
         }
     };
-    let invalid = |message: &str| Err(Rejection::new(id.clone(), INVALID_REQUEST, message));
+    let invalid = |message: &str| Err(RpcRejection::new(id.clone(), INVALID_REQUEST, message));
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         return invalid("jsonrpc must be \"2.0\"");
     }
@@ -311,12 +313,12 @@ fn check(envelope: &Envelope<'_>) -> Result<(), Rejection> {
     let params = envelope.params.map(RawValue::get);
     if params.is_some_and(|params| !params.starts_with('{')) && id.is_some() {
         let message = "params must be an object";
-        return Err(Rejection::new(id, INVALID_PARAMS, message));
+        return Err(RpcRejection::new(id, INVALID_PARAMS, message));
     }
     Ok(())
 }
 
-fn is_id(text: &str) -> bool {
+fn is_valid_id(text: &str) -> bool {
     text.starts_with('"') && serde_json::from_str::<String>(text).is_ok()
         || text.parse::<i64>().is_ok()
 }
@@ -327,7 +329,7 @@ fn is_number(text: &str) -> bool {
 
 /// Whether the SDK takes this request for the beginning of a conversation, of either era. Pings,
 /// discovery and requests it refuses leave it waiting for one.
-pub(crate) fn begins(request: &ClientRequest) -> bool {
+pub(crate) fn starts_session(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,

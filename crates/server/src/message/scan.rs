@@ -5,29 +5,29 @@
 //! to know which `"id"` is the message's own.
 
 /// An id longer than this is not worth answering.
-const LONGEST_ID: usize = 256;
+const MAX_ID_LEN: usize = 256;
 
 /// Walks over a message and remembers its id.
 #[derive(Debug, Default)]
 pub(crate) struct IdScan {
     depth: u32,
-    state: State,
+    state: IdScanState,
     /// The last string at the top level, which may turn out to be a key.
-    word: Vec<u8>,
+    last_string: Vec<u8>,
     /// The id's text so far, or in the end.
     id: Vec<u8>,
-    found: bool,
+    is_complete: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum State {
+enum IdScanState {
     /// Between tokens.
     #[default]
-    Plain,
+    Outside,
     /// Inside a string.
-    Text { escaped: bool },
+    InString { escaped: bool },
     /// After a top-level string: a colon makes it a key.
-    AfterWord,
+    AfterString,
     /// After `"id":`, before its value.
     BeforeId,
     /// Inside an id that is a string.
@@ -39,10 +39,10 @@ enum State {
 impl IdScan {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            if self.found {
+            if self.is_complete {
                 return;
             }
-            self.state = self.step(*byte);
+            self.state = self.next_state(*byte);
         }
     }
 
@@ -51,84 +51,84 @@ impl IdScan {
         let text = String::from_utf8(self.id).ok()?;
         // A number at the very end of a cut message may have lost digits.
         let whole: Option<serde_json::Value> = serde_json::from_str(&text).ok();
-        (self.found && whole.is_some()).then_some(text)
+        (self.is_complete && whole.is_some()).then_some(text)
     }
 
-    fn step(&mut self, byte: u8) -> State {
+    fn next_state(&mut self, byte: u8) -> IdScanState {
         match self.state {
-            State::Plain => self.plain(byte),
-            State::Text { escaped: true } => State::Text { escaped: false },
-            State::Text { escaped: false } => match byte {
+            IdScanState::Outside => self.scan_outside(byte),
+            IdScanState::InString { escaped: true } => IdScanState::InString { escaped: false },
+            IdScanState::InString { escaped: false } => match byte {
                 b'\\' => {
-                    self.word.clear();
-                    State::Text { escaped: true }
+                    self.last_string.clear();
+                    IdScanState::InString { escaped: true }
                 }
-                b'"' if self.depth == 1 => State::AfterWord,
-                b'"' => State::Plain,
+                b'"' if self.depth == 1 => IdScanState::AfterString,
+                b'"' => IdScanState::Outside,
                 _ => {
                     // Three bytes are enough to tell "id" from everything else.
-                    if self.depth == 1 && self.word.len() < 3 {
-                        self.word.push(byte);
+                    if self.depth == 1 && self.last_string.len() < 3 {
+                        self.last_string.push(byte);
                     }
-                    State::Text { escaped: false }
+                    IdScanState::InString { escaped: false }
                 }
             },
-            State::AfterWord => match byte {
-                b' ' | b'\t' | b'\r' => State::AfterWord,
-                b':' if self.word == b"id" => State::BeforeId,
-                _ => self.plain(byte),
+            IdScanState::AfterString => match byte {
+                b' ' | b'\t' | b'\r' => IdScanState::AfterString,
+                b':' if self.last_string == b"id" => IdScanState::BeforeId,
+                _ => self.scan_outside(byte),
             },
-            State::BeforeId => match byte {
-                b' ' | b'\t' | b'\r' => State::BeforeId,
+            IdScanState::BeforeId => match byte {
+                b' ' | b'\t' | b'\r' => IdScanState::BeforeId,
                 b'"' => {
                     self.id.push(byte);
-                    State::IdText { escaped: false }
+                    IdScanState::IdText { escaped: false }
                 }
                 b'-' | b'0'..=b'9' => {
                     self.id.push(byte);
-                    State::IdNumber
+                    IdScanState::IdNumber
                 }
-                _ => self.plain(byte),
+                _ => self.scan_outside(byte),
             },
-            State::IdText { escaped } => {
-                self.keep(byte);
+            IdScanState::IdText { escaped } => {
+                self.push_id_byte(byte);
                 match byte {
                     b'"' if !escaped => {
-                        self.found = true;
-                        State::Plain
+                        self.is_complete = true;
+                        IdScanState::Outside
                     }
-                    b'\\' if !escaped => State::IdText { escaped: true },
-                    _ => State::IdText { escaped: false },
+                    b'\\' if !escaped => IdScanState::IdText { escaped: true },
+                    _ => IdScanState::IdText { escaped: false },
                 }
             }
-            State::IdNumber => match byte {
+            IdScanState::IdNumber => match byte {
                 b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-' => {
-                    self.keep(byte);
-                    State::IdNumber
+                    self.push_id_byte(byte);
+                    IdScanState::IdNumber
                 }
                 _ => {
-                    self.found = true;
-                    State::Plain
+                    self.is_complete = true;
+                    IdScanState::Outside
                 }
             },
         }
     }
 
-    fn plain(&mut self, byte: u8) -> State {
+    fn scan_outside(&mut self, byte: u8) -> IdScanState {
         match byte {
             b'"' => {
-                self.word.clear();
-                return State::Text { escaped: false };
+                self.last_string.clear();
+                return IdScanState::InString { escaped: false };
             }
             b'{' | b'[' => self.depth = self.depth.saturating_add(1),
             b'}' | b']' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        State::Plain
+        IdScanState::Outside
     }
 
-    fn keep(&mut self, byte: u8) {
-        if self.id.len() < LONGEST_ID {
+    fn push_id_byte(&mut self, byte: u8) {
+        if self.id.len() < MAX_ID_LEN {
             self.id.push(byte);
         }
     }

@@ -9,13 +9,13 @@ pub struct ClientGauge(pub(super) Gauge);
 /// A client that is counted until this is dropped.
 #[derive(Debug)]
 #[must_use = "the client is counted only as long as this lives"]
-pub struct Present(Gauge);
+pub struct ClientGuard(Gauge);
 
 impl ClientGauge {
     /// A client came.
-    pub fn enter(&self) -> Present {
+    pub fn add_client(&self) -> ClientGuard {
         self.0.inc();
-        Present(self.0.clone())
+        ClientGuard(self.0.clone())
     }
 
     /// How many are here.
@@ -24,7 +24,7 @@ impl ClientGauge {
     }
 }
 
-impl Drop for Present {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         self.0.dec();
     }

@@ -2,35 +2,38 @@
 
 use std::time::Duration;
 
-use deliberate_core::Spent;
-use deliberate_toolkit::{Event, Listener};
+use deliberate_core::ModelUsage;
+use deliberate_toolkit::{CallEvent, CallListener};
 
 use super::{
-    Metrics,
-    labels::{AskLabels, CallLabels, ProviderLabel, TokenLabels, ToolLabel, outcome},
+    ServerMetrics,
+    labels::{AskLabels, CallLabels, ProviderLabel, TokenLabels, ToolLabel, outcome_label},
 };
 
-impl Listener for Metrics {
-    fn hear(&self, event: Event<'_>) {
+impl CallListener for ServerMetrics {
+    fn on_event(&self, event: CallEvent<'_>) {
         match event {
-            Event::Ended {
-                call, took, error, ..
-            } => self.ended(call.tool, took, error),
-            Event::Asked {
-                provider,
-                took,
+            CallEvent::Ended {
+                call,
+                elapsed: took,
                 error,
-                spent,
-            } => self.asked(provider, took, error, spent),
-            Event::UnknownTool => {
+                ..
+            } => self.record_call(call.tool, took, error),
+            CallEvent::ModelAsked {
+                provider,
+                elapsed: took,
+                error,
+                usage: spent,
+            } => self.record_model_request(provider, took, error, spent),
+            CallEvent::UnknownTool => {
                 // What it was called is the caller's choice, and no label.
                 let labels = CallLabels {
                     tool: "unknown",
-                    outcome: outcome(Some("UnknownTool")),
+                    outcome: outcome_label(Some("UnknownTool")),
                 };
                 self.calls.get_or_create(&labels).inc();
             }
-            Event::Panicked { .. } => {
+            CallEvent::Panicked { .. } => {
                 self.panics.inc();
             }
             _ => {}
@@ -38,9 +41,9 @@ impl Listener for Metrics {
     }
 }
 
-impl Metrics {
-    fn ended(&self, tool: &'static str, took: Duration, error: Option<&str>) {
-        let outcome = outcome(error);
+impl ServerMetrics {
+    fn record_call(&self, tool: &'static str, took: Duration, error: Option<&str>) {
+        let outcome = outcome_label(error);
         self.calls
             .get_or_create(&CallLabels { tool, outcome })
             .inc();
@@ -49,11 +52,17 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
-    fn asked(&self, provider: &str, took: Duration, error: Option<&str>, spent: &Spent) {
-        let provider = self.providers.name(provider);
+    fn record_model_request(
+        &self,
+        provider: &str,
+        took: Duration,
+        error: Option<&str>,
+        spent: &ModelUsage,
+    ) {
+        let provider = self.providers.label_for(provider);
         let asks = AskLabels {
             provider: provider.clone(),
-            outcome: outcome(error),
+            outcome: outcome_label(error),
         };
         self.asks.get_or_create(&asks).inc();
         for (kind, tokens) in [

@@ -10,10 +10,10 @@ use http::StatusCode;
 use prometheus_client::encoding::EncodeLabelSet;
 
 /// How many providers are told apart; the settings name one, sampling adds another.
-const MOST_PROVIDERS: usize = 32;
+const MAX_PROVIDERS: usize = 32;
 
 /// The longest name of a provider that is shown.
-const PROVIDER_BYTES: usize = 40;
+const MAX_PROVIDER_BYTES: usize = 40;
 
 /// What stands for anything that has no word of its own.
 const OTHER: &str = "other";
@@ -119,14 +119,14 @@ pub(super) struct TransportLabel {
 
 /// Why a request was turned away before it reached a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rejection {
+pub enum RejectionReason {
     /// Too many requests from one client, or at once.
     Rate,
     /// No token, or a wrong one.
     Auth,
     /// A `Host` that is not this server's.
     Host,
-    /// An `Origin` that is not allowed.
+    /// An `RequestOrigin` that is not allowed.
     Origin,
     /// A body that is too large, too slow or not readable.
     Body,
@@ -134,7 +134,7 @@ pub enum Rejection {
     Header,
 }
 
-impl Rejection {
+impl RejectionReason {
     pub(super) const ALL: [Self; 6] = [
         Self::Rate,
         Self::Auth,
@@ -159,7 +159,7 @@ impl Rejection {
 
 /// What clients are connected by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
+pub enum TransportKind {
     /// Standard input and output.
     Stdio,
     /// Open HTTP connections.
@@ -172,7 +172,7 @@ pub enum Transport {
     WebSocket,
 }
 
-impl Transport {
+impl TransportKind {
     pub(super) const ALL: [Self; 5] = [
         Self::Stdio,
         Self::Http,
@@ -195,7 +195,7 @@ impl Transport {
 
 /// `ok`, or the code, or `other` for one that is not known: codes that come back from a store
 /// are text, and text is not trusted to be one of ours.
-pub(super) fn outcome(error: Option<&str>) -> &'static str {
+pub(super) fn outcome_label(error: Option<&str>) -> &'static str {
     let Some(code) = error else {
         return "ok";
     };
@@ -207,7 +207,7 @@ pub(super) fn outcome(error: Option<&str>) -> &'static str {
 }
 
 /// The class of a path.
-pub(super) fn route(path: &str) -> &'static str {
+pub(super) fn route_label(path: &str) -> &'static str {
     let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
     let first = parts.next().unwrap_or_default();
     ROUTES
@@ -217,7 +217,7 @@ pub(super) fn route(path: &str) -> &'static str {
 }
 
 /// The class of a status.
-pub(super) fn status(status: StatusCode) -> &'static str {
+pub(super) fn status_label(status: StatusCode) -> &'static str {
     match status.as_u16() {
         100..=199 => "1xx",
         200..=299 => "2xx",
@@ -229,13 +229,13 @@ pub(super) fn status(status: StatusCode) -> &'static str {
 
 /// The providers that were met, not too many.
 #[derive(Debug, Default)]
-pub(super) struct Providers(RwLock<BTreeSet<String>>);
+pub(super) struct ProviderNames(RwLock<BTreeSet<String>>);
 
-impl Providers {
+impl ProviderNames {
     /// The name to show for a provider.
-    pub(super) fn name(&self, provider: &str) -> String {
+    pub(super) fn label_for(&self, provider: &str) -> String {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        if provider.len() > PROVIDER_BYTES || !provider.chars().all(plain) {
+        if provider.len() > MAX_PROVIDER_BYTES || !provider.chars().all(plain) {
             return OTHER.to_owned();
         }
         let known = |met: &BTreeSet<String>| met.contains(provider);
@@ -243,7 +243,7 @@ impl Providers {
             return provider.to_owned();
         }
         let mut met = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if met.len() >= MOST_PROVIDERS && !known(&met) {
+        if met.len() >= MAX_PROVIDERS && !known(&met) {
             return OTHER.to_owned();
         }
         met.insert(provider.to_owned());

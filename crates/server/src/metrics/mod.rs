@@ -1,6 +1,6 @@
 //! What is counted, for Prometheus.
 //!
-//! [`Metrics`] hears what happens at the gate, and transports tell it what happens at the door.
+//! [`ServerMetrics`] hears what happens at the gate, and transports tell it what happens at the door.
 //! Recording takes a look-up and an addition, so that it can be done on every call. It counts and
 //! never keeps: no argument, answer, id or address of a client is in it.
 
@@ -10,9 +10,9 @@ mod labels;
 mod process;
 mod web;
 
-pub use clients::{ClientGauge, Present};
-pub use labels::{Rejection, Transport};
-pub use web::{routes, track};
+pub use clients::{ClientGauge, ClientGuard};
+pub use labels::{RejectionReason, TransportKind};
+pub use web::{routes, track_request};
 
 use std::{
     sync::{Mutex, PoisonError, atomic::AtomicU64},
@@ -29,21 +29,22 @@ use prometheus_client::{
 use deliberate_toolkit::Registry;
 
 use labels::{
-    AskLabels, CallLabels, ProviderLabel, Providers, ReasonLabel, RequestLabels, RouteLabel,
+    AskLabels, CallLabels, ProviderLabel, ProviderNames, ReasonLabel, RequestLabels, RouteLabel,
     TokenLabels, ToolLabel, TransportLabel,
 };
 
 /// From a look-up to the longest a call may run.
-const CALL_SECONDS: [f64; 14] = [
+const CALL_BUCKETS: [f64; 14] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0,
 ];
 
 /// Models take longer than anything else here.
-const ASK_SECONDS: [f64; 11] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+const MODEL_REQUEST_BUCKETS: [f64; 11] =
+    [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Everything that is counted.
-pub struct Metrics {
-    book: Book,
+pub struct ServerMetrics {
+    prometheus: Book,
     calls: Family<CallLabels, Counter>,
     call_time: Family<ToolLabel, Histogram>,
     running: Gauge,
@@ -53,59 +54,59 @@ pub struct Metrics {
     ask_time: Family<ProviderLabel, Histogram>,
     tokens: Family<TokenLabels, Counter>,
     cost: Family<ProviderLabel, Counter<f64, AtomicU64>>,
-    providers: Providers,
+    providers: ProviderNames,
     clients: Family<TransportLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_time: Family<RouteLabel, Histogram>,
     rejected: Family<ReasonLabel, Counter>,
-    watched: Mutex<Vec<Watched>>,
+    client_counts: Mutex<Vec<ClientCountSource>>,
 }
 
 /// Clients that are counted where they are served, and looked up when someone asks.
-type Watched = (Transport, Box<dyn Fn() -> usize + Send + Sync>);
+type ClientCountSource = (TransportKind, Box<dyn Fn() -> usize + Send + Sync>);
 
-impl Default for Metrics {
+impl Default for ServerMetrics {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Metrics {
+impl ServerMetrics {
     /// Nothing counted yet.
     pub fn new() -> Self {
         let mut metrics = Self {
-            book: Book::default(),
+            prometheus: Book::default(),
             calls: Family::default(),
-            call_time: Family::new_with_constructor(|| Histogram::new(CALL_SECONDS)),
+            call_time: Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS)),
             running: Gauge::default(),
             waiting: Gauge::default(),
             panics: Counter::default(),
             asks: Family::default(),
-            ask_time: Family::new_with_constructor(|| Histogram::new(ASK_SECONDS)),
+            ask_time: Family::new_with_constructor(|| Histogram::new(MODEL_REQUEST_BUCKETS)),
             tokens: Family::default(),
             cost: Family::default(),
-            providers: Providers::default(),
+            providers: ProviderNames::default(),
             clients: Family::default(),
             requests: Family::default(),
-            request_time: Family::new_with_constructor(|| Histogram::new(CALL_SECONDS)),
+            request_time: Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS)),
             rejected: Family::default(),
-            watched: Mutex::default(),
+            client_counts: Mutex::default(),
         };
-        metrics.enter_in_book();
+        metrics.register_metrics();
         // What has not happened yet is shown as nothing, so that a rule can be written for it.
-        for reason in Rejection::ALL {
+        for reason in RejectionReason::ALL {
             drop(metrics.rejected.get_or_create(&reason.label()));
         }
-        for transport in Transport::ALL {
+        for transport in TransportKind::ALL {
             drop(metrics.clients.get_or_create(&transport.label()));
         }
         metrics
     }
 
-    fn enter_in_book(&mut self) {
-        self.book
-            .register_collector(Box::new(process::Process::new()));
-        let book = self.book.sub_registry_with_prefix("deliberate");
+    fn register_metrics(&mut self) {
+        self.prometheus
+            .register_collector(Box::new(process::ProcessCollector::new()));
+        let book = self.prometheus.sub_registry_with_prefix("deliberate");
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         book.register("build", "The program", build);
         book.register(
@@ -175,32 +176,42 @@ impl Metrics {
     }
 
     /// Counts the clients of a transport.
-    pub fn clients(&self, transport: Transport) -> ClientGauge {
+    pub fn clients(&self, transport: TransportKind) -> ClientGauge {
         ClientGauge(self.clients.get_or_create_owned(&transport.label()))
     }
 
     /// Shows what `count` says as the clients of that transport.
-    pub fn watch(&self, transport: Transport, count: impl Fn() -> usize + Send + Sync + 'static) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn add_client_count(
+        &self,
+        transport: TransportKind,
+        count: impl Fn() -> usize + Send + Sync + 'static,
+    ) {
+        let mut watched = self
+            .client_counts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         watched.push((transport, Box::new(count)));
     }
 
-    fn look(&self) {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+    fn refresh_gauges(&self) {
+        let watched = self
+            .client_counts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         for (transport, count) in watched.iter() {
             let gauge = self.clients.get_or_create(&transport.label());
-            gauge.set(whole(count()));
+            gauge.set(to_gauge_value(count()));
         }
     }
 
     /// A request was turned away.
-    pub fn rejected(&self, reason: Rejection) {
+    pub fn record_rejection(&self, reason: RejectionReason) {
         self.rejected.get_or_create(&reason.label()).inc();
     }
 
     /// A request was answered.
-    fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
-        let status = labels::status(status);
+    fn record_response(&self, route: &'static str, status: StatusCode, took: Duration) {
+        let status = labels::status_label(status);
         self.requests
             .get_or_create(&RequestLabels { route, status })
             .inc();
@@ -211,19 +222,19 @@ impl Metrics {
 
     /// Everything, as `OpenMetrics` text.
     pub fn render(&self, registry: &Registry) -> String {
-        let (running, waiting) = registry.load();
-        self.running.set(whole(running));
-        self.waiting.set(whole(waiting));
-        self.look();
+        let (running, waiting) = registry.running_and_waiting();
+        self.running.set(to_gauge_value(running));
+        self.waiting.set(to_gauge_value(waiting));
+        self.refresh_gauges();
         let mut text = String::with_capacity(16 * 1_024);
         // A `String` takes everything that is written to it.
-        if encode(&mut text, &self.book).is_err() {
+        if encode(&mut text, &self.prometheus).is_err() {
             tracing::error!("the metrics can't be written");
         }
         text
     }
 }
 
-fn whole(count: usize) -> i64 {
+fn to_gauge_value(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -14,11 +14,11 @@ use prometheus_client::{
 
 /// The process.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ProcessCollector {
     started: SystemTime,
 }
 
-impl Process {
+impl ProcessCollector {
     pub(super) fn new() -> Self {
         Self {
             started: SystemTime::now(),
@@ -26,18 +26,18 @@ impl Process {
     }
 }
 
-impl Collector for Process {
+impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let started = self.started.duration_since(UNIX_EPOCH);
         let started = started.as_ref().map_or(0.0, Duration::as_secs_f64);
-        gauge(
+        encode_gauge(
             &mut encoder,
             "process_start_time_seconds",
             "When the process began, in seconds since 1970",
             started,
         )?;
         if let Some(bytes) = resident_bytes() {
-            gauge(
+            encode_gauge(
                 &mut encoder,
                 "process_resident_memory_bytes",
                 "Memory the process holds",
@@ -45,7 +45,7 @@ impl Collector for Process {
             )?;
         }
         if let Some(open) = open_files() {
-            gauge(
+            encode_gauge(
                 &mut encoder,
                 "process_open_fds",
                 "Files and connections the process has open",
@@ -56,7 +56,7 @@ impl Collector for Process {
     }
 }
 
-fn gauge(
+fn encode_gauge(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,

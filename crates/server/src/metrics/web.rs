@@ -12,37 +12,41 @@ use axum::{
 };
 use deliberate_toolkit::Registry;
 
-use super::{Metrics, labels::route};
+use super::{ServerMetrics, labels::route_label};
 
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-const PLAIN_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+const OPENMETRICS_MIME_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS_MIME_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// `GET /metrics`.
-pub fn routes(metrics: Arc<Metrics>, registry: Arc<Registry>) -> Router {
+pub fn routes(metrics: Arc<ServerMetrics>, registry: Arc<Registry>) -> Router {
     Router::new()
-        .route("/metrics", get(show))
+        .route("/metrics", get(get_metrics))
         .with_state((metrics, registry))
 }
 
 /// Counts a request and its answer; for [`axum::middleware::from_fn_with_state`], outside of all
 /// other layers so that what they turn away is counted too.
-pub async fn track(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+pub async fn track_request(
+    State(metrics): State<Arc<ServerMetrics>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let began = Instant::now();
-    let route = route(request.uri().path());
+    let route = route_label(request.uri().path());
     let response = next.run(request).await;
-    metrics.answered(route, response.status(), began.elapsed());
+    metrics.record_response(route, response.status(), began.elapsed());
     response
 }
 
-async fn show(
-    State((metrics, registry)): State<(Arc<Metrics>, Arc<Registry>)>,
+async fn get_metrics(
+    State((metrics, registry)): State<(Arc<ServerMetrics>, Arc<Registry>)>,
     headers: HeaderMap,
 ) -> Response {
     let text = metrics.render(&registry);
-    let (kind, text) = if wants_plain(&headers) {
-        (PLAIN_TEXT, plain(&text))
+    let (kind, text) = if prefers_prometheus_text(&headers) {
+        (PROMETHEUS_MIME_TYPE, to_prometheus_text(&text))
     } else {
-        (OPEN_METRICS, text)
+        (OPENMETRICS_MIME_TYPE, text)
     };
     let headers = [
         (header::CONTENT_TYPE, kind),
@@ -52,7 +56,7 @@ async fn show(
 }
 
 /// Older scrapers, and browsers, which would save the newer format as a file.
-fn wants_plain(headers: &HeaderMap) -> bool {
+fn prefers_prometheus_text(headers: &HeaderMap) -> bool {
     let mut accepted = headers
         .get_all(header::ACCEPT)
         .iter()
@@ -67,13 +71,13 @@ fn wants_plain(headers: &HeaderMap) -> bool {
 
 /// The same in the older text format, in which a counter is described by its whole name, an info
 /// is a gauge, and there are neither units nor a last line.
-fn plain(open: &str) -> String {
+fn to_prometheus_text(open: &str) -> String {
     let mut text = String::with_capacity(open.len());
     // A description comes before its type, so it waits for it.
     let mut help: Option<(&str, &str)> = None;
     for line in open.lines() {
         let Some(about) = line.strip_prefix("# ") else {
-            push(&mut text, &[line]);
+            push_line(&mut text, &[line]);
             continue;
         };
         let mut words = about.splitn(3, ' ');
@@ -87,9 +91,9 @@ fn plain(open: &str) -> String {
                     _ => ("", kind),
                 };
                 if let Some((_, said)) = help.take().filter(|(of, _)| *of == name) {
-                    push(&mut text, &["# HELP ", name, ending, " ", said]);
+                    push_line(&mut text, &["# HELP ", name, ending, " ", said]);
                 }
-                push(&mut text, &["# TYPE ", name, ending, " ", kind]);
+                push_line(&mut text, &["# TYPE ", name, ending, " ", kind]);
             }
             _ => {}
         }
@@ -97,7 +101,7 @@ fn plain(open: &str) -> String {
     text
 }
 
-fn push(text: &mut String, parts: &[&str]) {
+fn push_line(text: &mut String, parts: &[&str]) {
     for part in parts {
         text.push_str(part);
     }

@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 
 /// What this registry can do; `told` says whether clients are told of changes.
-pub(crate) fn of(registry: &Registry, told: bool) -> ServerCapabilities {
+pub(crate) fn server_capabilities(registry: &Registry, told: bool) -> ServerCapabilities {
     let told = told.then_some(true);
     let mut declared = ServerCapabilities::builder()
         .enable_logging()
@@ -38,7 +38,7 @@ pub(crate) fn of(registry: &Registry, told: bool) -> ServerCapabilities {
 }
 
 /// Takes out what would be told without being asked.
-pub(crate) fn without_news(declared: &mut ServerCapabilities) {
+pub(crate) fn without_notifications(declared: &mut ServerCapabilities) {
     declared.logging = None;
     if let Some(tools) = &mut declared.tools {
         tools.list_changed = None;
@@ -57,5 +57,5 @@ pub(super) fn has_resources(registry: &Registry) -> bool {
 }
 
 pub(super) fn has_prompts(registry: &Registry) -> bool {
-    registry.menus().next().is_some()
+    registry.prompt_providers().next().is_some()
 }

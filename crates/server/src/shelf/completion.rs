@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{Choices, Desk, Registry, Typed};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{CompletionRequest, CompletionValues, Registry, ResourceContext};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -13,14 +13,14 @@ use rmcp::{
 };
 
 use super::{
-    caller,
+    caller_context,
     capabilities::{has_prompts, has_resources},
-    error::general,
-    guarded, may_see, prompts,
+    error::to_rpc_error,
+    may_see, prompts, run_guarded,
 };
 
 /// Nobody types more than this by hand before they want to be helped.
-const LONGEST_TYPED: usize = 1_000;
+const MAX_INPUT_LEN: usize = 1_000;
 
 pub(crate) async fn complete(
     registry: &Registry,
@@ -30,25 +30,27 @@ pub(crate) async fn complete(
     if !has_resources(registry) && !has_prompts(registry) {
         return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
     }
-    let caller = caller(context);
-    let desk = Desk {
+    let caller = caller_context(context);
+    let desk = ResourceContext {
         registry,
         caller: &caller,
     };
     let given = request.context.and_then(|it| it.arguments);
     let given: HashMap<String, String> = given.unwrap_or_default();
-    let typed = Typed {
+    let typed = CompletionRequest {
         argument: &request.argument.name,
         text: &request.argument.value,
-        given: &given,
+        arguments: &given,
     };
-    if typed.text.len() > LONGEST_TYPED {
-        return Ok(CompleteResult::new(info(Choices::default())));
+    if typed.text.len() > MAX_INPUT_LEN {
+        return Ok(CompleteResult::new(to_completion_info(
+            CompletionValues::default(),
+        )));
     }
-    let choices = guarded(registry, context, async {
+    let choices = run_guarded(registry, context, async {
         match &request.r#ref {
-            Reference::Prompt(prompt) => of_prompt(&prompt.name, typed, desk).await,
-            Reference::Resource(template) => of_template(&template.uri, typed, desk).await,
+            Reference::Prompt(prompt) => complete_prompt(&prompt.name, typed, desk).await,
+            Reference::Resource(template) => complete_template(&template.uri, typed, desk).await,
             other => Err(ErrorData::invalid_params(
                 format!("ref: {} can't be completed", other.reference_type()),
                 None,
@@ -56,34 +58,45 @@ pub(crate) async fn complete(
         }
     })
     .await?;
-    Ok(CompleteResult::new(info(choices)))
+    Ok(CompleteResult::new(to_completion_info(choices)))
 }
 
-async fn of_prompt(name: &str, typed: Typed<'_>, desk: Desk<'_>) -> Result<Choices, ErrorData> {
-    for menu in desk.registry.menus() {
+async fn complete_prompt(
+    name: &str,
+    typed: CompletionRequest<'_>,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ErrorData> {
+    for menu in desk.registry.prompt_providers() {
         if let Some(choices) = menu.complete(name, typed, desk).await {
-            return choices.map_err(|error| general(&error));
+            return choices.map_err(|error| to_rpc_error(&error));
         }
     }
-    Err(prompts::unknown(desk.registry, name).await)
+    Err(prompts::unknown_prompt(desk.registry, name).await)
 }
 
-async fn of_template(uri: &str, typed: Typed<'_>, desk: Desk<'_>) -> Result<Choices, ErrorData> {
+async fn complete_template(
+    uri: &str,
+    typed: CompletionRequest<'_>,
+    desk: ResourceContext<'_>,
+) -> Result<CompletionValues, ErrorData> {
     for family in desk.registry.resources() {
         if may_see(&desk.caller.principal, family)
             && let Some(choices) = family.complete(uri, typed, desk).await
         {
-            return choices.map_err(|error| general(&error));
+            return choices.map_err(|error| to_rpc_error(&error));
         }
     }
-    let uri = cut_to_chars(uri, 80);
+    let uri = truncate_chars(uri, 80);
     let text = format!("there is no template {uri:?}; list the templates to see what there is");
     Err(ErrorData::invalid_params(text, None))
 }
 
 /// At most as many values as the protocol allows; the number of all only where it is known.
-fn info(choices: Choices) -> CompletionInfo {
-    let Choices { mut values, more } = choices;
+fn to_completion_info(choices: CompletionValues) -> CompletionInfo {
+    let CompletionValues {
+        mut values,
+        has_more: more,
+    } = choices;
     let all = u32::try_from(values.len()).ok();
     let more = more || values.len() > CompletionInfo::MAX_VALUES;
     values.truncate(CompletionInfo::MAX_VALUES);

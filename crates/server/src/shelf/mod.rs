@@ -16,34 +16,36 @@ pub(crate) mod tools;
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
-use deliberate_toolkit::{Caller, Principal, Registry, Resources, Scope, ToolError};
+use deliberate_toolkit::{
+    CallerContext, Principal, Registry, ResourceProvider, ToolError, ToolScope,
+};
 use futures::FutureExt;
 use rmcp::{ErrorData, RoleServer, model::CacheScope, service::RequestContext};
 
 use crate::principal::principal;
 
 /// The longest such a request may take.
-const TIME: Duration = Duration::from_mins(1);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Lists of what changes only with the program may be kept for an hour; whoever wants to know
 /// sooner hears of changes.
 pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
 
 /// No address is longer.
-const LONGEST_URI: usize = 8_192;
+const MAX_URI_LEN: usize = 8_192;
 
 /// Who asks, for what goes through the gate.
-fn caller(context: &RequestContext<RoleServer>) -> Caller {
-    Caller {
-        cancelled: context.ct.clone(),
+fn caller_context(context: &RequestContext<RoleServer>) -> CallerContext {
+    CallerContext {
+        cancellation: context.ct.clone(),
         principal: principal(context),
-        ..Caller::default()
+        ..CallerContext::default()
     }
 }
 
 /// Does the work until its time is over, nobody wants it any more, or what runs is cut off because
 /// the server stops; a panic in it is an error of this request alone.
-async fn guarded<T>(
+async fn run_guarded<T>(
     registry: &Registry,
     context: &RequestContext<RoleServer>,
     work: impl Future<Output = Result<T, ErrorData>>,
@@ -54,15 +56,15 @@ async fn guarded<T>(
         () = context.ct.cancelled() => {
             Err(ErrorData::internal_error("the request was cancelled", None))
         }
-        () = registry.calls_stopped() => Err(error::general(&ToolError::Stopping)),
-        ended = tokio::time::timeout(TIME, caught) => match ended {
+        () = registry.shutdown_started() => Err(error::to_rpc_error(&ToolError::Stopping)),
+        ended = tokio::time::timeout(REQUEST_TIMEOUT, caught) => match ended {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
                 tracing::error!("a request panicked");
                 Err(ErrorData::internal_error("the request failed because of a fault in the program", None))
             }
             Err(_) => {
-                let text = format!("the request was stopped after {} s, its limit", TIME.as_secs());
+                let text = format!("the request was stopped after {} s, its limit", REQUEST_TIMEOUT.as_secs());
                 Err(ErrorData::internal_error(text, None))
             }
         },
@@ -70,9 +72,9 @@ async fn guarded<T>(
 }
 
 /// Whether they may see what is in that family.
-fn may_see(principal: &Principal, family: &dyn Resources) -> bool {
+fn may_see(principal: &Principal, family: &dyn ResourceProvider) -> bool {
     family
-        .needs()
+        .required_scope()
         .is_none_or(|needed| principal.scope.allows(needed))
 }
 
@@ -80,7 +82,7 @@ fn may_see(principal: &Principal, family: &dyn Resources) -> bool {
 fn cache_scope(principal: &Principal) -> CacheScope {
     // Where everyone is nameless, all see the same.
     match (&principal.name, &principal.scope) {
-        (None, Scope::All) => CacheScope::Public,
+        (None, ToolScope::All) => CacheScope::Public,
         _ => CacheScope::Private,
     }
 }

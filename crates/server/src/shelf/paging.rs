@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The lists there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum List {
+pub(super) enum ListKind {
     Tools,
     Prompts,
     Resources,
@@ -21,12 +21,12 @@ pub(super) enum List {
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Mark {
+pub(super) struct ListCursor {
     /// The form of this cursor.
     #[serde(rename = "v")]
     version: u8,
     #[serde(rename = "l")]
-    list: List,
+    list: ListKind,
     /// Which family of the list.
     #[serde(rename = "f", default, skip_serializing_if = "is_first")]
     pub(super) family: usize,
@@ -40,14 +40,14 @@ fn is_first(family: &usize) -> bool {
     *family == 0
 }
 
-const VERSION: u8 = 1;
+const CURSOR_VERSION: u8 = 1;
 
 /// No cursor of ours is longer.
-const LONGEST: usize = 16_384;
+const MAX_CURSOR_LEN: usize = 16_384;
 
-impl List {
+impl ListKind {
     /// Items on a page.
-    pub(super) const fn page(self) -> usize {
+    pub(super) const fn page_size(self) -> usize {
         match self {
             Self::Tools | Self::Prompts => 100,
             Self::Resources | Self::Templates => 50,
@@ -55,21 +55,22 @@ impl List {
     }
 
     /// Where the wanted page begins.
-    pub(super) fn mark(
+    pub(super) fn decode_cursor(
         self,
         page: Option<PaginatedRequestParams>,
-    ) -> Result<Option<Mark>, ErrorData> {
+    ) -> Result<Option<ListCursor>, ErrorData> {
         let Some(cursor) = page.and_then(|page| page.cursor) else {
             return Ok(None);
         };
-        let mark = read(&cursor).filter(|mark| mark.version == VERSION && mark.list == self);
-        mark.map(Some).ok_or_else(foreign)
+        let mark = parse_cursor(&cursor)
+            .filter(|mark| mark.version == CURSOR_VERSION && mark.list == self);
+        mark.map(Some).ok_or_else(invalid_cursor)
     }
 
     /// The cursor of the page that begins there.
-    pub(super) fn cursor(self, family: usize, after: Option<String>) -> Option<String> {
-        let mark = Mark {
-            version: VERSION,
+    pub(super) fn encode_cursor(self, family: usize, after: Option<String>) -> Option<String> {
+        let mark = ListCursor {
+            version: CURSOR_VERSION,
             list: self,
             family,
             after,
@@ -79,31 +80,31 @@ impl List {
     }
 
     /// The page of a list that is at hand as a whole, and the cursor of the next.
-    pub(super) fn cut<T>(
+    pub(super) fn paginate<T>(
         self,
         items: Vec<T>,
         page: Option<PaginatedRequestParams>,
         name: impl Fn(&T) -> &str,
     ) -> Result<(Vec<T>, Option<String>), ErrorData> {
-        let begin = match self.mark(page)?.and_then(|mark| mark.after) {
+        let begin = match self.decode_cursor(page)?.and_then(|mark| mark.after) {
             None => 0,
             Some(after) => {
                 let last = items.iter().position(|item| name(item) == after);
-                last.ok_or_else(foreign)? + 1
+                last.ok_or_else(invalid_cursor)? + 1
             }
         };
         let mut rest = items.into_iter().skip(begin);
-        let shown: Vec<T> = rest.by_ref().take(self.page()).collect();
+        let shown: Vec<T> = rest.by_ref().take(self.page_size()).collect();
         let next = match (rest.next(), shown.last()) {
-            (Some(_), Some(last)) => self.cursor(0, Some(name(last).to_owned())),
+            (Some(_), Some(last)) => self.encode_cursor(0, Some(name(last).to_owned())),
             _ => None,
         };
         Ok((shown, next))
     }
 }
 
-fn read(cursor: &str) -> Option<Mark> {
-    if cursor.len() > LONGEST {
+fn parse_cursor(cursor: &str) -> Option<ListCursor> {
+    if cursor.len() > MAX_CURSOR_LEN {
         return None;
     }
     let text = URL_SAFE_NO_PAD.decode(cursor).ok()?;
@@ -111,7 +112,7 @@ fn read(cursor: &str) -> Option<Mark> {
 }
 
 /// The answer to a cursor that is not one of ours, or no longer.
-pub(super) fn foreign() -> ErrorData {
+pub(super) fn invalid_cursor() -> ErrorData {
     let text = "cursor: is not one that this list gave; ask for the list again without a cursor";
     ErrorData::invalid_params(text, None)
 }
@@ -122,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    fn asking(cursor: Option<String>) -> PaginatedRequestParams {
+    fn page_request(cursor: Option<String>) -> PaginatedRequestParams {
         PaginatedRequestParams::default().with_cursor(cursor)
     }
 
@@ -133,11 +134,11 @@ mod tests {
             let mut seen = Vec::new();
             let mut cursor = None;
             loop {
-                let page = asking(cursor);
-                let Ok((shown, next)) = List::Tools.cut(items.clone(), Some(page), |it| it) else {
+                let page = page_request(cursor);
+                let Ok((shown, next)) = ListKind::Tools.paginate(items.clone(), Some(page), |it| it) else {
                     panic!("our own cursor");
                 };
-                prop_assert!(shown.len() <= List::Tools.page());
+                prop_assert!(shown.len() <= ListKind::Tools.page_size());
                 seen.extend(shown);
                 cursor = next;
                 if cursor.is_none() {
@@ -149,15 +150,23 @@ mod tests {
 
         #[test]
         fn what_a_client_makes_up_is_refused(cursor in "\\PC{0,60}") {
-            let page = asking(Some(cursor));
-            prop_assert!(List::Prompts.mark(Some(page)).is_err());
+            let page = page_request(Some(cursor));
+            prop_assert!(ListKind::Prompts.decode_cursor(Some(page)).is_err());
         }
     }
 
     #[test]
     fn a_cursor_of_another_list_is_refused() {
-        let cursor = List::Prompts.cursor(0, Some("a".to_owned()));
-        assert!(List::Prompts.mark(Some(asking(cursor.clone()))).is_ok());
-        assert!(List::Tools.mark(Some(asking(cursor))).is_err());
+        let cursor = ListKind::Prompts.encode_cursor(0, Some("a".to_owned()));
+        assert!(
+            ListKind::Prompts
+                .decode_cursor(Some(page_request(cursor.clone())))
+                .is_ok()
+        );
+        assert!(
+            ListKind::Tools
+                .decode_cursor(Some(page_request(cursor)))
+                .is_err()
+        );
     }
 }

@@ -1,8 +1,11 @@
 //! The prompts of a registry, listed and filled in.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use deliberate_core::{cut_to_chars, nearest};
-use deliberate_toolkit::{Desk, Dish, Registry, Said, Served, Speaker, Utterance};
+use deliberate_core::{did_you_mean, truncate_chars};
+use deliberate_toolkit::{
+    PromptContent, PromptInfo, PromptRole, Registry, RenderedMessage, RenderedPrompt,
+    ResourceContext,
+};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -14,8 +17,8 @@ use rmcp::{
 };
 
 use super::{
-    LIST_TTL_MS, cache_scope, caller, capabilities::has_prompts, error::general, guarded,
-    paging::List, resources::contents,
+    LIST_TTL_MS, cache_scope, caller_context, capabilities::has_prompts, error::to_rpc_error,
+    paging::ListKind, resources::to_mcp_contents, run_guarded,
 };
 use crate::principal::principal;
 
@@ -28,10 +31,10 @@ pub(crate) async fn list(
         return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
     }
     let principal = principal(context);
-    let mut dishes = dishes(registry).await;
-    dishes.retain(|dish| principal.scope.allows(&dish.leads_to));
-    let (dishes, next) = List::Prompts.cut(dishes, page, |dish| &dish.name)?;
-    let prompts = dishes.into_iter().map(prompt).collect();
+    let mut dishes = list_prompts(registry).await;
+    dishes.retain(|dish| principal.scope.allows(&dish.tool));
+    let (dishes, next) = ListKind::Prompts.paginate(dishes, page, |dish| &dish.name)?;
+    let prompts = dishes.into_iter().map(to_mcp_prompt).collect();
     let mut result = ListPromptsResult::with_all_items(prompts)
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(cache_scope(&principal));
@@ -47,44 +50,44 @@ pub(crate) async fn get(
     if !has_prompts(registry) {
         return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
     }
-    let caller = caller(context);
-    let desk = Desk {
+    let caller = caller_context(context);
+    let desk = ResourceContext {
         registry,
         caller: &caller,
     };
     let arguments = request.arguments.unwrap_or_default();
-    guarded(registry, context, async {
-        for menu in registry.menus() {
+    run_guarded(registry, context, async {
+        for menu in registry.prompt_providers() {
             if let Some(served) = menu.get(&request.name, &arguments, desk).await {
-                let served = served.map_err(|error| general(&error))?;
-                return Ok(GetPromptResponse::Complete(result(served)));
+                let served = served.map_err(|error| to_rpc_error(&error))?;
+                return Ok(GetPromptResponse::Complete(to_prompt_result(served)));
             }
         }
-        Err(unknown(registry, &request.name).await)
+        Err(unknown_prompt(registry, &request.name).await)
     })
     .await
 }
 
-async fn dishes(registry: &Registry) -> Vec<Dish> {
+async fn list_prompts(registry: &Registry) -> Vec<PromptInfo> {
     let mut dishes = Vec::new();
-    for menu in registry.menus() {
+    for menu in registry.prompt_providers() {
         dishes.extend(menu.list().await);
     }
     dishes
 }
 
 /// The answer to a prompt that is not there.
-pub(super) async fn unknown(registry: &Registry, name: &str) -> ErrorData {
-    let dishes = dishes(registry).await;
-    let hint = match nearest(name, dishes.iter().map(|dish| dish.name.as_str())) {
+pub(super) async fn unknown_prompt(registry: &Registry, name: &str) -> ErrorData {
+    let dishes = list_prompts(registry).await;
+    let hint = match did_you_mean(name, dishes.iter().map(|dish| dish.name.as_str())) {
         Some(meant) => format!("Did you mean {meant}?"),
         None => "List the prompts to see their names.".to_owned(),
     };
-    let name = cut_to_chars(name, 80);
+    let name = truncate_chars(name, 80);
     ErrorData::invalid_params(format!("there is no prompt named {name:?}. {hint}"), None)
 }
 
-fn prompt(dish: Dish) -> Prompt {
+fn to_mcp_prompt(dish: PromptInfo) -> Prompt {
     let arguments = dish.arguments.into_iter().map(|argument| {
         PromptArgument::new(argument.name)
             .with_description(argument.description)
@@ -95,22 +98,22 @@ fn prompt(dish: Dish) -> Prompt {
     Prompt::new(dish.name, Some(dish.description), arguments).with_title(dish.title)
 }
 
-fn result(served: Served) -> GetPromptResult {
-    let messages = served.said.into_iter().map(message).collect();
+fn to_prompt_result(served: RenderedPrompt) -> GetPromptResult {
+    let messages = served.messages.into_iter().map(to_prompt_message).collect();
     GetPromptResult::new(messages).with_description(served.description)
 }
 
-fn message(said: Said) -> PromptMessage {
-    let role = match said.by {
-        Speaker::User => Role::User,
-        Speaker::Assistant => Role::Assistant,
+fn to_prompt_message(said: RenderedMessage) -> PromptMessage {
+    let role = match said.role {
+        PromptRole::User => Role::User,
+        PromptRole::Assistant => Role::Assistant,
     };
-    let content = match said.what {
-        Utterance::Text(text) => ContentBlock::text(text),
-        Utterance::Image { bytes, mime_type } => {
+    let content = match said.content {
+        PromptContent::Text(text) => ContentBlock::text(text),
+        PromptContent::Image { bytes, mime_type } => {
             ContentBlock::image(STANDARD.encode(bytes), mime_type)
         }
-        Utterance::Resource(resource) => ContentBlock::resource(contents(resource)),
+        PromptContent::Resource(resource) => ContentBlock::resource(to_mcp_contents(resource)),
     };
     PromptMessage::new(role, content)
 }

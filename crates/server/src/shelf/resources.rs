@@ -2,7 +2,8 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_toolkit::{
-    Body, Contents, Desk, Principal, Registry, Resource, Resources, Template, ToolError,
+    Principal, Registry, ResourceBody, ResourceContext, ResourceData, ResourceInfo,
+    ResourceProvider, ToolError, UriTemplate,
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -16,11 +17,12 @@ use rmcp::{
 };
 
 use super::{
-    LIST_TTL_MS, LONGEST_URI, cache_scope, caller,
+    LIST_TTL_MS, MAX_URI_LEN, cache_scope, caller_context,
     capabilities::has_resources,
-    error::{about_uri, general, nothing_at},
-    guarded, may_see,
-    paging::{List, foreign},
+    error::{resource_error, resource_not_found, to_rpc_error},
+    may_see,
+    paging::{ListKind, invalid_cursor},
+    run_guarded,
 };
 use crate::principal::principal;
 
@@ -32,13 +34,13 @@ pub(crate) async fn list(
     if !has_resources(registry) {
         return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
     }
-    let caller = caller(context);
-    let desk = Desk {
+    let caller = caller_context(context);
+    let desk = ResourceContext {
         registry,
         caller: &caller,
     };
-    let (found, next) = guarded(registry, context, gather(page, desk)).await?;
-    let resources = found.into_iter().map(resource).collect();
+    let (found, next) = run_guarded(registry, context, collect_page(page, desk)).await?;
+    let resources = found.into_iter().map(to_mcp_resource).collect();
     // What is remembered changes with every call, and belongs to whoever may read it.
     let mut result = ListResourcesResult::with_all_items(resources)
         .with_ttl_ms(0)
@@ -48,15 +50,15 @@ pub(crate) async fn list(
 }
 
 /// One page, from as many families as it takes to fill it.
-async fn gather(
+async fn collect_page(
     page: Option<PaginatedRequestParams>,
-    desk: Desk<'_>,
-) -> Result<(Vec<Resource>, Option<String>), ErrorData> {
-    let mark = List::Resources.mark(page)?;
+    desk: ResourceContext<'_>,
+) -> Result<(Vec<ResourceInfo>, Option<String>), ErrorData> {
+    let mark = ListKind::Resources.decode_cursor(page)?;
     let families: Vec<_> = desk.registry.resources().enumerate().collect();
     let (first, mut after) = mark.map_or((0, None), |mark| (mark.family, mark.after));
     if first >= families.len() {
-        return Err(foreign());
+        return Err(invalid_cursor());
     }
     let mut found = Vec::new();
     for (place, family) in families.into_iter().skip(first) {
@@ -65,12 +67,12 @@ async fn gather(
             continue;
         }
         loop {
-            let room = List::Resources.page().saturating_sub(found.len());
+            let room = ListKind::Resources.page_size().saturating_sub(found.len());
             if room == 0 {
-                return Ok((found, List::Resources.cursor(place, after)));
+                return Ok((found, ListKind::Resources.encode_cursor(place, after)));
             }
             let listed = family.list(after.as_deref(), room, desk).await;
-            let listed = listed.map_err(|error| general(&error))?;
+            let listed = listed.map_err(|error| to_rpc_error(&error))?;
             found.extend(listed.resources);
             after = listed.next;
             if after.is_none() {
@@ -95,9 +97,9 @@ pub(crate) fn templates(
     let seen = registry
         .resources()
         .filter(|family| may_see(&principal, *family));
-    let all = seen.flat_map(Resources::templates).collect();
-    let (shown, next) = List::Templates.cut(all, page, |it: &Template| &it.uri)?;
-    let shown = shown.into_iter().map(template).collect();
+    let all = seen.flat_map(ResourceProvider::templates).collect();
+    let (shown, next) = ListKind::Templates.paginate(all, page, |it: &UriTemplate| &it.uri)?;
+    let shown = shown.into_iter().map(to_mcp_template).collect();
     let mut result = ListResourceTemplatesResult::with_all_items(shown)
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(cache_scope(&principal));
@@ -113,64 +115,67 @@ pub(crate) async fn read(
     if !has_resources(registry) {
         return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
     }
-    let caller = caller(context);
-    let desk = Desk {
+    let caller = caller_context(context);
+    let desk = ResourceContext {
         registry,
         caller: &caller,
     };
-    let found = guarded(registry, context, find(&request.uri, desk)).await?;
-    let found = found.into_iter().map(contents).collect();
+    let found = run_guarded(registry, context, read_contents(&request.uri, desk)).await?;
+    let found = found.into_iter().map(to_mcp_contents).collect();
     let result = ReadResourceResult::new(found)
         .with_ttl_ms(0)
         .with_cache_scope(CacheScope::Private);
     Ok(ReadResourceResponse::Complete(result))
 }
 
-async fn find(uri: &str, desk: Desk<'_>) -> Result<Vec<Contents>, ErrorData> {
-    may_read(desk.registry, uri, desk.caller)?;
+async fn read_contents(
+    uri: &str,
+    desk: ResourceContext<'_>,
+) -> Result<Vec<ResourceData>, ErrorData> {
+    check_readable(desk.registry, uri, desk.caller)?;
     for family in desk.registry.resources() {
-        if family.knows(uri)
+        if family.matches(uri)
             && may_see(&desk.caller.principal, family)
             && let Some(found) = family.read(uri, desk).await
         {
-            return found.map_err(|error| about_uri(uri, &error));
+            return found.map_err(|error| resource_error(uri, &error));
         }
     }
-    Err(nothing_at(uri))
+    Err(resource_not_found(uri))
 }
 
 /// Whether there is a family that they may see.
-pub(crate) fn sees_some(registry: &Registry, principal: &Principal) -> bool {
+pub(crate) fn may_see_any(registry: &Registry, principal: &Principal) -> bool {
     let mut families = registry.resources();
     families.any(|family| may_see(principal, family))
 }
 
 /// Whether the address can be one of a family that the caller may see.
-pub(super) fn may_read(
+pub(super) fn check_readable(
     registry: &Registry,
     uri: &str,
-    caller: &deliberate_toolkit::Caller,
+    caller: &deliberate_toolkit::CallerContext,
 ) -> Result<(), ErrorData> {
-    if uri.len() > LONGEST_URI {
-        return Err(nothing_at(uri));
+    if uri.len() > MAX_URI_LEN {
+        return Err(resource_not_found(uri));
     }
     let mut refused = None;
-    for family in registry.resources().filter(|family| family.knows(uri)) {
+    for family in registry.resources().filter(|family| family.matches(uri)) {
         if may_see(&caller.principal, family) {
             return Ok(());
         }
-        refused = refused.or(family.needs());
+        refused = refused.or(family.required_scope());
     }
     match refused {
         Some(what) => {
             let what = what.to_owned();
-            Err(about_uri(uri, &ToolError::Forbidden { what }))
+            Err(resource_error(uri, &ToolError::Forbidden { what }))
         }
-        None => Err(nothing_at(uri)),
+        None => Err(resource_not_found(uri)),
     }
 }
 
-fn resource(found: Resource) -> model::Resource {
+fn to_mcp_resource(found: ResourceInfo) -> model::Resource {
     let mut resource = model::Resource::new(found.uri, found.name);
     resource.title = found.title;
     resource.description = found.description;
@@ -179,7 +184,7 @@ fn resource(found: Resource) -> model::Resource {
     resource
 }
 
-fn template(found: Template) -> ResourceTemplate {
+fn to_mcp_template(found: UriTemplate) -> ResourceTemplate {
     let mut template = ResourceTemplate::new(found.uri, found.name)
         .with_title(found.title)
         .with_description(found.description);
@@ -188,16 +193,16 @@ fn template(found: Template) -> ResourceTemplate {
 }
 
 /// What stands at an address, as the protocol carries it: bytes as base64.
-pub(super) fn contents(found: Contents) -> ResourceContents {
+pub(super) fn to_mcp_contents(found: ResourceData) -> ResourceContents {
     let (uri, mime_type, meta) = (found.uri, found.mime_type, None);
     match found.body {
-        Body::Text(text) => ResourceContents::TextResourceContents {
+        ResourceBody::Text(text) => ResourceContents::TextResourceContents {
             uri,
             mime_type,
             text,
             meta,
         },
-        Body::Bytes(bytes) => ResourceContents::BlobResourceContents {
+        ResourceBody::Bytes(bytes) => ResourceContents::BlobResourceContents {
             uri,
             mime_type,
             blob: STANDARD.encode(bytes),

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use deliberate_toolkit::{Event, Listener, Touched};
+use deliberate_toolkit::{CallEvent, CallListener, ResourceChange};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -17,16 +17,16 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionLimits {
     /// Lines open at once, all clients together.
-    pub lines: usize,
+    pub subscribers: usize,
     /// Addresses that one line may ask for.
-    pub addresses: usize,
+    pub uris: usize,
 }
 
 impl Default for SubscriptionLimits {
     fn default() -> Self {
         Self {
-            lines: 4_096,
-            addresses: 1_000,
+            subscribers: 4_096,
+            uris: 1_000,
         }
     }
 }
@@ -36,62 +36,62 @@ impl Default for SubscriptionLimits {
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     limits: SubscriptionLimits,
-    lines: Mutex<Lines>,
+    subscribers: Mutex<SubscriberMap>,
     closed: CancellationToken,
 }
 
 #[derive(Debug, Default)]
-struct Lines {
-    next: u64,
-    open: HashMap<u64, Arc<Line>>,
+struct SubscriberMap {
+    next_id: u64,
+    by_id: HashMap<u64, Arc<Subscriber>>,
 }
 
 /// What one listener wants, and what is due to them.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    state: Mutex<State>,
-    bell: Notify,
+pub(super) struct Subscriber {
+    state: Mutex<SubscriberState>,
+    notify: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    wants: Wants,
-    due: Due,
+struct SubscriberState {
+    interests: SubscriberInterests,
+    pending: PendingNotifications,
 }
 
 /// What a listener wants to hear of.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wants {
+pub(super) struct SubscriberInterests {
     pub(super) tools: bool,
     pub(super) prompts: bool,
     pub(super) resources: bool,
-    pub(super) addresses: HashSet<String>,
+    pub(super) uris: HashSet<String>,
 }
 
 /// What a listener has to be told. No larger than what they want.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Due {
+struct PendingNotifications {
     tools: bool,
     prompts: bool,
     resources: bool,
-    addresses: BTreeSet<String>,
+    uris: BTreeSet<String>,
 }
 
 /// One thing to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Notice {
+pub(super) enum ChangeNotification {
     Tools,
     Prompts,
     Resources,
-    Updated(String),
+    ResourceUpdated(String),
 }
 
 /// A line that is open until this is dropped.
 #[derive(Debug)]
-pub(super) struct OpenLine {
-    all: Arc<Subscriptions>,
-    number: u64,
-    line: Arc<Line>,
+pub(super) struct SubscriberGuard {
+    hub: Arc<Subscriptions>,
+    id: u64,
+    subscriber: Arc<Subscriber>,
 }
 
 impl Subscriptions {
@@ -105,22 +105,22 @@ impl Subscriptions {
 
     /// Tells whoever wants to know that the list of tools is another.
     pub fn tools_changed(&self) {
-        self.tell(|wants, due| due.tools |= wants.tools);
+        self.notify_subscribers(|wants, due| due.tools |= wants.tools);
     }
 
     /// Tells whoever wants to know that the list of prompts is another.
     pub fn prompts_changed(&self) {
-        self.tell(|wants, due| due.prompts |= wants.prompts);
+        self.notify_subscribers(|wants, due| due.prompts |= wants.prompts);
     }
 
     /// Tells whoever wants to know that the list of resources is another.
     pub fn resources_changed(&self) {
-        self.tell(|wants, due| due.resources |= wants.resources);
+        self.notify_subscribers(|wants, due| due.resources |= wants.resources);
     }
 
     /// Tells whoever wants to know that something reads differently now.
-    pub fn updated(&self, uri: &str) {
-        self.touched(&[Touched::Resource(uri.to_owned())]);
+    pub fn resource_updated(&self, uri: &str) {
+        self.notify_changes(&[ResourceChange::Resource(uri.to_owned())]);
     }
 
     /// Ends every open `subscriptions/listen` in good order; for a server that stops.
@@ -129,11 +129,11 @@ impl Subscriptions {
     }
 
     /// How many listen now.
-    pub fn listeners(&self) -> usize {
-        self.lines().open.len()
+    pub fn subscriber_count(&self) -> usize {
+        self.lock_subscribers().by_id.len()
     }
 
-    pub(super) async fn closed(&self) {
+    pub(super) async fn wait_closed(&self) {
         self.closed.cancelled().await;
     }
 
@@ -142,94 +142,106 @@ impl Subscriptions {
     }
 
     /// A new line; `None` if there are too many.
-    pub(super) fn open(self: &Arc<Self>, wants: Wants) -> Option<OpenLine> {
-        let line = Arc::new(Line::default());
-        line.state().wants = wants;
-        let mut lines = self.lines();
-        if lines.open.len() >= self.limits.lines {
+    pub(super) fn subscribe(
+        self: &Arc<Self>,
+        wants: SubscriberInterests,
+    ) -> Option<SubscriberGuard> {
+        let line = Arc::new(Subscriber::default());
+        line.lock_state().interests = wants;
+        let mut lines = self.lock_subscribers();
+        if lines.by_id.len() >= self.limits.subscribers {
             return None;
         }
-        let number = lines.next;
-        lines.next += 1;
-        lines.open.insert(number, line.clone());
+        let number = lines.next_id;
+        lines.next_id += 1;
+        lines.by_id.insert(number, line.clone());
         drop(lines);
         let all = self.clone();
-        Some(OpenLine { all, number, line })
+        Some(SubscriberGuard {
+            hub: all,
+            id: number,
+            subscriber: line,
+        })
     }
 
-    fn touched(&self, touched: &[Touched]) {
-        self.tell(|wants, due| {
+    fn notify_changes(&self, touched: &[ResourceChange]) {
+        self.notify_subscribers(|wants, due| {
             for one in touched {
                 match one {
-                    Touched::List => due.resources |= wants.resources,
-                    Touched::Resource(uri) => {
-                        if wants.addresses.contains(uri) {
-                            due.addresses.insert(uri.clone());
+                    ResourceChange::ListChanged => due.resources |= wants.resources,
+                    ResourceChange::Resource(uri) => {
+                        if wants.uris.contains(uri) {
+                            due.uris.insert(uri.clone());
                         }
                     }
-                    Touched::Under(start) => {
-                        let under = wants.addresses.iter().filter(|uri| uri.starts_with(start));
-                        due.addresses.extend(under.cloned());
+                    ResourceChange::Prefix(start) => {
+                        let under = wants.uris.iter().filter(|uri| uri.starts_with(start));
+                        due.uris.extend(under.cloned());
                     }
                 }
             }
         });
     }
 
-    fn tell(&self, note: impl Fn(&Wants, &mut Due)) {
-        let open: Vec<Arc<Line>> = self.lines().open.values().cloned().collect();
+    fn notify_subscribers(&self, note: impl Fn(&SubscriberInterests, &mut PendingNotifications)) {
+        let open: Vec<Arc<Subscriber>> = self.lock_subscribers().by_id.values().cloned().collect();
         for line in open {
-            let mut state = line.state();
-            let State { wants, due } = &mut *state;
+            let mut state = line.lock_state();
+            let SubscriberState {
+                interests: wants,
+                pending: due,
+            } = &mut *state;
             note(wants, due);
-            let rings = *due != Due::default();
+            let rings = *due != PendingNotifications::default();
             drop(state);
             if rings {
-                line.bell.notify_one();
+                line.notify.notify_one();
             }
         }
     }
 
-    fn lines(&self) -> MutexGuard<'_, Lines> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_subscribers(&self) -> MutexGuard<'_, SubscriberMap> {
+        self.subscribers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Listener for Subscriptions {
-    fn hear(&self, event: Event<'_>) {
-        if let Event::Touched(touched) = event {
-            self.touched(touched);
+impl CallListener for Subscriptions {
+    fn on_event(&self, event: CallEvent<'_>) {
+        if let CallEvent::ResourcesChanged(touched) = event {
+            self.notify_changes(touched);
         }
     }
 }
 
-impl OpenLine {
-    pub(super) fn line(&self) -> Arc<Line> {
-        self.line.clone()
+impl SubscriberGuard {
+    pub(super) fn subscriber(&self) -> Arc<Subscriber> {
+        self.subscriber.clone()
     }
 }
 
-impl Drop for OpenLine {
+impl Drop for SubscriberGuard {
     fn drop(&mut self) {
-        self.all.lines().open.remove(&self.number);
+        self.hub.lock_subscribers().by_id.remove(&self.id);
     }
 }
 
-impl Line {
+impl Subscriber {
     /// Asks for the lists that change seldom.
-    pub(super) fn want_lists(&self) {
-        let wants = &mut self.state().wants;
+    pub(super) fn watch_lists(&self) {
+        let wants = &mut self.lock_state().interests;
         (wants.tools, wants.prompts) = (true, true);
     }
 
     /// Asks for the list of resources.
-    pub(super) fn want_resources(&self) {
-        self.state().wants.resources = true;
+    pub(super) fn watch_resource_list(&self) {
+        self.lock_state().interests.resources = true;
     }
 
     /// Asks for an address; false if it has `most` already.
-    pub(super) fn want(&self, uri: String, most: usize) -> bool {
-        let addresses = &mut self.state().wants.addresses;
+    pub(super) fn watch_uri(&self, uri: String, most: usize) -> bool {
+        let addresses = &mut self.lock_state().interests.uris;
         if addresses.len() >= most && !addresses.contains(&uri) {
             return false;
         }
@@ -238,38 +250,41 @@ impl Line {
     }
 
     /// No longer asks for an address. What was due of it is not told either.
-    pub(super) fn leave(&self, uri: &str) {
-        let mut state = self.state();
-        state.wants.addresses.remove(uri);
-        state.due.addresses.remove(uri);
+    pub(super) fn unwatch_uri(&self, uri: &str) {
+        let mut state = self.lock_state();
+        state.interests.uris.remove(uri);
+        state.pending.uris.remove(uri);
     }
 
     /// Waits until something is due.
-    pub(super) async fn due(&self) -> Vec<Notice> {
+    pub(super) async fn next_notifications(&self) -> Vec<ChangeNotification> {
         loop {
-            let due = std::mem::take(&mut self.state().due);
-            let notices = due.notices();
+            let due = std::mem::take(&mut self.lock_state().pending);
+            let notices = due.into_notifications();
             if !notices.is_empty() {
                 return notices;
             }
-            self.bell.notified().await;
+            self.notify.notified().await;
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, SubscriberState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Due {
-    fn notices(self) -> Vec<Notice> {
+impl PendingNotifications {
+    fn into_notifications(self) -> Vec<ChangeNotification> {
         let lists = [
-            (self.tools, Notice::Tools),
-            (self.prompts, Notice::Prompts),
-            (self.resources, Notice::Resources),
+            (self.tools, ChangeNotification::Tools),
+            (self.prompts, ChangeNotification::Prompts),
+            (self.resources, ChangeNotification::Resources),
         ];
         let lists = lists.into_iter().filter(|(due, _)| *due);
-        let updates = self.addresses.into_iter().map(Notice::Updated);
+        let updates = self
+            .uris
+            .into_iter()
+            .map(ChangeNotification::ResourceUpdated);
         lists.map(|(_, notice)| notice).chain(updates).collect()
     }
 }
@@ -278,56 +293,65 @@ impl Due {
 mod tests {
     use super::*;
 
-    fn wanting(address: &str) -> Wants {
-        Wants {
-            addresses: HashSet::from([address.to_owned()]),
-            ..Wants::default()
+    fn interested_in(address: &str) -> SubscriberInterests {
+        SubscriberInterests {
+            uris: HashSet::from([address.to_owned()]),
+            ..SubscriberInterests::default()
         }
     }
 
     #[tokio::test]
     async fn a_burst_is_told_once_and_the_last_change_is_told() {
         let all = Arc::new(Subscriptions::default());
-        let open = all.open(wanting("x:a")).unwrap();
-        let line = open.line();
+        let open = all.subscribe(interested_in("x:a")).unwrap();
+        let line = open.subscriber();
         for _ in 0..1_000 {
-            all.updated("x:a");
-            all.updated("x:b");
+            all.resource_updated("x:a");
+            all.resource_updated("x:b");
         }
-        assert_eq!(line.due().await, [Notice::Updated("x:a".to_owned())]);
-        assert_eq!(line.state().due, Due::default());
-        all.updated("x:a");
-        assert_eq!(line.due().await, [Notice::Updated("x:a".to_owned())]);
+        assert_eq!(
+            line.next_notifications().await,
+            [ChangeNotification::ResourceUpdated("x:a".to_owned())]
+        );
+        assert_eq!(line.lock_state().pending, PendingNotifications::default());
+        all.resource_updated("x:a");
+        assert_eq!(
+            line.next_notifications().await,
+            [ChangeNotification::ResourceUpdated("x:a".to_owned())]
+        );
     }
 
     #[tokio::test]
     async fn what_lies_under_an_address_is_told_where_it_is_wanted() {
         let all = Arc::new(Subscriptions::default());
-        let open = all.open(wanting("x:a/b")).unwrap();
-        all.hear(Event::Touched(&[
-            Touched::Under("x:a/".to_owned()),
-            Touched::List,
+        let open = all.subscribe(interested_in("x:a/b")).unwrap();
+        all.on_event(CallEvent::ResourcesChanged(&[
+            ResourceChange::Prefix("x:a/".to_owned()),
+            ResourceChange::ListChanged,
         ]));
         assert_eq!(
-            open.line().due().await,
-            [Notice::Updated("x:a/b".to_owned())]
+            open.subscriber().next_notifications().await,
+            [ChangeNotification::ResourceUpdated("x:a/b".to_owned())]
         );
     }
 
     #[test]
     fn lines_are_counted_and_let_go() {
         let all = Arc::new(Subscriptions::new(SubscriptionLimits {
-            lines: 2,
-            addresses: 1,
+            subscribers: 2,
+            uris: 1,
         }));
-        let (first, second) = (all.open(Wants::default()), all.open(Wants::default()));
-        assert!(first.is_some() && all.open(Wants::default()).is_none());
+        let (first, second) = (
+            all.subscribe(SubscriberInterests::default()),
+            all.subscribe(SubscriberInterests::default()),
+        );
+        assert!(first.is_some() && all.subscribe(SubscriberInterests::default()).is_none());
         drop(first);
-        let third = all.open(Wants::default()).unwrap();
-        assert!(third.line().want("x:a".to_owned(), 1));
-        assert!(third.line().want("x:a".to_owned(), 1));
-        assert!(!third.line().want("x:b".to_owned(), 1));
+        let third = all.subscribe(SubscriberInterests::default()).unwrap();
+        assert!(third.subscriber().watch_uri("x:a".to_owned(), 1));
+        assert!(third.subscriber().watch_uri("x:a".to_owned(), 1));
+        assert!(!third.subscriber().watch_uri("x:b".to_owned(), 1));
         drop((second, third));
-        assert_eq!(all.listeners(), 0);
+        assert_eq!(all.subscriber_count(), 0);
     }
 }

@@ -1,26 +1,26 @@
 //! The list of tools: those that the caller may call, ours before those of other servers.
 
-use deliberate_toolkit::{Guest, RESUME, Registry};
+use deliberate_toolkit::{ExternalTool, RESUME_TOOL, Registry};
 use rmcp::{
     ErrorData, RoleServer,
     model::{ListToolsResult, PaginatedRequestParams, Tool},
     service::RequestContext,
 };
 
-use super::{LIST_TTL_MS, cache_scope, paging::List};
+use super::{LIST_TTL_MS, cache_scope, paging::ListKind};
 use crate::principal::principal;
 
 /// One of the list.
-enum Listed<'a> {
+enum ToolListItem<'a> {
     Own(&'a Tool),
-    Guest(Guest),
+    External(ExternalTool),
 }
 
-impl Listed<'_> {
+impl ToolListItem<'_> {
     fn name(&self) -> &str {
         match self {
             Self::Own(tool) => &tool.name,
-            Self::Guest(guest) => &guest.name,
+            Self::External(guest) => &guest.name,
         }
     }
 }
@@ -29,26 +29,29 @@ impl Listed<'_> {
 pub(crate) fn list(
     registry: &Registry,
     tools: &[Tool],
-    guests: Vec<Guest>,
+    guests: Vec<ExternalTool>,
     page: Option<PaginatedRequestParams>,
     context: &RequestContext<RoleServer>,
-) -> Result<(ListToolsResult, Vec<Guest>), ErrorData> {
+) -> Result<(ListToolsResult, Vec<ExternalTool>), ErrorData> {
     let principal = principal(context);
     let own = |name: &str| tools.iter().any(|tool| tool.name == name);
     // A guest of the name of a tool of ours can't be called by it.
     let guests = guests.into_iter().filter(|guest| !own(&guest.name));
     let all = tools
         .iter()
-        .map(Listed::Own)
-        .chain(guests.map(Listed::Guest));
+        .map(ToolListItem::Own)
+        .chain(guests.map(ToolListItem::External));
     // Resuming is for everyone; whose call it is and which is looked at then.
-    let allowed = |one: &Listed<'_>| one.name() == RESUME || registry.shows(&principal, one.name());
-    let (shown, next) = List::Tools.cut(all.filter(allowed).collect(), page, Listed::name)?;
+    let allowed = |one: &ToolListItem<'_>| {
+        one.name() == RESUME_TOOL || registry.is_visible_to(&principal, one.name())
+    };
+    let (shown, next) =
+        ListKind::Tools.paginate(all.filter(allowed).collect(), page, ToolListItem::name)?;
     let (mut tools, mut guests) = (Vec::new(), Vec::new());
     for one in shown {
         match one {
-            Listed::Own(tool) => tools.push(tool.clone()),
-            Listed::Guest(guest) => guests.push(guest),
+            ToolListItem::Own(tool) => tools.push(tool.clone()),
+            ToolListItem::External(guest) => guests.push(guest),
         }
     }
     let mut result = ListToolsResult::with_all_items(tools)

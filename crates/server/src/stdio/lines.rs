@@ -4,9 +4,9 @@ use crate::message::IdScan;
 
 /// A line that has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line {
+pub enum StdioLine {
     /// Its bytes, without the newline.
-    Whole(Vec<u8>),
+    Complete(Vec<u8>),
     /// It was longer than is taken and was dropped as it came.
     TooLong {
         /// Its `id`, as far as that could be read: JSON text.
@@ -17,45 +17,45 @@ pub enum Line {
 /// Splits a stream into lines. Holds at most one line of the limit's size, however long the
 /// lines are that come in.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineSplitter {
     limit: usize,
     buffer: Vec<u8>,
     /// Set while the rest of a line that is too long passes by.
-    passing: Option<IdScan>,
+    oversized: Option<IdScan>,
 }
 
 /// A buffer that grew for a rare long line is let go when it is larger than this.
-const KEPT_BUFFER: usize = 64 * 1024;
+const MAX_RETAINED_BUFFER: usize = 64 * 1024;
 
-impl Lines {
+impl LineSplitter {
     /// Takes lines of up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
             buffer: Vec::new(),
-            passing: None,
+            oversized: None,
         }
     }
 
     /// Takes the next bytes of the stream, and gives each line that they end.
-    pub fn push(&mut self, bytes: &[u8], mut give: impl FnMut(Line)) {
+    pub fn push(&mut self, bytes: &[u8], mut give: impl FnMut(StdioLine)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let (line, after) = rest.split_at(end);
-            self.take(line);
+            self.push_part(line);
             give(self.end_line());
             rest = after.get(1..).unwrap_or_default();
         }
-        self.take(rest);
+        self.push_part(rest);
     }
 
     /// The stream has ended; gives what stands after the last newline, if anything does.
-    pub fn finish(&mut self) -> Option<Line> {
-        (self.passing.is_some() || !self.buffer.is_empty()).then(|| self.end_line())
+    pub fn finish(&mut self) -> Option<StdioLine> {
+        (self.oversized.is_some() || !self.buffer.is_empty()).then(|| self.end_line())
     }
 
-    fn take(&mut self, part: &[u8]) {
-        if let Some(scan) = &mut self.passing {
+    fn push_part(&mut self, part: &[u8]) {
+        if let Some(scan) = &mut self.oversized {
             scan.push(part);
         } else if self.buffer.len() + part.len() <= self.limit {
             self.buffer.extend_from_slice(part);
@@ -63,20 +63,20 @@ impl Lines {
             let mut scan = IdScan::default();
             scan.push(&self.buffer);
             scan.push(part);
-            self.passing = Some(scan);
+            self.oversized = Some(scan);
             self.buffer = Vec::new();
         }
     }
 
-    fn end_line(&mut self) -> Line {
-        if let Some(scan) = self.passing.take() {
-            return Line::TooLong { id: scan.id() };
+    fn end_line(&mut self) -> StdioLine {
+        if let Some(scan) = self.oversized.take() {
+            return StdioLine::TooLong { id: scan.id() };
         }
         let line = std::mem::take(&mut self.buffer);
-        if line.capacity() <= KEPT_BUFFER {
+        if line.capacity() <= MAX_RETAINED_BUFFER {
             self.buffer = Vec::with_capacity(line.capacity());
         }
-        Line::Whole(line)
+        StdioLine::Complete(line)
     }
 }
 
@@ -86,8 +86,8 @@ mod tests {
 
     use super::*;
 
-    fn lines(limit: usize, chunks: &[&[u8]]) -> Vec<Line> {
-        let mut splitter = Lines::new(limit);
+    fn split_chunks(limit: usize, chunks: &[&[u8]]) -> Vec<StdioLine> {
+        let mut splitter = LineSplitter::new(limit);
         let mut found = Vec::new();
         for chunk in chunks {
             splitter.push(chunk, |line| found.push(line));
@@ -103,12 +103,12 @@ mod tests {
             "y".repeat(1_000)
         );
         assert_eq!(
-            lines(100, &[long.as_bytes()]),
+            split_chunks(100, &[long.as_bytes()]),
             [
-                Line::TooLong {
+                StdioLine::TooLong {
                     id: Some("42".to_owned())
                 },
-                Line::Whole(b"next".to_vec())
+                StdioLine::Complete(b"next".to_vec())
             ]
         );
     }
@@ -121,9 +121,9 @@ mod tests {
             limit in 1usize..60,
         ) {
             let (head, tail) = bytes.split_at(cut.min(bytes.len()));
-            prop_assert_eq!(lines(limit, &[head, tail]), lines(limit, &[&bytes]));
-            for line in lines(limit, &[&bytes]) {
-                if let Line::Whole(line) = line {
+            prop_assert_eq!(split_chunks(limit, &[head, tail]), split_chunks(limit, &[&bytes]));
+            for line in split_chunks(limit, &[&bytes]) {
+                if let StdioLine::Complete(line) = line {
                     prop_assert!(line.len() <= limit);
                 }
             }

@@ -1,6 +1,6 @@
 //! MCP over standard input and output.
 //!
-//! Bytes come in through [`Lines`], which bounds every line; each line is read by
+//! Bytes come in through [`LineSplitter`], which bounds every line; each line is read by
 //! [`read_line`], which answers for what the SDK would drop or misjudge; what is sound goes to
 //! the SDK through `transport`. Standard output carries the protocol and nothing else.
 
@@ -20,11 +20,11 @@ use rmcp::{ServiceExt, service::ServerInitializeError, transport::stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-pub use lines::{Line, Lines};
+pub use lines::{LineSplitter, StdioLine};
 
-pub use crate::message::{BodyMessage, Incoming, Rejection, read_body, read_line};
+pub use crate::message::{BodyMessage, IncomingMessage, RpcRejection, read_body, read_line};
 
-use crate::{Face, handed_on::HandsOn};
+use crate::{McpHandler, handed_on::RawResultService};
 use transport::StdioTransport;
 
 /// How standard input and output are served.
@@ -37,42 +37,42 @@ pub struct StdioOptions {
     /// Cancelled to stop: no new calls, running ones finish within the grace.
     pub shutdown: CancellationToken,
     /// Cancelled as soon as a client that said something has left, while its calls may still run.
-    pub left: CancellationToken,
+    pub client_disconnected: CancellationToken,
 }
 
 /// Whom the streams served until they ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Served {
+pub enum SessionEnd {
     /// A client.
     Client,
     /// Nobody: the input ended before anything was said.
-    Nobody,
+    NoClient,
 }
 
 /// Serves this process's standard input and output until the input ends.
-pub async fn serve(face: Face, options: StdioOptions) -> io::Result<Served> {
+pub async fn serve(face: McpHandler, options: StdioOptions) -> io::Result<SessionEnd> {
     let (input, output) = stdio_pipes();
     serve_on(face, options, input, output).await
 }
 
 /// Serves any pair of streams in the same way.
 pub async fn serve_on(
-    face: Face,
+    face: McpHandler,
     options: StdioOptions,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
-) -> io::Result<Served> {
+) -> io::Result<SessionEnd> {
     let heard = Arc::<AtomicBool>::default();
-    let transport = StdioTransport::new(input, output, options, face.ending(), heard.clone());
+    let transport = StdioTransport::new(input, output, options, face.input_ended(), heard.clone());
     let served = move || {
         if heard.load(Ordering::Relaxed) {
-            Served::Client
+            SessionEnd::Client
         } else {
-            Served::Nobody
+            SessionEnd::NoClient
         }
     };
     // Large, and most of it the SDK's.
-    match Box::pin(HandsOn(face).serve(transport)).await {
+    match Box::pin(RawResultService(face).serve(transport)).await {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(served()),
             Err(error) => Err(io::Error::other(error)),

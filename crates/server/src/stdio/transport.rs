@@ -22,58 +22,58 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Line, Lines, StdioOptions};
-use crate::message::{Incoming, Rejection, begins, read_line};
+use super::{LineSplitter, StdioLine, StdioOptions};
+use crate::message::{IncomingMessage, RpcRejection, read_line, starts_session};
 
 /// What is read at once.
-const CHUNK: usize = 64 * 1024;
+const READ_CHUNK: usize = 64 * 1024;
 
 /// Rejections that may wait to be written; a client that sends rubbish and does not read the
 /// answers is not read further.
-const REJECTIONS: usize = 64;
+const MAX_PENDING_REJECTIONS: usize = 64;
 
 /// Answers that may wait to be written. A client that does not read its answers is not read
 /// further until it does.
-const UNREAD_ANSWERS: usize = 256;
+const MAX_UNREAD_RESPONSES: usize = 256;
 
 /// What all running requests together may hold, counted by the length of their messages. The
 /// number of calls is limited by the registry; this keeps many large ones from filling the memory.
-const BYTES_AT_WORK: usize = 64 * 1024 * 1024;
+const MAX_RUNNING_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct StdioTransport<R, W> {
     input: R,
-    output: Arc<Output<W>>,
+    output: Arc<StdioOutput<W>>,
     options: StdioOptions,
-    lines: Lines,
+    lines: LineSplitter,
     chunk: Box<[u8]>,
     /// Read and not yet handed on.
-    queue: VecDeque<Incoming>,
-    stage: Stage,
+    queue: VecDeque<IncomingMessage>,
+    stage: StdioStage,
     /// Cancelled when the input has ended, for those who would listen for ever.
     ending: CancellationToken,
     /// Whether anything came in.
-    heard: Arc<AtomicBool>,
+    received_any: Arc<AtomicBool>,
 }
 
 /// How far the conversation is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Stage {
+enum StdioStage {
     /// Neither era has begun. The SDK takes requests only and ends the connection if anything
     /// else comes, so anything else is dropped.
-    Fresh,
+    Uninitialized,
     /// Requests come and go.
     Open,
     /// The input has ended; what runs may finish until then.
     Ending { until: Instant },
 }
 
-struct Output<W> {
+struct StdioOutput<W> {
     writer: tokio::sync::Mutex<Option<W>>,
     rejections: Arc<Semaphore>,
     /// The running requests, and how long each message was.
     running: Mutex<HashMap<RequestId, usize>>,
     /// Answers that are being written.
-    sending: AtomicUsize,
+    sends_in_flight: AtomicUsize,
     /// Told whenever a request has been answered, or the output has broken.
     changed: Notify,
 }
@@ -84,29 +84,29 @@ impl<R, W> StdioTransport<R, W> {
         output: W,
         options: StdioOptions,
         ending: CancellationToken,
-        heard: Arc<AtomicBool>,
+        received_any: Arc<AtomicBool>,
     ) -> Self {
         Self {
             input,
-            output: Arc::new(Output {
+            output: Arc::new(StdioOutput {
                 writer: tokio::sync::Mutex::new(Some(output)),
-                rejections: Arc::new(Semaphore::new(REJECTIONS)),
+                rejections: Arc::new(Semaphore::new(MAX_PENDING_REJECTIONS)),
                 running: Mutex::default(),
-                sending: AtomicUsize::new(0),
+                sends_in_flight: AtomicUsize::new(0),
                 changed: Notify::new(),
             }),
-            lines: Lines::new(options.line_bytes),
+            lines: LineSplitter::new(options.line_bytes),
             options,
-            chunk: vec![0; CHUNK].into_boxed_slice(),
+            chunk: vec![0; READ_CHUNK].into_boxed_slice(),
             queue: VecDeque::new(),
-            stage: Stage::Fresh,
+            stage: StdioStage::Uninitialized,
             ending,
-            heard,
+            received_any,
         }
     }
 
     /// Takes lines into the queue.
-    fn take(&mut self, count: usize) {
+    fn enqueue_lines(&mut self, count: usize) {
         let Self {
             lines,
             chunk,
@@ -116,28 +116,30 @@ impl<R, W> StdioTransport<R, W> {
         } = self;
         let bytes = chunk.get(..count).unwrap_or_default();
         lines.push(bytes, |line| {
-            queue.extend(incoming(line, options.line_bytes));
+            queue.extend(parse_line(line, options.line_bytes));
         });
     }
 
-    fn begin_ending(&mut self) {
+    fn start_ending(&mut self) {
         if let Some(line) = self.lines.finish() {
-            self.queue.extend(incoming(line, self.options.line_bytes));
+            self.queue.extend(parse_line(line, self.options.line_bytes));
         }
         self.ending.cancel();
-        if self.heard.load(Ordering::Relaxed) {
-            self.options.left.cancel();
+        if self.received_any.load(Ordering::Relaxed) {
+            self.options.client_disconnected.cancel();
         }
-        self.stage = Stage::Ending {
+        self.stage = StdioStage::Ending {
             until: Instant::now() + self.options.grace,
         };
     }
 }
 
-fn incoming(line: Line, limit: usize) -> Vec<Incoming> {
+fn parse_line(line: StdioLine, limit: usize) -> Vec<IncomingMessage> {
     match line {
-        Line::Whole(line) => read_line(&line),
-        Line::TooLong { id } => vec![Incoming::Rejected(Rejection::too_long(id, limit))],
+        StdioLine::Complete(line) => read_line(&line),
+        StdioLine::TooLong { id } => {
+            vec![IncomingMessage::Rejected(RpcRejection::too_long(id, limit))]
+        }
     }
 }
 
@@ -150,9 +152,9 @@ where
     async fn next_queued(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             // Waited for before anything leaves the queue, because this future may be dropped.
-            if let Some(Incoming::Rejected(_)) = self.queue.front() {
-                let permit = self.room_for_rejection().await?;
-                if let Some(Incoming::Rejected(rejection)) = self.queue.pop_front() {
+            if let Some(IncomingMessage::Rejected(_)) = self.queue.front() {
+                let permit = self.rejection_permit().await?;
+                if let Some(IncomingMessage::Rejected(rejection)) = self.queue.pop_front() {
                     let output = self.output.clone();
                     // A task of its own: a line must never be half written.
                     tokio::spawn(async move {
@@ -163,35 +165,35 @@ where
                 }
                 continue;
             }
-            if !self.queue.is_empty() && !self.answers_are_read().await {
+            if !self.queue.is_empty() && !self.wait_for_reader().await {
                 return None;
             }
-            let Some(Incoming::Message { message, bytes }) = self.queue.pop_front() else {
+            let Some(IncomingMessage::Message { message, bytes }) = self.queue.pop_front() else {
                 return None;
             };
             match self.admit(*message, bytes) {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
-                Err(rejection) => self.queue.push_front(Incoming::Rejected(rejection)),
+                Err(rejection) => self.queue.push_front(IncomingMessage::Rejected(rejection)),
             }
         }
     }
 
     /// Waits while too many answers are unread; false if it is time to stop. What runs goes on
     /// meanwhile, so a client that begins to read again is served again.
-    async fn answers_are_read(&mut self) -> bool {
+    async fn wait_for_reader(&mut self) -> bool {
         loop {
             let changed = self.output.changed.notified();
-            if self.output.sending.load(Ordering::Acquire) < UNREAD_ANSWERS {
+            if self.output.sends_in_flight.load(Ordering::Acquire) < MAX_UNREAD_RESPONSES {
                 return true;
             }
             match self.stage {
-                Stage::Fresh | Stage::Open => tokio::select! {
+                StdioStage::Uninitialized | StdioStage::Open => tokio::select! {
                     biased;
                     () = changed => {}
                     () = self.options.shutdown.cancelled() => return false,
                 },
-                Stage::Ending { until } => {
+                StdioStage::Ending { until } => {
                     if tokio::time::timeout_at(until, changed).await.is_err() {
                         return false;
                     }
@@ -201,15 +203,15 @@ where
     }
 
     /// `None` if no room comes, because the client does not read, and it is time to stop.
-    async fn room_for_rejection(&mut self) -> Option<OwnedSemaphorePermit> {
+    async fn rejection_permit(&mut self) -> Option<OwnedSemaphorePermit> {
         let room = self.output.rejections.clone().acquire_owned();
         let room = match self.stage {
-            Stage::Fresh | Stage::Open => tokio::select! {
+            StdioStage::Uninitialized | StdioStage::Open => tokio::select! {
                 biased;
                 room = room => room,
                 () = self.options.shutdown.cancelled() => return None,
             },
-            Stage::Ending { until } => tokio::time::timeout_at(until, room).await.ok()?,
+            StdioStage::Ending { until } => tokio::time::timeout_at(until, room).await.ok()?,
         };
         room.ok()
     }
@@ -219,31 +221,33 @@ where
         &mut self,
         message: RxJsonRpcMessage<RoleServer>,
         bytes: usize,
-    ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Rejection> {
+    ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, RpcRejection> {
         match &message {
             JsonRpcMessage::Request(request) => {
                 let id = || request.id.clone().into_json_value().to_string();
-                let mut running = self.output.running();
+                let mut running = self.output.lock_running();
                 if running.contains_key(&request.id) {
-                    return Err(Rejection::same_id(id()));
+                    return Err(RpcRejection::duplicate_id(id()));
                 }
-                if !running.is_empty() && running.values().sum::<usize>() + bytes > BYTES_AT_WORK {
-                    return Err(Rejection::too_much(id()));
+                if !running.is_empty()
+                    && running.values().sum::<usize>() + bytes > MAX_RUNNING_BYTES
+                {
+                    return Err(RpcRejection::too_much_data(id()));
                 }
                 running.insert(request.id.clone(), bytes);
                 drop(running);
-                if self.stage == Stage::Fresh && begins(&request.request) {
-                    self.stage = Stage::Open;
+                if self.stage == StdioStage::Uninitialized && starts_session(&request.request) {
+                    self.stage = StdioStage::Open;
                 }
             }
-            _ if self.stage == Stage::Fresh => return Ok(None),
+            _ if self.stage == StdioStage::Uninitialized => return Ok(None),
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // The SDK gives no answer to a cancelled request.
-                    self.output.ended(id);
+                    self.output.remove_request(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -270,7 +274,7 @@ where
                 JsonRpcMessage::Error(error) => error.id.clone(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
-            let _sending = Sending::begin(&output, id.as_ref());
+            let _sending = StdioSendGuard::begin(&output, id.as_ref());
             let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
             line.push(b'\n');
             output.write(line).await
@@ -282,24 +286,24 @@ where
             if let Some(message) = self.next_queued().await {
                 return Some(message);
             }
-            if let Stage::Ending { until } = self.stage {
+            if let StdioStage::Ending { until } = self.stage {
                 self.output.wait_until_idle(until).await;
                 return None;
             }
             let shutdown = self.options.shutdown.clone();
             tokio::select! {
                 biased;
-                () = shutdown.cancelled() => self.begin_ending(),
-                () = self.output.broken() => self.begin_ending(),
+                () = shutdown.cancelled() => self.start_ending(),
+                () = self.output.wait_until_broken() => self.start_ending(),
                 read = self.input.read(&mut self.chunk) => match read {
-                    Ok(0) => self.begin_ending(),
+                    Ok(0) => self.start_ending(),
                     Ok(count) => {
-                        self.heard.store(true, Ordering::Relaxed);
-                        self.take(count);
+                        self.received_any.store(true, Ordering::Relaxed);
+                        self.enqueue_lines(count);
                     }
                     Err(error) => {
                         tracing::error!(%error, "standard input can't be read");
-                        self.begin_ending();
+                        self.start_ending();
                     }
                 },
             }
@@ -318,32 +322,32 @@ where
 
 /// An answer on its way. Its id is free from the start, because who reads the answer may use the
 /// id again at once.
-struct Sending<'a, W>(&'a Output<W>);
+struct StdioSendGuard<'a, W>(&'a StdioOutput<W>);
 
-impl<'a, W> Sending<'a, W> {
-    fn begin(output: &'a Output<W>, id: Option<&RequestId>) -> Self {
-        output.sending.fetch_add(1, Ordering::AcqRel);
+impl<'a, W> StdioSendGuard<'a, W> {
+    fn begin(output: &'a StdioOutput<W>, id: Option<&RequestId>) -> Self {
+        output.sends_in_flight.fetch_add(1, Ordering::AcqRel);
         if let Some(id) = id {
-            output.ended(id);
+            output.remove_request(id);
         }
         Self(output)
     }
 }
 
-impl<W> Drop for Sending<'_, W> {
+impl<W> Drop for StdioSendGuard<'_, W> {
     fn drop(&mut self) {
-        self.0.sending.fetch_sub(1, Ordering::AcqRel);
+        self.0.sends_in_flight.fetch_sub(1, Ordering::AcqRel);
         self.0.changed.notify_waiters();
     }
 }
 
-impl<W> Output<W> {
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<RequestId, usize>> {
+impl<W> StdioOutput<W> {
+    fn lock_running(&self) -> std::sync::MutexGuard<'_, HashMap<RequestId, usize>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ended(&self, id: &RequestId) {
-        self.running().remove(id);
+    fn remove_request(&self, id: &RequestId) {
+        self.lock_running().remove(id);
         self.changed.notify_waiters();
     }
 
@@ -351,14 +355,14 @@ impl<W> Output<W> {
         loop {
             let changed = self.changed.notified();
             // Answers and rejections on their way count as work too.
-            let idle = self.running().is_empty()
-                && self.sending.load(Ordering::Acquire) == 0
-                && self.rejections.available_permits() == REJECTIONS;
+            let idle = self.lock_running().is_empty()
+                && self.sends_in_flight.load(Ordering::Acquire) == 0
+                && self.rejections.available_permits() == MAX_PENDING_REJECTIONS;
             if idle {
                 return;
             }
             if tokio::time::timeout_at(until, changed).await.is_err() {
-                let left = self.running().len();
+                let left = self.lock_running().len();
                 tracing::warn!(left, "stopped before all calls had ended");
                 return;
             }
@@ -366,7 +370,7 @@ impl<W> Output<W> {
     }
 
     /// Ends when nobody can hear us any more.
-    async fn broken(&self) {
+    async fn wait_until_broken(&self) {
         loop {
             let changed = self.changed.notified();
             if let Ok(writer) = self.writer.try_lock()
@@ -379,7 +383,7 @@ impl<W> Output<W> {
     }
 }
 
-impl<W: AsyncWrite + Unpin> Output<W> {
+impl<W: AsyncWrite + Unpin> StdioOutput<W> {
     async fn write(&self, line: Vec<u8>) -> io::Result<()> {
         let mut slot = self.writer.lock().await;
         let Some(writer) = slot.as_mut() else {

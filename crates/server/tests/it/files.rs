@@ -3,18 +3,20 @@
 use std::{fs, path::Path};
 
 use deliberate_server::{FileLimits, FileRoots, SubscriptionLimits};
-use deliberate_toolkit::{Caller, Desk, Principal, Resources, Scope, ToolError};
+use deliberate_toolkit::{
+    CallerContext, Principal, ResourceContext, ResourceProvider, ToolError, ToolScope,
+};
 use serde_json::{Value, json};
 
-use crate::wire::{Client, ERAS, Era, House};
+use crate::wire::{ERAS, TestClient, TestEra, TestServer};
 
-struct Files {
-    place: tempfile::TempDir,
-    house: House,
+struct FileFixture {
+    folder: tempfile::TempDir,
+    server: TestServer,
 }
 
 /// A root with some files, and much beside it that is nobody's business.
-fn files(limits: FileLimits) -> Files {
+fn file_fixture(limits: FileLimits) -> FileFixture {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     for folder in ["root/sub/deep", "root/.git", "root-evil", "outside"] {
@@ -33,35 +35,40 @@ fn files(limits: FileLimits) -> Files {
         fs::write(place.path().join(file), text).unwrap();
     }
     fs::write(root.join("binary.bin"), [0xff, 0x00, 0xfe]).unwrap();
-    let house = House::with(SubscriptionLimits::default(), move |registry| {
+    let house = TestServer::with_registry(SubscriptionLimits::default(), move |registry| {
         registry.with_resources(FileRoots::new(vec![root.clone(), root.join("sub")], limits))
     });
-    Files { place, house }
+    FileFixture {
+        folder: place,
+        server: house,
+    }
 }
 
-impl Files {
+impl FileFixture {
     fn uri(&self, inside: &str) -> String {
-        let root = self.place.path().canonicalize().unwrap();
+        let root = self.folder.path().canonicalize().unwrap();
         format!("file://{}/{inside}", root.display())
     }
 
     async fn names(&self) -> Vec<String> {
-        let mut client = self.house.client(Era::Legacy).await;
-        let pages = client.pages("resources/list", "resources").await;
+        let mut client = self.server.client(TestEra::Legacy).await;
+        let pages = client.list_pages("resources/list", "resources").await;
         let all = pages.iter().flatten();
         all.map(|it| it["name"].as_str().unwrap().to_owned())
             .collect()
     }
 }
 
-async fn read(client: &mut Client, uri: &str) -> Value {
-    let result = client.ask("resources/read", json!({ "uri": uri })).await;
+async fn read_resource(client: &mut TestClient, uri: &str) -> Value {
+    let result = client
+        .request_ok("resources/read", json!({ "uri": uri }))
+        .await;
     result["contents"][0].clone()
 }
 
 #[tokio::test]
 async fn files_are_listed_in_order_and_read_as_text_or_bytes() {
-    let files = files(FileLimits::default());
+    let files = file_fixture(FileLimits::default());
     assert_eq!(
         files.names().await,
         [
@@ -73,28 +80,28 @@ async fn files_are_listed_in_order_and_read_as_text_or_bytes() {
         ]
     );
     for era in ERAS {
-        let mut client = files.house.client(era).await;
-        let list = client.ask("resources/list", json!({})).await;
+        let mut client = files.server.client(era).await;
+        let list = client.request_ok("resources/list", json!({})).await;
         let first = &list["resources"][0];
         assert_eq!(first["uri"], files.uri("root/a%20b.md"));
         assert_eq!(first["mimeType"], "text/markdown");
         assert_eq!(first["size"], 3);
         for resource in list["resources"].as_array().unwrap() {
-            read(&mut client, resource["uri"].as_str().unwrap()).await;
+            read_resource(&mut client, resource["uri"].as_str().unwrap()).await;
         }
-        let text = read(&mut client, &files.uri("root/a%20b.md")).await;
+        let text = read_resource(&mut client, &files.uri("root/a%20b.md")).await;
         assert_eq!(text["text"], "# A");
         assert_eq!(text["mimeType"], "text/markdown");
-        let bytes = read(&mut client, &files.uri("root/binary.bin")).await;
+        let bytes = read_resource(&mut client, &files.uri("root/binary.bin")).await;
         assert_eq!(bytes["blob"], "/wD+");
         assert_eq!(bytes["mimeType"], "application/octet-stream");
-        let strange = read(&mut client, &files.uri("root/sub/%252e%252e")).await;
+        let strange = read_resource(&mut client, &files.uri("root/sub/%252e%252e")).await;
         assert_eq!(strange["text"], "a strange name");
     }
 }
 
 #[cfg(unix)]
-fn make_special(place: &Path) {
+fn make_special_file(place: &Path) {
     use std::os::unix::{fs::symlink, net::UnixListener};
     let root = place.join("root");
     symlink(place.join("outside/file"), root.join("link")).unwrap();
@@ -115,8 +122,8 @@ fn make_special(place: &Path) {
 #[cfg(unix)]
 #[tokio::test]
 async fn nothing_outside_the_roots_is_listed_or_read() {
-    let files = files(FileLimits::default());
-    make_special(files.place.path());
+    let files = file_fixture(FileLimits::default());
+    make_special_file(files.folder.path());
     let names = files.names().await;
     assert!(names.contains(&"inner".to_owned()), "{names:?}");
     for hidden in [
@@ -175,10 +182,10 @@ async fn nothing_outside_the_roots_is_listed_or_read() {
         refused.push(files.uri(inside));
     }
     for era in ERAS {
-        let mut client = files.house.client(era).await;
+        let mut client = files.server.client(era).await;
         let expected = match era {
-            Era::Legacy => -32_002,
-            Era::Modern => -32_602,
+            TestEra::Legacy => -32_002,
+            TestEra::Modern => -32_602,
         };
         for uri in &refused {
             let answer = client
@@ -187,43 +194,43 @@ async fn nothing_outside_the_roots_is_listed_or_read() {
             assert_eq!(answer["error"]["code"], expected, "{uri}: {answer}");
             assert!(!answer.to_string().contains("SECRET"), "{uri}");
         }
-        let inner = read(&mut client, &files.uri("root/inner")).await;
+        let inner = read_resource(&mut client, &files.uri("root/inner")).await;
         assert_eq!(inner["text"], "{}");
     }
 }
 
 #[tokio::test]
 async fn a_folder_and_a_large_file_are_refused_with_a_reason() {
-    let files = files(FileLimits {
+    let files = file_fixture(FileLimits {
         file_bytes: 3,
-        listed: 1_000,
+        max_listed: 1_000,
     });
-    let mut client = files.house.client(Era::Legacy).await;
-    read(&mut client, &files.uri("root/a%20b.md")).await;
+    let mut client = files.server.client(TestEra::Legacy).await;
+    read_resource(&mut client, &files.uri("root/a%20b.md")).await;
     let uri = json!({ "uri": files.uri("root/sub/deep/%C3%A9.txt") });
-    let (code, message) = client.refused("resources/read", uri).await;
+    let (code, message) = client.request_err("resources/read", uri).await;
     assert_eq!(code, -32_602);
     assert!(message.contains("larger than 3 bytes"), "{message}");
     let uri = json!({ "uri": files.uri("root/sub") });
-    let (code, message) = client.refused("resources/read", uri).await;
+    let (code, message) = client.request_err("resources/read", uri).await;
     assert_eq!(code, -32_602);
     assert!(message.contains("is a folder"), "{message}");
-    let own = files.place.path().display().to_string();
+    let own = files.folder.path().display().to_string();
     assert!(!message.contains(&own), "{message}");
 }
 
 #[tokio::test]
 async fn long_lists_come_in_pages_and_end() {
-    let files = files(FileLimits {
+    let files = file_fixture(FileLimits {
         file_bytes: 10,
-        listed: 120,
+        max_listed: 120,
     });
     for number in 0..300 {
         let name = format!("root/sub/file {number:03}.txt");
-        fs::write(files.place.path().join(name), "x").unwrap();
+        fs::write(files.folder.path().join(name), "x").unwrap();
     }
-    let mut client = files.house.client(Era::Legacy).await;
-    let pages = client.pages("resources/list", "resources").await;
+    let mut client = files.server.client(TestEra::Legacy).await;
+    let pages = client.list_pages("resources/list", "resources").await;
     let sizes: Vec<usize> = pages.iter().map(Vec::len).collect();
     assert_eq!(sizes, [50, 50, 20]);
     let names = files.names().await;
@@ -235,57 +242,62 @@ async fn long_lists_come_in_pages_and_end() {
 
 #[tokio::test]
 async fn paths_are_completed() {
-    let files = files(FileLimits::default());
-    let mut client = files.house.client(Era::Legacy).await;
+    let files = file_fixture(FileLimits::default());
+    let mut client = files.server.client(TestEra::Legacy).await;
     let sub = files.uri("root/sub/");
     let typed = sub.strip_prefix("file:///").unwrap();
     let params = json!({
         "ref": { "type": "ref/resource", "uri": "file:///{+path}" },
         "argument": { "name": "path", "value": typed },
     });
-    let found = client.ask("completion/complete", params).await;
+    let found = client.request_ok("completion/complete", params).await;
     let values = found["completion"]["values"].as_array().unwrap();
     assert_eq!(values.len(), 2);
     for value in values {
-        read(&mut client, &format!("file:///{}", value.as_str().unwrap())).await;
+        read_resource(&mut client, &format!("file:///{}", value.as_str().unwrap())).await;
     }
 }
 
 #[tokio::test]
 async fn nobody_can_subscribe_to_what_nobody_watches() {
-    let files = files(FileLimits::default());
+    let files = file_fixture(FileLimits::default());
     let uri = files.uri("root/data.json");
-    let mut older = files.house.client(Era::Legacy).await;
+    let mut older = files.server.client(TestEra::Legacy).await;
     let (code, message) = older
-        .refused("resources/subscribe", json!({ "uri": uri }))
+        .request_err("resources/subscribe", json!({ "uri": uri }))
         .await;
     assert_eq!(code, -32_602);
     assert!(message.contains("not told"), "{message}");
-    let mut newer = files.house.client(Era::Modern).await;
+    let mut newer = files.server.client(TestEra::Modern).await;
     let wanted = json!({ "notifications": {
         "toolsListChanged": true, "resourceSubscriptions": [uri],
     } });
-    newer.begin("subscriptions/listen", wanted).await;
-    let accepted = newer.told("notifications/subscriptions/acknowledged").await;
+    newer.send_request("subscriptions/listen", wanted).await;
+    let accepted = newer
+        .next_notification("notifications/subscriptions/acknowledged")
+        .await;
     let accepted = &accepted["params"]["notifications"];
     assert_eq!(*accepted, json!({ "toolsListChanged": true }));
 }
 
 #[tokio::test]
 async fn reading_needs_the_scope() {
-    let files = files(FileLimits::default());
-    let family = FileRoots::new(vec![files.place.path().join("root")], FileLimits::default());
-    let only = |tools: &[&str]| Caller {
+    let files = file_fixture(FileLimits::default());
+    let family = FileRoots::new(
+        vec![files.folder.path().join("root")],
+        FileLimits::default(),
+    );
+    let only = |tools: &[&str]| CallerContext {
         principal: Principal {
             name: None,
-            scope: Scope::Only(tools.iter().map(|it| (*it).to_owned()).collect()),
+            scope: ToolScope::Only(tools.iter().map(|it| (*it).to_owned()).collect()),
         },
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let uri = files.uri("root/data.json");
     for (caller, allowed) in [(only(&["reasoning_*"]), false), (only(&["files"]), true)] {
-        let desk = Desk {
-            registry: &files.house.registry,
+        let desk = ResourceContext {
+            registry: &files.server.registry,
             caller: &caller,
         };
         let outcome = family.read(&uri, desk).await.unwrap();

@@ -2,29 +2,35 @@
 
 use std::time::Duration;
 
-use deliberate_server::{Face, FaceOptions};
+use deliberate_server::{McpHandler, McpOptions};
 use serde_json::{Value, json};
 
 use crate::{
-    guests_kit::{ECHO, INPUT, answer, furnish, house},
-    wire::{Client, ERAS, Era, House},
+    guests_kit::{
+        ECHO, INPUT_REQUIRED_RESULT, expected_result, register_with_external, server_with_external,
+    },
+    wire::{ERAS, TestClient, TestEra, TestServer},
 };
 
-fn call(name: &str, arguments: &Value) -> Value {
+fn call_params(name: &str, arguments: &Value) -> Value {
     json!({ "name": name, "arguments": arguments })
 }
 
-fn text(result: &Value) -> &str {
+fn result_text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
 #[tokio::test]
 async fn guests_are_listed_after_our_tools_as_they_describe_themselves() {
-    let (house, without) = (house(), House::new());
+    let (house, without) = (server_with_external(), TestServer::new());
     for era in ERAS {
         let mut client = house.client(era).await;
-        let mut listed = client.ask("tools/list", json!({})).await;
-        let mut plain = without.client(era).await.ask("tools/list", json!({})).await;
+        let mut listed = client.request_ok("tools/list", json!({})).await;
+        let mut plain = without
+            .client(era)
+            .await
+            .request_ok("tools/list", json!({}))
+            .await;
         let Value::Array(tools) = listed["tools"].take() else {
             panic!("{listed}");
         };
@@ -39,31 +45,39 @@ async fn guests_are_listed_after_our_tools_as_they_describe_themselves() {
         assert_eq!(tools.last().unwrap()["name"], "far__big");
         // All else is as it is without guests.
         assert_eq!(listed.to_string(), plain.to_string(), "{era:?}");
-        assert_eq!(listed.get("resultType").is_some(), era == Era::Modern);
+        assert_eq!(listed.get("resultType").is_some(), era == TestEra::Modern);
     }
 }
 
 #[tokio::test]
 async fn what_a_guest_answers_is_told_as_it_is() {
-    let house = house();
+    let house = server_with_external();
     for era in ERAS {
         let mut client = house.client(era).await;
-        let params = call("far__echo", &json!({ "zz": "a" }));
-        let result = client.ask("tools/call", params).await;
-        assert_eq!(result.to_string(), answer(era == Era::Modern), "{era:?}");
+        let params = call_params("far__echo", &json!({ "zz": "a" }));
+        let result = client.request_ok("tools/call", params).await;
+        assert_eq!(
+            result.to_string(),
+            expected_result(era == TestEra::Modern),
+            "{era:?}"
+        );
         // By the tool that stands behind it as well.
-        let params = call("gateway_call", &json!({ "tool": "far__echo" }));
-        let result = client.ask("tools/call", params).await;
-        assert_eq!(result.to_string(), answer(era == Era::Modern), "{era:?}");
+        let params = call_params("gateway_call", &json!({ "tool": "far__echo" }));
+        let result = client.request_ok("tools/call", params).await;
+        assert_eq!(
+            result.to_string(),
+            expected_result(era == TestEra::Modern),
+            "{era:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_guest_that_is_not_there_is_told_with_the_nearest() {
-    let house = house();
-    let mut client = house.client(Era::Legacy).await;
+    let house = server_with_external();
+    let mut client = house.client(TestEra::Legacy).await;
     let (code, message) = client
-        .refused("tools/call", call("far__ecko", &json!({})))
+        .request_err("tools/call", call_params("far__ecko", &json!({})))
         .await;
     assert_eq!(code, -32_602);
     assert!(message.contains("far__echo"), "{message}");
@@ -71,102 +85,115 @@ async fn a_guest_that_is_not_there_is_told_with_the_nearest() {
 
 #[tokio::test]
 async fn a_guest_asks_a_client_of_the_later_era_by_its_answer() {
-    let house = house();
+    let house = server_with_external();
     let offers = json!({ "elicitation": {} });
-    let mut client = Client::offering(house.face.clone(), Era::Modern, offers).await;
-    let result = client.ask("tools/call", call("far__ask", &json!({}))).await;
-    assert_eq!(result.to_string(), INPUT);
-    let mut again = call("far__ask", &json!({}));
+    let mut client =
+        TestClient::connect_with_capabilities(house.handler.clone(), TestEra::Modern, offers).await;
+    let result = client
+        .request_ok("tools/call", call_params("far__ask", &json!({})))
+        .await;
+    assert_eq!(result.to_string(), INPUT_REQUIRED_RESULT);
+    let mut again = call_params("far__ask", &json!({}));
     again["requestState"] = result["requestState"].clone();
     again["inputResponses"] =
         json!({ "who": { "action": "accept", "content": { "b": 1, "a": 2 } } });
-    let result = client.ask("tools/call", again.clone()).await;
+    let result = client.request_ok("tools/call", again.clone()).await;
     assert_eq!(
-        text(&result),
+        result_text(&result),
         r#"{"who":{"action":"accept","content":{"b":1,"a":2}}}"#
     );
     // A state that is not theirs is looked for among our own calls.
     again["requestState"] = json!("another");
-    let (code, message) = client.refused("tools/call", again).await;
+    let (code, message) = client.request_err("tools/call", again).await;
     assert_eq!(code, -32_602);
     assert!(message.contains("requestState"), "{message}");
 }
 
 #[tokio::test]
 async fn a_guest_asks_a_client_of_the_handshake_revisions_during_the_call() {
-    let house = house();
+    let house = server_with_external();
     let offers = json!({ "elicitation": {} });
-    let mut client = Client::offering(house.face.clone(), Era::Legacy, offers).await;
+    let mut client =
+        TestClient::connect_with_capabilities(house.handler.clone(), TestEra::Legacy, offers).await;
     let id = client
-        .begin("tools/call", call("far__ask", &json!({})))
+        .send_request("tools/call", call_params("far__ask", &json!({})))
         .await;
-    let asked = client.told("elicitation/create").await;
+    let asked = client.next_notification("elicitation/create").await;
     assert_eq!(asked["params"]["message"], "Who?");
     assert_eq!(asked["params"]["vendor"], 1);
     let reply = json!({ "action": "accept", "content": { "b": 1, "a": 2 } });
     client
         .send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": reply }))
         .await;
-    let told = client.answer(id).await;
-    assert_eq!(text(&told["result"]), reply.to_string());
+    let told = client.read_response(id).await;
+    assert_eq!(result_text(&told["result"]), reply.to_string());
 
     let id = client
-        .begin("tools/call", call("far__ask", &json!({})))
+        .send_request("tools/call", call_params("far__ask", &json!({})))
         .await;
-    let asked = client.told("elicitation/create").await;
+    let asked = client.next_notification("elicitation/create").await;
     let error = json!({ "code": -32_042, "message": "not now" });
     client
         .send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error }))
         .await;
-    let told = client.answer(id).await;
-    assert_eq!(text(&told["result"]), "the client refused: not now");
+    let told = client.read_response(id).await;
+    assert_eq!(result_text(&told["result"]), "the client refused: not now");
 }
 
 #[tokio::test]
 async fn a_client_that_takes_its_call_back_is_told_that_nobody_waits_for_its_answer() {
-    let house = house();
+    let house = server_with_external();
     let offers = json!({ "elicitation": {} });
-    let mut client = Client::offering(house.face.clone(), Era::Legacy, offers).await;
+    let mut client =
+        TestClient::connect_with_capabilities(house.handler.clone(), TestEra::Legacy, offers).await;
     let id = client
-        .begin("tools/call", call("far__ask", &json!({})))
+        .send_request("tools/call", call_params("far__ask", &json!({})))
         .await;
-    let asked = client.told("elicitation/create").await;
+    let asked = client.next_notification("elicitation/create").await;
     let cancel = json!({ "requestId": id });
     client
         .send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }))
         .await;
-    let told = client.told("notifications/cancelled").await;
+    let told = client.next_notification("notifications/cancelled").await;
     assert_eq!(told["params"]["requestId"], asked["id"]);
 }
 
 #[tokio::test]
 async fn a_client_that_offers_nothing_is_not_asked() {
-    let house = house();
-    let mut client = house.client(Era::Legacy).await;
-    let result = client.ask("tools/call", call("far__ask", &json!({}))).await;
-    assert_eq!(text(&result), "nobody can be asked");
+    let house = server_with_external();
+    let mut client = house.client(TestEra::Legacy).await;
+    let result = client
+        .request_ok("tools/call", call_params("far__ask", &json!({})))
+        .await;
+    assert_eq!(result_text(&result), "nobody can be asked");
 }
 
 #[tokio::test]
 async fn a_guest_that_takes_long_is_told_as_an_error_for_it_has_a_schema_of_its_own() {
-    let house = House::with(deliberate_server::SubscriptionLimits::default(), furnish);
-    let options = FaceOptions {
-        patience: Duration::from_millis(20),
-        ..FaceOptions::default()
+    let house = TestServer::with_registry(
+        deliberate_server::SubscriptionLimits::default(),
+        register_with_external,
+    );
+    let options = McpOptions {
+        background_after: Duration::from_millis(20),
+        ..McpOptions::default()
     };
-    let face = Face::new(house.registry.clone(), options);
+    let face = McpHandler::new(house.registry.clone(), options);
     for era in ERAS {
-        let mut client = Client::of(face.clone(), era).await;
+        let mut client = TestClient::connect(face.clone(), era).await;
         let result = client
-            .ask("tools/call", call("far__never", &json!({})))
+            .request_ok("tools/call", call_params("far__never", &json!({})))
             .await;
         assert_eq!(result["isError"], true);
         let id = result["structuredContent"]["still_running"]["id"].as_str();
-        assert!(text(&result).contains(id.unwrap()), "{result}");
-        assert!(text(&result).contains("reasoning_resume"), "{result}");
+        assert!(result_text(&result).contains(id.unwrap()), "{result}");
+        assert!(
+            result_text(&result).contains("reasoning_resume"),
+            "{result}"
+        );
         let arguments = json!({ "tool": "far__never" });
         let result = client
-            .ask("tools/call", call("gateway_call", &arguments))
+            .request_ok("tools/call", call_params("gateway_call", &arguments))
             .await;
         assert_ne!(result["isError"], true, "{result}");
         assert!(result["structuredContent"]["still_running"].is_object());
@@ -175,9 +202,11 @@ async fn a_guest_that_takes_long_is_told_as_an_error_for_it_has_a_schema_of_its_
 
 #[tokio::test]
 async fn an_answer_that_is_too_long_is_told_as_such() {
-    let house = house();
-    let mut client = house.client(Era::Modern).await;
-    let result = client.ask("tools/call", call("far__big", &json!({}))).await;
+    let house = server_with_external();
+    let mut client = house.client(TestEra::Modern).await;
+    let result = client
+        .request_ok("tools/call", call_params("far__big", &json!({})))
+        .await;
     assert_eq!(result["isError"], true);
-    assert!(text(&result).contains("AnswerTooLong"), "{result}");
+    assert!(result_text(&result).contains("AnswerTooLong"), "{result}");
 }

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
 use deliberate_server::{
-    Face, FaceOptions,
-    http::{McpOptions, SessionOptions, mcp_routes},
+    McpHandler, McpOptions,
+    http::{SessionOptions, StreamableHttpOptions, mcp_routes},
 };
-use deliberate_toolkit::{Principal, Scope};
+use deliberate_toolkit::{Principal, ToolScope};
 use http::{Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use rmcp::transport::{
@@ -20,49 +20,51 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::{
-    guests_kit::{ECHO, INPUT, MAY_END, answer, house},
+    guests_kit::{
+        ECHO, INPUT_REQUIRED_RESULT, RELEASE_WAITING, expected_result, server_with_external,
+    },
     sse_support,
-    wire::House,
+    wire::TestServer,
 };
 
 /// How the server and a client of it talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum HttpMode {
     Modern,
     Legacy,
     Session,
 }
 
-const MODES: [Mode; 3] = [Mode::Modern, Mode::Legacy, Mode::Session];
+const MODES: [HttpMode; 3] = [HttpMode::Modern, HttpMode::Legacy, HttpMode::Session];
 
-struct Web {
+struct WebClient {
     router: Router,
-    mode: Mode,
+    mode: HttpMode,
     session: Option<String>,
     principal: Principal,
-    _house: House,
+    _server: TestServer,
 }
 
-struct Reply {
+struct WebReply {
     status: StatusCode,
     session: Option<String>,
     /// The messages, as they were written.
     messages: Vec<String>,
 }
 
-impl Web {
-    async fn new(mode: Mode) -> Self {
-        let house = house();
-        let options = FaceOptions {
-            http_sessions: mode == Mode::Session,
-            ..FaceOptions::default()
-        };
-        let face = Face::new(Arc::clone(&house.registry), options);
+impl WebClient {
+    async fn new(mode: HttpMode) -> Self {
+        let house = server_with_external();
         let options = McpOptions {
+            http_sessions: mode == HttpMode::Session,
+            ..McpOptions::default()
+        };
+        let face = McpHandler::new(Arc::clone(&house.registry), options);
+        let options = StreamableHttpOptions {
             body_bytes: 1024 * 1024,
-            sessions: (mode == Mode::Session).then_some(SessionOptions {
-                most: 4,
-                idle: Duration::from_mins(1),
+            sessions: (mode == HttpMode::Session).then_some(SessionOptions {
+                max_sessions: 4,
+                idle_timeout: Duration::from_mins(1),
             }),
         };
         let never = CancellationToken::new();
@@ -73,9 +75,9 @@ impl Web {
             mode,
             session: None,
             principal: Principal::default(),
-            _house: house,
+            _server: house,
         };
-        if mode == Mode::Session {
+        if mode == HttpMode::Session {
             let hello = json!({
                 "protocolVersion": "2025-11-25",
                 "capabilities": { "elicitation": {} },
@@ -88,8 +90,8 @@ impl Web {
 
     fn request(&self) -> http::request::Builder {
         let version = match self.mode {
-            Mode::Modern => "2026-07-28",
-            Mode::Legacy | Mode::Session => "2025-11-25",
+            HttpMode::Modern => "2026-07-28",
+            HttpMode::Legacy | HttpMode::Session => "2025-11-25",
         };
         let mut request = Request::builder()
             .uri("/mcp")
@@ -103,12 +105,12 @@ impl Web {
         request
     }
 
-    async fn post(&self, method: &str, mut params: Value, headers: &[(&str, &str)]) -> Reply {
+    async fn post(&self, method: &str, mut params: Value, headers: &[(&str, &str)]) -> WebReply {
         let mut request = self.request().method("POST");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        if self.mode == Mode::Modern {
+        if self.mode == HttpMode::Modern {
             request = request.header("mcp-method", method);
             if let Some(name) = params["name"].as_str() {
                 request = request.header("mcp-name", name);
@@ -125,7 +127,7 @@ impl Web {
         self.send(request).await
     }
 
-    async fn send(&self, mut request: Request<Body>) -> Reply {
+    async fn send(&self, mut request: Request<Body>) -> WebReply {
         request.extensions_mut().insert(self.principal.clone());
         let response = self.router.clone().oneshot(request).await.unwrap();
         let status = response.status();
@@ -144,7 +146,7 @@ impl Web {
         } else {
             vec![body]
         };
-        Reply {
+        WebReply {
             status,
             session,
             messages,
@@ -152,38 +154,38 @@ impl Web {
     }
 
     /// The text of the result of a request.
-    async fn result(&self, method: &str, params: Value) -> String {
+    async fn result_text(&self, method: &str, params: Value) -> String {
         let reply = self.post(method, params, &[]).await;
         let message = reply.messages.last().unwrap();
-        result(message)
+        message_result(message)
     }
 }
 
 /// The result in a message, which is written as every answer is.
-fn result(message: &str) -> String {
+fn message_result(message: &str) -> String {
     let rest = message.strip_prefix(r#"{"jsonrpc":"2.0","id":"i","result":"#);
     let rest = rest.unwrap_or_else(|| panic!("{message}"));
     rest.strip_suffix('}').unwrap().to_owned()
 }
 
-fn call(name: &str, arguments: &Value) -> Value {
+fn call_params(name: &str, arguments: &Value) -> Value {
     json!({ "name": name, "arguments": arguments })
 }
 
 #[tokio::test]
 async fn guests_are_listed_and_answer_as_they_are_in_every_mode() {
     for mode in MODES {
-        let web = Web::new(mode).await;
-        let modern = mode == Mode::Modern;
-        let listed = web.result("tools/list", json!({})).await;
+        let web = WebClient::new(mode).await;
+        let modern = mode == HttpMode::Modern;
+        let listed = web.result_text("tools/list", json!({})).await;
         assert!(listed.contains(ECHO), "{mode:?}: {listed}");
         assert_eq!(listed.contains(r#""resultType":"complete""#), modern);
         let told = web
-            .result("tools/call", call("far__echo", &json!({ "aa": 1 })))
+            .result_text("tools/call", call_params("far__echo", &json!({ "aa": 1 })))
             .await;
-        assert_eq!(told, answer(modern), "{mode:?}");
+        assert_eq!(told, expected_result(modern), "{mode:?}");
         let own = web
-            .result("tools/call", call("reasoning_sessions", &json!({})))
+            .result_text("tools/call", call_params("reasoning_sessions", &json!({})))
             .await;
         assert!(own.contains("structuredContent"), "{mode:?}: {own}");
     }
@@ -192,24 +194,28 @@ async fn guests_are_listed_and_answer_as_they_are_in_every_mode() {
 #[tokio::test]
 async fn what_comes_after_progress_is_told_as_it_is_too() {
     for mode in MODES {
-        let web = Web::new(mode).await;
-        let mut params = call("far__echo", &json!({ "progress": true }));
+        let web = WebClient::new(mode).await;
+        let mut params = call_params("far__echo", &json!({ "progress": true }));
         params["_meta"] = json!({ "progressToken": "p" });
         let reply = web.post("tools/call", params, &[]).await;
         let [.., progress, last] = reply.messages.as_slice() else {
             panic!("{mode:?}: {:?}", reply.messages);
         };
         assert!(progress.contains("notifications/progress"), "{progress}");
-        assert_eq!(result(last), answer(mode == Mode::Modern), "{mode:?}");
+        assert_eq!(
+            message_result(last),
+            expected_result(mode == HttpMode::Modern),
+            "{mode:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_answer_on_a_stream_that_was_taken_up_again_is_told_as_it_is() {
-    let web = Web::new(Mode::Session).await;
+    let web = WebClient::new(HttpMode::Session).await;
     let body = json!({
         "jsonrpc": "2.0", "id": "i", "method": "tools/call",
-        "params": call("far__wait", &json!({})),
+        "params": call_params("far__wait", &json!({})),
     });
     let request = web
         .request()
@@ -224,29 +230,34 @@ async fn an_answer_on_a_stream_that_was_taken_up_again_is_told_as_it_is() {
     let request = web.request().method("GET");
     let request = request.header("last-event-id", last_id.expect("events have ids"));
     let taken_up = web.send(request.body(Body::empty()).unwrap());
-    let (reply, ()) = tokio::join!(taken_up, async { MAY_END.add_permits(1) });
+    let (reply, ()) = tokio::join!(taken_up, async { RELEASE_WAITING.add_permits(1) });
     assert_eq!(reply.status, StatusCode::OK);
-    assert_eq!(result(reply.messages.last().unwrap()), answer(false));
+    assert_eq!(
+        message_result(reply.messages.last().unwrap()),
+        expected_result(false)
+    );
 }
 
 #[tokio::test]
 async fn a_guest_asks_by_its_answer_and_the_call_is_sent_again() {
-    let web = Web::new(Mode::Modern).await;
-    let told = web.result("tools/call", call("far__ask", &json!({}))).await;
-    assert_eq!(told, INPUT);
-    let mut again = call("far__ask", &json!({}));
+    let web = WebClient::new(HttpMode::Modern).await;
+    let told = web
+        .result_text("tools/call", call_params("far__ask", &json!({})))
+        .await;
+    assert_eq!(told, INPUT_REQUIRED_RESULT);
+    let mut again = call_params("far__ask", &json!({}));
     again["requestState"] = json!("far state");
     again["inputResponses"] = json!({ "who": { "action": "decline" } });
-    let told = web.result("tools/call", again).await;
+    let told = web.result_text("tools/call", again).await;
     assert!(told.contains("decline"), "{told}");
 }
 
 #[tokio::test]
 async fn a_guest_asks_during_the_call_in_a_session() {
-    let web = Web::new(Mode::Session).await;
+    let web = WebClient::new(HttpMode::Session).await;
     let body = json!({
         "jsonrpc": "2.0", "id": "i", "method": "tools/call",
-        "params": call("far__ask", &json!({})),
+        "params": call_params("far__ask", &json!({})),
     });
     let post = |body: &Value| {
         let request = web.request().method("POST");
@@ -278,7 +289,7 @@ async fn a_guest_asks_during_the_call_in_a_session() {
 
 #[tokio::test]
 async fn where_nothing_carries_them_past_the_sdk_guests_are_told_as_far_as_it_knows() {
-    let face = house().face;
+    let face = server_with_external().handler;
     let door = StreamableHttpService::new(
         move || Ok(face.clone()),
         Arc::new(NeverSessionManager::default()),
@@ -300,29 +311,31 @@ async fn where_nothing_carries_them_past_the_sdk_guests_are_told_as_far_as_it_kn
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert!(tools.iter().any(|tool| tool["name"] == "far__ask"));
     // A kind of content that it does not know is told as text.
-    let told = ask("tools/call", call("far__echo", &json!({}))).await;
-    assert_eq!(told["result"]["content"][0]["text"], answer(false));
-    let told = ask("tools/call", call("far__ask", &json!({}))).await;
+    let told = ask("tools/call", call_params("far__echo", &json!({}))).await;
+    assert_eq!(told["result"]["content"][0]["text"], expected_result(false));
+    let told = ask("tools/call", call_params("far__ask", &json!({}))).await;
     assert_eq!(told["result"]["content"][0]["text"], "nobody can be asked");
 }
 
 #[tokio::test]
 async fn a_client_without_a_connection_is_not_asked_during_its_call() {
-    let web = Web::new(Mode::Legacy).await;
-    let told = web.result("tools/call", call("far__ask", &json!({}))).await;
+    let web = WebClient::new(HttpMode::Legacy).await;
+    let told = web
+        .result_text("tools/call", call_params("far__ask", &json!({})))
+        .await;
     assert!(told.contains("nobody can be asked"), "{told}");
 }
 
 #[tokio::test]
 async fn guests_are_for_those_who_may_call_them() {
-    for mode in [Mode::Modern, Mode::Legacy] {
-        let mut web = Web::new(mode).await;
+    for mode in [HttpMode::Modern, HttpMode::Legacy] {
+        let mut web = WebClient::new(mode).await;
         web.principal = Principal {
             name: Some("ada".into()),
-            scope: Scope::Only(["far__e*".to_owned()].into()),
+            scope: ToolScope::Only(["far__e*".to_owned()].into()),
         };
         let listed: Value =
-            serde_json::from_str(&web.result("tools/list", json!({})).await).unwrap();
+            serde_json::from_str(&web.result_text("tools/list", json!({})).await).unwrap();
         let tools = listed["tools"].as_array().unwrap();
         let names: Vec<&str> = tools
             .iter()
@@ -331,12 +344,12 @@ async fn guests_are_for_those_who_may_call_them() {
         assert_eq!(names, ["reasoning_resume", "far__echo"]);
         assert_eq!(listed["cacheScope"], "private");
         let told = web
-            .result("tools/call", call("far__echo", &json!({})))
+            .result_text("tools/call", call_params("far__echo", &json!({})))
             .await;
-        assert_eq!(told, answer(mode == Mode::Modern));
+        assert_eq!(told, expected_result(mode == HttpMode::Modern));
         for other in ["far__ask", "gateway_call"] {
             let told = web
-                .result("tools/call", call(other, &json!({ "tool": "x" })))
+                .result_text("tools/call", call_params(other, &json!({ "tool": "x" })))
                 .await;
             assert!(told.contains("Forbidden"), "{told}");
         }
@@ -345,12 +358,12 @@ async fn guests_are_for_those_who_may_call_them() {
 
 #[tokio::test]
 async fn headers_that_a_guest_asks_for_must_say_what_its_arguments_say() {
-    let web = Web::new(Mode::Modern).await;
-    let params = || call("far__echo", &json!({ "zz": "north" }));
+    let web = WebClient::new(HttpMode::Modern).await;
+    let params = || call_params("far__echo", &json!({ "zz": "north" }));
     let fits = web
         .post("tools/call", params(), &[("mcp-param-zone", "north")])
         .await;
-    assert_eq!(result(&fits.messages[0]), answer(true));
+    assert_eq!(message_result(&fits.messages[0]), expected_result(true));
     let differs = web
         .post("tools/call", params(), &[("mcp-param-zone", "south")])
         .await;
@@ -359,12 +372,15 @@ async fn headers_that_a_guest_asks_for_must_say_what_its_arguments_say() {
 
 #[tokio::test]
 async fn guests_are_handed_on_over_the_older_event_stream() {
-    let house = house();
-    let server = sse_support::Server::of(house.face.clone()).await;
-    let mut client = server.begin(None).await;
-    client.call(1, "far__echo", json!({})).await;
-    assert_eq!(client.message().await["result"].to_string(), answer(false));
+    let house = server_with_external();
+    let server = sse_support::SseTestServer::start_with_handler(house.handler.clone()).await;
+    let mut client = server.connect(None).await;
+    client.call_tool(1, "far__echo", json!({})).await;
+    assert_eq!(
+        client.next_message().await["result"].to_string(),
+        expected_result(false)
+    );
     client.request(json!(2), "tools/list", json!({})).await;
-    let listed = client.message().await["result"]["tools"].to_string();
+    let listed = client.next_message().await["result"]["tools"].to_string();
     assert!(listed.contains(ECHO), "{listed}");
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use deliberate_reasoning::register;
 use deliberate_server::SubscriptionLimits;
 use deliberate_toolkit::{
-    About, Again, Annotations, Call, Guest, Guests, HANDED_ON, Limits, Outcome, Registry,
-    StandsFor, Tool, ToolError,
+    AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT, Registry, Tool, ToolContext,
+    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::wire::House;
+use crate::wire::TestServer;
 
 /// How a guest describes itself.
 pub(crate) const ECHO: &str = concat!(
@@ -25,26 +25,26 @@ pub(crate) const ECHO: &str = concat!(
 );
 
 /// What it answers.
-pub(crate) const ANSWER: &str = concat!(
+pub(crate) const ECHO_RESULT: &str = concat!(
     r#"{"zeta":1,"content":[{"vendor":{"b":1,"a":2},"type":"text","text":"hi","extra":true},"#,
     r#"{"type":"hologram","data":"x"}],"_meta":{"y":1,"x":2},"isError":false,"#,
     r#""structuredContent":{"b":1.5,"a":[3,1]}}"#,
 );
 
 /// What it asks for, of a client of the later era.
-pub(crate) const INPUT: &str = concat!(
+pub(crate) const INPUT_REQUIRED_RESULT: &str = concat!(
     r#"{"vendor":1,"resultType":"input_required","inputRequests":{"who":{"params":"#,
     r#"{"vendor":2,"message":"Who?","requestedSchema":{"type":"object","properties":{}}},"#,
     r#""method":"elicitation/create"}},"requestState":"far state"}"#,
 );
 
 /// Lets calls of `far__wait` end, one a permit.
-pub(crate) static MAY_END: Semaphore = Semaphore::const_new(0);
+pub(crate) static RELEASE_WAITING: Semaphore = Semaphore::const_new(0);
 
-struct Gateway;
+struct MockGateway;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct To {
+struct MockGatewayInput {
     tool: String,
     #[serde(default)]
     arguments: Value,
@@ -52,27 +52,31 @@ struct To {
     again: Option<Value>,
 }
 
-impl Tool for Gateway {
-    type Input = To;
+impl Tool for MockGateway {
+    type Input = MockGatewayInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "gateway_call",
             title: "Call",
             description: "Calls a tool of another server.",
-            annotations: Annotations::THINKS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, to: To, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        to: MockGatewayInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let result = match to.tool.as_str() {
-            "far__ask" => ask(&to, call).await,
+            "far__ask" => ask_user(&to, call).await,
             "far__wait" => {
-                MAY_END.acquire().await.unwrap().forget();
-                serde_json::from_str(ANSWER).unwrap()
+                RELEASE_WAITING.acquire().await.unwrap().forget();
+                serde_json::from_str(ECHO_RESULT).unwrap()
             }
             "far__never" => std::future::pending().await,
             "far__big" => json!({ "content": [{ "type": "text", "text": "x".repeat(5_000_000) }] }),
@@ -80,49 +84,49 @@ impl Tool for Gateway {
                 if to.arguments["progress"] == true {
                     call.progress(1.0, Some(2.0), "half");
                 }
-                serde_json::from_str(ANSWER).unwrap()
+                serde_json::from_str(ECHO_RESULT).unwrap()
             }
         };
-        Ok(Outcome {
-            output: json!({ HANDED_ON: result }),
+        Ok(ToolOutput {
+            output: json!({ RAW_RESULT: result }),
             changes: Vec::new(),
             session: None,
         })
     }
 
-    fn may_run_again(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         false
     }
 }
 
 /// Asks the user, in the way of the client's era.
-async fn ask(to: &To, call: &Call) -> Value {
-    let client = call.client();
+async fn ask_user(to: &MockGatewayInput, call: &ToolContext) -> Value {
+    let client = call.client_features();
     if client.modern {
         return match &to.again {
-            None => serde_json::from_str(INPUT).unwrap(),
-            Some(again) => text(&again.to_string()),
+            None => serde_json::from_str(INPUT_REQUIRED_RESULT).unwrap(),
+            Some(again) => text_result(&again.to_string()),
         };
     }
     let Some(requests) = client.requests.as_ref().filter(|_| client.elicitation) else {
-        return text("nobody can be asked");
+        return text_result("nobody can be asked");
     };
     let params = json!({
         "vendor": 1, "message": "Who?", "requestedSchema": { "type": "object", "properties": {} },
     });
     match requests.request("elicitation/create", params).await {
-        Ok(answer) => text(&answer.to_string()),
-        Err(refused) => text(&refused.to_string()),
+        Ok(answer) => text_result(&answer.to_string()),
+        Err(refused) => text_result(&refused.to_string()),
     }
 }
 
-fn text(text: &str) -> Value {
+fn text_result(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-struct Far;
+struct MockExternalTools;
 
-const NAMES: [&str; 5] = [
+const TOOL_NAMES: [&str; 5] = [
     "far__echo",
     "far__ask",
     "far__never",
@@ -130,55 +134,57 @@ const NAMES: [&str; 5] = [
     "far__big",
 ];
 
-impl Guests for Far {
-    fn list(&self) -> Vec<Guest> {
+impl ExternalTools for MockExternalTools {
+    fn list(&self) -> Vec<ExternalTool> {
         let guest = |name: &str| {
             let definition = match name {
                 "far__echo" => serde_json::from_str(ECHO).unwrap(),
                 name => json!({ "name": name, "inputSchema": { "type": "object" } }),
             };
-            Guest {
+            ExternalTool {
                 name: name.into(),
                 definition: Arc::new(definition),
             }
         };
-        NAMES.map(guest).into()
+        TOOL_NAMES.map(guest).into()
     }
 
-    fn stands_for(
+    fn resolve(
         &self,
         name: &str,
         arguments: &Value,
-        again: Option<&Again>,
-    ) -> Option<StandsFor> {
+        again: Option<&InputReply>,
+    ) -> Option<AliasTarget> {
         let mut call = json!({ "tool": name, "arguments": arguments });
         match again {
-            None if NAMES.contains(&name) => {}
+            None if TOOL_NAMES.contains(&name) => {}
             Some(again) if again.state == "far state" => {
                 call["again"] = again.responses.clone();
             }
             _ => return None,
         }
-        Some(StandsFor {
+        Some(AliasTarget {
             tool: "gateway_call",
             arguments: call,
         })
     }
 }
 
-pub(crate) fn furnish(registry: Registry) -> Registry {
-    register(registry).with(Gateway).with_guests(Arc::new(Far))
+pub(crate) fn register_with_external(registry: Registry) -> Registry {
+    register(registry)
+        .with(MockGateway)
+        .with_external_tools(Arc::new(MockExternalTools))
 }
 
-pub(crate) fn house() -> House {
-    House::with(SubscriptionLimits::default(), furnish)
+pub(crate) fn server_with_external() -> TestServer {
+    TestServer::with_registry(SubscriptionLimits::default(), register_with_external)
 }
 
 /// The answer as a client of that era reads it.
-pub(crate) fn answer(modern: bool) -> String {
+pub(crate) fn expected_result(modern: bool) -> String {
     if modern {
-        ANSWER.replacen('{', r#"{"resultType":"complete","#, 1)
+        ECHO_RESULT.replacen('{', r#"{"resultType":"complete","#, 1)
     } else {
-        ANSWER.to_owned()
+        ECHO_RESULT.to_owned()
     }
 }

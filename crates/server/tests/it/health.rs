@@ -11,16 +11,16 @@ use std::{
 use axum::{Router, http::StatusCode};
 use deliberate_server::http::guard::Admission;
 use deliberate_server::http::health::{
-    self, Health, HealthSource, Phase, ProviderHealth, ProviderState, TransportHealth,
+    self, Health, HealthSource, ProviderHealth, ProviderState, ServerPhase, TransportHealth,
     TransportState,
 };
 use deliberate_toolkit::Registry;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::small::{Got, get, registry};
+use crate::small::{TestResponse, get, registry};
 
-fn transport(name: &'static str, state: TransportState) -> TransportHealth {
+fn transport_health(name: &'static str, state: TransportState) -> TransportHealth {
     TransportHealth {
         name,
         state,
@@ -30,16 +30,16 @@ fn transport(name: &'static str, state: TransportState) -> TransportHealth {
 }
 
 /// A registry whose store is open: a check has no time for that on a busy machine.
-async fn opened(file: &Path) -> Registry {
+async fn open_registry(file: &Path) -> Registry {
     let registry = registry(file);
-    registry.store().state().await.unwrap();
+    registry.store().info().await.unwrap();
     registry
 }
 
 /// A server in that phase with those transports, and how often its provider was asked for.
-fn server(
+fn health_router(
     registry: Registry,
-    phase: Phase,
+    phase: ServerPhase,
     transports: Vec<TransportHealth>,
 ) -> (Router, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -61,10 +61,10 @@ fn server(
     (health::routes(Arc::new(Health::new(source))), asked)
 }
 
-async fn asked(phase: Phase, transports: Vec<TransportHealth>) -> Got {
+async fn get_health(phase: ServerPhase, transports: Vec<TransportHealth>) -> TestResponse {
     let folder = tempfile::tempdir().unwrap();
-    let registry = opened(&folder.path().join("s.db")).await;
-    let (router, _) = server(registry, phase, transports);
+    let registry = open_registry(&folder.path().join("s.db")).await;
+    let (router, _) = health_router(registry, phase, transports);
     get(&router, "/health", |_| {}).await
 }
 
@@ -73,10 +73,10 @@ async fn a_server_that_works_says_how_all_its_parts_are() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("store.db");
     let transports = vec![
-        transport("http", TransportState::Serving),
-        transport("stdio", TransportState::Off),
+        transport_health("http", TransportState::Serving),
+        transport_health("stdio", TransportState::Off),
     ];
-    let (router, _) = server(opened(&file).await, Phase::Serving, transports);
+    let (router, _) = health_router(open_registry(&file).await, ServerPhase::Serving, transports);
     let got = get(&router, "/health", |_| {}).await;
     assert_eq!(got.status, StatusCode::OK);
     assert_eq!(got.header("cache-control"), "no-store");
@@ -119,9 +119,9 @@ async fn a_server_that_works_says_how_all_its_parts_are() {
 #[tokio::test]
 async fn who_was_not_let_in_learns_the_least() {
     let folder = tempfile::tempdir().unwrap();
-    let transports = vec![transport("http", TransportState::Serving)];
-    let registry = opened(&folder.path().join("s.db")).await;
-    let (router, _) = server(registry, Phase::Serving, transports);
+    let transports = vec![transport_health("http", TransportState::Serving)];
+    let registry = open_registry(&folder.path().join("s.db")).await;
+    let (router, _) = health_router(registry, ServerPhase::Serving, transports);
     let got = get(&router, "/health", |request| {
         request.extensions_mut().insert(Admission::Public);
     })
@@ -139,16 +139,24 @@ async fn who_was_not_let_in_learns_the_least() {
 async fn the_word_says_what_is_the_matter_and_the_status_whether_it_can_work() {
     use TransportState::{Failed, Off, Serving};
     let (ok, not) = (StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE);
-    let http = |state| vec![transport("http", state), transport("stdio", Off)];
-    let both = vec![transport("http", Failed), transport("stdio", Serving)];
+    let http = |state| {
+        vec![
+            transport_health("http", state),
+            transport_health("stdio", Off),
+        ]
+    };
+    let both = vec![
+        transport_health("http", Failed),
+        transport_health("stdio", Serving),
+    ];
     for (phase, transports, word, status) in [
-        (Phase::Starting, http(Serving), "starting", not),
-        (Phase::Draining, http(Serving), "draining", not),
-        (Phase::Serving, http(Serving), "ok", ok),
-        (Phase::Serving, http(Failed), "unavailable", not),
-        (Phase::Serving, both, "degraded", ok),
+        (ServerPhase::Starting, http(Serving), "starting", not),
+        (ServerPhase::Draining, http(Serving), "draining", not),
+        (ServerPhase::Serving, http(Serving), "ok", ok),
+        (ServerPhase::Serving, http(Failed), "unavailable", not),
+        (ServerPhase::Serving, both, "degraded", ok),
     ] {
-        let got = asked(phase, transports).await;
+        let got = get_health(phase, transports).await;
         let health = got.json();
         assert_eq!((got.status, &health["status"]), (status, &json!(word)));
         assert_eq!(health["ready"], status == ok);
@@ -159,9 +167,9 @@ async fn the_word_says_what_is_the_matter_and_the_status_whether_it_can_work() {
 #[tokio::test]
 async fn a_store_that_cannot_be_used_makes_it_unready_but_not_dead() {
     let folder = tempfile::tempdir().unwrap();
-    let transports = vec![transport("http", TransportState::Serving)];
+    let transports = vec![transport_health("http", TransportState::Serving)];
     // A folder is no database.
-    let (router, _) = server(registry(folder.path()), Phase::Serving, transports);
+    let (router, _) = health_router(registry(folder.path()), ServerPhase::Serving, transports);
     let got = get(&router, "/health", |_| {}).await;
     assert_eq!(got.status, StatusCode::SERVICE_UNAVAILABLE);
     let health = got.json();
@@ -182,9 +190,9 @@ async fn a_store_that_cannot_be_used_makes_it_unready_but_not_dead() {
 #[tokio::test]
 async fn a_flood_of_questions_is_one_look() {
     let folder = tempfile::tempdir().unwrap();
-    let transports = vec![transport("http", TransportState::Serving)];
-    let registry = opened(&folder.path().join("s.db")).await;
-    let (router, looked) = server(registry, Phase::Serving, transports);
+    let transports = vec![transport_health("http", TransportState::Serving)];
+    let registry = open_registry(&folder.path().join("s.db")).await;
+    let (router, looked) = health_router(registry, ServerPhase::Serving, transports);
     let flood = (0..200).map(|_| get(&router, "/health", |_| {}));
     for got in join_all(flood).await {
         assert_eq!(got.status, StatusCode::OK);

@@ -1,11 +1,11 @@
 //! Bytes to lines: whole ones come out as they went in, long ones leave their id.
 
-use deliberate_server::stdio::{Line, Lines};
+use deliberate_server::stdio::{LineSplitter, StdioLine};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-fn split(limit: usize, pieces: &[&[u8]]) -> Vec<Line> {
-    let mut lines = Lines::new(limit);
+fn split_chunks(limit: usize, pieces: &[&[u8]]) -> Vec<StdioLine> {
+    let mut lines = LineSplitter::new(limit);
     let mut found = Vec::new();
     for piece in pieces {
         lines.push(piece, |line| found.push(line));
@@ -14,38 +14,45 @@ fn split(limit: usize, pieces: &[&[u8]]) -> Vec<Line> {
     found
 }
 
-fn whole(text: &str) -> Line {
-    Line::Whole(text.as_bytes().to_vec())
+fn complete_line(text: &str) -> StdioLine {
+    StdioLine::Complete(text.as_bytes().to_vec())
 }
 
-fn too_long(id: Option<&str>) -> Line {
-    Line::TooLong {
+fn too_long_line(id: Option<&str>) -> StdioLine {
+    StdioLine::TooLong {
         id: id.map(str::to_owned),
     }
 }
 
 #[test]
 fn lines_end_at_newlines_and_at_the_end() {
-    assert_eq!(split(10, &[]), []);
-    assert_eq!(split(10, &[b""]), []);
-    assert_eq!(split(10, &[b"\n\n"]), [whole(""), whole("")]);
+    assert_eq!(split_chunks(10, &[]), []);
+    assert_eq!(split_chunks(10, &[b""]), []);
     assert_eq!(
-        split(10, &[b"a\nb", b"c\n", b"d"]),
-        [whole("a"), whole("bc"), whole("d")]
+        split_chunks(10, &[b"\n\n"]),
+        [complete_line(""), complete_line("")]
+    );
+    assert_eq!(
+        split_chunks(10, &[b"a\nb", b"c\n", b"d"]),
+        [complete_line("a"), complete_line("bc"), complete_line("d")]
     );
 }
 
 #[test]
 fn the_limit_is_exact_and_the_next_line_is_read_again() {
     assert_eq!(
-        split(3, &[b"abc\nabcd\nab\n"]),
-        [whole("abc"), too_long(None), whole("ab")]
+        split_chunks(3, &[b"abc\nabcd\nab\n"]),
+        [
+            complete_line("abc"),
+            too_long_line(None),
+            complete_line("ab")
+        ]
     );
     assert_eq!(
-        split(3, &[b"ab", b"cd", b"ef\nxy"]),
-        [too_long(None), whole("xy")]
+        split_chunks(3, &[b"ab", b"cd", b"ef\nxy"]),
+        [too_long_line(None), complete_line("xy")]
     );
-    assert_eq!(split(3, &[b"abcdef"]), [too_long(None)]);
+    assert_eq!(split_chunks(3, &[b"abcdef"]), [too_long_line(None)]);
 }
 
 #[test]
@@ -65,12 +72,16 @@ fn the_id_of_a_long_line_is_its_own_and_only_if_it_is_whole() {
         (r#"{"id":"\ud800"}"#, None),
     ];
     for (line, id) in cases {
-        assert_eq!(split(4, &[line.as_bytes()]), [too_long(id)], "{line}");
+        assert_eq!(
+            split_chunks(4, &[line.as_bytes()]),
+            [too_long_line(id)],
+            "{line}"
+        );
     }
     let huge = format!(r#"{{"id":"{}"}}"#, "x".repeat(100_000));
     assert_eq!(
-        split(4, &[huge.as_bytes()]),
-        [too_long(None)],
+        split_chunks(4, &[huge.as_bytes()]),
+        [too_long_line(None)],
         "an id of that size is not kept"
     );
 }
@@ -122,7 +133,7 @@ proptest! {
         message.insert("pad".to_owned(), json!("xxxxxxxx"));
         let text = Value::Object(message).to_string();
         let (head, tail) = text.as_bytes().split_at(cut.min(text.len()));
-        let expected = too_long(Some(&id.to_string()));
-        prop_assert_eq!(split(limit, &[head, tail]), [expected]);
+        let expected = too_long_line(Some(&id.to_string()));
+        prop_assert_eq!(split_chunks(limit, &[head, tail]), [expected]);
     }
 }

@@ -3,44 +3,50 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{Router, middleware::from_fn_with_state};
-use deliberate_core::Spent;
-use deliberate_server::metrics::{self, Metrics, Rejection, Transport};
-use deliberate_toolkit::{Caller, Event, Listener, Registry};
+use deliberate_core::ModelUsage;
+use deliberate_server::metrics::{self, RejectionReason, ServerMetrics, TransportKind};
+use deliberate_toolkit::{CallEvent, CallListener, CallerContext, Registry};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::small::{accepts, get, registry};
+use crate::small::{get, registry, with_accept};
 
-fn counted() -> (Arc<Metrics>, Arc<Registry>, TempDir) {
+fn metrics_and_registry() -> (Arc<ServerMetrics>, Arc<Registry>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let metrics = Arc::new(Metrics::new());
-    let registry = registry(&folder.path().join("store.db")).heard_by(metrics.clone());
+    let metrics = Arc::new(ServerMetrics::new());
+    let registry = registry(&folder.path().join("store.db")).with_listener(metrics.clone());
     (metrics, Arc::new(registry), folder)
 }
 
 /// The value of a line; labels as they are written.
-fn value(text: &str, line: &str) -> Option<f64> {
+fn metric_value(text: &str, line: &str) -> Option<f64> {
     text.lines()
         .find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
 }
 
 #[tokio::test]
 async fn calls_are_counted_by_tool_and_outcome_with_what_they_cost() {
-    let (metrics, registry, _folder) = counted();
+    let (metrics, registry, _folder) = metrics_and_registry();
     for _ in 0..2 {
-        let answer = registry.call("ponder", json!({}), Caller::default()).await;
+        let answer = registry
+            .call("ponder", json!({}), CallerContext::default())
+            .await;
         assert!(answer.is_ok());
     }
     let wrong = json!({ "surplus": 1 });
-    drop(registry.call("stumble", json!({}), Caller::default()).await);
     drop(
         registry
-            .call("ponder", json!("text"), Caller::default())
+            .call("stumble", json!({}), CallerContext::default())
             .await,
     );
     drop(
         registry
-            .call("no_such_tool", wrong, Caller::default())
+            .call("ponder", json!("text"), CallerContext::default())
+            .await,
+    );
+    drop(
+        registry
+            .call("no_such_tool", wrong, CallerContext::default())
             .await,
     );
     let text = metrics.render(&registry);
@@ -83,7 +89,7 @@ async fn calls_are_counted_by_tool_and_outcome_with_what_they_cost() {
         ("deliberate_calls_waiting", 0.0),
         ("deliberate_http_rejected_total{reason=\"auth\"}", 0.0),
     ] {
-        assert_eq!(value(&text, line), Some(wanted), "{line}\n{text}");
+        assert_eq!(metric_value(&text, line), Some(wanted), "{line}\n{text}");
     }
     assert!(!text.contains("no_such_tool"), "{text}");
     assert!(text.contains("deliberate_build_info{version="), "{text}");
@@ -93,28 +99,28 @@ async fn calls_are_counted_by_tool_and_outcome_with_what_they_cost() {
 /// Names that come from outside must not fill the memory.
 #[test]
 fn labels_are_bounded_whatever_is_told() {
-    let (metrics, registry, _folder) = counted();
-    let spent = Spent {
+    let (metrics, registry, _folder) = metrics_and_registry();
+    let spent = ModelUsage {
         cost_usd: Some(f64::NAN),
         prompt_tokens: -5,
-        ..Spent::default()
+        ..ModelUsage::default()
     };
     for number in 0..500 {
         let name = format!("provider-{number}");
         let code = format!("Code{number}");
-        metrics.hear(Event::Asked {
+        metrics.on_event(CallEvent::ModelAsked {
             provider: &name,
-            took: Duration::from_millis(1),
+            elapsed: Duration::from_millis(1),
             error: Some(&code),
-            spent: &spent,
+            usage: &spent,
         });
     }
     for odd in ["a\"} 1\nfake 1", &"long".repeat(1_000)] {
-        metrics.hear(Event::Asked {
+        metrics.on_event(CallEvent::ModelAsked {
             provider: odd,
-            took: Duration::MAX,
+            elapsed: Duration::MAX,
             error: None,
-            spent: &spent,
+            usage: &spent,
         });
     }
     let text = metrics.render(&registry);
@@ -128,27 +134,27 @@ fn labels_are_bounded_whatever_is_told() {
 
 #[test]
 fn clients_are_counted_while_they_are_there() {
-    let (metrics, registry, _folder) = counted();
-    let gauge = metrics.clients(Transport::Sse);
+    let (metrics, registry, _folder) = metrics_and_registry();
+    let gauge = metrics.clients(TransportKind::Sse);
     let line = "deliberate_clients{transport=\"sse\"}";
-    let (first, second) = (gauge.enter(), gauge.enter());
-    assert_eq!(value(&metrics.render(&registry), line), Some(2.0));
+    let (first, second) = (gauge.add_client(), gauge.add_client());
+    assert_eq!(metric_value(&metrics.render(&registry), line), Some(2.0));
     drop(first);
     assert_eq!(gauge.count(), 1);
     drop(second);
-    assert_eq!(value(&metrics.render(&registry), line), Some(0.0));
+    assert_eq!(metric_value(&metrics.render(&registry), line), Some(0.0));
 }
 
 #[tokio::test]
 async fn requests_are_counted_by_class_and_not_by_path() {
-    let (metrics, registry, _folder) = counted();
+    let (metrics, registry, _folder) = metrics_and_registry();
     let router = Router::new()
         .merge(metrics::routes(metrics.clone(), registry.clone()))
-        .layer(from_fn_with_state(metrics.clone(), metrics::track));
+        .layer(from_fn_with_state(metrics.clone(), metrics::track_request));
     for path in ["/metrics", "/sse/whatever", "/%2e%2e/x", "/private/key-123"] {
         get(&router, path, |_| {}).await;
     }
-    metrics.rejected(Rejection::Origin);
+    metrics.record_rejection(RejectionReason::Origin);
     let text = metrics.render(&registry);
     for (line, wanted) in [
         (
@@ -169,28 +175,32 @@ async fn requests_are_counted_by_class_and_not_by_path() {
         ),
         ("deliberate_http_rejected_total{reason=\"origin\"}", 1.0),
     ] {
-        assert_eq!(value(&text, line), Some(wanted), "{line}\n{text}");
+        assert_eq!(metric_value(&text, line), Some(wanted), "{line}\n{text}");
     }
     assert!(!text.contains("key-123"));
 }
 
 #[tokio::test]
 async fn the_format_is_the_one_the_scraper_reads() {
-    let (metrics, registry, _folder) = counted();
-    drop(registry.call("ponder", json!({}), Caller::default()).await);
+    let (metrics, registry, _folder) = metrics_and_registry();
+    drop(
+        registry
+            .call("ponder", json!({}), CallerContext::default())
+            .await,
+    );
     let router = metrics::routes(metrics, registry);
     let open = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     for kind in [
         "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
         "*/*",
     ] {
-        let got = get(&router, "/metrics", accepts(kind)).await;
+        let got = get(&router, "/metrics", with_accept(kind)).await;
         assert_eq!(got.header("content-type"), open);
         assert!(got.text.contains("# TYPE deliberate_calls counter\n"));
         assert!(got.text.ends_with("# EOF\n"));
     }
     for kind in ["text/plain;version=0.0.4", "text/html,*/*;q=0.8"] {
-        let got = get(&router, "/metrics", accepts(kind)).await;
+        let got = get(&router, "/metrics", with_accept(kind)).await;
         assert_eq!(
             got.header("content-type"),
             "text/plain; version=0.0.4; charset=utf-8"
@@ -206,10 +216,10 @@ async fn the_format_is_the_one_the_scraper_reads() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_process_is_measured() {
-    let (metrics, registry, _folder) = counted();
+    let (metrics, registry, _folder) = metrics_and_registry();
     let text = metrics.render(&registry);
-    let memory = value(&text, "process_resident_memory_bytes").unwrap();
+    let memory = metric_value(&text, "process_resident_memory_bytes").unwrap();
     assert!(memory > 1_000_000.0, "{memory}");
-    assert!(value(&text, "process_open_fds").unwrap() >= 3.0);
-    assert!(value(&text, "process_start_time_seconds").unwrap() > 1.6e9);
+    assert!(metric_value(&text, "process_open_fds").unwrap() >= 3.0);
+    assert!(metric_value(&text, "process_start_time_seconds").unwrap() > 1.6e9);
 }

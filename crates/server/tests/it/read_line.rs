@@ -1,13 +1,13 @@
 //! A line and what is made of it.
 
-use deliberate_server::stdio::{Incoming, Rejection, read_line};
+use deliberate_server::stdio::{IncomingMessage, RpcRejection, read_line};
 use serde_json::Value;
 
 /// Each thing found in a line, in short: `request ID METHOD`, `notification METHOD`,
 /// `response ID` or `CODE ID`.
-fn found(line: &[u8]) -> Vec<String> {
+fn summarize_line(line: &[u8]) -> Vec<String> {
     let described = read_line(line).into_iter().map(|incoming| match incoming {
-        Incoming::Rejected(rejection) => {
+        IncomingMessage::Rejected(rejection) => {
             let answer: Value = serde_json::from_slice(&rejection.to_line()).unwrap();
             assert_eq!(answer["jsonrpc"], "2.0");
             assert_eq!(answer["error"]["code"], rejection.code);
@@ -17,7 +17,7 @@ fn found(line: &[u8]) -> Vec<String> {
                 rejection.id.as_deref().unwrap_or("null")
             )
         }
-        Incoming::Message { message, .. } => {
+        IncomingMessage::Message { message, .. } => {
             let message = serde_json::to_value(*message).unwrap();
             match (message.get("method"), message.get("id")) {
                 (Some(method), Some(id)) => format!("request {id} {}", method.as_str().unwrap()),
@@ -30,15 +30,20 @@ fn found(line: &[u8]) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(cases: &[(&[u8], &[&str])]) {
+fn check_cases(cases: &[(&[u8], &[&str])]) {
     for (line, expected) in cases {
-        assert_eq!(found(line), *expected, "{}", String::from_utf8_lossy(line));
+        assert_eq!(
+            summarize_line(line),
+            *expected,
+            "{}",
+            String::from_utf8_lossy(line)
+        );
     }
 }
 
 #[test]
 fn sound_messages_are_handed_on() {
-    check(&[
+    check_cases(&[
         (
             br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
             &["request 1 ping"],
@@ -81,12 +86,12 @@ fn sound_messages_are_handed_on() {
 
 #[test]
 fn nothing_is_made_of_a_blank_line() {
-    check(&[(b"", &[]), (b" \t\r", &[]), (b"\xEF\xBB\xBF", &[])]);
+    check_cases(&[(b"", &[]), (b" \t\r", &[]), (b"\xEF\xBB\xBF", &[])]);
 }
 
 #[test]
 fn several_messages_on_a_line_are_read_one_by_one() {
-    check(&[
+    check_cases(&[
         (
             br#"{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}"#,
             &["request 1 ping", "request 2 ping"],
@@ -104,7 +109,7 @@ fn several_messages_on_a_line_are_read_one_by_one() {
 
 #[test]
 fn what_is_no_json_is_a_parse_error_with_the_id_that_can_be_seen() {
-    check(&[
+    check_cases(&[
         (b"hello", &["-32700 null"]),
         (br#"{"id":1"#, &["-32700 null"]),
         (br#"{"id":1,"#, &["-32700 1"]),
@@ -135,15 +140,15 @@ fn nesting_without_end_is_refused_and_not_followed() {
             brackets.0.repeat(100_000),
             brackets.1.repeat(100_000)
         );
-        assert_eq!(found(deep.as_bytes()), ["-32700 9"]);
+        assert_eq!(summarize_line(deep.as_bytes()), ["-32700 9"]);
     }
     let open = "[".repeat(1_000_000);
-    assert_eq!(found(open.as_bytes()), ["-32700 null"]);
+    assert_eq!(summarize_line(open.as_bytes()), ["-32700 null"]);
 }
 
 #[test]
 fn what_is_json_but_no_message_is_an_invalid_request() {
-    check(&[
+    check_cases(&[
         (b"5", &["-32600 null"]),
         (b"null", &["-32600 null"]),
         (b"\"ping\"", &["-32600 null"]),
@@ -174,7 +179,7 @@ fn what_is_json_but_no_message_is_an_invalid_request() {
 
 #[test]
 fn batches_are_refused_for_each_id_in_them() {
-    check(&[
+    check_cases(&[
         (b"[]", &["-32600 null"]),
         (b"[1,\"id\",null]", &["-32600 null"]),
         (br#"["2.0",23,"ping",null]"#, &["-32600 null"]),
@@ -188,7 +193,7 @@ fn batches_are_refused_for_each_id_in_them() {
 
 #[test]
 fn ids_that_are_none_are_refused_and_numbers_echoed() {
-    check(&[
+    check_cases(&[
         (
             br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
             &["-32600 1.5"],
@@ -226,7 +231,7 @@ fn ids_that_are_none_are_refused_and_numbers_echoed() {
 
 #[test]
 fn nobody_is_answered_who_asked_nothing() {
-    check(&[
+    check_cases(&[
         (
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}"#,
             &[],
@@ -244,7 +249,7 @@ fn nobody_is_answered_who_asked_nothing() {
 
 #[test]
 fn a_rejection_is_one_line_whatever_it_says() {
-    let rejection = Rejection {
+    let rejection = RpcRejection {
         id: Some("\"a\\nb\"".to_owned()),
         code: -1,
         message: "two\nlines and a \" quote".to_owned(),

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use deliberate_core::Change;
 use serde_json::{Value, json};
 
-use crate::wire::{ERAS, Era, House, session};
+use crate::wire::{ERAS, TestEra, TestServer, sample_session};
 
-fn uris(pages: &[Vec<Value>]) -> Vec<String> {
+fn list_uris(pages: &[Vec<Value>]) -> Vec<String> {
     let all = pages.iter().flatten();
     all.map(|it| it["uri"].as_str().unwrap().to_owned())
         .collect()
@@ -15,14 +15,14 @@ fn uris(pages: &[Vec<Value>]) -> Vec<String> {
 
 #[tokio::test]
 async fn every_session_is_listed_once_the_newest_first() {
-    let house = House::new();
-    house.has_sessions(170).await;
+    let house = TestServer::new();
+    house.add_sessions(170).await;
     for era in ERAS {
         let mut client = house.client(era).await;
-        let pages = client.pages("resources/list", "resources").await;
+        let pages = client.list_pages("resources/list", "resources").await;
         let sizes: Vec<usize> = pages.iter().map(Vec::len).collect();
         assert_eq!(sizes, [50, 50, 50, 21]);
-        let listed = uris(&pages);
+        let listed = list_uris(&pages);
         let newest = (0..170).rev();
         let expected = newest.map(|number| format!("deliberate://sessions/s{number:03}/markdown"));
         let expected: Vec<String> = std::iter::once("deliberate://sessions".to_owned())
@@ -39,15 +39,15 @@ async fn every_session_is_listed_once_the_newest_first() {
 
 #[tokio::test]
 async fn a_list_that_changes_between_its_pages_repeats_and_loses_nothing() {
-    let house = House::new();
-    house.has_sessions(300).await;
-    let mut client = house.client(Era::Legacy).await;
+    let house = TestServer::new();
+    house.add_sessions(300).await;
+    let mut client = house.client(TestEra::Legacy).await;
     let mut seen = Vec::new();
     let mut params = json!({});
     let mut round = 0;
     loop {
-        let page = client.ask("resources/list", params).await;
-        seen.extend(uris(&[page["resources"].as_array().unwrap().clone()]));
+        let page = client.request_ok("resources/list", params).await;
+        seen.extend(list_uris(&[page["resources"].as_array().unwrap().clone()]));
         if page["nextCursor"].is_null() {
             break;
         }
@@ -57,7 +57,7 @@ async fn a_list_that_changes_between_its_pages_repeats_and_loses_nothing() {
         let id = format!("new{round}");
         let shown = format!("s{:03}", 300 - round);
         let changes = vec![
-            Change::AddSession(session(&id, "2026-06-01T00:00:00Z")),
+            Change::AddSession(sample_session(&id, "2026-06-01T00:00:00Z")),
             Change::DeleteSession(shown.as_str().into()),
         ];
         house.store.commit(changes).await.unwrap();
@@ -73,10 +73,10 @@ async fn a_list_that_changes_between_its_pages_repeats_and_loses_nothing() {
 #[tokio::test]
 async fn a_session_reads_as_markdown_and_as_json() {
     for era in ERAS {
-        let house = House::new();
+        let house = TestServer::new();
         let mut client = house.client(era).await;
         let step = client
-            .call("reasoning_linear", json!({ "content": "what is it?" }))
+            .call_tool("reasoning_linear", json!({ "content": "what is it?" }))
             .await;
         let session = step["session_id"].as_str().unwrap();
         let thought = step["thought_id"].as_str().unwrap();
@@ -88,14 +88,16 @@ async fn a_session_reads_as_markdown_and_as_json() {
         assert!(page.contains("so be it"), "{page}");
 
         let uri = format!("deliberate://sessions/{session}");
-        let result = client.ask("resources/read", json!({ "uri": uri })).await;
+        let result = client
+            .request_ok("resources/read", json!({ "uri": uri }))
+            .await;
         let contents = &result["contents"][0];
         assert_eq!(contents["uri"], uri);
         assert_eq!(contents["mimeType"], "application/json");
         let data: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
         assert_eq!(data["session"]["id"], session);
         assert_eq!(data["thoughts"][0]["id"], thought);
-        if era == Era::Modern {
+        if era == TestEra::Modern {
             assert_eq!(result["ttlMs"], 0);
             assert_eq!(result["cacheScope"], "private");
         }
@@ -114,11 +116,11 @@ async fn a_session_reads_as_markdown_and_as_json() {
 
 #[tokio::test]
 async fn a_long_session_says_where_its_next_part_is() {
-    let house = House::new();
-    let mut client = house.client(Era::Legacy).await;
+    let house = TestServer::new();
+    let mut client = house.client(TestEra::Legacy).await;
     let mut arguments = json!({ "content": "step" });
     for _ in 0..60 {
-        let step = client.call("reasoning_linear", arguments).await;
+        let step = client.call_tool("reasoning_linear", arguments).await;
         arguments = json!({ "content": "step", "session_id": step["session_id"] });
     }
     let session = arguments["session_id"].as_str().unwrap();
@@ -135,12 +137,12 @@ async fn a_long_session_says_where_its_next_part_is() {
 #[tokio::test]
 async fn what_is_not_there_is_not_found_in_the_code_of_the_era() {
     for era in ERAS {
-        let house = House::new();
-        house.has_sessions(1).await;
+        let house = TestServer::new();
+        house.add_sessions(1).await;
         let mut client = house.client(era).await;
         let expected = match era {
-            Era::Legacy => -32_002,
-            Era::Modern => -32_602,
+            TestEra::Legacy => -32_002,
+            TestEra::Modern => -32_602,
         };
         let long = format!("deliberate://sessions/{}", "x".repeat(10_000));
         for uri in [
@@ -163,7 +165,7 @@ async fn what_is_not_there_is_not_found_in_the_code_of_the_era() {
             &long,
         ] {
             let (code, message) = client
-                .refused("resources/read", json!({ "uri": uri }))
+                .request_err("resources/read", json!({ "uri": uri }))
                 .await;
             assert_eq!(code, expected, "{uri}: {message}");
             assert!(message.len() < 1_000, "{message}");
@@ -175,19 +177,21 @@ async fn what_is_not_there_is_not_found_in_the_code_of_the_era() {
 
 #[tokio::test]
 async fn templates_say_how_addresses_look() {
-    let house = House::new();
-    let mut client = house.client(Era::Modern).await;
-    let result = client.ask("resources/templates/list", json!({})).await;
+    let house = TestServer::new();
+    let mut client = house.client(TestEra::Modern).await;
+    let result = client
+        .request_ok("resources/templates/list", json!({}))
+        .await;
     insta::assert_json_snapshot!(result["resourceTemplates"]);
     assert_eq!(result["cacheScope"], "public");
 }
 
 #[tokio::test]
 async fn a_cursor_that_is_not_ours_is_refused() {
-    let house = House::new();
-    house.has_sessions(60).await;
-    let mut client = house.client(Era::Legacy).await;
-    let page = client.ask("resources/list", json!({})).await;
+    let house = TestServer::new();
+    house.add_sessions(60).await;
+    let mut client = house.client(TestEra::Legacy).await;
+    let page = client.request_ok("resources/list", json!({})).await;
     let ours = page["nextCursor"].as_str().unwrap();
     let cut = ours.get(..ours.len() - 2).unwrap();
     // {"v":1,"l":"resources","f":9} and {"v":1,"l":"resources","a":"x"}
@@ -207,7 +211,9 @@ async fn a_cursor_that_is_not_ours_is_refused() {
             cursors.push(ours);
         }
         for cursor in cursors {
-            let (code, message) = client.refused(method, json!({ "cursor": cursor })).await;
+            let (code, message) = client
+                .request_err(method, json!({ "cursor": cursor }))
+                .await;
             assert_eq!(code, -32_602, "{method} {cursor}: {message}");
             assert!(message.contains("cursor"), "{message}");
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use deliberate_server::{Face, FileLimits, FileRoots, SubscriptionLimits};
-use deliberate_toolkit::{Principal, Scope};
+use deliberate_server::{FileLimits, FileRoots, McpHandler, SubscriptionLimits};
+use deliberate_toolkit::{Principal, ToolScope};
 use http::{Request, header};
 use http_body_util::{BodyExt as _, Full};
 use rmcp::transport::{
@@ -12,12 +12,12 @@ use rmcp::transport::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::House;
+use crate::wire::TestServer;
 
-struct Door(StreamableHttpService<Face, NeverSessionManager>);
+struct ScopedHttpClient(StreamableHttpService<McpHandler, NeverSessionManager>);
 
-impl Door {
-    fn to(face: &Face) -> Self {
+impl ScopedHttpClient {
+    fn new(face: &McpHandler) -> Self {
         let face = face.clone();
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -30,7 +30,7 @@ impl Door {
         Self(service)
     }
 
-    async fn request(&self, scope: &Scope, method: &str, mut params: Value) -> Value {
+    async fn request(&self, scope: &ToolScope, method: &str, mut params: Value) -> Value {
         let name = params.get("uri").or(params.get("name"));
         let name = name.and_then(Value::as_str).unwrap_or_default().to_owned();
         params["_meta"] = json!({
@@ -61,8 +61,8 @@ impl Door {
     }
 }
 
-fn only(names: &[&str]) -> Scope {
-    Scope::Only(names.iter().map(|name| (*name).to_owned()).collect())
+fn scope_of(names: &[&str]) -> ToolScope {
+    ToolScope::Only(names.iter().map(|name| (*name).to_owned()).collect())
 }
 
 #[tokio::test]
@@ -70,21 +70,21 @@ async fn lists_show_what_the_caller_may_use() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "a").unwrap();
     let root = folder.path().to_owned();
-    let house = House::with(SubscriptionLimits::default(), move |registry| {
+    let house = TestServer::with_registry(SubscriptionLimits::default(), move |registry| {
         let files = FileRoots::new(vec![root], FileLimits::default());
         deliberate_reasoning::register(registry).with_resources(files)
     });
-    house.has_sessions(2).await;
-    let door = Door::to(&house.face);
+    house.add_sessions(2).await;
+    let door = ScopedHttpClient::new(&house.handler);
 
-    let all = door.request(&Scope::All, "tools/list", json!({})).await;
+    let all = door.request(&ToolScope::All, "tools/list", json!({})).await;
     assert_eq!(
         all["result"]["cacheScope"], "private",
         "it is theirs alone, who have a name"
     );
     assert!(all["result"]["tools"].as_array().unwrap().len() > 20);
     let some = door
-        .request(&only(&["reasoning_tree*"]), "tools/list", json!({}))
+        .request(&scope_of(&["reasoning_tree*"]), "tools/list", json!({}))
         .await;
     assert_eq!(some["result"]["cacheScope"], "private");
     let tools = some["result"]["tools"].as_array().unwrap();
@@ -104,10 +104,10 @@ async fn lists_show_what_the_caller_may_use() {
     );
 
     for (scope, listed, templates) in [
-        (Scope::All, 4, 9),
-        (only(&["reasoning_get"]), 3, 8),
-        (only(&["files"]), 1, 1),
-        (only(&["reasoning_linear"]), 0, 0),
+        (ToolScope::All, 4, 9),
+        (scope_of(&["reasoning_get"]), 3, 8),
+        (scope_of(&["files"]), 1, 1),
+        (scope_of(&["reasoning_linear"]), 0, 0),
     ] {
         let list = door.request(&scope, "resources/list", json!({})).await;
         let list = list["result"]["resources"].as_array().unwrap().len();
@@ -121,16 +121,16 @@ async fn lists_show_what_the_caller_may_use() {
 
 #[tokio::test]
 async fn reading_is_refused_to_whom_it_is_not_allowed() {
-    let house = House::new();
-    house.has_sessions(1).await;
-    let door = Door::to(&house.face);
+    let house = TestServer::new();
+    house.add_sessions(1).await;
+    let door = ScopedHttpClient::new(&house.handler);
     let uri = json!({ "uri": "deliberate://sessions/s000" });
     let read = door
-        .request(&only(&["reasoning_get"]), "resources/read", uri.clone())
+        .request(&scope_of(&["reasoning_get"]), "resources/read", uri.clone())
         .await;
     assert!(read["result"].is_object(), "{read}");
     let refused = door
-        .request(&only(&["reasoning_linear"]), "resources/read", uri)
+        .request(&scope_of(&["reasoning_linear"]), "resources/read", uri)
         .await;
     assert_eq!(refused["error"]["code"], -32_602, "{refused}");
     let message = refused["error"]["message"].as_str().unwrap();
@@ -141,7 +141,7 @@ async fn reading_is_refused_to_whom_it_is_not_allowed() {
     // The list of sessions is that of a tool of its own.
     let list = json!({ "uri": "deliberate://sessions" });
     let refused = door
-        .request(&only(&["reasoning_get"]), "resources/read", list)
+        .request(&scope_of(&["reasoning_get"]), "resources/read", list)
         .await;
     assert_eq!(refused["error"]["code"], -32_602, "{refused}");
 }

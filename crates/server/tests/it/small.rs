@@ -7,11 +7,14 @@ use axum::{
     body::Body,
     http::{HeaderMap, Request, StatusCode},
 };
-use deliberate_store::sqlite::{Durability, SqliteOptions, SqliteStore};
+use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::{Ask, Message, PlainText, Purpose, Reply, ThinkError, Thinker, Usage};
+use deliberate_thinker::{
+    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose, TokenUsage,
+};
 use deliberate_toolkit::{
-    About, Annotations, Bounds, Call, Limits, OneMind, Outcome, Parts, Registry, Tool, ToolError,
+    CallLimits, FixedModel, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
+    ToolLimits, ToolMeta, ToolOutput,
 };
 use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
@@ -26,117 +29,121 @@ pub(crate) fn registry(file: &Path) -> Registry {
     let store = SqliteStore::new(SqliteOptions {
         path: file.to_owned(),
         readers: 2,
-        durability: Durability::Relaxed,
+        durability: SqliteDurability::Relaxed,
     });
-    Registry::new(Parts {
+    Registry::new(RegistryDeps {
         store: Arc::new(store),
-        minds: Arc::new(OneMind(Some(Arc::new(Model)))),
+        models: Arc::new(FixedModel(Some(Arc::new(ConstantModel)))),
         clock: Arc::new(FixedClock::new()),
         ids: Arc::new(CountingIds::new()),
-        bounds: Bounds::default(),
+        limits: CallLimits::default(),
     })
-    .with(Ponder)
-    .with(Stumble)
+    .with(AskModelTool)
+    .with(PanicTool)
 }
 
 /// A model that always says the same.
-struct Model;
+struct ConstantModel;
 
-impl Thinker for Model {
+impl ChatModel for ConstantModel {
     fn name(&self) -> &'static str {
         "steady"
     }
 
-    fn think<'a>(&'a self, _: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    fn complete<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async {
-            Ok(Reply {
+            Ok(ModelReply {
                 text: "{\"word\":\"yes\"}".to_owned(),
                 model: Some("m".to_owned()),
-                usage: Usage {
+                usage: TokenUsage {
                     prompt_tokens: 7,
                     completion_tokens: 3,
                     cost_usd: Some(0.25),
                 },
-                ..Reply::default()
+                ..ModelReply::default()
             })
         })
     }
 }
 
 /// Asks the model.
-struct Ponder;
+struct AskModelTool;
 
 /// Panics.
-struct Stumble;
+struct PanicTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Nothing {}
+pub(crate) struct NoInput {}
 
-fn about(name: &'static str, title: &'static str) -> About {
-    About {
+fn tool_meta(name: &'static str, title: &'static str) -> ToolMeta {
+    ToolMeta {
         name,
         title,
         description: "Does what its test needs.",
-        annotations: Annotations::THINKS,
-        thinks: true,
-        limits: Limits::default(),
+        hints: ToolHints::ASKS_MODEL,
+        asks_model: true,
+        limits: ToolLimits::default(),
     }
 }
 
-fn only(output: Value) -> Outcome<Value> {
-    Outcome {
+fn output_only(output: Value) -> ToolOutput<Value> {
+    ToolOutput {
         output,
         changes: Vec::new(),
         session: None,
     }
 }
 
-impl Tool for Ponder {
-    type Input = Nothing;
+impl Tool for AskModelTool {
+    type Input = NoInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("ponder", "Ponder & <b>wonder</b>")
+    fn meta(&self) -> ToolMeta {
+        tool_meta("ponder", "Ponder & <b>wonder</b>")
     }
 
-    async fn run(&self, _: Nothing, call: &Call) -> Result<Outcome<Value>, ToolError> {
-        let ask = Ask {
+    async fn run(&self, _: NoInput, call: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
+        let ask = ModelRequest {
             key: "ponder".to_owned(),
             purpose: Purpose::new("ponder"),
             system: "Think.".to_owned(),
-            messages: vec![Message::user("why?")],
+            messages: vec![ChatMessage::user("why?")],
             schema: json!({ "type": "object" }),
             plain_text: PlainText::IsTheAnswer,
             max_tokens: 100,
             temperature: 0.0,
-            ..Ask::default()
+            ..ModelRequest::default()
         };
-        let answer = call.think::<Value>(ask, None).await?;
-        Ok(only(answer.value))
+        let answer = call.ask::<Value>(ask, None).await?;
+        Ok(output_only(answer.value))
     }
 }
 
-impl Tool for Stumble {
-    type Input = Nothing;
+impl Tool for PanicTool {
+    type Input = NoInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("stumble", "Stumble")
+    fn meta(&self) -> ToolMeta {
+        tool_meta("stumble", "Stumble")
     }
 
-    async fn run(&self, _: Nothing, _: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(&self, _: NoInput, _: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
         panic!("as it was told")
     }
 }
 
 /// An answer, read whole.
-pub(crate) struct Got {
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
 }
 
-impl Got {
+impl TestResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
@@ -151,13 +158,13 @@ pub(crate) async fn get(
     router: &Router,
     path: &str,
     prepare: impl FnOnce(&mut Request<Body>),
-) -> Got {
+) -> TestResponse {
     let mut request = Request::get(path).body(Body::empty()).unwrap();
     prepare(&mut request);
     let answer = router.clone().oneshot(request).await.unwrap();
     let (parts, body) = answer.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
-    Got {
+    TestResponse {
         status: parts.status,
         headers: parts.headers,
         text: String::from_utf8(bytes.to_vec()).unwrap(),
@@ -165,7 +172,7 @@ pub(crate) async fn get(
 }
 
 /// Says what kind of answer is wanted.
-pub(crate) fn accepts(kind: &'static str) -> impl FnOnce(&mut Request<Body>) {
+pub(crate) fn with_accept(kind: &'static str) -> impl FnOnce(&mut Request<Body>) {
     move |request| {
         request
             .headers_mut()

@@ -5,20 +5,20 @@ use std::{sync::atomic::Ordering, time::Duration};
 use deliberate_server::http::sse::SseOptions;
 use serde_json::json;
 
-use crate::sse_support::{Server, patiently, until};
+use crate::sse_support::{SseTestServer, wait_until, with_timeout};
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_slowed_and_then_cut_off() {
     let options = SseOptions {
         waiting_events: 2,
         waiting_bytes: 1024 * 1024,
-        stuck_for: Duration::from_millis(300),
+        stalled_timeout: Duration::from_millis(300),
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
-    let reading = server.begin(None).await;
-    let client = server.begin(None).await;
-    client.hold(1).await;
+    let server = SseTestServer::start(options).await;
+    let reading = server.connect(None).await;
+    let client = server.connect(None).await;
+    client.call_held(1).await;
     let call = |id: i64| {
         json!({
             "jsonrpc": "2.0", "id": id, "method": "tools/call",
@@ -37,15 +37,15 @@ async fn a_client_that_does_not_read_is_slowed_and_then_cut_off() {
     }
     assert!(taken < 100, "{taken} megabytes were taken");
     let cancelled = || server.probe.cancelled.load(Ordering::SeqCst) == 1;
-    until("its running call to stop", cancelled).await;
-    until("its connection to be cut", || {
-        server.hang_up.0.is_cancelled()
+    wait_until("its running call to stop", cancelled).await;
+    wait_until("its connection to be cut", || {
+        server.closer.0.is_cancelled()
     })
     .await;
     assert_eq!(server.control.active(), 1);
     let mut reading = reading;
-    reading.echo(1, "fine").await;
-    assert_eq!(reading.text().await.1, "fine");
+    reading.call_echo(1, "fine").await;
+    assert_eq!(reading.next_text().await.1, "fine");
 }
 
 #[tokio::test]
@@ -55,9 +55,9 @@ async fn requests_of_one_session_are_limited_in_number_and_size() {
         running_bytes: 2_000,
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
-    let mut client = server.begin(None).await;
-    client.hold(1).await;
+    let server = SseTestServer::start(options).await;
+    let mut client = server.connect(None).await;
+    client.call_held(1).await;
     let large = json!({
         "jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": {"name": "echo", "arguments": {"text": "x".repeat(2_000)}}
@@ -68,7 +68,7 @@ async fn requests_of_one_session_are_limited_in_number_and_size() {
         (&refused.json()["id"], &refused.json()["error"]["code"]),
         (&json!(2), &json!(-32000))
     );
-    client.hold(3).await;
+    client.call_held(3).await;
     let refused = client
         .post(&json!({"jsonrpc": "2.0", "id": 4, "method": "ping"}))
         .await;
@@ -76,57 +76,60 @@ async fn requests_of_one_session_are_limited_in_number_and_size() {
     assert_eq!(refused.json()["id"], 4);
     assert!(refused.headers.contains_key("retry-after"));
     server.gate.add_permits(2);
-    client.text().await;
-    client.text().await;
-    client.echo(4, "room").await;
-    assert_eq!(client.text().await.1, "room");
+    client.next_text().await;
+    client.next_text().await;
+    client.call_echo(4, "room").await;
+    assert_eq!(client.next_text().await.1, "room");
 }
 
 #[tokio::test]
 async fn sessions_are_limited_for_each_and_for_all() {
     let options = SseOptions {
         sessions: 3,
-        sessions_each: 2,
+        sessions_per_owner: 2,
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
+    let server = SseTestServer::start(options).await;
     let ann = [("x-name", "ann")];
     let bob = [("x-name", "bob")];
-    let kept = [server.open(&ann).await, server.open(&ann).await];
+    let kept = [
+        server.open_stream(&ann).await,
+        server.open_stream(&ann).await,
+    ];
     let (status, headers, _) = server.send("GET /sse", &ann, b"").await;
     assert_eq!(status, 503);
     assert!(headers.contains_key("retry-after"));
-    let of_bob = server.open(&bob).await;
-    assert_eq!(server.knock(&bob).await, 503, "the house is full");
-    assert_eq!(server.knock(&[]).await, 503);
+    let of_bob = server.open_stream(&bob).await;
+    assert_eq!(server.open_status(&bob).await, 503, "the house is full");
+    assert_eq!(server.open_status(&[]).await, 503);
 
     // Who lost a stream and starts anew finds room: the session that was lost makes it.
-    let last_id = of_bob.leave().1;
+    let last_id = of_bob.disconnect().1;
     let retry = async {
-        while server.knock(&bob).await != 200 {
+        while server.open_status(&bob).await != 200 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    patiently("room for bob", retry).await;
+    with_timeout("room for bob", retry).await;
     let lost = [("x-name", "bob"), ("last-event-id", last_id.as_str())];
-    assert_eq!(server.knock(&lost).await, 404);
-    assert_eq!(server.knock(&ann).await, 503, "ann's are all in use");
+    assert_eq!(server.open_status(&lost).await, 404);
+    assert_eq!(server.open_status(&ann).await, 503, "ann's are all in use");
     drop(kept);
 }
 
 #[tokio::test]
 async fn draining_lets_calls_finish_and_takes_no_more() {
-    let server = Server::start(SseOptions::default()).await;
-    let mut client = server.begin(None).await;
-    client.hold(1).await;
+    let server = SseTestServer::start(SseOptions::default()).await;
+    let mut client = server.connect(None).await;
+    client.call_held(1).await;
     let control = server.control.clone();
     let drained = tokio::spawn(async move { control.drain(Duration::from_mins(1)).await });
     let refused = async {
-        while server.knock(&[]).await != 503 {
+        while server.open_status(&[]).await != 503 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    patiently("the door to close", refused).await;
+    with_timeout("the door to close", refused).await;
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
     let refused = client.post(&ping).await;
     assert_eq!((refused.status, &refused.json()["id"]), (503, &json!(2)));
@@ -135,9 +138,9 @@ async fn draining_lets_calls_finish_and_takes_no_more() {
     assert!(!drained.is_finished());
 
     server.gate.add_permits(1);
-    assert_eq!(client.text().await, (json!(1), "held".to_owned()));
-    assert!(client.event().await.is_none(), "then the stream ends");
-    patiently("the end", drained).await.unwrap();
+    assert_eq!(client.next_text().await, (json!(1), "held".to_owned()));
+    assert!(client.next_event().await.is_none(), "then the stream ends");
+    with_timeout("the end", drained).await.unwrap();
     assert_eq!(server.control.active(), 0);
     assert_eq!(server.probe.cancelled.load(Ordering::SeqCst), 0);
     assert_eq!(client.post(&ping).await.status, 404);
@@ -145,13 +148,13 @@ async fn draining_lets_calls_finish_and_takes_no_more() {
 
 #[tokio::test]
 async fn draining_does_not_wait_for_ever() {
-    let server = Server::start(SseOptions::default()).await;
-    let mut client = server.begin(None).await;
-    client.hold(1).await;
+    let server = SseTestServer::start(SseOptions::default()).await;
+    let mut client = server.connect(None).await;
+    client.call_held(1).await;
     let drain = server.control.drain(Duration::from_millis(20));
-    patiently("the end", drain).await;
-    assert!(client.event().await.is_none());
+    with_timeout("the end", drain).await;
+    assert!(client.next_event().await.is_none());
     let cancelled = || server.probe.cancelled.load(Ordering::SeqCst) == 1;
-    until("the call to stop", cancelled).await;
+    wait_until("the call to stop", cancelled).await;
     assert_eq!(server.control.active(), 0);
 }

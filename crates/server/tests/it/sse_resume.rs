@@ -5,18 +5,18 @@ use std::{sync::atomic::Ordering, time::Duration};
 use deliberate_server::http::sse::SseOptions;
 use serde_json::json;
 
-use crate::sse_support::{Server, until};
+use crate::sse_support::{SseTestServer, wait_until};
 
 #[tokio::test]
 async fn what_was_missed_and_nothing_else_is_sent_again() {
-    let server = Server::start(SseOptions::default()).await;
-    let mut client = server.begin(Some("ann")).await;
+    let server = SseTestServer::start(SseOptions::default()).await;
+    let mut client = server.connect(Some("ann")).await;
     for id in 1..=3 {
-        client.echo(id, "before").await;
-        client.text().await;
+        client.call_echo(id, "before").await;
+        client.next_text().await;
     }
-    client.hold(4).await;
-    let (endpoint, last_id) = client.leave();
+    client.call_held(4).await;
+    let (endpoint, last_id) = client.disconnect();
 
     // Answers come while nobody reads; one call still runs when the client is back.
     for id in 5..=6 {
@@ -31,53 +31,53 @@ async fn what_was_missed_and_nothing_else_is_sent_again() {
         assert_eq!(posted.status, 202);
     }
     let back = [("x-name", "ann"), ("last-event-id", last_id.as_str())];
-    let mut client = server.open(&back).await;
+    let mut client = server.open_stream(&back).await;
     assert_eq!(client.endpoint, endpoint);
     assert_eq!(
         client.last_id, last_id,
         "the client has no more than it had"
     );
-    let mut ids = [client.text().await.0, client.text().await.0];
+    let mut ids = [client.next_text().await.0, client.next_text().await.0];
     ids.sort_by_key(serde_json::Value::as_i64);
     assert_eq!(ids, [json!(5), json!(6)]);
     server.gate.add_permits(1);
-    assert_eq!(client.text().await, (json!(4), "held".to_owned()));
+    assert_eq!(client.next_text().await, (json!(4), "held".to_owned()));
     assert_eq!(server.control.active(), 1);
 }
 
 #[tokio::test]
 async fn what_was_sent_into_the_void_is_sent_again() {
-    let server = Server::start(SseOptions::default()).await;
-    let mut client = server.begin(None).await;
+    let server = SseTestServer::start(SseOptions::default()).await;
+    let mut client = server.connect(None).await;
     let seen = client.last_id.clone();
-    client.echo(1, "one").await;
-    let first = client.event().await.unwrap();
-    client.echo(2, "two").await;
-    let second = client.event().await.unwrap();
-    client.leave();
+    client.call_echo(1, "one").await;
+    let first = client.next_event().await.unwrap();
+    client.call_echo(2, "two").await;
+    let second = client.next_event().await.unwrap();
+    client.disconnect();
     // As if the last two had been lost on the way.
-    let mut client = server.open(&[("last-event-id", &seen)]).await;
+    let mut client = server.open_stream(&[("last-event-id", &seen)]).await;
     for expected in [first, second] {
-        let event = client.event().await.unwrap();
+        let event = client.next_event().await.unwrap();
         assert_eq!((event.id, event.data), (expected.id, expected.data));
     }
-    client.echo(3, "three").await;
-    assert_eq!(client.text().await.0, 3);
+    client.call_echo(3, "three").await;
+    assert_eq!(client.next_text().await.0, 3);
 }
 
 #[tokio::test]
 async fn what_is_not_kept_any_more_can_not_be_resumed() {
     let options = SseOptions {
-        kept_events: 2,
+        replay_events: 2,
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
-    let mut client = server.begin(None).await;
+    let server = SseTestServer::start(options).await;
+    let mut client = server.connect(None).await;
     let seen = client.last_id.clone();
     let session = seen.rsplit_once('-').unwrap().0;
     for id in 1..=3 {
-        client.echo(id, "x").await;
-        client.text().await;
+        client.call_echo(id, "x").await;
+        client.next_text().await;
     }
     for id in [
         seen.as_str(),
@@ -88,43 +88,52 @@ async fn what_is_not_kept_any_more_can_not_be_resumed() {
         "-",
         "0-0",
     ] {
-        assert_eq!(server.knock(&[("last-event-id", id)]).await, 404, "{id}");
+        assert_eq!(
+            server.open_status(&[("last-event-id", id)]).await,
+            404,
+            "{id}"
+        );
     }
     // Trying does not disturb the stream that is there; an empty id is none.
-    client.echo(4, "still").await;
-    assert_eq!(client.text().await.1, "still");
-    assert_eq!(server.knock(&[("last-event-id", "")]).await, 200);
+    client.call_echo(4, "still").await;
+    assert_eq!(client.next_text().await.1, "still");
+    assert_eq!(server.open_status(&[("last-event-id", "")]).await, 200);
 }
 
 #[tokio::test]
 async fn a_second_stream_takes_the_place_of_the_first() {
-    let server = Server::start(SseOptions::default()).await;
-    let mut first = server.begin(None).await;
-    let mut second = server.open(&[("last-event-id", &first.last_id)]).await;
-    assert!(first.event().await.is_none(), "the first has ended");
-    second.echo(1, "here").await;
-    assert_eq!(second.text().await.1, "here");
+    let server = SseTestServer::start(SseOptions::default()).await;
+    let mut first = server.connect(None).await;
+    let mut second = server
+        .open_stream(&[("last-event-id", &first.last_id)])
+        .await;
+    assert!(first.next_event().await.is_none(), "the first has ended");
+    second.call_echo(1, "here").await;
+    assert_eq!(second.next_text().await.1, "here");
     assert_eq!(server.control.active(), 1);
 }
 
 #[tokio::test]
 async fn who_does_not_come_back_leaves_nothing_behind() {
     let options = SseOptions {
-        resume_for: Duration::from_millis(50),
+        resume_timeout: Duration::from_millis(50),
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
-    let client = server.begin(None).await;
-    client.hold(1).await;
-    client.hold(2).await;
-    let silent = server.open(&[]).await;
+    let server = SseTestServer::start(options).await;
+    let client = server.connect(None).await;
+    client.call_held(1).await;
+    client.call_held(2).await;
+    let silent = server.open_stream(&[]).await;
     assert_eq!(server.control.active(), 2);
-    silent.leave();
-    let (endpoint, last_id) = client.leave();
-    until("the sessions to end", || server.control.active() == 0).await;
+    silent.disconnect();
+    let (endpoint, last_id) = client.disconnect();
+    wait_until("the sessions to end", || server.control.active() == 0).await;
     let cancelled = || server.probe.cancelled.load(Ordering::SeqCst) == 2;
-    until("the calls to stop", cancelled).await;
+    wait_until("the calls to stop", cancelled).await;
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     assert_eq!(server.post(&endpoint, &[], ping).await.status, 404);
-    assert_eq!(server.knock(&[("last-event-id", &last_id)]).await, 404);
+    assert_eq!(
+        server.open_status(&[("last-event-id", &last_id)]).await,
+        404
+    );
 }

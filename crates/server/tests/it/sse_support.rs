@@ -13,7 +13,7 @@ use std::{
 };
 
 use axum::{extract::Request, middleware};
-use deliberate_server::http::sse::{self, HangUp, SseControl, SseOptions};
+use deliberate_server::http::sse::{self, ConnectionCloser, SseControl, SseOptions};
 use deliberate_toolkit::Principal;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -31,37 +31,37 @@ use tokio::{
 };
 
 /// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) async fn patiently<T>(what: &str, wait: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, wait)
+pub(crate) async fn with_timeout<T>(what: &str, wait: impl Future<Output = T>) -> T {
+    tokio::time::timeout(TEST_TIMEOUT, wait)
         .await
         .unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
-pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let wait = async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    patiently(what, wait).await;
+    with_timeout(what, wait).await;
 }
 
 /// What the tools wait for and what became of them.
 #[derive(Default)]
-pub(crate) struct Probe {
+pub(crate) struct CallProbe {
     pub(crate) started: AtomicUsize,
     pub(crate) cancelled: AtomicUsize,
 }
 
 #[derive(Clone)]
-struct Handler {
-    probe: Arc<Probe>,
+struct SseTestHandler {
+    probe: Arc<CallProbe>,
     gate: Arc<Semaphore>,
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for SseTestHandler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -97,18 +97,18 @@ impl ServerHandler for Handler {
     }
 }
 
-pub(crate) struct Server {
+pub(crate) struct SseTestServer {
     pub(crate) address: SocketAddr,
     pub(crate) control: SseControl,
-    pub(crate) probe: Arc<Probe>,
+    pub(crate) probe: Arc<CallProbe>,
     /// One permit lets one `hold` go on.
     pub(crate) gate: Arc<Semaphore>,
     /// Stands for the connection of every request.
-    pub(crate) hang_up: HangUp,
+    pub(crate) closer: ConnectionCloser,
 }
 
 /// The part of the layer before this transport that matters to it: who it is.
-async fn name(mut request: Request) -> Request {
+async fn add_principal(mut request: Request) -> Request {
     if let Some(name) = request.headers().get("x-name") {
         let name = name.to_str().unwrap().into();
         let principal = Principal {
@@ -120,33 +120,33 @@ async fn name(mut request: Request) -> Request {
     request
 }
 
-impl Server {
+impl SseTestServer {
     pub(crate) async fn start(options: SseOptions) -> Self {
-        let probe = Arc::new(Probe::default());
+        let probe = Arc::new(CallProbe::default());
         let gate = Arc::new(Semaphore::new(0));
-        let handler = Handler {
+        let handler = SseTestHandler {
             probe: probe.clone(),
             gate: gate.clone(),
         };
-        Self::serving(handler, probe, gate, options).await
+        Self::serve(handler, probe, gate, options).await
     }
 
     /// Serves another handler.
-    pub(crate) async fn of(handler: impl ServerHandler + Clone) -> Self {
+    pub(crate) async fn start_with_handler(handler: impl ServerHandler + Clone) -> Self {
         let (probe, gate) = (Arc::default(), Arc::new(Semaphore::new(0)));
-        Self::serving(handler, probe, gate, SseOptions::default()).await
+        Self::serve(handler, probe, gate, SseOptions::default()).await
     }
 
-    async fn serving(
+    async fn serve(
         handler: impl ServerHandler + Clone,
-        probe: Arc<Probe>,
+        probe: Arc<CallProbe>,
         gate: Arc<Semaphore>,
         options: SseOptions,
     ) -> Self {
         let (router, control) = sse::routes(move || handler.clone(), options);
-        let hang_up = HangUp::default();
+        let hang_up = ConnectionCloser::default();
         let router = router
-            .layer(middleware::map_request(name))
+            .layer(middleware::map_request(add_principal))
             .layer(axum::Extension(hang_up.clone()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -156,7 +156,7 @@ impl Server {
             control,
             probe,
             gate,
-            hang_up,
+            closer: hang_up,
         }
     }
 
@@ -180,11 +180,15 @@ impl Server {
         // A server that refuses early may not read it all.
         drop(socket.write_all(body).await);
         let mut reader = BufReader::new(socket);
-        let status = patiently("a status", read_line(&mut reader)).await.unwrap();
+        let status = with_timeout("a status", read_line(&mut reader))
+            .await
+            .unwrap();
         let status = status.split(' ').nth(1).unwrap().parse().unwrap();
         let mut found = HashMap::new();
         loop {
-            let line = patiently("a header", read_line(&mut reader)).await.unwrap();
+            let line = with_timeout("a header", read_line(&mut reader))
+                .await
+                .unwrap();
             let Some((name, value)) = line.split_once(": ") else {
                 break;
             };
@@ -193,14 +197,19 @@ impl Server {
         (status, found, reader)
     }
 
-    pub(crate) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Posted {
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> PostResponse {
         let mut all = vec![("content-type", "application/json")];
         all.extend(headers);
         let (status, headers, mut reader) = self.send(&format!("POST {path}"), &all, body).await;
         let mut body = String::new();
         let read = reader.read_to_string(&mut body);
-        patiently("a body", read).await.unwrap();
-        Posted {
+        with_timeout("a body", read).await.unwrap();
+        PostResponse {
             status,
             headers,
             body,
@@ -208,13 +217,13 @@ impl Server {
     }
 
     /// Opens a stream and reads its first event.
-    pub(crate) async fn open(&self, headers: &[(&str, &str)]) -> Client<'_> {
+    pub(crate) async fn open_stream(&self, headers: &[(&str, &str)]) -> SseTestClient<'_> {
         let mut all = vec![("accept", "text/event-stream")];
         all.extend(headers);
         let (status, answer, reader) = self.send("GET /sse", &all, b"").await;
         assert_eq!(status, 200);
         let name = headers.iter().find(|(name, _)| *name == "x-name");
-        let mut client = Client {
+        let mut client = SseTestClient {
             server: self,
             name: name.map(|(_, name)| (*name).to_owned()),
             headers: answer,
@@ -222,48 +231,48 @@ impl Server {
             reader,
             last_id: String::new(),
         };
-        let first = client.event().await.unwrap();
+        let first = client.next_event().await.unwrap();
         assert_eq!(first.name, "endpoint");
         client.endpoint = first.data;
         client
     }
 
     /// Opens a stream as that person and shakes hands.
-    pub(crate) async fn begin(&self, name: Option<&str>) -> Client<'_> {
+    pub(crate) async fn connect(&self, name: Option<&str>) -> SseTestClient<'_> {
         let headers: Vec<_> = name.map(|name| ("x-name", name)).into_iter().collect();
-        let mut client = self.open(&headers).await;
-        client.shake_hands().await;
+        let mut client = self.open_stream(&headers).await;
+        client.initialize().await;
         client
     }
 
     /// The status of an attempt to open a stream.
-    pub(crate) async fn knock(&self, headers: &[(&str, &str)]) -> u16 {
+    pub(crate) async fn open_status(&self, headers: &[(&str, &str)]) -> u16 {
         self.send("GET /sse", headers, b"").await.0
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Posted {
+pub(crate) struct PostResponse {
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: String,
 }
 
-impl Posted {
+impl PostResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Event {
+pub(crate) struct SseTestEvent {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) data: String,
 }
 
-pub(crate) struct Client<'a> {
-    server: &'a Server,
+pub(crate) struct SseTestClient<'a> {
+    server: &'a SseTestServer,
     name: Option<String>,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) endpoint: String,
@@ -272,14 +281,14 @@ pub(crate) struct Client<'a> {
     pub(crate) last_id: String,
 }
 
-impl Client<'_> {
-    async fn shake_hands(&mut self) {
+impl SseTestClient<'_> {
+    async fn initialize(&mut self) {
         let params = json!({
             "protocolVersion": "2024-11-05", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}
         });
         self.request(json!("hello"), "initialize", params).await;
-        let answer = self.message().await;
+        let answer = self.next_message().await;
         assert_eq!(answer["id"], "hello");
         assert_eq!(answer["result"]["protocolVersion"], "2024-11-05");
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -287,12 +296,12 @@ impl Client<'_> {
     }
 
     /// The next event; `None` when the stream has ended. Comments are passed over.
-    pub(crate) async fn event(&mut self) -> Option<Event> {
-        patiently("an event", self.read_event()).await
+    pub(crate) async fn next_event(&mut self) -> Option<SseTestEvent> {
+        with_timeout("an event", self.read_event()).await
     }
 
-    async fn read_event(&mut self) -> Option<Event> {
-        let mut event = Event {
+    async fn read_event(&mut self) -> Option<SseTestEvent> {
+        let mut event = SseTestEvent {
             id: String::new(),
             name: String::new(),
             data: String::new(),
@@ -311,15 +320,15 @@ impl Client<'_> {
         Some(event)
     }
 
-    pub(crate) async fn message(&mut self) -> Value {
-        let event = self.event().await.expect("the stream has ended");
+    pub(crate) async fn next_message(&mut self) -> Value {
+        let event = self.next_event().await.expect("the stream has ended");
         assert_eq!(event.name, "message");
         serde_json::from_str(&event.data).unwrap()
     }
 
     /// The next message's id and text.
-    pub(crate) async fn text(&mut self) -> (Value, String) {
-        let message = self.message().await;
+    pub(crate) async fn next_text(&mut self) -> (Value, String) {
+        let message = self.next_message().await;
         let text = &message["result"]["content"][0]["text"];
         let text = text
             .as_str()
@@ -327,11 +336,11 @@ impl Client<'_> {
         (message["id"].clone(), text.to_owned())
     }
 
-    pub(crate) async fn post(&self, message: &Value) -> Posted {
+    pub(crate) async fn post(&self, message: &Value) -> PostResponse {
         self.post_bytes(message.to_string().as_bytes()).await
     }
 
-    pub(crate) async fn post_bytes(&self, body: &[u8]) -> Posted {
+    pub(crate) async fn post_bytes(&self, body: &[u8]) -> PostResponse {
         let name = self.name.as_deref().map(|name| ("x-name", name));
         let headers: Vec<_> = name.into_iter().collect();
         self.server.post(&self.endpoint, &headers, body).await
@@ -343,25 +352,25 @@ impl Client<'_> {
         assert_eq!(posted.status, 202, "{posted:?}");
     }
 
-    pub(crate) async fn call(&self, id: i64, tool: &str, arguments: Value) {
+    pub(crate) async fn call_tool(&self, id: i64, tool: &str, arguments: Value) {
         let params = json!({"name": tool, "arguments": arguments});
         self.request(json!(id), "tools/call", params).await;
     }
 
-    pub(crate) async fn echo(&self, id: i64, text: &str) {
-        self.call(id, "echo", json!({"text": text})).await;
+    pub(crate) async fn call_echo(&self, id: i64, text: &str) {
+        self.call_tool(id, "echo", json!({"text": text})).await;
     }
 
     /// Starts a call that goes on until the test lets it go.
-    pub(crate) async fn hold(&self, id: i64) {
+    pub(crate) async fn call_held(&self, id: i64) {
         let started = self.server.probe.started.load(Ordering::SeqCst);
-        self.call(id, "hold", json!({})).await;
+        self.call_tool(id, "hold", json!({})).await;
         let now = || self.server.probe.started.load(Ordering::SeqCst);
-        until("the call to start", || now() > started).await;
+        wait_until("the call to start", || now() > started).await;
     }
 
     /// Goes away; what stays is what is needed to come back.
-    pub(crate) fn leave(self) -> (String, String) {
+    pub(crate) fn disconnect(self) -> (String, String) {
         (self.endpoint, self.last_id)
     }
 }

@@ -5,16 +5,16 @@ use std::sync::atomic::Ordering;
 use deliberate_server::http::sse::SseOptions;
 use serde_json::{Value, json};
 
-use crate::sse_support::{Server, patiently, read_line, until};
+use crate::sse_support::{SseTestServer, read_line, wait_until, with_timeout};
 
-async fn server() -> Server {
-    Server::start(SseOptions::default()).await
+async fn start_server() -> SseTestServer {
+    SseTestServer::start(SseOptions::default()).await
 }
 
 #[tokio::test]
 async fn the_stream_opens_with_the_place_to_post_to() {
-    let server = server().await;
-    let client = server.open(&[]).await;
+    let server = start_server().await;
+    let client = server.open_stream(&[]).await;
     let (path, session) = client.endpoint.split_once("?session_id=").unwrap();
     assert_eq!(path, "/messages");
     assert!(session.len() >= 32, "{session}");
@@ -22,14 +22,14 @@ async fn the_stream_opens_with_the_place_to_post_to() {
     assert_eq!(client.headers["content-type"], "text/event-stream");
     assert_eq!(client.headers["cache-control"], "no-store");
     assert_eq!(client.headers["x-accel-buffering"], "no");
-    let other = server.open(&[]).await;
+    let other = server.open_stream(&[]).await;
     assert_ne!(other.endpoint, client.endpoint);
     assert_eq!(server.control.active(), 2);
 }
 
 #[tokio::test]
 async fn only_who_takes_events_gets_a_stream() {
-    let server = server().await;
+    let server = start_server().await;
     for accepted in [
         "text/event-stream",
         "*/*",
@@ -37,14 +37,18 @@ async fn only_who_takes_events_gets_a_stream() {
         "application/json, text/event-stream;q=0.5",
     ] {
         assert_eq!(
-            server.knock(&[("accept", accepted)]).await,
+            server.open_status(&[("accept", accepted)]).await,
             200,
             "{accepted}"
         );
     }
-    assert_eq!(server.knock(&[]).await, 200);
+    assert_eq!(server.open_status(&[]).await, 200);
     for refused in ["application/json", "text/event-stream;q=0", "text/html"] {
-        assert_eq!(server.knock(&[("accept", refused)]).await, 406, "{refused}");
+        assert_eq!(
+            server.open_status(&[("accept", refused)]).await,
+            406,
+            "{refused}"
+        );
     }
     let before = server.control.active();
     assert_eq!(server.send("HEAD /sse", &[], b"").await.0, 405);
@@ -58,34 +62,34 @@ async fn a_silent_stream_shows_that_it_is_alive() {
         keep_alive: std::time::Duration::from_millis(20),
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
-    let mut client = server.open(&[]).await;
-    let comment = patiently("a comment", read_line(&mut client.reader)).await;
+    let server = SseTestServer::start(options).await;
+    let mut client = server.open_stream(&[]).await;
+    let comment = with_timeout("a comment", read_line(&mut client.reader)).await;
     assert!(comment.unwrap().starts_with(':'));
-    client.echo(1, "x").await;
+    client.call_echo(1, "x").await;
 }
 
 #[tokio::test]
 async fn calls_are_answered_on_the_stream_each_with_an_event_id() {
-    let server = server().await;
-    let mut client = server.begin(None).await;
+    let server = start_server().await;
+    let mut client = server.connect(None).await;
     let session = client.endpoint.split_once('=').unwrap().1.to_owned();
-    client.echo(1, "one\ntwo \u{2028}").await;
+    client.call_echo(1, "one\ntwo \u{2028}").await;
     assert_eq!(
-        client.text().await,
+        client.next_text().await,
         (json!(1), "one\ntwo \u{2028}".to_owned())
     );
     assert_eq!(client.last_id, format!("{session}-2"));
     client.request(json!("p"), "ping", json!({})).await;
-    assert_eq!(client.message().await["id"], "p");
+    assert_eq!(client.next_message().await["id"], "p");
     client.request(json!(-3), "made/up", json!({})).await;
-    assert_eq!(client.message().await["error"]["code"], -32601);
+    assert_eq!(client.next_message().await["error"]["code"], -32601);
 }
 
 #[tokio::test]
 async fn the_stateless_revision_is_spoken_too() {
-    let server = server().await;
-    let mut client = server.open(&[]).await;
+    let server = start_server().await;
+    let mut client = server.open_stream(&[]).await;
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -94,20 +98,20 @@ async fn the_stateless_revision_is_spoken_too() {
     client
         .request(json!(1), "server/discover", json!({"_meta": meta}))
         .await;
-    let found = client.message().await;
+    let found = client.next_message().await;
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
     let params = json!({"name": "echo", "arguments": {"text": "hi"}, "_meta": meta});
     client.request(json!(2), "tools/call", params).await;
-    let answer = client.message().await;
+    let answer = client.next_message().await;
     assert_eq!(answer["result"]["resultType"], "complete");
     assert_eq!(answer["result"]["content"][0]["text"], "hi");
 }
 
 #[tokio::test]
 async fn what_comes_before_the_beginning_does_no_harm() {
-    let server = server().await;
-    let mut client = server.open(&[]).await;
+    let server = start_server().await;
+    let mut client = server.open_stream(&[]).await;
     for early in [
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
@@ -115,27 +119,27 @@ async fn what_comes_before_the_beginning_does_no_harm() {
         assert_eq!(client.post(&early).await.status, 202);
     }
     client.request(json!(1), "tools/list", json!({})).await;
-    assert_eq!(client.message().await["error"]["code"], -32602);
+    assert_eq!(client.next_message().await["error"]["code"], -32602);
     client.request(json!(2), "ping", json!({})).await;
-    assert_eq!(client.message().await["id"], 2);
+    assert_eq!(client.next_message().await["id"], 2);
 }
 
 #[tokio::test]
 async fn clients_with_the_same_ids_see_their_own_answers_only() {
-    let server = server().await;
+    let server = start_server().await;
     let mut clients = Vec::new();
     for _ in 0..4 {
-        clients.push(server.begin(None).await);
+        clients.push(server.connect(None).await);
     }
     for round in 0..10 {
         for (who, client) in clients.iter().enumerate() {
-            client.echo(round, &format!("{who}/{round}")).await;
+            client.call_echo(round, &format!("{who}/{round}")).await;
         }
     }
     for (who, client) in clients.iter_mut().enumerate() {
         let mut seen = Vec::new();
         for _ in 0..10 {
-            let (id, text) = client.text().await;
+            let (id, text) = client.next_text().await;
             assert_eq!(text, format!("{who}/{id}"));
             seen.push(id.as_i64().unwrap());
         }
@@ -146,10 +150,10 @@ async fn clients_with_the_same_ids_see_their_own_answers_only() {
 
 #[tokio::test]
 async fn a_session_is_its_owners_alone() {
-    let server = server().await;
-    let mut ann = server.begin(Some("ann")).await;
-    ann.call(1, "who", json!({})).await;
-    assert_eq!(ann.text().await.1, "ann");
+    let server = start_server().await;
+    let mut ann = server.connect(Some("ann")).await;
+    ann.call_tool(1, "who", json!({})).await;
+    assert_eq!(ann.next_text().await.1, "ann");
 
     let call = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let unknown = server.post("/messages?session_id=0", &[], call).await;
@@ -159,15 +163,15 @@ async fn a_session_is_its_owners_alone() {
         assert_eq!((posted.status, &posted.body), (404, &unknown.body));
         let mut headers = headers;
         headers.push(("last-event-id", &ann.last_id));
-        assert_eq!(server.knock(&headers).await, 404);
+        assert_eq!(server.open_status(&headers).await, 404);
     }
     for path in ["/messages", "/messages?session_id=", "/messages?session=1"] {
         assert_eq!(server.post(path, &[], call).await.status, 404, "{path}");
     }
 
-    let mut local = server.begin(None).await;
-    local.call(1, "who", json!({})).await;
-    assert_eq!(local.text().await.1, "nobody");
+    let mut local = server.connect(None).await;
+    local.call_tool(1, "who", json!({})).await;
+    assert_eq!(local.next_text().await.1, "nobody");
     let posted = server
         .post(&local.endpoint, &[("x-name", "ann")], call)
         .await;
@@ -176,9 +180,9 @@ async fn a_session_is_its_owners_alone() {
 
 #[tokio::test]
 async fn a_cancelled_call_stops_and_its_id_is_free_again() {
-    let server = server().await;
-    let mut client = server.begin(None).await;
-    client.hold(5).await;
+    let server = start_server().await;
+    let mut client = server.connect(None).await;
+    client.call_held(5).await;
     let twice = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
     let refused = client.post(&twice).await;
     assert_eq!(refused.status, 400);
@@ -189,15 +193,15 @@ async fn a_cancelled_call_stops_and_its_id_is_free_again() {
     });
     assert_eq!(client.post(&cancel).await.status, 202);
     let cancelled = || server.probe.cancelled.load(Ordering::SeqCst) == 1;
-    until("the call to stop", cancelled).await;
-    client.echo(5, "again").await;
-    assert_eq!(client.text().await, (json!(5), "again".to_owned()));
+    wait_until("the call to stop", cancelled).await;
+    client.call_echo(5, "again").await;
+    assert_eq!(client.next_text().await, (json!(5), "again".to_owned()));
 }
 
 #[tokio::test]
 async fn what_is_no_message_is_answered_where_it_was_posted() {
-    let server = server().await;
-    let mut client = server.begin(None).await;
+    let server = start_server().await;
+    let mut client = server.connect(None).await;
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"x","arguments":{{"a":{}1{}}}}}}}"#,
         "[".repeat(100_000),
@@ -267,7 +271,7 @@ async fn what_is_no_message_is_answered_where_it_was_posted() {
     // A byte order mark is no harm, and nothing of the above came on the stream.
     let marked = b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     assert_eq!(client.post_bytes(marked).await.status, 202);
-    assert_eq!(client.message().await["id"], 1);
+    assert_eq!(client.next_message().await["id"], 1);
 }
 
 #[tokio::test]
@@ -276,8 +280,8 @@ async fn a_body_of_another_kind_or_size_is_refused() {
         body_bytes: 200,
         ..SseOptions::default()
     };
-    let server = Server::start(options).await;
-    let mut client = server.begin(None).await;
+    let server = SseTestServer::start(options).await;
+    let mut client = server.connect(None).await;
     let call = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for kind in ["text/plain", "application/jsonx", ""] {
         let kind = [("content-type", kind)];
@@ -291,6 +295,6 @@ async fn a_body_of_another_kind_or_size_is_refused() {
     let refused = client.post(&long).await;
     assert_eq!(refused.status, 413);
     assert_eq!(refused.json()["error"]["code"], -32600);
-    client.echo(2, "short").await;
-    assert_eq!(client.text().await.1, "short");
+    client.call_echo(2, "short").await;
+    assert_eq!(client.next_text().await.1, "short");
 }

@@ -4,197 +4,211 @@ use deliberate_reasoning::register;
 use deliberate_server::SubscriptionLimits;
 use serde_json::{Value, json};
 
-use crate::wire::{Client, Era, House};
+use crate::wire::{TestClient, TestEra, TestServer};
 
 const UPDATED: &str = "notifications/resources/updated";
-const LIST: &str = "notifications/resources/list_changed";
+const LIST_CHANGED: &str = "notifications/resources/list_changed";
 
-async fn begun(client: &mut Client) -> String {
+async fn start_session(client: &mut TestClient) -> String {
     let step = client
-        .call("reasoning_linear", json!({ "content": "x" }))
+        .call_tool("reasoning_linear", json!({ "content": "x" }))
         .await;
     step["session_id"].as_str().unwrap().to_owned()
 }
 
-async fn goes_on(client: &mut Client, session: &str) {
+async fn continue_session(client: &mut TestClient, session: &str) {
     let arguments = json!({ "content": "x", "session_id": session });
-    client.call("reasoning_linear", arguments).await;
+    client.call_tool("reasoning_linear", arguments).await;
 }
 
-fn of(told: &[Value], method: &str) -> Vec<Value> {
+fn with_method(told: &[Value], method: &str) -> Vec<Value> {
     let of_method = told.iter().filter(|it| it["method"] == method);
     of_method.cloned().collect()
 }
 
 #[tokio::test]
 async fn who_subscribes_is_told_and_who_does_not_is_not() {
-    let house = House::new();
-    let mut subscriber = house.client(Era::Legacy).await;
-    let mut other = house.client(Era::Legacy).await;
-    let session = begun(&mut other).await;
+    let house = TestServer::new();
+    let mut subscriber = house.client(TestEra::Legacy).await;
+    let mut other = house.client(TestEra::Legacy).await;
+    let session = start_session(&mut other).await;
     let uri = format!("deliberate://sessions/{session}/markdown");
     subscriber
-        .ask("resources/subscribe", json!({ "uri": uri }))
+        .request_ok("resources/subscribe", json!({ "uri": uri }))
         .await;
 
-    goes_on(&mut other, &session).await;
-    let told = subscriber.told(UPDATED).await;
+    continue_session(&mut other, &session).await;
+    let told = subscriber.next_notification(UPDATED).await;
     assert_eq!(told["params"]["uri"], uri);
     assert!(told["params"]["_meta"].is_null(), "{told}");
-    assert_eq!(of(&other.all_told().await, UPDATED), [] as [Value; 0]);
+    assert_eq!(
+        with_method(&other.drain_notifications().await, UPDATED),
+        [] as [Value; 0]
+    );
 
     // Another session is no affair of theirs.
-    begun(&mut other).await;
-    assert_eq!(of(&subscriber.all_told().await, UPDATED), [] as [Value; 0]);
+    start_session(&mut other).await;
+    assert_eq!(
+        with_method(&subscriber.drain_notifications().await, UPDATED),
+        [] as [Value; 0]
+    );
 
     subscriber
-        .ask("resources/unsubscribe", json!({ "uri": uri }))
+        .request_ok("resources/unsubscribe", json!({ "uri": uri }))
         .await;
-    goes_on(&mut other, &session).await;
-    assert_eq!(of(&subscriber.all_told().await, UPDATED), [] as [Value; 0]);
+    continue_session(&mut other, &session).await;
+    assert_eq!(
+        with_method(&subscriber.drain_notifications().await, UPDATED),
+        [] as [Value; 0]
+    );
 }
 
 #[tokio::test]
 async fn lists_that_change_are_told_to_everyone_who_is_ready() {
-    let house = House::new();
-    let mut client = house.client(Era::Legacy).await;
-    begun(&mut client).await;
+    let house = TestServer::new();
+    let mut client = house.client(TestEra::Legacy).await;
+    start_session(&mut client).await;
     // A list that was never looked at can't be out of date.
-    assert_eq!(client.all_told().await, [] as [Value; 0]);
-    client.ask("resources/list", json!({})).await;
-    begun(&mut client).await;
-    client.told(LIST).await;
+    assert_eq!(client.drain_notifications().await, [] as [Value; 0]);
+    client.request_ok("resources/list", json!({})).await;
+    start_session(&mut client).await;
+    client.next_notification(LIST_CHANGED).await;
     house.subscriptions.tools_changed();
-    client.told("notifications/tools/list_changed").await;
+    client
+        .next_notification("notifications/tools/list_changed")
+        .await;
     house.subscriptions.prompts_changed();
-    client.told("notifications/prompts/list_changed").await;
+    client
+        .next_notification("notifications/prompts/list_changed")
+        .await;
 }
 
 #[tokio::test]
 async fn a_listener_hears_what_it_asked_for_until_it_cancels() {
-    let house = House::new();
-    let mut other = house.client(Era::Modern).await;
-    let session = begun(&mut other).await;
+    let house = TestServer::new();
+    let mut other = house.client(TestEra::Modern).await;
+    let session = start_session(&mut other).await;
     let uri = format!("deliberate://sessions/{session}");
-    let mut listener = house.client(Era::Modern).await;
+    let mut listener = house.client(TestEra::Modern).await;
     let wanted = json!({ "notifications": {
         "resourcesListChanged": true,
         "resourceSubscriptions": [uri, "nonsense:x"],
     } });
-    let id = listener.begin("subscriptions/listen", wanted).await;
+    let id = listener.send_request("subscriptions/listen", wanted).await;
     let accepted = listener
-        .told("notifications/subscriptions/acknowledged")
+        .next_notification("notifications/subscriptions/acknowledged")
         .await;
     assert_eq!(
         accepted["params"]["notifications"],
         json!({ "resourcesListChanged": true, "resourceSubscriptions": [uri] })
     );
 
-    goes_on(&mut other, &session).await;
-    let told = listener.told(UPDATED).await;
+    continue_session(&mut other, &session).await;
+    let told = listener.next_notification(UPDATED).await;
     assert_eq!(told["params"]["uri"], uri);
     let subscription = "io.modelcontextprotocol/subscriptionId";
     assert_eq!(told["params"]["_meta"][subscription], id);
-    begun(&mut other).await;
-    listener.told(LIST).await;
+    start_session(&mut other).await;
+    listener.next_notification(LIST_CHANGED).await;
     house.subscriptions.tools_changed();
-    let told = listener.all_told().await;
+    let told = listener.drain_notifications().await;
     assert_eq!(
-        of(&told, "notifications/tools/list_changed"),
+        with_method(&told, "notifications/tools/list_changed"),
         [] as [Value; 0]
     );
 
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                          "params": { "requestId": id } });
     listener.send(&cancel).await;
-    listener.all_told().await;
-    goes_on(&mut other, &session).await;
-    assert_eq!(listener.all_told().await, [] as [Value; 0]);
-    assert_eq!(house.subscriptions.listeners(), 0);
+    listener.drain_notifications().await;
+    continue_session(&mut other, &session).await;
+    assert_eq!(listener.drain_notifications().await, [] as [Value; 0]);
+    assert_eq!(house.subscriptions.subscriber_count(), 0);
 }
 
 #[tokio::test]
 async fn a_burst_of_changes_is_told_in_a_few_words_and_the_last_one_is_told() {
-    let house = House::new();
-    let mut client = house.client(Era::Legacy).await;
-    let mut other = house.client(Era::Legacy).await;
-    let session = begun(&mut other).await;
+    let house = TestServer::new();
+    let mut client = house.client(TestEra::Legacy).await;
+    let mut other = house.client(TestEra::Legacy).await;
+    let session = start_session(&mut other).await;
     let uri = format!("deliberate://sessions/{session}");
-    client.all_told().await;
+    client.drain_notifications().await;
     client
-        .ask("resources/subscribe", json!({ "uri": uri }))
+        .request_ok("resources/subscribe", json!({ "uri": uri }))
         .await;
     for _ in 0..1_000 {
-        house.subscriptions.updated(&uri);
+        house.subscriptions.resource_updated(&uri);
     }
-    let told = of(&client.all_told().await, UPDATED);
+    let told = with_method(&client.drain_notifications().await, UPDATED);
     assert!((1..20).contains(&told.len()), "{} times", told.len());
-    house.subscriptions.updated(&uri);
-    client.told(UPDATED).await;
+    house.subscriptions.resource_updated(&uri);
+    client.next_notification(UPDATED).await;
 }
 
 #[tokio::test]
 async fn whoever_leaves_is_forgotten_and_nobody_who_listens_holds_up_the_end() {
-    let house = House::new();
+    let house = TestServer::new();
     for _ in 0..20 {
-        let mut old = house.client(Era::Legacy).await;
+        let mut old = house.client(TestEra::Legacy).await;
         let uri = json!({ "uri": "deliberate://sessions" });
-        old.ask("resources/subscribe", uri).await;
-        let mut new = house.client(Era::Modern).await;
+        old.request_ok("resources/subscribe", uri).await;
+        let mut new = house.client(TestEra::Modern).await;
         let wanted = json!({ "notifications": { "resourcesListChanged": true } });
-        let id = new.begin("subscriptions/listen", wanted).await;
-        new.told("notifications/subscriptions/acknowledged").await;
-        assert_eq!(house.subscriptions.listeners(), 2);
-        old.leave().await;
+        let id = new.send_request("subscriptions/listen", wanted).await;
+        new.next_notification("notifications/subscriptions/acknowledged")
+            .await;
+        assert_eq!(house.subscriptions.subscriber_count(), 2);
+        old.disconnect().await;
         // It would wait for a minute if the request counted as work.
-        let last = new.leave().await;
+        let last = new.disconnect().await;
         let ended = last
             .iter()
             .any(|it| it["id"] == id && it["result"].is_object());
         assert!(ended, "{last:?}");
-        assert_eq!(house.subscriptions.listeners(), 0);
+        assert_eq!(house.subscriptions.subscriber_count(), 0);
     }
 }
 
 #[tokio::test]
 async fn a_server_that_stops_ends_what_listens_in_good_order() {
-    let house = House::new();
-    let mut client = house.client(Era::Modern).await;
+    let house = TestServer::new();
+    let mut client = house.client(TestEra::Modern).await;
     let wanted = json!({ "notifications": { "toolsListChanged": true } });
-    let id = client.begin("subscriptions/listen", wanted).await;
+    let id = client.send_request("subscriptions/listen", wanted).await;
     client
-        .told("notifications/subscriptions/acknowledged")
+        .next_notification("notifications/subscriptions/acknowledged")
         .await;
     house.subscriptions.close();
-    assert!(client.answer(id).await["result"].is_object());
+    assert!(client.read_response(id).await["result"].is_object());
 }
 
 #[tokio::test]
 async fn there_is_an_end_to_what_one_may_subscribe_to() {
     let limits = SubscriptionLimits {
-        lines: 1,
-        addresses: 2,
+        subscribers: 1,
+        uris: 2,
     };
-    let house = House::with(limits, register);
-    let mut first = house.client(Era::Legacy).await;
+    let house = TestServer::with_registry(limits, register);
+    let mut first = house.client(TestEra::Legacy).await;
     let uri = |id: &str| json!({ "uri": format!("deliberate://sessions/{id}") });
     for id in ["a", "b", "a"] {
-        first.ask("resources/subscribe", uri(id)).await;
+        first.request_ok("resources/subscribe", uri(id)).await;
     }
     assert_eq!(
-        first.refused("resources/subscribe", uri("c")).await.0,
+        first.request_err("resources/subscribe", uri("c")).await.0,
         -32_000
     );
-    first.ask("resources/unsubscribe", uri("a")).await;
-    first.ask("resources/subscribe", uri("c")).await;
-    let mut second = house.client(Era::Legacy).await;
+    first.request_ok("resources/unsubscribe", uri("a")).await;
+    first.request_ok("resources/subscribe", uri("c")).await;
+    let mut second = house.client(TestEra::Legacy).await;
     assert_eq!(
-        second.refused("resources/subscribe", uri("a")).await.0,
+        second.request_err("resources/subscribe", uri("a")).await.0,
         -32_000
     );
     assert_eq!(
         first
-            .refused("resources/subscribe", json!({ "uri": "x:y" }))
+            .request_err("resources/subscribe", json!({ "uri": "x:y" }))
             .await
             .0,
         -32_002
@@ -203,11 +217,11 @@ async fn there_is_an_end_to_what_one_may_subscribe_to() {
 
 #[tokio::test]
 async fn whatever_changes_a_session_is_told() {
-    let house = House::new();
-    let mut client = house.client(Era::Legacy).await;
-    client.ask("resources/list", json!({})).await;
+    let house = TestServer::new();
+    let mut client = house.client(TestEra::Legacy).await;
+    client.request_ok("resources/list", json!({})).await;
     let tree = client
-        .call("reasoning_tree", json!({ "content": "x" }))
+        .call_tool("reasoning_tree", json!({ "content": "x" }))
         .await;
     let session = tree["session_id"].as_str().unwrap().to_owned();
     let branch = tree["branches"][0]["id"].as_str().unwrap().to_owned();
@@ -216,22 +230,33 @@ async fn whatever_changes_a_session_is_told() {
         format!("deliberate://branches/{branch}/markdown"),
     ] {
         client
-            .ask("resources/subscribe", json!({ "uri": uri }))
+            .request_ok("resources/subscribe", json!({ "uri": uri }))
             .await;
     }
-    client.all_told().await;
+    client.drain_notifications().await;
     let arguments = json!({ "session_id": session, "branch_id": branch, "state": "completed" });
-    client.call("reasoning_tree_complete", arguments).await;
-    assert_eq!(of(&client.all_told().await, UPDATED).len(), 2);
+    client.call_tool("reasoning_tree_complete", arguments).await;
+    assert_eq!(
+        with_method(&client.drain_notifications().await, UPDATED).len(),
+        2
+    );
     let arguments = json!({ "session_id": session, "name": "here" });
-    let made = client.call("reasoning_checkpoint_create", arguments).await;
-    assert_eq!(of(&client.all_told().await, UPDATED).len(), 1);
+    let made = client
+        .call_tool("reasoning_checkpoint_create", arguments)
+        .await;
+    assert_eq!(
+        with_method(&client.drain_notifications().await, UPDATED).len(),
+        1
+    );
     let back = json!({ "checkpoint_id": made["checkpoint_id"] });
-    client.call("reasoning_backtrack", back).await;
-    assert_eq!(of(&client.all_told().await, UPDATED).len(), 2);
+    client.call_tool("reasoning_backtrack", back).await;
+    assert_eq!(
+        with_method(&client.drain_notifications().await, UPDATED).len(),
+        2
+    );
     let arguments = json!({ "action": "delete", "session_id": session, "confirm": true });
-    client.call("reasoning_sessions", arguments).await;
-    let told = client.all_told().await;
-    assert_eq!(of(&told, UPDATED).len(), 2);
-    assert_eq!(of(&told, LIST).len(), 1);
+    client.call_tool("reasoning_sessions", arguments).await;
+    let told = client.drain_notifications().await;
+    assert_eq!(with_method(&told, UPDATED).len(), 2);
+    assert_eq!(with_method(&told, LIST_CHANGED).len(), 1);
 }

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use deliberate_server::{Face, FaceOptions, SubscriptionLimits};
+use deliberate_server::{McpHandler, McpOptions, SubscriptionLimits};
 use serde_json::json;
 
-use crate::wire::{Client, ERAS, Era, House};
+use crate::wire::{ERAS, TestClient, TestEra, TestServer};
 
 #[tokio::test]
 async fn what_is_there_is_declared() {
-    let house = House::new();
+    let house = TestServer::new();
     for era in ERAS {
         let client = house.client(era).await;
         assert_eq!(
-            client.hello["capabilities"],
+            client.initialize_result["capabilities"],
             json!({
                 "tools": { "listChanged": true },
                 "resources": { "subscribe": true, "listChanged": true },
@@ -28,12 +28,12 @@ async fn what_is_there_is_declared() {
 
 #[tokio::test]
 async fn what_is_not_there_is_neither_declared_nor_answered() {
-    let house = House::with(SubscriptionLimits::default(), |registry| registry);
-    let bare = Face::new(Arc::clone(&house.registry), FaceOptions::default());
+    let house = TestServer::with_registry(SubscriptionLimits::default(), |registry| registry);
+    let bare = McpHandler::new(Arc::clone(&house.registry), McpOptions::default());
     for era in ERAS {
-        let mut client = Client::of(bare.clone(), era).await;
+        let mut client = TestClient::connect(bare.clone(), era).await;
         assert_eq!(
-            client.hello["capabilities"],
+            client.initialize_result["capabilities"],
             json!({
                 "tools": {},
                 "logging": {},
@@ -54,11 +54,11 @@ async fn what_is_not_there_is_neither_declared_nor_answered() {
             ("resources/unsubscribe", json!({ "uri": "x:y" })),
             ("subscriptions/listen", json!({ "notifications": {} })),
         ];
-        if era == Era::Legacy {
+        if era == TestEra::Legacy {
             methods.push(("subscriptions/listen", json!({ "notifications": {} })));
         }
         for (method, params) in methods {
-            let (code, message) = client.refused(method, params).await;
+            let (code, message) = client.request_err(method, params).await;
             assert_eq!(code, -32_601, "{method}: {message}");
         }
     }

@@ -2,7 +2,7 @@
 //! database are what a commit costs.
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, CrossRef, Invocation, Requirement, Session, SessionId,
+    Branch, BranchId, BranchState, Change, CrossRef, Invocation, Precondition, Session, SessionId,
     StateSnapshot, Thought, Timestamp,
 };
 use serde_json::Value;
@@ -11,7 +11,7 @@ use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 use super::{epochs, graphs, items, rows::query_error, runs, suspensions};
 use crate::StoreError;
 
-pub(super) type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
+pub(super) type SqlStatement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
 /// Makes the changes in their order.
 pub(super) async fn apply(
@@ -29,7 +29,7 @@ pub(super) async fn apply(
                 continue;
             }
             Change::Require(requirement) => {
-                require(connection, requirement).await?;
+                check_precondition(connection, requirement).await?;
                 continue;
             }
             Change::PutItem { item, parts } => {
@@ -47,10 +47,10 @@ pub(super) async fn apply(
             continue;
         };
         let touched = run(connection, statement).await?;
-        if touched == 0 && !may_touch_nothing(change) {
-            return Err(untouched(change));
+        if touched == 0 && !allows_no_rows(change) {
+            return Err(conflict_for(change));
         }
-        if let Some(consequence) = consequence(change) {
+        if let Some(consequence) = follow_up(change) {
             run(connection, consequence).await?;
         }
     }
@@ -59,7 +59,7 @@ pub(super) async fn apply(
 
 pub(super) async fn run(
     connection: &mut SqliteConnection,
-    statement: Statement<'_>,
+    statement: SqlStatement<'_>,
 ) -> Result<u64, StoreError> {
     let done = statement
         .execute(connection)
@@ -69,7 +69,7 @@ pub(super) async fn run(
 }
 
 /// Recording a call twice is recording it once, and what is gone need not be taken away.
-fn may_touch_nothing(change: &Change) -> bool {
+fn allows_no_rows(change: &Change) -> bool {
     matches!(
         change,
         Change::AddInvocation(_) | Change::ForgetRuns { .. } | Change::SetState { value: None, .. }
@@ -77,7 +77,7 @@ fn may_touch_nothing(change: &Change) -> bool {
 }
 
 /// Why a change met no row: what it is about is gone, or had ended.
-fn untouched(change: &Change) -> StoreError {
+fn conflict_for(change: &Change) -> StoreError {
     match change {
         Change::EndSuspension { .. } | Change::RunOn { .. } | Change::Suspend(_) => {
             StoreError::AlreadyEnded
@@ -93,8 +93,8 @@ fn untouched(change: &Change) -> StoreError {
         | Change::AddEdge(_) => StoreError::Conflict {
             reason: "what it builds on was set aside or deleted".to_owned(),
         },
-        Change::BeginRun(_) => runs::conflict(runs::BEGUN),
-        Change::AddRunEvent { .. } => runs::conflict(runs::WENT_ON),
+        Change::BeginRun(_) => runs::conflict(runs::ALREADY_STARTED),
+        Change::AddRunEvent { .. } => runs::conflict(runs::RUN_ADVANCED),
         Change::SetState { .. } => runs::conflict(runs::STATE_FULL),
         _ => StoreError::Conflict {
             reason: "what it changes is not there".to_owned(),
@@ -103,20 +103,20 @@ fn untouched(change: &Change) -> StoreError {
 }
 
 /// What else a change brings about.
-fn consequence(change: &Change) -> Option<Statement<'_>> {
+fn follow_up(change: &Change) -> Option<SqlStatement<'_>> {
     let Change::Suspend(suspension) = change else {
         return None;
     };
-    Some(suspensions::forget_expired(suspension))
+    Some(suspensions::delete_expired(suspension))
 }
 
 /// Whether what a call relies on still holds.
-async fn require(
+async fn check_precondition(
     connection: &mut SqliteConnection,
-    requirement: &Requirement,
+    requirement: &Precondition,
 ) -> Result<(), StoreError> {
     let (statement, broken) = match requirement {
-        Requirement::OpenBranch(id) => (
+        Precondition::OpenBranch(id) => (
             sqlx::query_scalar::<_, bool>(
                 "SELECT EXISTS (SELECT 1 FROM branches WHERE id = $1 AND state = 'active' \
                  AND set_aside = 0)",
@@ -124,7 +124,7 @@ async fn require(
             .bind(id.as_str()),
             "the branch was closed or set aside",
         ),
-        Requirement::UsableNode(id) => (
+        Precondition::UsableNode(id) => (
             sqlx::query_scalar(
                 "SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = $1 AND pruned = 0 \
                  AND set_aside = 0)",
@@ -132,7 +132,7 @@ async fn require(
             .bind(id.as_str()),
             "the node was pruned or set aside",
         ),
-        Requirement::OpenNode(id) => (
+        Precondition::OpenNode(id) => (
             sqlx::query_scalar(
                 "SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = $1 AND pruned = 0 \
                  AND set_aside = 0 AND is_terminal = 0)",
@@ -140,7 +140,7 @@ async fn require(
             .bind(id.as_str()),
             "the node was pruned, set aside or made a conclusion",
         ),
-        Requirement::FreeName { session_id, name } => (
+        Precondition::FreeName { session_id, name } => (
             sqlx::query_scalar(
                 "SELECT NOT EXISTS (SELECT 1 FROM checkpoints WHERE session_id = $1 AND name = $2)",
             )
@@ -148,7 +148,7 @@ async fn require(
             .bind(name),
             "a checkpoint of that name was made meanwhile",
         ),
-        Requirement::NodesAtMost { graph_id, most } => (
+        Precondition::NodesAtMost { graph_id, most } => (
             sqlx::query_scalar(
                 "SELECT count(*) <= $2 FROM graph_nodes WHERE graph_id = $1 AND pruned = 0 \
                  AND set_aside = 0",
@@ -171,7 +171,7 @@ async fn require(
 }
 
 /// The change as a statement; `None` for those that are more than one.
-fn statement(change: &Change) -> Option<Statement<'_>> {
+fn statement(change: &Change) -> Option<SqlStatement<'_>> {
     Some(match change {
         Change::Backtrack { .. }
         | Change::Require(_)
@@ -208,14 +208,14 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
              WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM branches WHERE id = $2 AND set_aside = 1)",
         )
         .bind(session_id.as_str())
-        .bind(reference(branch_id.as_ref()))
+        .bind(id_str(branch_id.as_ref()))
         .bind(at.as_micros()),
         Change::AddCrossRef(reference) => add_cross_ref(reference),
         Change::AddCheckpoint(checkpoint) => epochs::add_checkpoint(checkpoint),
         Change::AddSnapshot(snapshot) => add_snapshot(snapshot),
         Change::AddGraph(graph) => graphs::add_graph(graph),
         Change::AddNode(node) => graphs::add_node(node),
-        Change::MarkNode { id, marks, at } => graphs::mark_node(id, marks, *at),
+        Change::MarkNode { id, marks, at } => graphs::update_node(id, marks, *at),
         Change::PruneNodes {
             graph_id,
             nodes,
@@ -223,13 +223,13 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
         } => graphs::prune(graph_id, nodes, *at),
         Change::AddEdge(edge) => graphs::add_edge(edge),
         Change::Suspend(suspension) => suspensions::suspend(suspension),
-        Change::RunOn { id, seen, until } => suspensions::run_on(id, *seen, *until),
+        Change::RunOn { id, seen, until } => suspensions::renew_lease(id, *seen, *until),
         Change::EndSuspension {
             id,
             outcome,
             failed,
         } => suspensions::end(id, outcome, *failed),
-        Change::BeginRun(run) => runs::begin(run),
+        Change::BeginRun(run) => runs::start(run),
         Change::AddRunEvent {
             event,
             state,
@@ -239,22 +239,22 @@ fn statement(change: &Change) -> Option<Statement<'_>> {
             base,
             keep,
             idle_since,
-        } => runs::forget(base, *keep, *idle_since),
+        } => runs::prune(base, *keep, *idle_since),
         Change::DeleteRun(id) => runs::delete(id),
         Change::SetState { key, value, at } => runs::set_state(key, value.as_ref(), *at),
-        Change::AddInvocation(invocation) => record(invocation),
+        Change::AddInvocation(invocation) => add_invocation(invocation),
     })
 }
 
-pub(super) fn reference<Id: AsRef<str>>(id: Option<&Id>) -> Option<&str> {
+pub(super) fn id_str<Id: AsRef<str>>(id: Option<&Id>) -> Option<&str> {
     id.map(AsRef::as_ref)
 }
 
-pub(super) fn text(value: Option<&Value>) -> Option<String> {
+pub(super) fn json_text(value: Option<&Value>) -> Option<String> {
     value.map(ToString::to_string)
 }
 
-fn add_session(session: &Session) -> Statement<'_> {
+fn add_session(session: &Session) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO sessions (id, mode, title, created_at, updated_at, active_branch_id, metadata) \
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -264,12 +264,12 @@ fn add_session(session: &Session) -> Statement<'_> {
     .bind(session.title.as_deref())
     .bind(session.created_at.as_micros())
     .bind(session.updated_at.as_micros())
-    .bind(reference(session.active_branch_id.as_ref()))
-    .bind(text(session.metadata.as_ref()))
+    .bind(id_str(session.active_branch_id.as_ref()))
+    .bind(json_text(session.metadata.as_ref()))
 }
 
 /// The session. Lines of other sessions that came out of it begin where they left it.
-fn delete_session(id: &SessionId) -> Statement<'_> {
+fn delete_session(id: &SessionId) -> SqlStatement<'_> {
     sqlx::query(
         "WITH RECURSIVE line (id, root) AS ( \
          SELECT t.id, t.id FROM thoughts gone JOIN thoughts t ON t.parent_id = gone.id \
@@ -283,7 +283,7 @@ fn delete_session(id: &SessionId) -> Statement<'_> {
 }
 
 /// The step, and its session's time. Nothing may build on what was set aside.
-fn add_thought(thought: &Thought) -> Statement<'_> {
+fn add_thought(thought: &Thought) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO thoughts (id, session_id, input, content, confidence, mode, parent_id, \
          branch_id, created_at, metadata, epoch, root_id) \
@@ -301,13 +301,13 @@ fn add_thought(thought: &Thought) -> Statement<'_> {
     .bind(&thought.content)
     .bind(thought.confidence.get())
     .bind(thought.mode.as_str())
-    .bind(reference(thought.parent_id.as_ref()))
-    .bind(reference(thought.branch_id.as_ref()))
+    .bind(id_str(thought.parent_id.as_ref()))
+    .bind(id_str(thought.branch_id.as_ref()))
     .bind(thought.created_at.as_micros())
-    .bind(text(thought.metadata.as_ref()))
+    .bind(json_text(thought.metadata.as_ref()))
 }
 
-fn add_branch(branch: &Branch) -> Statement<'_> {
+fn add_branch(branch: &Branch) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO branches (id, session_id, name, parent_id, state, confidence, priority, \
          created_at, updated_at, metadata, epoch, value_epoch) \
@@ -318,19 +318,19 @@ fn add_branch(branch: &Branch) -> Statement<'_> {
     .bind(branch.id.as_str())
     .bind(branch.session_id.as_str())
     .bind(branch.name.as_deref())
-    .bind(reference(branch.parent_id.as_ref()))
+    .bind(id_str(branch.parent_id.as_ref()))
     .bind(branch.state.as_str())
     .bind(branch.confidence.get())
     .bind(branch.priority)
     .bind(branch.created_at.as_micros())
     .bind(branch.updated_at.as_micros())
-    .bind(text(branch.metadata.as_ref()))
+    .bind(json_text(branch.metadata.as_ref()))
 }
 
 /// The branch's state, and its session's time. What it was is kept if that was in an earlier epoch.
-fn set_branch_state(id: &BranchId, state: BranchState, at: Timestamp) -> Statement<'_> {
+fn set_branch_state(id: &BranchId, state: BranchState, at: Timestamp) -> SqlStatement<'_> {
     sqlx::query(concat!(
-        epochs::keep_earlier!("branch", "id = $1 AND set_aside = 0"),
+        epochs::save_earlier_revision!("branch", "id = $1 AND set_aside = 0"),
         "UPDATE branches SET state = $2, updated_at = max(updated_at, $3), \
          value_epoch = (SELECT epoch FROM sessions s WHERE s.id = branches.session_id) \
          WHERE id = $1 AND set_aside = 0; \
@@ -342,7 +342,7 @@ fn set_branch_state(id: &BranchId, state: BranchState, at: Timestamp) -> Stateme
     .bind(at.as_micros())
 }
 
-fn add_cross_ref(reference: &CrossRef) -> Statement<'_> {
+fn add_cross_ref(reference: &CrossRef) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO cross_refs (id, from_branch, to_branch, ref_type, reason, strength, \
          created_at, epoch) SELECT $1, b.id, $3, $4, $5, $6, $7, s.epoch \
@@ -358,21 +358,21 @@ fn add_cross_ref(reference: &CrossRef) -> Statement<'_> {
     .bind(reference.created_at.as_micros())
 }
 
-fn add_snapshot(snapshot: &StateSnapshot) -> Statement<'_> {
+fn add_snapshot(snapshot: &StateSnapshot) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO state_snapshots (id, session_id, parent_id, snapshot_type, description, \
          data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(snapshot.id.as_str())
     .bind(snapshot.session_id.as_str())
-    .bind(reference(snapshot.parent_id.as_ref()))
+    .bind(id_str(snapshot.parent_id.as_ref()))
     .bind(&snapshot.snapshot_type)
     .bind(snapshot.description.as_deref())
     .bind(snapshot.data.to_string())
     .bind(snapshot.created_at.as_micros())
 }
 
-fn record(invocation: &Invocation) -> Statement<'_> {
+fn add_invocation(invocation: &Invocation) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO invocations (id, session_id, tool_name, input, output, pipe_name, \
          latency_ms, success, error, error_code, model, model_calls, prompt_tokens, \
@@ -381,10 +381,10 @@ fn record(invocation: &Invocation) -> Statement<'_> {
          $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING",
     )
     .bind(invocation.id.as_str())
-    .bind(reference(invocation.session_id.as_ref()))
+    .bind(id_str(invocation.session_id.as_ref()))
     .bind(&invocation.tool_name)
     .bind(invocation.input.to_string())
-    .bind(text(invocation.output.as_ref()))
+    .bind(json_text(invocation.output.as_ref()))
     .bind(invocation.pipe_name.as_deref())
     .bind(invocation.latency_ms)
     .bind(invocation.success)

@@ -9,13 +9,13 @@ use deliberate_core::{Checkpoint, CheckpointId, SessionId};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{
-    apply::{Statement, reference, run},
+    apply::{SqlStatement, id_str, run},
     rows::{FromRow, query_error},
 };
-use crate::{Moved, StoreError, WayBack};
+use crate::{BacktrackPreview, EntityCounts, StoreError};
 
 /// Names of what can change: the rows' table, the table of what they were, and the columns.
-macro_rules! names {
+macro_rules! revision_names {
     ("branch", now) => {
         "branches"
     };
@@ -41,52 +41,52 @@ macro_rules! names {
         "past.score, past.is_active, past.is_terminal, past.metadata, past.pruned"
     };
 }
-pub(super) use names;
+pub(super) use revision_names;
 
 /// The beginning of a statement that keeps the present values of rows: all but the condition for
 /// them, after which comes `kept`.
-macro_rules! keep {
+macro_rules! save_revision {
     ($what:tt) => {
         concat!(
             "INSERT INTO ",
-            $crate::sqlite::epochs::names!($what, past),
+            $crate::sqlite::epochs::revision_names!($what, past),
             " (id, epoch, session_id, ",
-            $crate::sqlite::epochs::names!($what, columns),
+            $crate::sqlite::epochs::revision_names!($what, columns),
             ") SELECT id, value_epoch, session_id, ",
-            $crate::sqlite::epochs::names!($what, columns),
+            $crate::sqlite::epochs::revision_names!($what, columns),
             " FROM ",
-            $crate::sqlite::epochs::names!($what, now),
+            $crate::sqlite::epochs::revision_names!($what, now),
             " WHERE "
         )
     };
 }
-pub(super) use keep;
+pub(super) use save_revision;
 
 /// The end of such a statement. What a row was in an epoch that ended is kept once.
-macro_rules! kept {
+macro_rules! save_revision_end {
     () => {
         " ON CONFLICT (id, epoch) DO NOTHING"
     };
 }
-pub(super) use kept;
+pub(super) use save_revision_end;
 
 /// The statement that keeps the values of the rows for which a condition holds if they are from an
 /// earlier epoch than the session's.
-macro_rules! keep_earlier {
+macro_rules! save_earlier_revision {
     ($what:tt, $condition:expr) => {
         concat!(
-            $crate::sqlite::epochs::keep!($what),
+            $crate::sqlite::epochs::save_revision!($what),
             $condition,
             " AND value_epoch <> (SELECT s.epoch FROM sessions s WHERE s.id = session_id)",
-            $crate::sqlite::epochs::kept!(),
+            $crate::sqlite::epochs::save_revision_end!(),
             "; "
         )
     };
 }
-pub(super) use keep_earlier;
+pub(super) use save_earlier_revision;
 
 /// The epochs on the way from `$2` of session `$1` to the root.
-macro_rules! line {
+macro_rules! epoch_line {
     () => {
         "WITH RECURSIVE line (number) AS (SELECT $2 UNION ALL SELECT e.parent FROM epochs e \
          JOIN line ON e.number = line.number WHERE e.session_id = $1) "
@@ -95,13 +95,13 @@ macro_rules! line {
 
 /// Which values the rows of session `$1` had in that line, if not the present ones: their latest
 /// in it.
-macro_rules! past {
+macro_rules! revisions_on_line {
     ($what:tt) => {
         concat!(
             "SELECT r.*, max(r.epoch) AS latest FROM ",
-            names!($what, past),
+            revision_names!($what, past),
             " r JOIN ",
-            names!($what, now),
+            revision_names!($what, now),
             " n ON n.id = r.id WHERE r.session_id = $1 AND r.epoch IN (SELECT number FROM line) \
              AND (r.epoch > n.value_epoch OR n.value_epoch NOT IN (SELECT number FROM line)) \
              GROUP BY r.id"
@@ -110,29 +110,29 @@ macro_rules! past {
 }
 
 /// Statements that give the rows of a table the values they had in the line.
-macro_rules! restore {
+macro_rules! restore_revisions {
     ($what:tt) => {
         [
             concat!(
-                line!(),
-                keep!($what),
+                epoch_line!(),
+                save_revision!($what),
                 "id IN (SELECT id FROM (",
-                past!($what),
+                revisions_on_line!($what),
                 "))",
-                kept!()
+                save_revision_end!()
             ),
             concat!(
-                line!(),
+                epoch_line!(),
                 "UPDATE ",
-                names!($what, now),
+                revision_names!($what, now),
                 " SET (value_epoch, ",
-                names!($what, columns),
+                revision_names!($what, columns),
                 ") = (past.latest, ",
-                names!($what, past_columns),
+                revision_names!($what, past_columns),
                 ") FROM (",
-                past!($what),
+                revisions_on_line!($what),
                 ") AS past WHERE ",
-                names!($what, now),
+                revision_names!($what, now),
                 ".id = past.id"
             ),
         ]
@@ -140,10 +140,10 @@ macro_rules! restore {
 }
 
 /// A statement that sets rows aside or brings them back, as the line says.
-macro_rules! sort {
+macro_rules! archive_by_line {
     ($table:literal, $of_session:literal) => {
         concat!(
-            line!(),
+            epoch_line!(),
             "UPDATE ",
             $table,
             " SET set_aside = 1 - set_aside WHERE ",
@@ -155,7 +155,7 @@ macro_rules! sort {
 
 /// The checkpoint, the end of the epoch it names, and the beginning of the next. Nothing of it if
 /// the place it names was set aside meanwhile.
-pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
+pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> SqlStatement<'_> {
     let statement = sqlx::query(
         "INSERT INTO checkpoints (id, session_id, branch_id, name, description, snapshot, \
          created_at, kind, epoch) \
@@ -172,7 +172,7 @@ pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> Statement<'_> {
     statement
         .bind(checkpoint.id.as_str())
         .bind(checkpoint.session_id.as_str())
-        .bind(reference(checkpoint.branch_id.as_ref()))
+        .bind(id_str(checkpoint.branch_id.as_ref()))
         .bind(&checkpoint.name)
         .bind(checkpoint.description.as_deref())
         .bind(checkpoint.snapshot.to_string())
@@ -214,20 +214,20 @@ pub(super) async fn backtrack(
         .bind(left.id.as_str());
     run(connection, follows).await?;
     let sorted = [
-        sort!("thoughts", "session_id = $1"),
-        sort!("branches", "session_id = $1"),
-        sort!(
+        archive_by_line!("thoughts", "session_id = $1"),
+        archive_by_line!("branches", "session_id = $1"),
+        archive_by_line!(
             "cross_refs",
             "from_branch IN (SELECT id FROM branches WHERE session_id = $1)"
         ),
-        sort!("graphs", "session_id = $1"),
-        sort!("graph_nodes", "session_id = $1"),
-        sort!(
+        archive_by_line!("graphs", "session_id = $1"),
+        archive_by_line!("graph_nodes", "session_id = $1"),
+        archive_by_line!(
             "graph_edges",
             "graph_id IN (SELECT id FROM graphs WHERE session_id = $1)"
         ),
     ];
-    let restored = [restore!("branch"), restore!("node")].concat();
+    let restored = [restore_revisions!("branch"), restore_revisions!("node")].concat();
     for statement in sorted.into_iter().chain(restored) {
         let statement = sqlx::query(statement).bind(session.as_str()).bind(epoch);
         run(connection, statement).await?;
@@ -246,8 +246,8 @@ pub(super) async fn backtrack(
 }
 
 /// What returning to a checkpoint (`$2` its epoch, `$1` its session) would move, in one row.
-pub(super) const WAY_BACK: &str = concat!(
-    line!(),
+pub(super) const BACKTRACK_PREVIEW: &str = concat!(
+    epoch_line!(),
     "SELECT \
      (SELECT count(*) FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
         AND epoch NOT IN (SELECT number FROM line)) AS thoughts_aside, \
@@ -263,19 +263,19 @@ pub(super) const WAY_BACK: &str = concat!(
         AND epoch IN (SELECT number FROM line)) AS nodes_back"
 );
 
-impl FromRow for WayBack {
+impl FromRow for BacktrackPreview {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let count = |column: &str| -> Result<u64, StoreError> {
             let count: i64 = row.try_get(column).map_err(|error| query_error(&error))?;
             Ok(u64::try_from(count).unwrap_or(0))
         };
         Ok(Self {
-            set_aside: Moved {
+            set_aside: EntityCounts {
                 thoughts: count("thoughts_aside")?,
                 branches: count("branches_aside")?,
                 nodes: count("nodes_aside")?,
             },
-            brought_back: Moved {
+            restored: EntityCounts {
                 thoughts: count("thoughts_back")?,
                 branches: count("branches_back")?,
                 nodes: count("nodes_back")?,

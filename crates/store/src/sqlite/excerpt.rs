@@ -4,36 +4,39 @@
 //! and sees to it that no passage is long: to the index, a page of Chinese may be one word.
 
 /// Letters shown before and after a term.
-const AROUND: usize = 40;
+const CONTEXT_CHARS: usize = 40;
 
 /// The most letters of a passage that the index gave.
-const LONGEST: usize = 400;
+const MAX_CHARS: usize = 400;
 
 /// The passage around the first of the terms, which are in lower case.
-pub(super) fn around(text: &str, terms: &[String]) -> String {
+pub(super) fn snippet_around(text: &str, terms: &[String]) -> String {
     let small = text.to_ascii_lowercase();
     let first = terms
         .iter()
         .filter_map(|term| Some((small.find(term.as_str())?, term)))
         .min_by_key(|(at, _)| *at);
     let (at, term) = first.map_or((0, ""), |(at, term)| (at, term.as_str()));
-    marked(&passage(text, at, term.chars().count() + AROUND), terms)
+    highlight(
+        &text_window(text, at, term.chars().count() + CONTEXT_CHARS),
+        terms,
+    )
 }
 
 /// The passage the index gave, with marks around the terms too.
-pub(super) fn indexed(excerpt: &str, terms: &[String]) -> String {
-    let excerpt = marked(excerpt, terms);
-    if excerpt.chars().nth(LONGEST).is_none() {
+pub(super) fn shorten_indexed(excerpt: &str, terms: &[String]) -> String {
+    let excerpt = highlight(excerpt, terms);
+    if excerpt.chars().nth(MAX_CHARS).is_none() {
         return excerpt;
     }
     let first = excerpt.find('[').unwrap_or(0);
-    passage(&excerpt, first, LONGEST - AROUND)
+    text_window(&excerpt, first, MAX_CHARS - CONTEXT_CHARS)
 }
 
 /// From a few letters before `at` to `after` letters behind it.
-fn passage(text: &str, at: usize, after: usize) -> String {
+fn text_window(text: &str, at: usize, after: usize) -> String {
     let (before, rest) = text.split_at(at);
-    let start = before.char_indices().rev().nth(AROUND - 1);
+    let start = before.char_indices().rev().nth(CONTEXT_CHARS - 1);
     let start = start.map_or(0, |(start, _)| start);
     let end = rest.char_indices().nth(after);
     let end = end.map_or(text.len(), |(end, _)| at + end);
@@ -44,7 +47,7 @@ fn passage(text: &str, at: usize, after: usize) -> String {
 }
 
 /// The text with `[` and `]` around the terms, the longest where several begin.
-fn marked(text: &str, terms: &[String]) -> String {
+fn highlight(text: &str, terms: &[String]) -> String {
     let small = text.to_ascii_lowercase();
     let mut marked = String::with_capacity(text.len());
     let mut end_of_term = None;
@@ -79,7 +82,7 @@ mod tests {
 
     #[test]
     fn every_term_is_marked_and_the_longest_where_several_begin() {
-        let marked = |text, of: &[&str]| marked(text, &terms(of));
+        let marked = |text, of: &[&str]| highlight(text, &terms(of));
         assert_eq!(marked("时间来思考", &["思考", "时间"]), "[时间]来[思考]");
         assert_eq!(marked("思考思考", &["思考"]), "[思考][思考]");
         assert_eq!(marked("思考者", &["思", "思考"]), "[思考]者");
@@ -91,8 +94,8 @@ mod tests {
     #[test]
     fn a_passage_says_where_it_was_cut() {
         let long = "字".repeat(100);
-        let around = |text: &str| around(text, &terms(&["思考"]));
-        let part = "字".repeat(AROUND);
+        let around = |text: &str| snippet_around(text, &terms(&["思考"]));
+        let part = "字".repeat(CONTEXT_CHARS);
         assert_eq!(around("为思考而"), "为[思考]而");
         assert_eq!(around(&format!("{long}思考")), format!("…{part}[思考]"));
         assert_eq!(around(&format!("思考{long}")), format!("[思考]{part}…"));
@@ -105,11 +108,11 @@ mod tests {
 
     #[test]
     fn what_the_index_gave_is_cut_only_if_it_is_long() {
-        assert_eq!(indexed("…a [word]…", &[]), "…a [word]…");
+        assert_eq!(shorten_indexed("…a [word]…", &[]), "…a [word]…");
         let long = "字".repeat(1_000);
-        let cut = indexed(&format!("{long} [word] {long}"), &[]);
+        let cut = shorten_indexed(&format!("{long} [word] {long}"), &[]);
         assert!(
-            cut.contains(" [word] 字") && cut.chars().count() <= LONGEST + 2,
+            cut.contains(" [word] 字") && cut.chars().count() <= MAX_CHARS + 2,
             "{cut}"
         );
     }

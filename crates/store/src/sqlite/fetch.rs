@@ -5,13 +5,13 @@ use sqlx::Row;
 
 use super::{
     SqliteStore,
-    apply::Statement,
+    apply::SqlStatement,
     rows::{FromRow, query_error},
 };
-use crate::{BranchEntry, Page, SessionEntry, StoreError, StoreFuture};
+use crate::{BranchEntry, Pagination, SessionEntry, StoreError, StoreFuture};
 
 impl SqliteStore {
-    pub(super) fn one<'a, T: FromRow>(
+    pub(super) fn fetch_one<'a, T: FromRow>(
         &'a self,
         sql: &'static str,
         id: &'a str,
@@ -26,9 +26,9 @@ impl SqliteStore {
         })
     }
 
-    pub(super) async fn rows<T: FromRow>(
+    pub(super) async fn fetch_rows<T: FromRow>(
         &self,
-        statement: Statement<'_>,
+        statement: SqlStatement<'_>,
     ) -> Result<Vec<T>, StoreError> {
         let rows = statement
             .fetch_all(self.readers().await?)
@@ -38,29 +38,29 @@ impl SqliteStore {
     }
 
     /// A page of what belongs to `owner`; `sql` takes owner, limit and offset.
-    pub(super) fn page<'a, T: FromRow + Send + 'a>(
+    pub(super) fn fetch_page<'a, T: FromRow + Send + 'a>(
         &'a self,
         sql: &'static str,
         owner: &'a str,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<T>> {
-        Box::pin(self.rows_owned(sql, owner, page))
+        Box::pin(self.fetch_rows_owned(sql, owner, page))
     }
 
-    async fn rows_owned<T: FromRow>(
+    async fn fetch_rows_owned<T: FromRow>(
         &self,
         sql: &'static str,
         owner: &str,
-        page: Page,
+        page: Pagination,
     ) -> Result<Vec<T>, StoreError> {
         let statement = sqlx::query(sql)
             .bind(owner)
             .bind(page.bounded_limit())
             .bind(page.offset);
-        self.rows(statement).await
+        self.fetch_rows(statement).await
     }
 
-    pub(super) async fn count(&self, sql: &'static str) -> Result<u64, StoreError> {
+    pub(super) async fn fetch_count(&self, sql: &'static str) -> Result<u64, StoreError> {
         let count: i64 = sqlx::query_scalar(sql)
             .fetch_one(self.readers().await?)
             .await
@@ -93,7 +93,7 @@ impl FromRow for BranchEntry {
         Ok(Self {
             branch: Branch::from_row(row)?,
             thoughts: u64::try_from(thoughts).unwrap_or(0),
-            opening: row
+            first_text: row
                 .try_get("opening")
                 .map_err(|error| query_error(&error))?,
         })

@@ -1,14 +1,14 @@
 //! Graphs, their nodes and their edges, as statements.
 
-use deliberate_core::{Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeMarks, Score, Timestamp};
+use deliberate_core::{Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeUpdate, Score, Timestamp};
 use serde_json::Value;
 
 use super::{
-    apply::{Statement, text},
+    apply::{SqlStatement, json_text},
     epochs,
 };
 
-pub(super) fn add_graph(graph: &Graph) -> Statement<'_> {
+pub(super) fn add_graph(graph: &Graph) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO graphs (id, session_id, problem, config, created_at, updated_at, epoch) \
          SELECT $1, s.id, $3, $4, $5, $6, s.epoch FROM sessions s WHERE s.id = $2; \
@@ -23,7 +23,7 @@ pub(super) fn add_graph(graph: &Graph) -> Statement<'_> {
 }
 
 /// The node, and the times of its graph and session.
-pub(super) fn add_node(node: &GraphNode) -> Statement<'_> {
+pub(super) fn add_node(node: &GraphNode) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO graph_nodes (id, graph_id, session_id, content, node_type, score, depth, \
          is_active, is_terminal, created_at, metadata, pruned, epoch, value_epoch) \
@@ -43,15 +43,19 @@ pub(super) fn add_node(node: &GraphNode) -> Statement<'_> {
     .bind(node.is_active)
     .bind(node.is_terminal)
     .bind(node.created_at.as_micros())
-    .bind(text(node.metadata.as_ref()))
+    .bind(json_text(node.metadata.as_ref()))
     .bind(node.pruned)
 }
 
 /// Parts of a node, and the times of its graph and session. What it was is kept if that was in an
 /// earlier epoch. Metadata that is no object (imported nodes may carry anything) becomes a field.
-pub(super) fn mark_node<'q>(id: &'q NodeId, marks: &'q NodeMarks, at: Timestamp) -> Statement<'q> {
+pub(super) fn update_node<'q>(
+    id: &'q NodeId,
+    marks: &'q NodeUpdate,
+    at: Timestamp,
+) -> SqlStatement<'q> {
     sqlx::query(concat!(
-        epochs::keep_earlier!("node", "id = $1 AND set_aside = 0 AND pruned = 0"),
+        epochs::save_earlier_revision!("node", "id = $1 AND set_aside = 0 AND pruned = 0"),
         "UPDATE graph_nodes SET score = coalesce($2, score), \
          is_active = coalesce($3, is_active), is_terminal = coalesce($4, is_terminal), \
          metadata = CASE WHEN json_type($5) IS NOT 'object' THEN metadata \
@@ -69,15 +73,15 @@ pub(super) fn mark_node<'q>(id: &'q NodeId, marks: &'q NodeMarks, at: Timestamp)
     .bind(marks.score.map(Score::get))
     .bind(marks.is_active)
     .bind(marks.is_terminal)
-    .bind(text(marks.notes.as_ref()))
+    .bind(json_text(marks.notes.as_ref()))
     .bind(at.as_micros())
 }
 
 /// All of them at once: a large graph loses hundreds of nodes in one call.
-pub(super) fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId], at: Timestamp) -> Statement<'q> {
+pub(super) fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId], at: Timestamp) -> SqlStatement<'q> {
     let ids: Value = nodes.iter().map(NodeId::as_str).collect();
     sqlx::query(concat!(
-        epochs::keep_earlier!(
+        epochs::save_earlier_revision!(
             "node",
             "graph_id = $1 AND id IN (SELECT value FROM json_each($2)) AND set_aside = 0"
         ),
@@ -93,7 +97,7 @@ pub(super) fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId], at: Timestamp) -> 
     .bind(at.as_micros())
 }
 
-pub(super) fn add_edge(edge: &GraphEdge) -> Statement<'_> {
+pub(super) fn add_edge(edge: &GraphEdge) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO graph_edges (id, graph_id, from_node, to_node, edge_type, weight, \
          created_at, metadata, epoch) \
@@ -108,5 +112,5 @@ pub(super) fn add_edge(edge: &GraphEdge) -> Statement<'_> {
     .bind(edge.edge_type.as_str())
     .bind(edge.weight.get())
     .bind(edge.created_at.as_micros())
-    .bind(text(edge.metadata.as_ref()))
+    .bind(json_text(edge.metadata.as_ref()))
 }

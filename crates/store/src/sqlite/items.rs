@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_core::{Item, ItemKey, Timestamp};
+use deliberate_core::{IndexKey, StoredDocument, Timestamp};
 use serde_json::Value;
 use sqlx::{Row, Sqlite, SqliteConnection, query_builder::QueryBuilder, sqlite::SqliteRow};
 
@@ -12,23 +12,26 @@ use super::{
     rows::{Columns, FromRow, query_error},
     runs::conflict,
 };
-use crate::{ItemChange, ItemFilter, ItemOrder, Items, KeyMatch, Page, StoreError, StoreFuture};
+use crate::{
+    DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch, Pagination, StoreError,
+    StoreFuture,
+};
 
 /// What is between the keys of an item that is read: no key holds it.
-const NEXT_KEY: char = '\u{1e}';
+const KEY_SEPARATOR: char = '\u{1e}';
 
 const NEXT_SEQ: &str = "(SELECT coalesce(max(seq), 0) + 1 FROM items)";
 
 /// Writes an item, its keys and, if they are given, its parts.
 pub(super) async fn put(
     connection: &mut SqliteConnection,
-    item: &Item,
+    item: &StoredDocument,
     parts: Option<&[String]>,
 ) -> Result<(), StoreError> {
-    if write(connection, item).await? == 0 {
+    if write_row(connection, item).await? == 0 {
         return Err(conflict("it was written or deleted meanwhile"));
     }
-    forget(
+    delete_rows(
         connection,
         "DELETE FROM item_keys WHERE kind = $1 AND item_id = $2",
         &item.kind,
@@ -39,7 +42,7 @@ pub(super) async fn put(
     let Some(parts) = parts else {
         return Ok(());
     };
-    forget(connection, FORGET_PARTS, &item.kind, &item.id).await?;
+    delete_rows(connection, DELETE_PARTS, &item.kind, &item.id).await?;
     for (number, text) in parts.iter().enumerate() {
         let part = sqlx::query(
             "INSERT INTO item_parts (kind, item_id, part, text) VALUES ($1, $2, $3, $4)",
@@ -53,10 +56,13 @@ pub(super) async fn put(
     Ok(())
 }
 
-const FORGET_PARTS: &str = "DELETE FROM item_parts WHERE kind = $1 AND item_id = $2";
+const DELETE_PARTS: &str = "DELETE FROM item_parts WHERE kind = $1 AND item_id = $2";
 
 /// The row itself. One that was deleted may be made anew.
-async fn write(connection: &mut SqliteConnection, item: &Item) -> Result<u64, StoreError> {
+async fn write_row(
+    connection: &mut SqliteConnection,
+    item: &StoredDocument,
+) -> Result<u64, StoreError> {
     let mut sql = QueryBuilder::<Sqlite>::new("");
     if item.version == 0 {
         sql.push(
@@ -91,7 +97,10 @@ async fn write(connection: &mut SqliteConnection, item: &Item) -> Result<u64, St
     run(connection, sql.build()).await
 }
 
-async fn put_keys(connection: &mut SqliteConnection, item: &Item) -> Result<(), StoreError> {
+async fn put_keys(
+    connection: &mut SqliteConnection,
+    item: &StoredDocument,
+) -> Result<(), StoreError> {
     for key in item.keys.iter().collect::<BTreeSet<_>>() {
         let insert = sqlx::query(
             "INSERT INTO item_keys (kind, name, value, item_id, only) VALUES ($1, $2, $3, $4, $5)",
@@ -130,17 +139,17 @@ pub(super) async fn remove(
     if run(connection, sql.build()).await? == 0 {
         return Err(conflict("it was deleted meanwhile"));
     }
-    forget(
+    delete_rows(
         connection,
         "DELETE FROM item_keys WHERE kind = $1 AND item_id = $2",
         kind,
         id,
     )
     .await?;
-    forget(connection, FORGET_PARTS, kind, id).await
+    delete_rows(connection, DELETE_PARTS, kind, id).await
 }
 
-async fn forget(
+async fn delete_rows(
     connection: &mut SqliteConnection,
     sql: &'static str,
     kind: &str,
@@ -150,40 +159,48 @@ async fn forget(
     Ok(())
 }
 
-impl Items for SqliteStore {
-    fn item<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, Option<Item>> {
+impl Documents for SqliteStore {
+    fn document<'a>(
+        &'a self,
+        kind: &'a str,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<StoredDocument>> {
         Box::pin(async move {
-            let mut sql = QueryBuilder::new(WHOLE);
+            let mut sql = QueryBuilder::new(SELECT_DOCUMENT);
             sql.push(" WHERE i.gone = 0 AND i.kind = ").push_bind(kind);
             sql.push(" AND i.id = ").push_bind(id);
-            Ok(self.rows(sql.build()).await?.into_iter().next())
+            Ok(self.fetch_rows(sql.build()).await?.into_iter().next())
         })
     }
 
-    fn items<'a>(&'a self, filter: &'a ItemFilter, page: Page) -> StoreFuture<'a, Vec<Item>> {
+    fn documents<'a>(
+        &'a self,
+        filter: &'a DocumentFilter,
+        page: Pagination,
+    ) -> StoreFuture<'a, Vec<StoredDocument>> {
         Box::pin(async move {
-            let mut sql = QueryBuilder::new(WHOLE);
+            let mut sql = QueryBuilder::new(SELECT_DOCUMENT);
             push_filter(&mut sql, filter);
             push_order(&mut sql, &filter.order);
             sql.push(" LIMIT ").push_bind(page.bounded_limit());
             sql.push(" OFFSET ").push_bind(page.offset);
-            self.rows(sql.build()).await
+            self.fetch_rows(sql.build()).await
         })
     }
 
-    fn count_items<'a>(&'a self, filter: &'a ItemFilter) -> StoreFuture<'a, u64> {
+    fn count_documents<'a>(&'a self, filter: &'a DocumentFilter) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut sql = QueryBuilder::new("SELECT count(*) FROM items i");
             push_filter(&mut sql, filter);
-            self.counted(sql).await
+            self.count_query(sql).await
         })
     }
 
-    fn item_values<'a>(
+    fn document_values<'a>(
         &'a self,
         kind: &'a str,
         name: &'a str,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<(String, u64)>> {
         Box::pin(async move {
             let counts = sqlx::query(
@@ -194,16 +211,16 @@ impl Items for SqliteStore {
             .bind(name)
             .bind(page.bounded_limit())
             .bind(page.offset);
-            let counts: Vec<Counted> = self.rows(counts).await?;
-            Ok(counts.into_iter().map(|it| (it.value, it.many)).collect())
+            let counts: Vec<ValueCount> = self.fetch_rows(counts).await?;
+            Ok(counts.into_iter().map(|it| (it.value, it.count)).collect())
         })
     }
 
-    fn item_parts<'a>(
+    fn document_parts<'a>(
         &'a self,
         kind: &'a str,
         id: &'a str,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<String>> {
         Box::pin(async move {
             let parts = sqlx::query(
@@ -214,38 +231,38 @@ impl Items for SqliteStore {
             .bind(id)
             .bind(page.bounded_limit())
             .bind(page.offset);
-            let parts: Vec<Part> = self.rows(parts).await?;
+            let parts: Vec<DocumentPart> = self.fetch_rows(parts).await?;
             Ok(parts.into_iter().map(|it| it.0).collect())
         })
     }
 
-    fn count_item_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64> {
+    fn count_document_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut sql = QueryBuilder::new("SELECT count(*) FROM item_parts WHERE kind = ");
             sql.push_bind(kind);
             sql.push(" AND item_id = ").push_bind(id);
-            self.counted(sql).await
+            self.count_query(sql).await
         })
     }
 
-    fn changed_items<'a>(
+    fn changed_documents<'a>(
         &'a self,
         kind: &'a str,
         after_seq: i64,
         limit: u32,
-    ) -> StoreFuture<'a, Vec<ItemChange>> {
+    ) -> StoreFuture<'a, Vec<DocumentChange>> {
         let changes = sqlx::query(
             "SELECT id, seq, gone FROM items WHERE kind = $1 AND seq > $2 ORDER BY seq LIMIT $3",
         )
         .bind(kind)
         .bind(after_seq)
-        .bind(Page::first(limit).bounded_limit());
-        Box::pin(self.rows(changes))
+        .bind(Pagination::limit(limit).bounded_limit());
+        Box::pin(self.fetch_rows(changes))
     }
 }
 
 impl SqliteStore {
-    async fn counted(&self, mut sql: QueryBuilder<Sqlite>) -> Result<u64, StoreError> {
+    async fn count_query(&self, mut sql: QueryBuilder<Sqlite>) -> Result<u64, StoreError> {
         let row = sql.build().fetch_one(self.readers().await?).await;
         let row = row.map_err(|error| query_error(&error))?;
         let many: i64 = row.try_get(0).map_err(|error| query_error(&error))?;
@@ -255,11 +272,11 @@ impl SqliteStore {
 
 /// An item with its keys in one text: a row that leaves the database's thread costs more than what
 /// is in it.
-const WHOLE: &str = "SELECT i.kind, i.id, i.version, i.seq, i.created_at, i.updated_at, i.body, \
+const SELECT_DOCUMENT: &str = "SELECT i.kind, i.id, i.version, i.seq, i.created_at, i.updated_at, i.body, \
      (SELECT group_concat(json_array(k.name, k.value, k.only), char(30)) FROM item_keys k \
       WHERE k.kind = i.kind AND k.item_id = i.id) AS keys FROM items i";
 
-fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &ItemFilter) {
+fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &DocumentFilter) {
     sql.push(" WHERE i.gone = 0 AND i.kind = ")
         .push_bind(filter.kind.clone());
     for wanted in &filter.keys {
@@ -268,7 +285,7 @@ fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &ItemFilter) {
             " AND i.id IN (SELECT k.item_id FROM item_keys k WHERE k.kind = i.kind AND k.name ",
         );
         match wanted {
-            KeyMatch::Any { name, values } => {
+            KeyMatch::OneOf { name, values } => {
                 sql.push("= ").push_bind(name.clone());
                 sql.push(" AND k.value IN (SELECT value FROM json_each(");
                 sql.push_bind(Value::from(values.clone()).to_string());
@@ -283,36 +300,36 @@ fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &ItemFilter) {
                     sql.push(" AND k.value <= ").push_bind(to.clone());
                 }
             }
-            KeyMatch::Holds { name, text } => {
+            KeyMatch::Contains { name, text } => {
                 sql.push("= ").push_bind(name.clone());
-                push_holds(sql, text);
+                push_contains(sql, text);
             }
-            KeyMatch::HoldsIn { names, text } => {
+            KeyMatch::AnyContains { names, text } => {
                 sql.push("IN (SELECT value FROM json_each(");
                 sql.push_bind(Value::from(names.clone()).to_string());
                 sql.push("))");
-                push_holds(sql, text);
+                push_contains(sql, text);
             }
         }
         sql.push(")");
     }
 }
 
-fn push_holds(sql: &mut QueryBuilder<Sqlite>, text: &str) {
+fn push_contains(sql: &mut QueryBuilder<Sqlite>, text: &str) {
     sql.push(" AND instr(k.value, ")
         .push_bind(text.to_owned())
         .push(") > 0");
 }
 
-fn push_order(sql: &mut QueryBuilder<Sqlite>, order: &ItemOrder) {
+fn push_order(sql: &mut QueryBuilder<Sqlite>, order: &DocumentOrder) {
     match order {
-        ItemOrder::Newest => {
+        DocumentOrder::Newest => {
             sql.push(" ORDER BY i.created_at DESC, i.id DESC");
         }
-        ItemOrder::Oldest => {
+        DocumentOrder::Oldest => {
             sql.push(" ORDER BY i.created_at, i.id");
         }
-        ItemOrder::Key { name, descending } => {
+        DocumentOrder::Key { name, descending } => {
             sql.push(" ORDER BY (SELECT min(k.value) FROM item_keys k WHERE k.kind = i.kind AND k.item_id = i.id AND k.name = ");
             sql.push_bind(name.clone());
             sql.push(if *descending {
@@ -324,7 +341,7 @@ fn push_order(sql: &mut QueryBuilder<Sqlite>, order: &ItemOrder) {
     }
 }
 
-impl FromRow for Item {
+impl FromRow for StoredDocument {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         Ok(Self {
@@ -341,11 +358,11 @@ impl FromRow for Item {
 }
 
 /// Keys are written by us alone; one that can't be read is none.
-fn read_keys(text: &str) -> Vec<ItemKey> {
-    let mut keys: Vec<ItemKey> = text
-        .split(NEXT_KEY)
+fn read_keys(text: &str) -> Vec<IndexKey> {
+    let mut keys: Vec<IndexKey> = text
+        .split(KEY_SEPARATOR)
         .filter_map(|key| serde_json::from_str::<(String, String, u8)>(key).ok())
-        .map(|(name, value, only)| ItemKey {
+        .map(|(name, value, only)| IndexKey {
             name,
             value,
             only: only == 1,
@@ -355,37 +372,37 @@ fn read_keys(text: &str) -> Vec<ItemKey> {
     keys
 }
 
-struct Counted {
+struct ValueCount {
     value: String,
-    many: u64,
+    count: u64,
 }
 
-impl FromRow for Counted {
+impl FromRow for ValueCount {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         let many: i64 = row.get("many")?;
         Ok(Self {
             value: row.get("value")?,
-            many: u64::try_from(many).unwrap_or(0),
+            count: u64::try_from(many).unwrap_or(0),
         })
     }
 }
 
-struct Part(String);
+struct DocumentPart(String);
 
-impl FromRow for Part {
+impl FromRow for DocumentPart {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         Columns(row).get("text").map(Self)
     }
 }
 
-impl FromRow for ItemChange {
+impl FromRow for DocumentChange {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         Ok(Self {
             id: row.get("id")?,
             seq: row.get("seq")?,
-            gone: row.get("gone")?,
+            deleted: row.get("gone")?,
         })
     }
 }

@@ -30,10 +30,10 @@ use std::{
 use sqlx::SqlitePool;
 use tokio::sync::OnceCell;
 
-pub use import::{ImportReport, Imported, import_original};
+pub use import::{ImportCount, ImportReport, import_legacy};
 
 use crate::StoreError;
-use writer::Writer;
+use writer::SqliteWriter;
 
 /// How a file is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub struct SqliteOptions {
     /// How many may read at once.
     pub readers: u32,
     /// What a commit survives.
-    pub durability: Durability,
+    pub durability: SqliteDurability,
 }
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
+pub enum SqliteDurability {
     /// The death of the machine: one fsync a commit.
     Full,
     /// The death of the process; the last moments may be lost with the machine.
@@ -60,14 +60,14 @@ pub enum Durability {
 pub struct SqliteStore {
     options: SqliteOptions,
     /// Opened by the first use; a failed opening is tried again by the next.
-    opened: OnceCell<Opened>,
+    database: OnceCell<OpenDatabase>,
     closed: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Opened {
+struct OpenDatabase {
     readers: SqlitePool,
-    writer: Writer,
+    writer: SqliteWriter,
 }
 
 impl SqliteStore {
@@ -75,37 +75,37 @@ impl SqliteStore {
     pub fn new(options: SqliteOptions) -> Self {
         Self {
             options,
-            opened: OnceCell::new(),
+            database: OnceCell::new(),
             closed: AtomicBool::new(false),
         }
     }
 
-    async fn opened(&self) -> Result<&Opened, StoreError> {
+    async fn database(&self) -> Result<&OpenDatabase, StoreError> {
         if self.closed.load(Ordering::Acquire) {
             return Err(StoreError::Closed);
         }
-        self.opened
+        self.database
             .get_or_try_init(|| async {
                 let (readers, connection) = open::open(&self.options).await?;
-                Ok(Opened {
+                Ok(OpenDatabase {
                     readers,
-                    writer: Writer::start(connection, &self.options.path),
+                    writer: SqliteWriter::start(connection, &self.options.path),
                 })
             })
             .await
     }
 
     /// Lets go of the files once everything queued is written.
-    async fn let_go(&self) {
+    async fn shutdown(&self) {
         self.closed.store(true, Ordering::Release);
-        if let Some(opened) = self.opened.get() {
+        if let Some(opened) = self.database.get() {
             opened.writer.close().await;
             opened.readers.close().await;
         }
     }
 
     async fn readers(&self) -> Result<&SqlitePool, StoreError> {
-        Ok(&self.opened().await?.readers)
+        Ok(&self.database().await?.readers)
     }
 
     fn location(&self) -> String {

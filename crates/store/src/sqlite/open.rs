@@ -8,7 +8,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Durability, SqliteOptions};
+use super::{SqliteDurability, SqliteOptions};
 use crate::StoreError;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -60,21 +60,21 @@ pub(super) fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .synchronous(match options.durability {
-            Durability::Full => SqliteSynchronous::Full,
-            Durability::Relaxed => SqliteSynchronous::Normal,
+            SqliteDurability::Full => SqliteSynchronous::Full,
+            SqliteDurability::Relaxed => SqliteSynchronous::Normal,
         })
         .disable_statement_logging()
 }
 
 async fn make_file(path: &Path) -> std::io::Result<()> {
-    match new_file(path).await {
+    match create_private_file(path).await {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
 }
 
 /// Made for the user alone, as the folder is; the files beside it follow its permissions.
-pub(super) async fn new_file(path: &Path) -> std::io::Result<()> {
+pub(super) async fn create_private_file(path: &Path) -> std::io::Result<()> {
     let mut options = tokio::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -96,7 +96,7 @@ async fn make_folder(folder: &Path) -> std::io::Result<()> {
 async fn prepare(path: &Path, connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let location = path.display().to_string();
     let newest = MIGRATIONS.iter().map(|step| step.version).max();
-    if belongs_to_us(&location, connection).await? && applied(connection).await == newest {
+    if belongs_to_us(&location, connection).await? && schema_version(connection).await == newest {
         return Ok(());
     }
     set_write_ahead_log(&location, connection).await?;
@@ -122,7 +122,7 @@ async fn belongs_to_us(
     location: &str,
     connection: &mut SqliteConnection,
 ) -> Result<bool, StoreError> {
-    let foreign = |reason: &str| StoreError::Foreign {
+    let foreign = |reason: &str| StoreError::NotOurDatabase {
         location: location.to_owned(),
         reason: reason.to_owned(),
     };
@@ -140,8 +140,8 @@ async fn belongs_to_us(
     if application == APPLICATION_ID {
         return Ok(true);
     }
-    if looks_original(&tables) {
-        return Err(StoreError::Original {
+    if is_legacy_schema(&tables) {
+        return Err(StoreError::LegacyDatabase {
             location: location.to_owned(),
         });
     }
@@ -153,13 +153,13 @@ async fn belongs_to_us(
 }
 
 /// Whether these are the tables of the server this one replaces.
-pub(super) fn looks_original(tables: &[String]) -> bool {
+pub(super) fn is_legacy_schema(tables: &[String]) -> bool {
     ["sessions", "thoughts", "invocations"]
         .iter()
         .all(|name| tables.iter().any(|table| table == name))
 }
 
-async fn applied(connection: &mut SqliteConnection) -> Option<i64> {
+async fn schema_version(connection: &mut SqliteConnection) -> Option<i64> {
     let row = sqlx::query("SELECT max(version) FROM _sqlx_migrations WHERE success = 1")
         .fetch_one(connection)
         .await
@@ -201,7 +201,7 @@ fn explain_connect(path: &Path, error: &sqlx::Error) -> StoreError {
     let location = path.display().to_string();
     let text = error.to_string();
     if text.contains("not a database") {
-        return StoreError::Foreign {
+        return StoreError::NotOurDatabase {
             location,
             reason: "the file is not an SQLite database".to_owned(),
         };

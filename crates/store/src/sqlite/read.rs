@@ -3,40 +3,40 @@
 use std::collections::BTreeMap;
 
 use deliberate_core::{
-    Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, NodeId, Run, RunEvent, RunId, Session, SessionId, StateSnapshot,
-    Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
+    Branch, BranchId, ChainEvent, ChainRun, Change, Checkpoint, CheckpointId, CrossRef, Graph,
+    GraphEdge, GraphId, GraphNode, Invocation, NodeId, RunId, Session, SessionId, StateSnapshot,
+    SuspendedCall, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
 use sqlx::Row;
 
-use super::{SqliteStore, epochs::WAY_BACK, rows::query_error, runs, search, usage};
+use super::{SqliteStore, epochs::BACKTRACK_PREVIEW, rows::query_error, runs, search, usage};
 use crate::{
-    BranchEntry, Found, Page, RunFilter, Search, SessionEntry, State, Store, StoreFuture, Usage,
-    WayBack, Which,
+    BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, SearchHit, SearchQuery,
+    SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };
 
 /// The statement for a list of which some things may be set aside.
-macro_rules! of {
+macro_rules! list_sql {
     ($which:expr, $from:literal, $set_aside:literal, $rest:literal) => {
         match $which {
-            Which::Current => concat!($from, " AND ", $set_aside, " = 0", $rest),
-            Which::All => concat!($from, $rest),
+            EpochFilter::Current => concat!($from, " AND ", $set_aside, " = 0", $rest),
+            EpochFilter::All => concat!($from, $rest),
         }
     };
 }
 
 impl Store for SqliteStore {
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()> {
-        Box::pin(async move { self.opened().await?.writer.commit(changes).await })
+        Box::pin(async move { self.database().await?.writer.commit(changes).await })
     }
 
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        self.one("SELECT * FROM sessions WHERE id = $1", id.as_str())
+        self.fetch_one("SELECT * FROM sessions WHERE id = $1", id.as_str())
     }
 
-    fn sessions(&self, page: Page) -> StoreFuture<'_, Vec<SessionEntry>> {
+    fn sessions(&self, page: Pagination) -> StoreFuture<'_, Vec<SessionEntry>> {
         Box::pin(async move {
             let statement = sqlx::query(
                 "SELECT s.*, (SELECT count(*) FROM thoughts t WHERE t.session_id = s.id \
@@ -46,27 +46,27 @@ impl Store for SqliteStore {
             )
             .bind(page.bounded_limit())
             .bind(page.offset);
-            self.rows(statement).await
+            self.fetch_rows(statement).await
         })
     }
 
     fn thought<'a>(&'a self, id: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
-        self.one("SELECT * FROM thoughts WHERE id = $1", id.as_str())
+        self.fetch_one("SELECT * FROM thoughts WHERE id = $1", id.as_str())
     }
 
     fn thoughts<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT * FROM thoughts WHERE session_id = $1",
             "set_aside",
             " ORDER BY seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, session.as_str(), page)
+        self.fetch_page(sql, session.as_str(), page)
     }
 
     fn latest_thoughts<'a>(
@@ -74,60 +74,64 @@ impl Store for SqliteStore {
         session: &'a SessionId,
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        self.page(
+        self.fetch_page(
             "SELECT * FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
              ORDER BY seq DESC LIMIT $2 OFFSET $3",
             session.as_str(),
-            Page::first(limit),
+            Pagination::limit(limit),
         )
     }
 
-    fn latest_on_branch<'a>(
+    fn latest_branch_thoughts<'a>(
         &'a self,
         branch: &'a BranchId,
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        self.page(
+        self.fetch_page(
             "SELECT * FROM thoughts WHERE branch_id = $1 AND set_aside = 0 \
              ORDER BY seq DESC LIMIT $2 OFFSET $3",
             branch.as_str(),
-            Page::first(limit),
+            Pagination::limit(limit),
         )
     }
 
-    fn on_branch<'a>(
+    fn branch_thoughts<'a>(
         &'a self,
         branch: &'a BranchId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT * FROM thoughts WHERE branch_id = $1",
             "set_aside",
             " ORDER BY seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, branch.as_str(), page)
+        self.fetch_page(sql, branch.as_str(), page)
     }
 
-    fn opening<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
-        self.one(
+    fn first_prompt<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
+        self.fetch_one(
             "SELECT * FROM thoughts WHERE session_id = $1 AND set_aside = 0 \
              AND input IS NOT NULL ORDER BY seq LIMIT 1",
             session.as_str(),
         )
     }
 
-    fn line_start<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
-        self.one(
+    fn root_of<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
+        self.fetch_one(
             "SELECT first.* FROM thoughts t JOIN thoughts first ON first.id = t.root_id \
              WHERE t.id = $1",
             thought.as_str(),
         )
     }
 
-    fn line<'a>(&'a self, thought: &'a ThoughtId, limit: u32) -> StoreFuture<'a, Vec<Thought>> {
-        self.page(
+    fn ancestors<'a>(
+        &'a self,
+        thought: &'a ThoughtId,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<Thought>> {
+        self.fetch_page(
             "WITH RECURSIVE line (id, parent_id, step) AS ( \
              SELECT id, parent_id, 1 FROM thoughts WHERE id = $1 UNION ALL \
              SELECT t.id, t.parent_id, line.step + 1 FROM thoughts t \
@@ -135,21 +139,21 @@ impl Store for SqliteStore {
              SELECT t.* FROM line JOIN thoughts t ON t.id = line.id \
              ORDER BY line.step LIMIT $2 OFFSET $3",
             thought.as_str(),
-            Page::first(limit),
+            Pagination::limit(limit),
         )
     }
 
     fn branch<'a>(&'a self, id: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
-        self.one("SELECT * FROM branches WHERE id = $1", id.as_str())
+        self.fetch_one("SELECT * FROM branches WHERE id = $1", id.as_str())
     }
 
     fn branches<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<BranchEntry>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT b.*, (SELECT count(*) FROM thoughts t WHERE t.branch_id = b.id \
              AND t.set_aside = 0) AS thought_count, (SELECT t.content FROM thoughts t \
@@ -158,30 +162,30 @@ impl Store for SqliteStore {
             "b.set_aside",
             " ORDER BY b.seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, session.as_str(), page)
+        self.fetch_page(sql, session.as_str(), page)
     }
 
     fn cross_refs<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<CrossRef>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT r.* FROM cross_refs r JOIN branches b ON b.id = r.from_branch \
              WHERE b.session_id = $1",
             "r.set_aside",
             " ORDER BY r.seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, session.as_str(), page)
+        self.fetch_page(sql, session.as_str(), page)
     }
 
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
-        self.one("SELECT * FROM checkpoints WHERE id = $1", id.as_str())
+        self.fetch_one("SELECT * FROM checkpoints WHERE id = $1", id.as_str())
     }
 
-    fn checkpoint_named<'a>(
+    fn checkpoint_by_name<'a>(
         &'a self,
         session: &'a SessionId,
         name: &'a str,
@@ -202,9 +206,9 @@ impl Store for SqliteStore {
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Checkpoint>> {
-        self.page(
+        self.fetch_page(
             "SELECT id, session_id, branch_id, name, description, 'null' AS snapshot, kind, \
              created_at FROM checkpoints WHERE session_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3",
             session.as_str(),
@@ -212,7 +216,10 @@ impl Store for SqliteStore {
         )
     }
 
-    fn way_back<'a>(&'a self, checkpoint: &'a CheckpointId) -> StoreFuture<'a, Option<WayBack>> {
+    fn preview_backtrack<'a>(
+        &'a self,
+        checkpoint: &'a CheckpointId,
+    ) -> StoreFuture<'a, Option<BacktrackPreview>> {
         Box::pin(async move {
             let place = sqlx::query("SELECT session_id, epoch FROM checkpoints WHERE id = $1")
                 .bind(checkpoint.as_str())
@@ -223,17 +230,17 @@ impl Store for SqliteStore {
             let damaged = |error| query_error(&error);
             let session: String = place.try_get("session_id").map_err(damaged)?;
             let epoch: i64 = place.try_get("epoch").map_err(damaged)?;
-            let statement = sqlx::query(WAY_BACK).bind(session).bind(epoch);
-            Ok(self.rows(statement).await?.pop())
+            let statement = sqlx::query(BACKTRACK_PREVIEW).bind(session).bind(epoch);
+            Ok(self.fetch_rows(statement).await?.pop())
         })
     }
 
     fn snapshots<'a>(
         &'a self,
         session: &'a SessionId,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<StateSnapshot>> {
-        self.page(
+        self.fetch_page(
             "SELECT * FROM state_snapshots WHERE session_id = $1 ORDER BY seq LIMIT $2 OFFSET $3",
             session.as_str(),
             page,
@@ -241,105 +248,112 @@ impl Store for SqliteStore {
     }
 
     fn graph<'a>(&'a self, id: &'a GraphId) -> StoreFuture<'a, Option<Graph>> {
-        self.one("SELECT * FROM graphs WHERE id = $1", id.as_str())
+        self.fetch_one("SELECT * FROM graphs WHERE id = $1", id.as_str())
     }
 
     fn graphs<'a>(
         &'a self,
         session: &'a SessionId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Graph>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT * FROM graphs WHERE session_id = $1",
             "set_aside",
             " ORDER BY seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, session.as_str(), page)
+        self.fetch_page(sql, session.as_str(), page)
     }
 
     fn node<'a>(&'a self, id: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>> {
-        self.one("SELECT * FROM graph_nodes WHERE id = $1", id.as_str())
+        self.fetch_one("SELECT * FROM graph_nodes WHERE id = $1", id.as_str())
     }
 
     fn nodes<'a>(
         &'a self,
         graph: &'a GraphId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<GraphNode>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT * FROM graph_nodes WHERE graph_id = $1",
             "set_aside",
             " ORDER BY seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, graph.as_str(), page)
+        self.fetch_page(sql, graph.as_str(), page)
     }
 
     fn edges<'a>(
         &'a self,
         graph: &'a GraphId,
-        which: Which,
-        page: Page,
+        which: EpochFilter,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<GraphEdge>> {
-        let sql = of!(
+        let sql = list_sql!(
             which,
             "SELECT * FROM graph_edges WHERE graph_id = $1",
             "set_aside",
             " ORDER BY seq LIMIT $2 OFFSET $3"
         );
-        self.page(sql, graph.as_str(), page)
+        self.fetch_page(sql, graph.as_str(), page)
     }
 
     fn invocations<'a>(
         &'a self,
         session: Option<&'a SessionId>,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>> {
         let Some(session) = session else {
-            return self.page(
+            return self.fetch_page(
                 "SELECT * FROM invocations WHERE $1 = '' ORDER BY seq DESC LIMIT $2 OFFSET $3",
                 "",
                 page,
             );
         };
-        self.page(
+        self.fetch_page(
             "SELECT * FROM invocations WHERE session_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3",
             session.as_str(),
             page,
         )
     }
 
-    fn suspension<'a>(&'a self, id: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>> {
-        self.one("SELECT * FROM suspensions WHERE id = $1", id.as_str())
+    fn suspended_call<'a>(
+        &'a self,
+        id: &'a SuspensionId,
+    ) -> StoreFuture<'a, Option<SuspendedCall>> {
+        self.fetch_one("SELECT * FROM suspensions WHERE id = $1", id.as_str())
     }
 
-    fn search<'a>(&'a self, search: &'a Search) -> StoreFuture<'a, Vec<Found>> {
+    fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>> {
         Box::pin(search::search(self, search))
     }
 
-    fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<Run>> {
-        self.one("SELECT * FROM chain_runs WHERE id = $1", id.as_str())
+    fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<ChainRun>> {
+        self.fetch_one("SELECT * FROM chain_runs WHERE id = $1", id.as_str())
     }
 
     fn run_with_events<'a>(
         &'a self,
         id: &'a RunId,
-    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
-        Box::pin(runs::whole(self, id, true))
+    ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
+        Box::pin(runs::fetch_run(self, id, true))
     }
 
     fn run_without_plan<'a>(
         &'a self,
         id: &'a RunId,
-    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
-        Box::pin(runs::whole(self, id, false))
+    ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
+        Box::pin(runs::fetch_run(self, id, false))
     }
 
-    fn runs<'a>(&'a self, filter: &'a RunFilter, page: Page) -> StoreFuture<'a, Vec<Run>> {
-        Box::pin(self.rows(runs::list(filter, page)))
+    fn runs<'a>(
+        &'a self,
+        filter: &'a ChainRunFilter,
+        page: Pagination,
+    ) -> StoreFuture<'a, Vec<ChainRun>> {
+        Box::pin(self.fetch_rows(runs::list(filter, page)))
     }
 
     fn newest_run<'a>(
@@ -354,41 +368,38 @@ impl Store for SqliteStore {
         Box::pin(runs::last_number(self, base))
     }
 
-    fn engine_state<'a>(
-        &'a self,
-        names: &'a [&'a str],
-    ) -> StoreFuture<'a, BTreeMap<String, Value>> {
-        Box::pin(runs::engine_state(self, names))
+    fn settings<'a>(&'a self, names: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
+        Box::pin(runs::settings(self, names))
     }
 
-    fn usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>> {
-        Box::pin(self.rows(usage::figures(since)))
+    fn tool_usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>> {
+        Box::pin(self.fetch_rows(usage::usage_by_tool(since)))
     }
 
-    fn invocations_of<'a>(
+    fn tool_invocations<'a>(
         &'a self,
         tool: &'a str,
         since: Option<Timestamp>,
-        page: Page,
+        page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>> {
-        Box::pin(self.rows(usage::records(tool, since, page)))
+        Box::pin(self.fetch_rows(usage::invocations_by_tool(tool, since, page)))
     }
 
-    fn state(&self) -> StoreFuture<'_, State> {
+    fn info(&self) -> StoreFuture<'_, StoreInfo> {
         Box::pin(async move {
             let version = self
-                .count("SELECT max(version) FROM _sqlx_migrations WHERE success = 1")
+                .fetch_count("SELECT max(version) FROM _sqlx_migrations WHERE success = 1")
                 .await?;
-            Ok(State {
+            Ok(StoreInfo {
                 location: self.location(),
                 schema_version: i64::try_from(version).unwrap_or(i64::MAX),
-                sessions: self.count("SELECT count(*) FROM sessions").await?,
-                thoughts: self.count("SELECT count(*) FROM thoughts").await?,
+                sessions: self.fetch_count("SELECT count(*) FROM sessions").await?,
+                thoughts: self.fetch_count("SELECT count(*) FROM thoughts").await?,
             })
         })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.let_go())
+        Box::pin(self.shutdown())
     }
 }

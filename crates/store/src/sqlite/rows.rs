@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use deliberate_core::{
-    Branch, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Mode, Score, Session,
-    Spent, StateSnapshot, Suspension, Thought, Timestamp,
+    Branch, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Mode, ModelUsage, Score,
+    Session, StateSnapshot, SuspendedCall, Thought, Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Row, sqlite::SqliteRow};
@@ -26,7 +26,7 @@ impl Columns<'_> {
     {
         self.0
             .try_get(column)
-            .map_err(|error| damaged(column, &error))
+            .map_err(|error| corrupt(column, &error))
     }
 
     pub(super) fn id<T: From<String>>(&self, column: &'static str) -> Result<T, StoreError> {
@@ -57,24 +57,24 @@ impl Columns<'_> {
 
     pub(super) fn json(&self, column: &'static str) -> Result<Value, StoreError> {
         let text: String = self.get(column)?;
-        serde_json::from_str(&text).map_err(|error| damaged(column, &error))
+        serde_json::from_str(&text).map_err(|error| corrupt(column, &error))
     }
 
     pub(super) fn optional_json(&self, column: &'static str) -> Result<Option<Value>, StoreError> {
         let text: Option<String> = self.get(column)?;
-        text.map(|text| serde_json::from_str(&text).map_err(|error| damaged(column, &error)))
+        text.map(|text| serde_json::from_str(&text).map_err(|error| corrupt(column, &error)))
             .transpose()
     }
 
-    pub(super) fn word<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
+    pub(super) fn parse_word<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
         let word: String = self.get(column)?;
         word.parse()
-            .map_err(|_| damaged(column, &format!("{word:?} is not a value it can have")))
+            .map_err(|_| corrupt(column, &format!("{word:?} is not a value it can have")))
     }
 }
 
-pub(super) fn damaged(column: &str, reason: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Damaged {
+pub(super) fn corrupt(column: &str, reason: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Corrupt {
         what: format!("column {column}"),
         reason: reason.to_string(),
     }
@@ -120,7 +120,7 @@ impl FromRow for Session {
         let row = Columns(row);
         Ok(Self {
             id: row.id("id")?,
-            mode: row.word::<Mode>("mode")?,
+            mode: row.parse_word::<Mode>("mode")?,
             title: row.get("title")?,
             created_at: row.time("created_at")?,
             updated_at: row.time("updated_at")?,
@@ -139,7 +139,7 @@ impl FromRow for Thought {
             input: row.get("input")?,
             content: row.get("content")?,
             confidence: row.score("confidence")?,
-            mode: row.word("mode")?,
+            mode: row.parse_word("mode")?,
             parent_id: row.optional_id("parent_id")?,
             branch_id: row.optional_id("branch_id")?,
             set_aside: row.get("set_aside")?,
@@ -157,7 +157,7 @@ impl FromRow for Branch {
             session_id: row.id("session_id")?,
             name: row.get("name")?,
             parent_id: row.optional_id("parent_id")?,
-            state: row.word("state")?,
+            state: row.parse_word("state")?,
             confidence: row.score("confidence")?,
             priority: row.get("priority")?,
             set_aside: row.get("set_aside")?,
@@ -175,7 +175,7 @@ impl FromRow for CrossRef {
             id: row.id("id")?,
             from_branch: row.id("from_branch")?,
             to_branch: row.id("to_branch")?,
-            ref_type: row.word("ref_type")?,
+            ref_type: row.parse_word("ref_type")?,
             reason: row.get("reason")?,
             strength: row.score("strength")?,
             created_at: row.time("created_at")?,
@@ -193,7 +193,7 @@ impl FromRow for Checkpoint {
             name: row.get("name")?,
             description: row.get("description")?,
             snapshot: row.json("snapshot")?,
-            kind: row.word("kind")?,
+            kind: row.parse_word("kind")?,
             created_at: row.time("created_at")?,
         })
     }
@@ -237,7 +237,7 @@ impl FromRow for GraphNode {
             graph_id: row.id("graph_id")?,
             session_id: row.id("session_id")?,
             content: row.get("content")?,
-            node_type: row.word("node_type")?,
+            node_type: row.parse_word("node_type")?,
             score: row.get::<Option<f64>>("score")?.map(Score::clamped),
             depth: row.get("depth")?,
             is_active: row.get("is_active")?,
@@ -258,7 +258,7 @@ impl FromRow for GraphEdge {
             graph_id: row.id("graph_id")?,
             from_node: row.id("from_node")?,
             to_node: row.id("to_node")?,
-            edge_type: row.word("edge_type")?,
+            edge_type: row.parse_word("edge_type")?,
             weight: row.score("weight")?,
             created_at: row.time("created_at")?,
             metadata: row.optional_json("metadata")?,
@@ -280,7 +280,7 @@ impl FromRow for Invocation {
             success: row.get("success")?,
             error: row.get("error")?,
             error_code: row.get("error_code")?,
-            spent: Spent {
+            spent: ModelUsage {
                 model: row.get("model")?,
                 model_calls: row.get("model_calls")?,
                 prompt_tokens: row.get("prompt_tokens")?,
@@ -292,7 +292,7 @@ impl FromRow for Invocation {
     }
 }
 
-impl FromRow for Suspension {
+impl FromRow for SuspendedCall {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         Ok(Self {

@@ -5,19 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_core::{Run, RunEvent, RunId, RunState, Timestamp};
+use deliberate_core::{ChainEvent, ChainRun, ChainState, RunId, Timestamp};
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
 use super::{
     SqliteStore,
-    apply::Statement,
-    rows::{Columns, FromRow, damaged, query_error},
+    apply::SqlStatement,
+    rows::{Columns, FromRow, corrupt, query_error},
 };
-use crate::{Page, RunFilter, StoreError};
+use crate::{ChainRunFilter, Pagination, StoreError};
 
-pub(super) const BEGUN: &str = "a run of that number was begun meanwhile";
-pub(super) const WENT_ON: &str = "the run went on meanwhile";
+pub(super) const ALREADY_STARTED: &str = "a run of that number was begun meanwhile";
+pub(super) const RUN_ADVANCED: &str = "the run went on meanwhile";
 pub(super) const STATE_FULL: &str = "1,000 settings are kept already, remove one of them first";
 
 pub(super) fn conflict(reason: &str) -> StoreError {
@@ -26,7 +26,7 @@ pub(super) fn conflict(reason: &str) -> StoreError {
     }
 }
 
-pub(super) fn begin(run: &Run) -> Statement<'_> {
+pub(super) fn start(run: &ChainRun) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO chain_runs (id, base, number, command, owner, state, steps, at_step, events, \
          created_at, updated_at, plan) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11) \
@@ -46,7 +46,7 @@ pub(super) fn begin(run: &Run) -> Statement<'_> {
 }
 
 /// The run first: whether it could be changed decides whether there is an event.
-pub(super) fn add_event(event: &RunEvent, state: RunState, at_step: u32) -> Statement<'_> {
+pub(super) fn add_event(event: &ChainEvent, state: ChainState, at_step: u32) -> SqlStatement<'_> {
     sqlx::query(
         "UPDATE chain_runs SET state = $3, at_step = $4, events = $2, \
          updated_at = max(updated_at, $5) \
@@ -64,7 +64,7 @@ pub(super) fn add_event(event: &RunEvent, state: RunState, at_step: u32) -> Stat
     .bind(event.data.to_string())
 }
 
-pub(super) fn forget(base: &str, keep: u32, idle_since: Timestamp) -> Statement<'_> {
+pub(super) fn prune(base: &str, keep: u32, idle_since: Timestamp) -> SqlStatement<'_> {
     sqlx::query(
         "DELETE FROM chain_runs WHERE id IN (SELECT id FROM (SELECT id FROM chain_runs \
          WHERE base = $1 AND state <> 'open' ORDER BY number DESC LIMIT -1 OFFSET $2) \
@@ -76,12 +76,16 @@ pub(super) fn forget(base: &str, keep: u32, idle_since: Timestamp) -> Statement<
     .bind(idle_since.as_micros())
 }
 
-pub(super) fn delete(id: &RunId) -> Statement<'_> {
+pub(super) fn delete(id: &RunId) -> SqlStatement<'_> {
     sqlx::query("DELETE FROM chain_runs WHERE id = $1").bind(id.as_str())
 }
 
 /// No more than can be read back in one go.
-pub(super) fn set_state<'q>(key: &'q str, value: Option<&Value>, at: Timestamp) -> Statement<'q> {
+pub(super) fn set_state<'q>(
+    key: &'q str,
+    value: Option<&Value>,
+    at: Timestamp,
+) -> SqlStatement<'q> {
     let Some(value) = value else {
         return sqlx::query("DELETE FROM engine_state WHERE key = $1").bind(key);
     };
@@ -93,10 +97,10 @@ pub(super) fn set_state<'q>(key: &'q str, value: Option<&Value>, at: Timestamp) 
     .bind(key)
     .bind(value.to_string())
     .bind(at.as_micros())
-    .bind(Page::MOST)
+    .bind(Pagination::MAX)
 }
 
-pub(super) fn list(filter: &RunFilter, page: Page) -> Statement<'_> {
+pub(super) fn list(filter: &ChainRunFilter, page: Pagination) -> SqlStatement<'_> {
     sqlx::query(
         "SELECT id, base, number, command, owner, state, steps, at_step, events, created_at, \
          updated_at, 'null' AS plan FROM chain_runs \
@@ -105,7 +109,7 @@ pub(super) fn list(filter: &RunFilter, page: Page) -> Statement<'_> {
          ORDER BY updated_at DESC, number DESC, id DESC LIMIT $5 OFFSET $6",
     )
     .bind(filter.base.as_deref())
-    .bind(filter.state.map(RunState::as_str))
+    .bind(filter.state.map(ChainState::as_str))
     .bind(filter.owner.is_none())
     .bind(filter.owner.as_ref().and_then(Option::as_deref))
     .bind(page.bounded_limit())
@@ -137,7 +141,7 @@ pub(super) async fn last_number(store: &SqliteStore, base: &str) -> Result<i64, 
         .map_err(|error| query_error(&error))
 }
 
-pub(super) async fn engine_state(
+pub(super) async fn settings(
     store: &SqliteStore,
     names: &[&str],
 ) -> Result<BTreeMap<String, Value>, StoreError> {
@@ -146,18 +150,18 @@ pub(super) async fn engine_state(
          WHERE $1 = '[]' OR key IN (SELECT value FROM json_each($1)) ORDER BY key LIMIT $2",
     )
     .bind(Value::from(names).to_string())
-    .bind(Page::MOST);
-    let rows: Vec<Setting> = store.rows(statement).await?;
+    .bind(Pagination::MAX);
+    let rows: Vec<SettingRow> = store.fetch_rows(statement).await?;
     Ok(rows.into_iter().map(|it| (it.key, it.value)).collect())
 }
 
 /// A row of the prompt engine's settings.
-struct Setting {
+struct SettingRow {
     key: String,
     value: Value,
 }
 
-impl FromRow for Setting {
+impl FromRow for SettingRow {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         Ok(Self {
@@ -167,11 +171,11 @@ impl FromRow for Setting {
     }
 }
 
-/// One statement sees one moment: a row that is the run, and rows of [`TOGETHER`] events each, for
+/// One statement sees one moment: a row that is the run, and rows of [`EVENTS_PER_ROW`] events each, for
 /// every row that leaves the database's thread costs more than what is in it. An event is two lines:
 /// what happened, and what belongs to it. JSON as it is stored has no line ends inside. A plan that
 /// is not wanted is not read from the disk either.
-const WHOLE: &str = "SELECT id, base, number, command, owner, state, steps, at_step, events, \
+const SELECT_RUN: &str = "SELECT id, base, number, command, owner, state, steps, at_step, events, \
      created_at, updated_at, CASE WHEN $3 THEN plan ELSE 'null' END AS plan, NULL AS lines \
      FROM chain_runs WHERE id = $1 UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
      group_concat('[' || seq || ',' || json_quote(kind) || ',' || coalesce(step, 'null') || ',' \
@@ -179,16 +183,16 @@ const WHOLE: &str = "SELECT id, base, number, command, owner, state, steps, at_s
      FROM chain_events WHERE run_id = $1 GROUP BY seq / $2";
 
 /// Few enough that long events make no huge text.
-const TOGETHER: u32 = 32;
+const EVENTS_PER_ROW: u32 = 32;
 
-pub(super) async fn whole(
+pub(super) async fn fetch_run(
     store: &SqliteStore,
     id: &RunId,
     with_plan: bool,
-) -> Result<Option<(Run, Vec<RunEvent>)>, StoreError> {
-    let rows = sqlx::query(WHOLE)
+) -> Result<Option<(ChainRun, Vec<ChainEvent>)>, StoreError> {
+    let rows = sqlx::query(SELECT_RUN)
         .bind(id.as_str())
-        .bind(TOGETHER)
+        .bind(EVENTS_PER_ROW)
         .bind(with_plan)
         .fetch_all(store.readers().await?)
         .await
@@ -198,26 +202,26 @@ pub(super) async fn whole(
     for row in &rows {
         match Columns(row).get::<Option<&str>>("lines")? {
             Some(lines) => read_events(id, lines, &mut events)?,
-            None => run = Some(Run::from_row(row)?),
+            None => run = Some(ChainRun::from_row(row)?),
         }
     }
     // The database promises no order inside a group.
-    events.sort_unstable_by_key(|event: &RunEvent| event.seq);
+    events.sort_unstable_by_key(|event: &ChainEvent| event.seq);
     let Some(run) = run else {
         return Ok(None);
     };
     if u32::try_from(events.len()) != Ok(run.events) {
-        return Err(damaged("events", &"some of the run's events are missing"));
+        return Err(corrupt("events", &"some of the run's events are missing"));
     }
     Ok(Some((run, events)))
 }
 
-fn read_events(run: &RunId, lines: &str, events: &mut Vec<RunEvent>) -> Result<(), StoreError> {
-    let problem = |error| damaged("events", &error);
+fn read_events(run: &RunId, lines: &str, events: &mut Vec<ChainEvent>) -> Result<(), StoreError> {
+    let problem = |error| corrupt("events", &error);
     let mut lines = lines.split('\n');
     while let (Some(head), Some(data)) = (lines.next(), lines.next()) {
         let (seq, kind, step, created_at) = serde_json::from_str(head).map_err(problem)?;
-        events.push(RunEvent {
+        events.push(ChainEvent {
             run_id: run.clone(),
             seq,
             kind,
@@ -229,7 +233,7 @@ fn read_events(run: &RunId, lines: &str, events: &mut Vec<RunEvent>) -> Result<(
     Ok(())
 }
 
-impl FromRow for Run {
+impl FromRow for ChainRun {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         Ok(Self {
@@ -239,7 +243,7 @@ impl FromRow for Run {
             command: row.get("command")?,
             plan: row.json("plan")?,
             owner: row.get("owner")?,
-            state: row.word("state")?,
+            state: row.parse_word("state")?,
             steps: row.get("steps")?,
             at_step: row.get("at_step")?,
             events: row.get("events")?,

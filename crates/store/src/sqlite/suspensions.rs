@@ -1,13 +1,13 @@
 //! Calls that can be picked up again, as statements.
 
-use deliberate_core::{Suspension, SuspensionId, Timestamp};
+use deliberate_core::{SuspendedCall, SuspensionId, Timestamp};
 use serde_json::Value;
 
-use super::apply::Statement;
+use super::apply::SqlStatement;
 
 /// A new suspension, or the next round of one that has not ended. Whose it is, its tool and its
 /// beginning stay; the next leg of a call has arguments of its own.
-pub(super) fn suspend(suspension: &Suspension) -> Statement<'_> {
+pub(super) fn suspend(suspension: &SuspendedCall) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO suspensions (id, tool_name, arguments, journal, asks, created_at, \
          expires_at, outcome, owner, running_until) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, \
@@ -27,17 +27,17 @@ pub(super) fn suspend(suspension: &Suspension) -> Statement<'_> {
 }
 
 /// Calls nobody came back to go when another is suspended, so that they do not pile up.
-pub(super) fn forget_expired(suspension: &Suspension) -> Statement<'_> {
+pub(super) fn delete_expired(suspension: &SuspendedCall) -> SqlStatement<'_> {
     sqlx::query("DELETE FROM suspensions WHERE expires_at < $1 AND id <> $2")
         .bind(suspension.created_at.as_micros())
         .bind(suspension.id.as_str())
 }
 
-pub(super) fn run_on(
+pub(super) fn renew_lease(
     id: &SuspensionId,
     seen: Option<Timestamp>,
     until: Timestamp,
-) -> Statement<'_> {
+) -> SqlStatement<'_> {
     sqlx::query(
         "UPDATE suspensions SET running_until = $2 WHERE id = $1 AND outcome IS NULL \
          AND running_until IS $3",
@@ -47,7 +47,7 @@ pub(super) fn run_on(
     .bind(seen.map(Timestamp::as_micros))
 }
 
-pub(super) fn end<'a>(id: &'a SuspensionId, outcome: &Value, failed: bool) -> Statement<'a> {
+pub(super) fn end<'a>(id: &'a SuspensionId, outcome: &Value, failed: bool) -> SqlStatement<'a> {
     sqlx::query(
         "UPDATE suspensions SET outcome = $2, failed = $3, running_until = NULL \
          WHERE id = $1 AND outcome IS NULL",

@@ -4,40 +4,44 @@ use deliberate_core::Timestamp;
 use sqlx::sqlite::SqliteRow;
 
 use super::{
-    apply::Statement,
+    apply::SqlStatement,
     rows::{Columns, FromRow},
 };
-use crate::{Page, StoreError, Usage};
+use crate::{Pagination, StoreError, ToolUsage};
 
 /// Read from the index alone: the rows themselves are long.
-pub(super) fn figures(since: Option<Timestamp>) -> Statement<'static> {
+pub(super) fn usage_by_tool(since: Option<Timestamp>) -> SqlStatement<'static> {
     sqlx::query(
         "SELECT tool_name, count(*) AS calls, count(*) FILTER (WHERE success = 0) AS failed, \
          CAST(total(latency_ms) AS INTEGER) AS total_ms, coalesce(max(latency_ms), 0) AS most_ms \
          FROM invocations WHERE created_at >= $1 GROUP BY tool_name \
          ORDER BY calls DESC, tool_name LIMIT $2",
     )
-    .bind(from(since))
-    .bind(Page::MOST)
+    .bind(since_micros(since))
+    .bind(Pagination::MAX)
 }
 
-pub(super) fn records(tool: &str, since: Option<Timestamp>, page: Page) -> Statement<'_> {
+pub(super) fn invocations_by_tool(
+    tool: &str,
+    since: Option<Timestamp>,
+    page: Pagination,
+) -> SqlStatement<'_> {
     sqlx::query(
         "SELECT * FROM invocations WHERE tool_name = $1 AND created_at >= $2 \
          ORDER BY created_at DESC, seq DESC LIMIT $3 OFFSET $4",
     )
     .bind(tool)
-    .bind(from(since))
+    .bind(since_micros(since))
     .bind(page.bounded_limit())
     .bind(page.offset)
 }
 
 /// The beginning of time if none is given.
-fn from(since: Option<Timestamp>) -> i64 {
+fn since_micros(since: Option<Timestamp>) -> i64 {
     since.map_or(i64::MIN, Timestamp::as_micros)
 }
 
-impl FromRow for Usage {
+impl FromRow for ToolUsage {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         let figure = |column| -> Result<u64, StoreError> {
@@ -49,7 +53,7 @@ impl FromRow for Usage {
             calls: figure("calls")?,
             failed: figure("failed")?,
             total_ms: figure("total_ms")?,
-            most_ms: figure("most_ms")?,
+            max_ms: figure("most_ms")?,
         })
     }
 }

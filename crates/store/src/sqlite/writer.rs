@@ -21,29 +21,29 @@ use super::{apply::apply, open::BUSY_TIMEOUT, rows::query_error};
 use crate::StoreError;
 
 /// Commits that may wait before callers are held back.
-const QUEUE: usize = 1_024;
+const QUEUE_LEN: usize = 1_024;
 
 /// Commits that share one transaction at the most, so that the first of them does not wait for
 /// an endless stream behind it.
-const TOGETHER: usize = 256;
+const MAX_BATCH: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     /// Gone once the store is closed.
-    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    queue: Mutex<Option<mpsc::Sender<CommitJob>>>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Job {
+struct CommitJob {
     changes: Vec<Change>,
     done: oneshot::Sender<Result<(), StoreError>>,
 }
 
-impl Writer {
+impl SqliteWriter {
     pub(super) fn start(connection: SqliteConnection, path: &Path) -> Self {
-        let (sender, jobs) = mpsc::channel(QUEUE);
-        let file = OpenFile::at(path);
+        let (sender, jobs) = mpsc::channel(QUEUE_LEN);
+        let file = DatabaseFile::for_path(path);
         Self {
             queue: Mutex::new(Some(sender)),
             task: Mutex::new(Some(tokio::spawn(write_all(connection, file, jobs)))),
@@ -54,7 +54,7 @@ impl Writer {
         let (done, outcome) = oneshot::channel();
         let sender = self.queue.lock().await.clone().ok_or(StoreError::Closed)?;
         sender
-            .send(Job { changes, done })
+            .send(CommitJob { changes, done })
             .await
             .map_err(|_| StoreError::Closed)?;
         drop(sender);
@@ -74,21 +74,21 @@ impl Writer {
 
 /// The file that was opened. Someone may delete it or put another in its place; what is written
 /// then goes to a file that nobody will find.
-struct OpenFile {
+struct DatabaseFile {
     path: PathBuf,
     identity: Option<(u64, u64)>,
 }
 
-impl OpenFile {
-    fn at(path: &Path) -> Self {
+impl DatabaseFile {
+    fn for_path(path: &Path) -> Self {
         Self {
-            identity: identity(path),
+            identity: file_identity(path),
             path: path.to_owned(),
         }
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        if identity(&self.path) == self.identity {
+        if file_identity(&self.path) == self.identity {
             return Ok(());
         }
         Err(StoreError::Connection {
@@ -99,7 +99,7 @@ impl OpenFile {
 }
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
+fn file_identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
@@ -107,24 +107,24 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// Elsewhere an open file can't be removed.
 #[cfg(not(unix))]
-fn identity(_: &Path) -> Option<(u64, u64)> {
+fn file_identity(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
 async fn write_all(
     mut connection: SqliteConnection,
-    file: OpenFile,
-    mut jobs: mpsc::Receiver<Job>,
+    file: DatabaseFile,
+    mut jobs: mpsc::Receiver<CommitJob>,
 ) {
     while let Some(first) = jobs.recv().await {
         let mut waiting = vec![first];
-        while waiting.len() < TOGETHER
+        while waiting.len() < MAX_BATCH
             && let Ok(job) = jobs.try_recv()
         {
             waiting.push(job);
         }
         match file.check() {
-            Ok(()) => write_together(&mut connection, waiting).await,
+            Ok(()) => write_batch(&mut connection, waiting).await,
             Err(error) => {
                 for job in waiting {
                     drop(job.done.send(Err(error.clone())));
@@ -137,17 +137,17 @@ async fn write_all(
     }
 }
 
-async fn write_together(connection: &mut SqliteConnection, jobs: Vec<Job>) {
+async fn write_batch(connection: &mut SqliteConnection, jobs: Vec<CommitJob>) {
     let outcomes = match jobs.as_slice() {
-        [one] => vec![write_alone(connection, &one.changes).await],
-        many => match write_shared(connection, many).await {
+        [one] => vec![write_single(connection, &one.changes).await],
+        many => match write_in_transaction(connection, many).await {
             Ok(outcomes) => outcomes,
             // A link that is checked only at the end is broken; whose it is shows when each one
             // stands alone.
             Err(StoreError::Conflict { .. }) => {
                 let mut outcomes = Vec::with_capacity(many.len());
                 for job in many {
-                    outcomes.push(write_alone(connection, &job.changes).await);
+                    outcomes.push(write_single(connection, &job.changes).await);
                 }
                 outcomes
             }
@@ -160,24 +160,24 @@ async fn write_together(connection: &mut SqliteConnection, jobs: Vec<Job>) {
     }
 }
 
-async fn write_alone(
+async fn write_single(
     connection: &mut SqliteConnection,
     changes: &[Change],
 ) -> Result<(), StoreError> {
-    begin(connection).await?;
+    begin_transaction(connection).await?;
     let written = apply(connection, changes).await;
-    end(connection, written).await
+    end_transaction(connection, written).await
 }
 
 /// Writes the jobs in one transaction: what became of each, or why nothing of any is there.
-async fn write_shared(
+async fn write_in_transaction(
     connection: &mut SqliteConnection,
-    jobs: &[Job],
+    jobs: &[CommitJob],
 ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-    begin(connection).await?;
+    begin_transaction(connection).await?;
     let mut outcomes = Ok(Vec::with_capacity(jobs.len()));
     for job in jobs {
-        let written = write_one(connection, &job.changes).await;
+        let written = write_job(connection, &job.changes).await;
         outcomes = outcomes.and_then(|mut outcomes| {
             outcomes.push(written?);
             Ok(outcomes)
@@ -186,45 +186,45 @@ async fn write_shared(
             break;
         }
     }
-    end(connection, outcomes).await
+    end_transaction(connection, outcomes).await
 }
 
 /// Ends the transaction: by a commit if all went well, else so that the next one starts clean.
-async fn end<T>(
+async fn end_transaction<T>(
     connection: &mut SqliteConnection,
     written: Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let ended = match written {
-        Ok(value) => run(connection, "COMMIT").await.map(|()| value),
+        Ok(value) => execute(connection, "COMMIT").await.map(|()| value),
         Err(error) => Err(error),
     };
     if ended.is_err() {
-        drop(run(connection, "ROLLBACK").await);
+        drop(execute(connection, "ROLLBACK").await);
     }
     ended
 }
 
 /// What became of one job. The outer error means that its savepoint, and with it the whole
 /// transaction, is gone: a full disk ends more than one statement.
-async fn write_one(
+async fn write_job(
     connection: &mut SqliteConnection,
     changes: &[Change],
 ) -> Result<Result<(), StoreError>, StoreError> {
-    run(connection, "SAVEPOINT one_call").await?;
+    execute(connection, "SAVEPOINT one_call").await?;
     let outcome = apply(connection, changes).await;
     if outcome.is_err() {
-        run(connection, "ROLLBACK TO one_call").await?;
+        execute(connection, "ROLLBACK TO one_call").await?;
     }
-    run(connection, "RELEASE one_call").await?;
+    execute(connection, "RELEASE one_call").await?;
     Ok(outcome)
 }
 
 /// Begins to write. `SQLite`'s own wait covers nearly all cases; a few kinds of "busy" come back
 /// at once, so those are tried again here.
-async fn begin(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn begin_transaction(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let give_up = Instant::now() + BUSY_TIMEOUT;
     loop {
-        match run(connection, "BEGIN IMMEDIATE").await {
+        match execute(connection, "BEGIN IMMEDIATE").await {
             Err(StoreError::Busy { .. }) if Instant::now() < give_up => {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -233,7 +233,7 @@ async fn begin(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     }
 }
 
-async fn run(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), StoreError> {
+async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), StoreError> {
     sqlx::query(sql)
         .execute(connection)
         .await

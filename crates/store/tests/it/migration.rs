@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use deliberate_core::{
-    BranchState, Change, GraphNode, Mode, NodeMarks, Session, Thought, Timestamp,
+    BranchState, Change, GraphNode, Mode, NodeUpdate, Session, Thought, Timestamp,
 };
-use deliberate_store::{Finding, Moved, Search, Store, WayBack, sqlite::SqliteStore};
+use deliberate_store::{
+    BacktrackPreview, EntityCounts, SearchEntity, SearchQuery, Store, sqlite::SqliteStore,
+};
 use serde_json::json;
 use sqlx::{Connection, migrate::Migrator};
 
 use crate::{
-    contract::{ALL, All, Current, branches, commit, mark, prune, set_state},
+    contract::{ALL, All, Current, branches, commit, prune, set_state, update_node},
     samples::{checkpoint, node, score, thought},
-    sqlite::{open, raw},
+    sqlite::{open, raw_connection},
 };
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -41,7 +43,7 @@ const ROWS: &[&str] = &[
 
 /// A database as the first version of the tables had it, opened by this version.
 async fn first_version(path: &Path) -> SqliteStore {
-    let mut connection = raw(path).await;
+    let mut connection = raw_connection(path).await;
     MIGRATIONS
         .run_direct(Some(1), &mut connection, false)
         .await
@@ -65,7 +67,7 @@ async fn thoughts(store: &dyn Store) -> String {
 async fn a_database_of_the_first_version_reads_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let store = first_version(&folder.path().join("store.db")).await;
-    let state = store.state().await.unwrap();
+    let state = store.info().await.unwrap();
     assert_eq!(
         (state.schema_version, state.sessions, state.thoughts),
         (5, 2, 5)
@@ -87,7 +89,7 @@ async fn a_database_of_the_first_version_reads_as_before() {
     let latest = store.latest_thoughts(&s, 9).await.unwrap();
     assert_eq!(latest.len(), 4);
     assert!(latest.iter().all(|it| !it.set_aside));
-    let on_branch = store.latest_on_branch(&"b1".into(), 9).await.unwrap();
+    let on_branch = store.latest_branch_thoughts(&"b1".into(), 9).await.unwrap();
     assert_eq!(on_branch.len(), 2);
     let opened = branches(&store, &s, All).await;
     assert_eq!(
@@ -98,7 +100,7 @@ async fn a_database_of_the_first_version_reads_as_before() {
     let places = store.checkpoints(&s, ALL).await.unwrap();
     let names: Vec<_> = places.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(names, ["c3-too", "c3", "c6"]);
-    let named = store.checkpoint_named(&s, "six").await.unwrap();
+    let named = store.checkpoint_by_name(&s, "six").await.unwrap();
     assert_eq!(named, Some("c6".into()));
     let place = store.checkpoint(&"c6".into()).await.unwrap().unwrap();
     assert_eq!(place.snapshot, json!({ "n": 6 }));
@@ -121,15 +123,15 @@ async fn its_nodes_are_found_by_their_words() {
     let folder = tempfile::tempdir().unwrap();
     let store = first_version(&folder.path().join("store.db")).await;
     let found = async |words: &str| {
-        let search = Search {
-            words: words.to_owned(),
+        let search = SearchQuery {
+            text: words.to_owned(),
             limit: 9,
-            ..Search::default()
+            ..SearchQuery::default()
         };
         let found = store.search(&search).await.unwrap();
-        let ids = found.into_iter().map(|it| match it.what {
-            Finding::Node(node) => node.id.to_string(),
-            Finding::Thought(thought) => thought.id.to_string(),
+        let ids = found.into_iter().map(|it| match it.entity {
+            SearchEntity::Node(node) => node.id.to_string(),
+            SearchEntity::Thought(thought) => thought.id.to_string(),
         });
         ids.collect::<Vec<_>>()
     };
@@ -156,7 +158,7 @@ async fn its_lines_start_where_they_did() {
     let starts = async |thoughts: &[&str]| {
         let mut starts = Vec::new();
         for id in thoughts {
-            let start = store.line_start(&(*id).into()).await.unwrap().unwrap();
+            let start = store.root_of(&(*id).into()).await.unwrap().unwrap();
             starts.push(start.id.to_string());
         }
         starts.join(" ")
@@ -185,14 +187,17 @@ async fn its_nodes_and_branches_can_be_changed_and_return() {
         (node, branch)
     };
     let before = now().await;
-    let marks = NodeMarks {
+    let marks = NodeUpdate {
         score: Some(score(1.0 / 3.0)),
         notes: Some(json!({ "critique": "short" })),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
     commit(
         &store,
-        vec![mark("n2", marks), set_state("b1", BranchState::Abandoned)],
+        vec![
+            update_node("n2", marks),
+            set_state("b1", BranchState::Abandoned),
+        ],
     )
     .await;
     let (node, branch) = now().await;
@@ -212,13 +217,20 @@ async fn its_nodes_and_branches_can_be_changed_and_return() {
 async fn its_checkpoints_can_be_returned_to() {
     let folder = tempfile::tempdir().unwrap();
     let store = first_version(&folder.path().join("store.db")).await;
-    let way = async |to: &str| store.way_back(&to.into()).await.unwrap().unwrap().set_aside;
+    let way = async |to: &str| {
+        store
+            .preview_backtrack(&to.into())
+            .await
+            .unwrap()
+            .unwrap()
+            .set_aside
+    };
     let back = |to: &str, left: &str| Change::Backtrack {
         session_id: "s".into(),
         to: to.into(),
         left: checkpoint(left, "s"),
     };
-    let moved = |thoughts, branches, nodes| Moved {
+    let moved = |thoughts, branches, nodes| EntityCounts {
         thoughts,
         branches,
         nodes,
@@ -243,10 +255,14 @@ async fn its_checkpoints_can_be_returned_to() {
     commit(&store, vec![back("left", "last")]).await;
     assert_eq!(thoughts(&store).await, "t2 t3 t5 t7 new");
     assert_eq!(
-        store.way_back(&"last".into()).await.unwrap().unwrap(),
-        WayBack {
+        store
+            .preview_backtrack(&"last".into())
+            .await
+            .unwrap()
+            .unwrap(),
+        BacktrackPreview {
             set_aside: moved(3, 1, 1),
-            ..WayBack::default()
+            ..BacktrackPreview::default()
         }
     );
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sqlx::Connection;
 
-use crate::sqlite::raw;
+use crate::sqlite::raw_connection;
 
 /// The columns of the documents (seeds/000).
 pub(crate) const DOCUMENTED: &[&str] = &[
@@ -77,8 +77,12 @@ const INVOCATIONS: &str = "CREATE TABLE invocations (id TEXT PRIMARY KEY, sessio
      success INTEGER NOT NULL DEFAULT 1, error TEXT, created_at TEXT NOT NULL)";
 
 /// Makes the file, if need be, with these tables and these rows.
-pub(crate) async fn make(path: &Path, tables: &[&'static str], rows: &[&'static str]) {
-    let mut connection = raw(path).await;
+pub(crate) async fn create_legacy_database(
+    path: &Path,
+    tables: &[&'static str],
+    rows: &[&'static str],
+) {
+    let mut connection = raw_connection(path).await;
     for sql in ["PRAGMA foreign_keys = OFF"]
         .iter()
         .chain(tables)

@@ -1,9 +1,9 @@
 //! One of each thing, whole (`full_*`, every field given) or with only what must be there.
 
 use deliberate_core::{
-    Branch, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, EdgeKind, Graph, GraphEdge,
-    GraphNode, Invocation, Mode, NodeKind, RefKind, Score, Session, Spent, StateSnapshot,
-    Suspension, Thought, Timestamp,
+    Branch, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, CrossRefKind, EdgeKind,
+    Graph, GraphEdge, GraphNode, Invocation, Mode, ModelUsage, NodeKind, Score, Session,
+    StateSnapshot, SuspendedCall, Thought, Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(crate) const ODD_TEXT: &str = "naïve 思考 мысль فكرة 🧠👩‍👩‍👧 e\u{301} \u{feff}\u{202e}\u{1}\u{7f} 'quote' \"double\" \
      back\\slash %s $1 ?1 :a ; DROP TABLE sessions; -- \t\r\n  end ";
 
-pub(crate) fn at(second: i64) -> Timestamp {
+pub(crate) fn at_second(second: i64) -> Timestamp {
     Timestamp::from_micros(1_767_225_600_000_000 + second * 1_000_000)
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn session(id: &str) -> Session {
         id: id.into(),
         mode: Mode::Linear,
         title: None,
-        created_at: at(0),
-        updated_at: at(0),
+        created_at: at_second(0),
+        updated_at: at_second(0),
         active_branch_id: None,
         metadata: None,
     }
@@ -68,13 +68,13 @@ pub(crate) fn thought(id: &str, session: &str) -> Thought {
         parent_id: None,
         branch_id: None,
         set_aside: false,
-        created_at: at(1),
+        created_at: at_second(1),
         metadata: None,
     }
 }
 
 /// A thought whose text is `content`.
-pub(crate) fn saying(id: &str, session: &str, content: &str) -> Thought {
+pub(crate) fn thought_with_text(id: &str, session: &str, content: &str) -> Thought {
     Thought {
         content: content.to_owned(),
         ..thought(id, session)
@@ -105,8 +105,8 @@ pub(crate) fn branch(id: &str, session: &str) -> Branch {
         confidence: score(0.8),
         priority: 1,
         set_aside: false,
-        created_at: at(1),
-        updated_at: at(1),
+        created_at: at_second(1),
+        updated_at: at_second(1),
         metadata: None,
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn full_branch(id: &str, session: &str, parent: &str) -> Branch {
         state: BranchState::Abandoned,
         confidence: Score::ZERO,
         priority: i64::MIN,
-        updated_at: at(2),
+        updated_at: at_second(2),
         metadata: Some(odd_json()),
         ..branch(id, session)
     }
@@ -129,10 +129,10 @@ pub(crate) fn cross_ref(id: &str, from: &str, to: &str) -> CrossRef {
         id: id.into(),
         from_branch: from.into(),
         to_branch: to.into(),
-        ref_type: RefKind::Supports,
+        ref_type: CrossRefKind::Supports,
         reason: None,
         strength: Score::ONE,
-        created_at: at(3),
+        created_at: at_second(3),
     }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn checkpoint(id: &str, session: &str) -> Checkpoint {
         description: None,
         snapshot: json!({}),
         kind: CheckpointKind::Asked,
-        created_at: at(4),
+        created_at: at_second(4),
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn snapshot(id: &str, session: &str) -> StateSnapshot {
         snapshot_type: "full".to_owned(),
         description: None,
         data: Value::Null,
-        created_at: at(5),
+        created_at: at_second(5),
     }
 }
 
@@ -189,9 +189,9 @@ pub(crate) fn graph(id: &str, session: &str) -> Graph {
         problem: None,
         config: json!({}),
         set_aside: false,
-        created_at: at(6),
+        created_at: at_second(6),
         // Later than every node, so that adding those does not move it.
-        updated_at: at(100),
+        updated_at: at_second(100),
     }
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn node(id: &str, graph: &str, session: &str) -> GraphNode {
         is_terminal: false,
         pruned: false,
         set_aside: false,
-        created_at: at(8),
+        created_at: at_second(8),
         metadata: None,
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn edge(id: &str, graph: &str, from: &str, to: &str) -> GraphEdge {
         to_node: to.into(),
         edge_type: EdgeKind::Generates,
         weight: score(0.25),
-        created_at: at(9),
+        created_at: at_second(9),
         metadata: None,
     }
 }
@@ -260,8 +260,8 @@ pub(crate) fn invocation(id: &str, session: Option<&str>) -> Invocation {
         success: true,
         error: None,
         error_code: None,
-        spent: Spent::default(),
-        created_at: at(10),
+        spent: ModelUsage::default(),
+        created_at: at_second(10),
     }
 }
 
@@ -274,7 +274,7 @@ pub(crate) fn full_invocation(id: &str, session: &str) -> Invocation {
         success: false,
         error: Some(ODD_TEXT.to_owned()),
         error_code: Some("InvalidResponse".to_owned()),
-        spent: Spent {
+        spent: ModelUsage {
             model: Some(ODD_TEXT.to_owned()),
             model_calls: 2,
             prompt_tokens: 1_234_567_890_123,
@@ -285,15 +285,15 @@ pub(crate) fn full_invocation(id: &str, session: &str) -> Invocation {
     }
 }
 
-pub(crate) fn suspension(id: &str) -> Suspension {
-    Suspension {
+pub(crate) fn suspended_call(id: &str) -> SuspendedCall {
+    SuspendedCall {
         id: id.into(),
         tool_name: "reasoning_linear".to_owned(),
         arguments: odd_json(),
         journal: json!({}),
         asks: json!(["linear"]),
-        created_at: at(0),
-        expires_at: at(1_000),
+        created_at: at_second(0),
+        expires_at: at_second(1_000),
         owner: None,
         running_until: None,
         outcome: None,
@@ -325,7 +325,7 @@ pub(crate) fn everything(s: &str) -> Everything {
         session: Session {
             active_branch_id: Some(b1.as_str().into()),
             // Later than every thought, so that adding those does not move it.
-            updated_at: at(100),
+            updated_at: at_second(100),
             ..full_session(s)
         },
         branches: vec![branch(&b1, s), full_branch(&b2, s, &b1)],
@@ -333,7 +333,7 @@ pub(crate) fn everything(s: &str) -> Everything {
         cross_refs: vec![
             cross_ref(&name("r1"), &b1, &b2),
             CrossRef {
-                ref_type: RefKind::Contradicts,
+                ref_type: CrossRefKind::Contradicts,
                 reason: Some(ODD_TEXT.to_owned()),
                 strength: score(0.375),
                 ..cross_ref(&name("r2"), &b2, &b1)

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use deliberate_core::Change;
 use deliberate_store::{
     Store, StoreError,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use futures::future::join_all;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -20,7 +20,7 @@ pub(crate) fn options(path: &Path) -> SqliteOptions {
     SqliteOptions {
         path: path.to_owned(),
         readers: 4,
-        durability: Durability::Relaxed,
+        durability: SqliteDurability::Relaxed,
     }
 }
 
@@ -35,12 +35,12 @@ pub(crate) async fn fixture() -> Fixture {
     Fixture {
         store: Arc::new(open(&path)),
         reopen: Box::new(move || Arc::new(open(&path))),
-        _place: Box::new(folder),
+        _folder: Box::new(folder),
     }
 }
 
 /// A connection of our own to the file, made if it is not there.
-pub(crate) async fn raw(path: &Path) -> SqliteConnection {
+pub(crate) async fn raw_connection(path: &Path) -> SqliteConnection {
     SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -50,7 +50,7 @@ pub(crate) async fn raw(path: &Path) -> SqliteConnection {
 }
 
 async fn first_use(path: &Path) -> Result<(), StoreError> {
-    open(path).state().await.map(drop)
+    open(path).info().await.map(drop)
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn the_file_is_marked_as_ours_and_uses_a_write_ahead_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     first_use(&path).await.unwrap();
-    let mut connection = raw(&path).await;
+    let mut connection = raw_connection(&path).await;
     let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
         .fetch_one(&mut connection)
         .await
@@ -113,7 +113,7 @@ async fn a_text_file_is_not_taken_for_a_database() {
     let error = first_use(&path).await.unwrap_err();
     assert_eq!(
         error,
-        StoreError::Foreign {
+        StoreError::NotOurDatabase {
             location: path.display().to_string(),
             reason: "the file is not an SQLite database".to_owned(),
         }
@@ -125,7 +125,7 @@ async fn a_text_file_is_not_taken_for_a_database() {
 async fn another_programs_database_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other.db");
-    let mut connection = raw(&path).await;
+    let mut connection = raw_connection(&path).await;
     for sql in [
         "CREATE TABLE bookmarks (url TEXT)",
         "INSERT INTO bookmarks VALUES ('x')",
@@ -137,7 +137,7 @@ async fn another_programs_database_is_left_alone() {
     let error = first_use(&path).await.unwrap_err();
     assert_eq!(
         error,
-        StoreError::Foreign {
+        StoreError::NotOurDatabase {
             location: path.display().to_string(),
             reason: "it holds another program's tables".to_owned(),
         }
@@ -150,13 +150,13 @@ async fn the_originals_database_is_recognised_and_left_alone() {
     for build in [original::DOCUMENTED, original::RELEASED] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("reasoning.db");
-        original::make(&path, build, &[]).await;
+        original::create_legacy_database(&path, build, &[]).await;
         let before = std::fs::read(&path).unwrap();
         let error = first_use(&path).await.unwrap_err();
         let location = path.display().to_string();
         assert_eq!(
             error,
-            StoreError::Original {
+            StoreError::LegacyDatabase {
                 location: location.clone()
             }
         );
@@ -185,7 +185,7 @@ async fn the_tables_of_a_newer_version_are_not_touched() {
     let store = open(&path);
     commit(&store, vec![Change::AddSession(session("s"))]).await;
     store.close().await;
-    let mut connection = raw(&path).await;
+    let mut connection = raw_connection(&path).await;
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
          VALUES (9999, 'from the future', 1, x'00', 0)",
@@ -242,7 +242,7 @@ async fn what_failed_to_open_is_tried_again_by_the_next_use() {
     let blocker = folder.path().join("data");
     std::fs::write(&blocker, "x").unwrap();
     let store = open(&blocker.join("store.db"));
-    assert!(store.state().await.is_err());
+    assert!(store.info().await.is_err());
     std::fs::remove_file(&blocker).unwrap();
     commit(&store, vec![Change::AddSession(session("s"))]).await;
 }
@@ -272,7 +272,7 @@ async fn eight_handles_with_twelve_commits_each_all_succeed() {
     let path = folder.path().join("store.db");
     let tasks = (0..8).map(|handle| {
         let store = SqliteStore::new(SqliteOptions {
-            durability: Durability::Full,
+            durability: SqliteDurability::Full,
             ..options(&path)
         });
         tokio::spawn(async move {
@@ -291,7 +291,7 @@ async fn eight_handles_with_twelve_commits_each_all_succeed() {
     for outcome in join_all(tasks).await {
         assert_eq!(outcome.unwrap(), Ok(()));
     }
-    let state = open(&path).state().await.unwrap();
+    let state = open(&path).info().await.unwrap();
     assert_eq!((state.sessions, state.thoughts), (96, 96));
 }
 
@@ -336,13 +336,13 @@ async fn a_damaged_value_is_named() {
     let path = folder.path().join("store.db");
     let store = open(&path);
     commit(&store, vec![Change::AddSession(session("s"))]).await;
-    let mut connection = raw(&path).await;
+    let mut connection = raw_connection(&path).await;
     sqlx::query("UPDATE sessions SET metadata = '{ half'")
         .execute(&mut connection)
         .await
         .unwrap();
     let error = store.session(&"s".into()).await.unwrap_err();
-    let StoreError::Damaged { what, .. } = &error else {
+    let StoreError::Corrupt { what, .. } = &error else {
         panic!("{error:?}");
     };
     assert_eq!(what, "column metadata");
@@ -370,13 +370,13 @@ async fn a_copy_holds_what_is_committed_and_replaces_nothing() {
     let store = open(&folder.path().join("store.db"));
     // It is still in the log, which a copy of the file alone would leave behind.
     commit(&store, vec![Change::AddSession(session("s"))]).await;
-    store.copy_to(&copy).await.unwrap();
+    store.backup_to(&copy).await.unwrap();
     commit(&store, vec![Change::AddThought(thought("t", "s"))]).await;
     let copied = open(&copy);
-    let state = copied.state().await.unwrap();
+    let state = copied.info().await.unwrap();
     assert_eq!((state.sessions, state.thoughts), (1, 0));
     copied.close().await;
-    let mut connection = raw(&copy).await;
+    let mut connection = raw_connection(&copy).await;
     let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
         .fetch_one(&mut connection)
         .await
@@ -385,9 +385,9 @@ async fn a_copy_holds_what_is_committed_and_replaces_nothing() {
     connection.close().await.unwrap();
 
     let before = std::fs::read(&copy).unwrap();
-    let error = store.copy_to(&copy).await.unwrap_err();
+    let error = store.backup_to(&copy).await.unwrap_err();
     assert_eq!(error.code(), "Copy", "{error}");
     assert_eq!(std::fs::read(&copy).unwrap(), before);
     let nowhere = folder.path().join("nowhere/copy.db");
-    assert!(store.copy_to(&nowhere).await.is_err());
+    assert!(store.backup_to(&nowhere).await.is_err());
 }

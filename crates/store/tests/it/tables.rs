@@ -2,23 +2,25 @@
 
 use std::path::Path;
 
-use deliberate_core::{BranchState, Change, Checkpoint, GraphNode, NodeMarks, RunState, Thought};
+use deliberate_core::{
+    BranchState, ChainState, Change, Checkpoint, GraphNode, NodeUpdate, Thought,
+};
 use deliberate_store::{Store, StoreError};
 use serde_json::json;
 
 use crate::{
     contract::{
-        commit, mark, prune, refused,
-        runs::{end, event, go_on, run},
-        set_state,
+        assert_conflict, commit, prune,
+        runs::{continue_run, end, event, run},
+        set_state, update_node,
     },
     samples::{ODD_TEXT, branch, checkpoint, everything, graph, node, session, thought},
-    sqlite::{open, raw},
+    sqlite::{open, raw_connection},
 };
 
 /// The numbers of epochs that are known, and of things of another epoch that are kept.
-async fn kept(path: &Path) -> [i64; 3] {
-    let mut connection = raw(path).await;
+async fn revision_counts(path: &Path) -> [i64; 3] {
+    let mut connection = raw_connection(path).await;
     let mut counts = [0; 3];
     for (count, sql) in counts.iter_mut().zip([
         "SELECT count(*) FROM epochs",
@@ -50,7 +52,7 @@ async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
                 Change::AddNode(node(&n, &g, name)),
                 Change::AddCheckpoint(checkpoint(&own("c"), name)),
                 set_state(&b, BranchState::Completed),
-                mark(&n, NodeMarks::default()),
+                update_node(&n, NodeUpdate::default()),
                 Change::Backtrack {
                     session_id: name.into(),
                     to: own("c").into(),
@@ -62,11 +64,11 @@ async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
     }
     // Of each session: the epochs that its two checkpoints began, and what its branch and its node
     // were before and after the change.
-    assert_eq!(kept(&path).await, [4, 4, 4]);
+    assert_eq!(revision_counts(&path).await, [4, 4, 4]);
     commit(&store, vec![Change::DeleteSession("s".into())]).await;
-    assert_eq!(kept(&path).await, [2, 2, 2]);
+    assert_eq!(revision_counts(&path).await, [2, 2, 2]);
     commit(&store, vec![Change::DeleteSession("other".into())]).await;
-    assert_eq!(kept(&path).await, [0, 0, 0]);
+    assert_eq!(revision_counts(&path).await, [0, 0, 0]);
 }
 
 /// A checkpoint only ends an epoch: whatever is in the session, nothing is copied.
@@ -76,9 +78,9 @@ async fn a_checkpoint_copies_nothing() {
     let path = folder.path().join("store.db");
     let store = open(&path);
     commit(&store, everything("s").changes()).await;
-    let [epochs, ..] = kept(&path).await;
+    let [epochs, ..] = revision_counts(&path).await;
     commit(&store, vec![Change::AddCheckpoint(checkpoint("c", "s"))]).await;
-    assert_eq!(kept(&path).await, [epochs + 1, 0, 0]);
+    assert_eq!(revision_counts(&path).await, [epochs + 1, 0, 0]);
 }
 
 /// What is refused ends no epoch and keeps no former values.
@@ -115,23 +117,23 @@ async fn what_is_refused_keeps_nothing() {
         ],
     )
     .await;
-    let before = kept(&path).await;
+    let before = revision_counts(&path).await;
     for change in [
         Change::AddCheckpoint(at_thought("no")),
         Change::AddCheckpoint(on_branch("no")),
         back(at_thought("no")),
         back(on_branch("no")),
         set_state("b", BranchState::Completed),
-        mark("aside", NodeMarks::default()),
-        mark("pruned", NodeMarks::default()),
+        update_node("aside", NodeUpdate::default()),
+        update_node("pruned", NodeUpdate::default()),
         prune("g", &["aside"]),
         Change::AddThought(Thought {
             parent_id: Some("t".into()),
             ..thought("no", "s")
         }),
     ] {
-        refused(&store, change).await;
-        assert_eq!(kept(&path).await, before);
+        assert_conflict(&store, change).await;
+        assert_eq!(revision_counts(&path).await, before);
     }
     assert_eq!(store.checkpoint(&"no".into()).await.unwrap(), None);
 }
@@ -142,10 +144,10 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = open(&path);
-    let concluded = NodeMarks {
+    let concluded = NodeUpdate {
         is_terminal: Some(true),
         notes: Some(json!({ "critique": "思考 short" })),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
     let back = |to: &str, left: &str| Change::Backtrack {
         session_id: "s".into(),
@@ -163,7 +165,7 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
             }),
             Change::AddCheckpoint(checkpoint("c", "s")),
         ],
-        vec![mark("n", concluded)],
+        vec![update_node("n", concluded)],
         vec![prune("g", &["n"])],
         vec![Change::AddThought(thought("later", "s")), back("c", "left")],
         vec![back("left", "again")],
@@ -172,7 +174,7 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
     for changes in steps {
         let shown = format!("{changes:?}");
         commit(&store, changes).await;
-        let mut connection = raw(&path).await;
+        let mut connection = raw_connection(&path).await;
         // With rank 1 the index is compared with the rows, too.
         for check in [
             "INSERT INTO thoughts_text (thoughts_text, rank) VALUES ('integrity-check', 1)",
@@ -195,8 +197,8 @@ async fn a_run_that_is_gone_takes_its_events_along() {
     for run in &runs {
         let changes = vec![
             Change::BeginRun(run.clone()),
-            go_on(event(run, 1)),
-            end(event(run, 2), RunState::Done),
+            continue_run(event(run, 1)),
+            end(event(run, 2), ChainState::Done),
         ];
         commit(&store, changes).await;
     }
@@ -205,7 +207,7 @@ async fn a_run_that_is_gone_takes_its_events_along() {
         keep: 1,
         idle_since: deliberate_core::Timestamp::from_micros(0),
     };
-    let mut connection = raw(&path).await;
+    let mut connection = raw_connection(&path).await;
     for (change, wanted) in [(forget, 4), (Change::DeleteRun("chain-a#2".into()), 2)] {
         commit(&store, vec![change]).await;
         let left: i64 = sqlx::query_scalar("SELECT count(*) FROM chain_events")
@@ -230,15 +232,15 @@ async fn a_run_with_damaged_events_says_so() {
         let run = run("a", 1);
         let changes = vec![
             Change::BeginRun(run.clone()),
-            go_on(event(&run, 1)),
-            go_on(event(&run, 2)),
+            continue_run(event(&run, 1)),
+            continue_run(event(&run, 2)),
         ];
         commit(&store, changes).await;
-        let mut connection = raw(&path).await;
+        let mut connection = raw_connection(&path).await;
         sqlx::query(damage).execute(&mut connection).await.unwrap();
         let outcome = store.run_with_events(&run.id).await;
         assert!(
-            matches!(&outcome, Err(StoreError::Damaged { what, .. }) if what == "column events"),
+            matches!(&outcome, Err(StoreError::Corrupt { what, .. }) if what == "column events"),
             "{outcome:?} after {damage}"
         );
         // It can still be looked at and deleted.

@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 
 /// Serves one tool, `echo`.
 #[derive(Debug, Parser)]
-struct Arguments {
+struct EchoArgs {
     /// Serve HTTP at this address, under `/mcp`; port 0 takes a free one.
     #[arg(long)]
     http: Option<SocketAddr>,
@@ -40,11 +40,11 @@ struct Arguments {
     json: bool,
 }
 
-struct Echo {
+struct EchoServer {
     tool: Tool,
 }
 
-impl Echo {
+impl EchoServer {
     fn new() -> Self {
         let mut schema = JsonObject::new();
         schema.insert("type".to_owned(), json!("object"));
@@ -57,7 +57,7 @@ impl Echo {
     }
 }
 
-impl ServerHandler for Echo {
+impl ServerHandler for EchoServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("echo-floor", "0"))
@@ -87,11 +87,15 @@ impl ServerHandler for Echo {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+    let arguments = EchoArgs::parse();
     if let Some(address) = arguments.http {
         return serve_http(address, arguments.json).await;
     }
-    Echo::new().serve(stdio_pipes()).await?.waiting().await?;
+    EchoServer::new()
+        .serve(stdio_pipes())
+        .await?
+        .waiting()
+        .await?;
     Ok(())
 }
 
@@ -100,7 +104,7 @@ async fn serve_http(address: SocketAddr, json: bool) -> anyhow::Result<()> {
         .with_legacy_session_mode(false)
         .with_json_response(json);
     // The SDK asks for a handler with every request.
-    let echo = Arc::new(Echo::new());
+    let echo = Arc::new(EchoServer::new());
     let sessions = Arc::new(NeverSessionManager::default());
     let mcp = StreamableHttpService::new(move || Ok(Arc::clone(&echo)), sessions, config);
     let listener = TcpListener::bind(address).await?;

@@ -7,11 +7,11 @@ use std::{
 };
 
 use clap::Parser;
-use deliberate_testkit::standin::{KEY, Settings, Standin};
+use deliberate_testkit::standin::{KEY, MockProvider, MockSettings};
 
 /// Plays Langbase, OpenAI-compatible endpoints and Anthropic on one loopback port.
 #[derive(Debug, Parser)]
-struct Arguments {
+struct MockProviderArgs {
     /// The port; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -34,16 +34,16 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let settings = Settings {
+    let arguments = MockProviderArgs::parse();
+    let settings = MockSettings {
         key: Some(arguments.key).filter(|key| !key.is_empty()),
         delay: Duration::from_millis(arguments.delay_ms),
         strict_pipes: arguments.strict_pipes,
         strict_threads: arguments.strict_threads,
         rate: arguments.rate,
-        ..Settings::default()
+        ..MockSettings::default()
     };
-    let standin = Standin::start_with(settings, arguments.port).await?;
+    let standin = MockProvider::start_with(settings, arguments.port).await?;
     let mut stdout = io::stdout();
     writeln!(stdout, "listening {}", standin.address())?;
     stdout.flush()?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Status, kind and body of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct LoadResponse {
     /// The status code.
     pub status: u16,
     /// Whether the body is an event stream.
@@ -16,7 +16,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl LoadResponse {
     /// The response to the request with this id.
     pub fn response(&self, id: u64) -> anyhow::Result<Value> {
         let found = if self.is_stream {
@@ -29,7 +29,7 @@ impl Answer {
         } else {
             serde_json::from_slice(&self.body).ok()
         };
-        let found = found.with_context(|| format!("no response in {}", self.shown()))?;
+        let found = found.with_context(|| format!("no response in {}", self.summary()))?;
         ensure!(
             found["id"] == id,
             "the response is to {}, not to {id}",
@@ -42,19 +42,19 @@ impl Answer {
     /// must.
     pub fn is_success(&self) -> bool {
         self.status == 200
-            && holds(&self.body, b"\"result\":")
-            && !holds(&self.body, b"\"isError\":true")
+            && contains_bytes(&self.body, b"\"result\":")
+            && !contains_bytes(&self.body, b"\"isError\":true")
     }
 
     /// The status and the first of the body, for a message.
-    pub fn shown(&self) -> String {
+    pub fn summary(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
         let text: String = text.chars().take(300).collect();
         format!("HTTP {}: {text}", self.status)
     }
 }
 
-fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
+fn contains_bytes(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
@@ -62,8 +62,8 @@ fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn answer(is_stream: bool, body: &str) -> Answer {
-        Answer {
+    fn answer(is_stream: bool, body: &str) -> LoadResponse {
+        LoadResponse {
             status: 200,
             is_stream,
             closes: false,

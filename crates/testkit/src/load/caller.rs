@@ -6,41 +6,41 @@ use std::net::SocketAddr;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{Answer, Connection, Era};
+use super::{ClientProtocol, LoadConnection, LoadResponse};
 
 /// A client.
 #[derive(Debug)]
-pub struct Caller {
+pub struct LoadClient {
     host: SocketAddr,
-    era: Era,
-    connection: Option<Connection>,
+    protocol: ClientProtocol,
+    connection: Option<LoadConnection>,
     next_id: u64,
 }
 
-impl Caller {
+impl LoadClient {
     /// A client whose ids begin at this number; it connects with its first request.
-    pub fn new(host: SocketAddr, era: Era, first_id: u64) -> Self {
+    pub fn new(host: SocketAddr, protocol: ClientProtocol, first_id: u64) -> Self {
         Self {
             host,
-            era,
+            protocol,
             connection: None,
             next_id: first_id,
         }
     }
 
     /// How it speaks.
-    pub fn era(&self) -> Era {
-        self.era
+    pub fn protocol(&self) -> ClientProtocol {
+        self.protocol
     }
 
     /// Sends a request and gives back its result.
     pub async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let id = self.next_id;
         self.next_id += 1;
-        let bytes = self.era.request(self.host, id, method, params);
+        let bytes = self.protocol.request(self.host, id, method, params);
         let answer = self.exchange(&bytes).await?;
         let mut response = answer.response(id)?;
-        ensure!(answer.status == 200, "{method}: {}", answer.shown());
+        ensure!(answer.status == 200, "{method}: {}", answer.summary());
         match response.get_mut("result") {
             Some(result) => Ok(result.take()),
             None => bail!("{method}: {response}"),
@@ -58,10 +58,12 @@ impl Caller {
 
     /// Sends bytes that are one request. It is sent once: only a connection that was closed before
     /// is opened anew.
-    pub async fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Answer> {
+    pub async fn exchange(&mut self, request: &[u8]) -> anyhow::Result<LoadResponse> {
         let mut connection = match self.connection.take() {
             Some(kept) if !kept.is_closed() => kept,
-            _ => Connection::open(self.host).await.context("can't connect")?,
+            _ => LoadConnection::open(self.host)
+                .await
+                .context("can't connect")?,
         };
         let answer = connection.exchange(request).await?;
         if !answer.closes {

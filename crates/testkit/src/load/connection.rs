@@ -10,26 +10,26 @@ use tokio::{
     time::timeout,
 };
 
-use super::Answer;
+use super::LoadResponse;
 
 /// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
-const MOST_HEAD: usize = 64 * 1024;
-const MOST_BODY: usize = 64 << 20;
+const TIMEOUT: Duration = Duration::from_mins(1);
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_BODY: usize = 64 << 20;
 const READ_BYTES: usize = 16 * 1024;
 
 /// A connection.
 #[derive(Debug)]
-pub struct Connection {
+pub struct LoadConnection {
     stream: TcpStream,
     /// What was read and not yet used.
-    ahead: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
 /// A body without an end: server-sent events.
 #[derive(Debug)]
-pub struct Events {
-    connection: Connection,
+pub struct LoadEventStream {
+    connection: LoadConnection,
     is_chunked: bool,
     unread: Vec<u8>,
 }
@@ -41,14 +41,14 @@ enum Framing {
     Close,
 }
 
-impl Connection {
+impl LoadConnection {
     /// Connects.
     pub async fn open(host: SocketAddr) -> anyhow::Result<Self> {
-        let stream = timeout(PATIENCE, TcpStream::connect(host)).await??;
+        let stream = timeout(TIMEOUT, TcpStream::connect(host)).await??;
         stream.set_nodelay(true)?;
         Ok(Self {
             stream,
-            ahead: Vec::new(),
+            buffered: Vec::new(),
         })
     }
 
@@ -65,10 +65,10 @@ impl Connection {
     }
 
     /// Sends a whole request and reads its answer.
-    pub async fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Answer> {
-        timeout(PATIENCE, async {
+    pub async fn exchange(&mut self, request: &[u8]) -> anyhow::Result<LoadResponse> {
+        timeout(TIMEOUT, async {
             self.stream.write_all(request).await?;
-            self.answer().await
+            self.read_response().await
         })
         .await
         .context("no answer within a minute")?
@@ -80,20 +80,20 @@ impl Connection {
     }
 
     /// Reads an answer to its end.
-    pub async fn answer(&mut self) -> anyhow::Result<Answer> {
-        let (mut answer, framing) = self.answer_head().await?;
+    pub async fn read_response(&mut self) -> anyhow::Result<LoadResponse> {
+        let (mut answer, framing) = self.read_response_head().await?;
         answer.body = match framing {
-            Framing::Length(length) => self.take(length).await?,
+            Framing::Length(length) => self.read_exact(length).await?,
             Framing::Chunks => self.chunks().await?,
-            Framing::Close => self.rest().await?,
+            Framing::Close => self.read_to_end().await?,
         };
         Ok(answer)
     }
 
-    /// Reads the head of an answer that has no end; its body is then read as [`Events`].
-    pub async fn open_ended(mut self) -> anyhow::Result<(Answer, Events)> {
-        let (answer, framing) = self.answer_head().await?;
-        let events = Events {
+    /// Reads the head of an answer that has no end; its body is then read as [`LoadEventStream`].
+    pub async fn into_event_stream(mut self) -> anyhow::Result<(LoadResponse, LoadEventStream)> {
+        let (answer, framing) = self.read_response_head().await?;
+        let events = LoadEventStream {
             connection: self,
             is_chunked: matches!(framing, Framing::Chunks),
             unread: Vec::new(),
@@ -101,19 +101,19 @@ impl Connection {
         Ok((answer, events))
     }
 
-    async fn answer_head(&mut self) -> anyhow::Result<(Answer, Framing)> {
-        let first = self.line(MOST_HEAD).await?;
+    async fn read_response_head(&mut self) -> anyhow::Result<(LoadResponse, Framing)> {
+        let first = self.line(MAX_HEAD).await?;
         let status = first.split(' ').nth(1).context("no status line")?;
-        let mut answer = Answer {
+        let mut answer = LoadResponse {
             status: status.parse().context("no status code")?,
-            ..Answer::default()
+            ..LoadResponse::default()
         };
         let mut framing = Framing::Close;
         if matches!(answer.status, 100..200 | 204 | 304) {
             framing = Framing::Length(0);
         }
         loop {
-            let line = self.line(MOST_HEAD).await?;
+            let line = self.line(MAX_HEAD).await?;
             if line.is_empty() {
                 return Ok((answer, framing));
             }
@@ -139,48 +139,48 @@ impl Connection {
                 return Ok(body);
             }
             body.extend(chunk);
-            ensure!(body.len() <= MOST_BODY, "the answer has no end");
+            ensure!(body.len() <= MAX_BODY, "the answer has no end");
         }
     }
 
     /// The next chunk; the last one is empty.
     async fn chunk(&mut self) -> anyhow::Result<Vec<u8>> {
-        let line = self.line(MOST_HEAD).await?;
+        let line = self.line(MAX_HEAD).await?;
         let length = usize::from_str_radix(line.trim(), 16).context("no chunk")?;
-        let chunk = self.take(length).await?;
+        let chunk = self.read_exact(length).await?;
         self.line(2).await?;
         Ok(chunk)
     }
 
-    async fn rest(&mut self) -> anyhow::Result<Vec<u8>> {
+    async fn read_to_end(&mut self) -> anyhow::Result<Vec<u8>> {
         while self.fill().await? {
-            ensure!(self.ahead.len() <= MOST_BODY, "the answer has no end");
+            ensure!(self.buffered.len() <= MAX_BODY, "the answer has no end");
         }
-        Ok(std::mem::take(&mut self.ahead))
+        Ok(std::mem::take(&mut self.buffered))
     }
 
-    async fn take(&mut self, length: usize) -> anyhow::Result<Vec<u8>> {
-        ensure!(length <= MOST_BODY, "the answer is {length} bytes long");
-        while self.ahead.len() < length {
+    async fn read_exact(&mut self, length: usize) -> anyhow::Result<Vec<u8>> {
+        ensure!(length <= MAX_BODY, "the answer is {length} bytes long");
+        while self.buffered.len() < length {
             ensure!(self.fill().await?, "the connection ended within an answer");
         }
-        let rest = self.ahead.split_off(length);
-        Ok(std::mem::replace(&mut self.ahead, rest))
+        let rest = self.buffered.split_off(length);
+        Ok(std::mem::replace(&mut self.buffered, rest))
     }
 
     /// The next line without its end.
     async fn line(&mut self, most: usize) -> anyhow::Result<String> {
         let mut looked = 0;
         loop {
-            let new = self.ahead.get(looked..).unwrap_or_default();
+            let new = self.buffered.get(looked..).unwrap_or_default();
             if let Some(end) = new.iter().position(|byte| *byte == b'\n') {
-                let mut line = self.take(looked + end + 1).await?;
+                let mut line = self.read_exact(looked + end + 1).await?;
                 while matches!(line.last(), Some(b'\n' | b'\r')) {
                     line.pop();
                 }
                 return String::from_utf8(line).context("a line that is not UTF-8");
             }
-            looked = self.ahead.len();
+            looked = self.buffered.len();
             ensure!(looked <= most, "a line has no end");
             if !self.fill().await? {
                 bail!("the connection ended");
@@ -189,12 +189,12 @@ impl Connection {
     }
 
     async fn fill(&mut self) -> io::Result<bool> {
-        self.ahead.reserve(READ_BYTES);
-        Ok(self.stream.read_buf(&mut self.ahead).await? > 0)
+        self.buffered.reserve(READ_BYTES);
+        Ok(self.stream.read_buf(&mut self.buffered).await? > 0)
     }
 }
 
-impl Events {
+impl LoadEventStream {
     /// The data of the next event that has any, and the event's name.
     pub async fn next(&mut self) -> anyhow::Result<(String, String)> {
         let mut name = "message".to_owned();
@@ -213,7 +213,7 @@ impl Events {
 
     async fn line(&mut self) -> anyhow::Result<String> {
         if !self.is_chunked {
-            return self.connection.line(MOST_BODY).await;
+            return self.connection.line(MAX_BODY).await;
         }
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -222,7 +222,7 @@ impl Events {
                 let line = String::from_utf8(line).context("a line that is not UTF-8")?;
                 return Ok(line.trim_end().to_owned());
             }
-            ensure!(self.unread.len() <= MOST_BODY, "a line has no end");
+            ensure!(self.unread.len() <= MAX_BODY, "a line has no end");
             let chunk = self.connection.chunk().await?;
             ensure!(!chunk.is_empty(), "the stream ended");
             self.unread.extend(chunk);
@@ -236,14 +236,14 @@ mod tests {
     use tokio::net::TcpListener;
 
     /// A server that says this to whoever connects, whatever they ask, and hangs up.
-    async fn saying(text: &'static str) -> Connection {
+    async fn serve_text(text: &'static str) -> LoadConnection {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap();
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(text.as_bytes()).await.unwrap();
         });
-        Connection::open(host).await.unwrap()
+        LoadConnection::open(host).await.unwrap()
     }
 
     #[tokio::test]
@@ -253,13 +253,13 @@ mod tests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
             "HTTP/1.1 200 OK\r\n\r\nhello",
         ] {
-            let mut connection = saying(text).await;
-            let answer = connection.answer().await.unwrap();
+            let mut connection = serve_text(text).await;
+            let answer = connection.read_response().await.unwrap();
             assert_eq!(
                 (answer.status, answer.body.as_slice()),
                 (200, &b"hello"[..])
             );
-            assert!(connection.answer().await.is_err());
+            assert!(connection.read_response().await.is_err());
         }
     }
 
@@ -267,7 +267,7 @@ mod tests {
     async fn reads_events_across_chunks() {
         let text = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
             transfer-encoding: chunked\r\n\r\n12\r\nevent: endpoint\nda\r\n9\r\nta: /a\n\n:\r\n";
-        let (answer, mut events) = saying(text).await.open_ended().await.unwrap();
+        let (answer, mut events) = serve_text(text).await.into_event_stream().await.unwrap();
         assert!(answer.is_stream);
         let event = events.next().await.unwrap();
         assert_eq!(event, ("endpoint".to_owned(), "/a".to_owned()));

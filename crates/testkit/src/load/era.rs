@@ -9,7 +9,7 @@ use super::ENDPOINT;
 
 /// How a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Era {
+pub enum ClientProtocol {
     /// 2025-11-25: the version in a header, nothing else.
     Legacy,
     /// 2026-07-28: the version and the client's abilities with every request, and headers that
@@ -17,7 +17,7 @@ pub enum Era {
     Modern,
 }
 
-impl Era {
+impl ClientProtocol {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Legacy, Self::Modern];
 
@@ -47,7 +47,7 @@ impl Era {
 
     /// A request as it goes over the wire.
     pub fn request(self, host: SocketAddr, id: u64, method: &str, params: Value) -> Vec<u8> {
-        let name = name_of(method, &params);
+        let name = header_name_value(method, &params);
         let message = self.message(id, method, params).to_string();
         let mut more = format!("mcp-protocol-version: {}\r\n", self.version());
         if self == Self::Modern {
@@ -57,14 +57,14 @@ impl Era {
                 let _ = write!(more, "mcp-name: {name}\r\n");
             }
         }
-        let mut bytes = head("POST", ENDPOINT, &host.to_string(), &more, message.len());
+        let mut bytes = request_head("POST", ENDPOINT, &host.to_string(), &more, message.len());
         bytes.push_str(&message);
         bytes.into_bytes()
     }
 }
 
 /// The name a request's header has to repeat.
-fn name_of(method: &str, params: &Value) -> Option<String> {
+fn header_name_value(method: &str, params: &Value) -> Option<String> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -74,7 +74,7 @@ fn name_of(method: &str, params: &Value) -> Option<String> {
 }
 
 /// The head of a request with a JSON body of this length; `more` is whole header lines.
-pub fn head(method: &str, target: &str, host: &str, more: &str, length: usize) -> String {
+pub fn request_head(method: &str, target: &str, host: &str, more: &str, length: usize) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
          accept: application/json, text/event-stream\r\ncontent-length: {length}\r\n{more}\r\n"

@@ -16,21 +16,21 @@ use tokio::{
 };
 
 /// How long a server may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The finest the timer gives.
-const ASK_EVERY: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The newest of what it wrote.
-const MOST_KEPT: usize = 256 * 1024;
+const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// A server process; killed when dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct ServerProcess {
     child: Child,
     address: SocketAddr,
-    written: Arc<Mutex<Vec<u8>>>,
+    output: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts `command` with `--http 127.0.0.1:PORT`; it need not listen yet.
     pub fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
@@ -43,33 +43,33 @@ impl Server {
             .kill_on_drop(true);
         let mut child = command.spawn().context("the server does not start")?;
         let written = Arc::default();
-        tokio::spawn(keep(child.stdout.take(), Arc::clone(&written)));
-        tokio::spawn(keep(child.stderr.take(), Arc::clone(&written)));
+        tokio::spawn(capture_output(child.stdout.take(), Arc::clone(&written)));
+        tokio::spawn(capture_output(child.stderr.take(), Arc::clone(&written)));
         Ok(Self {
             child,
             address,
-            written,
+            output: written,
         })
     }
 
     /// Starts `command` and waits until it listens.
     pub async fn start(command: &mut Command) -> anyhow::Result<Self> {
         let mut server = Self::spawn(command)?;
-        server.listening().await?;
+        server.wait_listening().await?;
         Ok(server)
     }
 
     /// Waits until a connection is taken.
-    pub async fn listening(&mut self) -> anyhow::Result<()> {
+    pub async fn wait_listening(&mut self) -> anyhow::Result<()> {
         let begun = Instant::now();
         while TcpStream::connect(self.address).await.is_err() {
             if let Some(status) = self.child.try_wait()? {
-                bail!("the server ended with {status}:\n{}", self.written());
+                bail!("the server ended with {status}:\n{}", self.output());
             }
-            if begun.elapsed() > PATIENCE {
-                bail!("the server does not listen:\n{}", self.written());
+            if begun.elapsed() > TIMEOUT {
+                bail!("the server does not listen:\n{}", self.output());
             }
-            sleep(ASK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
         Ok(())
     }
@@ -80,8 +80,8 @@ impl Server {
     }
 
     /// The newest of what it wrote to stdout and stderr.
-    pub fn written(&self) -> String {
-        let bytes = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn output(&self) -> String {
+        let bytes = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -92,7 +92,7 @@ impl Server {
 
     /// What of it is its own, without the pages of the program, which grow with the program (Linux
     /// only).
-    pub fn own_kib(&self) -> anyhow::Result<u64> {
+    pub fn private_kib(&self) -> anyhow::Result<u64> {
         self.memory_kib("RssAnon:")
     }
 
@@ -117,7 +117,7 @@ impl Server {
         if !asked.success() {
             bail!("the server can't be asked to end");
         }
-        let ended = timeout(PATIENCE, self.child.wait()).await;
+        let ended = timeout(TIMEOUT, self.child.wait()).await;
         Ok(ended.context("the server does not end")??)
     }
 
@@ -133,14 +133,14 @@ pub fn free_port() -> anyhow::Result<u16> {
     Ok(listener.local_addr()?.port())
 }
 
-async fn keep(from: Option<impl AsyncRead + Unpin>, into: Arc<Mutex<Vec<u8>>>) {
+async fn capture_output(from: Option<impl AsyncRead + Unpin>, into: Arc<Mutex<Vec<u8>>>) {
     let Some(mut from) = from else { return };
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
         let new = buffer.get(..length).unwrap_or_default();
         let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend_from_slice(new);
-        let over = kept.len().saturating_sub(MOST_KEPT);
+        let over = kept.len().saturating_sub(MAX_OUTPUT_BYTES);
         kept.drain(..over);
     }
 }

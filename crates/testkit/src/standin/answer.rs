@@ -8,13 +8,13 @@ use super::told;
 
 /// What the model says and why it stops.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct MockReply {
     pub(super) text: String,
-    pub(super) finish: Finish,
+    pub(super) finish: MockFinishReason,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finish {
+pub(super) enum MockFinishReason {
     Stop,
     Length,
     Refusal,
@@ -26,19 +26,19 @@ const CONFIDENCE: f64 = 0.85;
 const MAX_DEPTH: usize = 12;
 
 /// The answer to ask number `number`.
-pub(super) fn usual(number: usize, body: &Value, schema: Option<&Value>) -> Said {
+pub(super) fn default_reply(number: usize, body: &Value, schema: Option<&Value>) -> MockReply {
     let subject = format!("{number} on “{}”", excerpt(&last_user_text(body)));
     let instance = match schema {
-        Some(schema) => Shaper {
+        Some(schema) => InstanceBuilder {
             root: schema,
             subject: &subject,
         }
-        .instance(schema, &Place::whole()),
+        .instance(schema, &SchemaPosition::root()),
         None => json!({ "thought": format!("Thought {subject}"), "confidence": CONFIDENCE }),
     };
-    Said {
+    MockReply {
         text: instance.to_string(),
-        finish: Finish::Stop,
+        finish: MockFinishReason::Stop,
     }
 }
 
@@ -65,38 +65,38 @@ fn excerpt(text: &str) -> String {
         .split_whitespace()
         .filter(|word| !word.contains(['<', '>']))
         .collect();
-    cut(&words.join(" "), EXCERPT_CHARS)
+    truncate(&words.join(" "), EXCERPT_CHARS)
 }
 
-fn cut(text: &str, chars: usize) -> String {
+fn truncate(text: &str, chars: usize) -> String {
     text.chars().take(chars).collect()
 }
 
 /// Where in an answer a value stands.
-struct Place {
+struct SchemaPosition {
     /// The numbers of the items it is in, from 1, outermost first.
     items: Vec<usize>,
     /// How much deeper it may go.
-    left: usize,
+    depth_left: usize,
 }
 
-impl Place {
-    fn whole() -> Self {
+impl SchemaPosition {
+    fn root() -> Self {
         Self {
             items: Vec::new(),
-            left: MAX_DEPTH,
+            depth_left: MAX_DEPTH,
         }
     }
 
-    fn inside(&self) -> Self {
+    fn nested(&self) -> Self {
         Self {
             items: self.items.clone(),
-            left: self.left - 1,
+            depth_left: self.depth_left - 1,
         }
     }
 
     fn item(&self, number: usize) -> Self {
-        let mut inside = self.inside();
+        let mut inside = self.nested();
         inside.items.push(number);
         inside
     }
@@ -109,15 +109,15 @@ impl Place {
 }
 
 /// Makes an instance of a JSON Schema, as far as the tools' schemas go.
-struct Shaper<'a> {
+struct InstanceBuilder<'a> {
     root: &'a Value,
     /// What a sentence is about.
     subject: &'a str,
 }
 
-impl Shaper<'_> {
-    fn instance(&self, schema: &Value, place: &Place) -> Value {
-        if place.left == 0 {
+impl InstanceBuilder<'_> {
+    fn instance(&self, schema: &Value, place: &SchemaPosition) -> Value {
+        if place.depth_left == 0 {
             return Value::Null;
         }
         if let Some(value) = schema.get("const") {
@@ -134,7 +134,7 @@ impl Shaper<'_> {
             .and_then(|path| path.strip_prefix('#'))
         {
             let target = self.root.pointer(target).unwrap_or(&Value::Null);
-            return self.instance(target, &place.inside());
+            return self.instance(target, &place.nested());
         }
         for choice in ["anyOf", "oneOf", "allOf"] {
             let options = schema[choice].as_array().into_iter().flatten();
@@ -147,7 +147,7 @@ impl Shaper<'_> {
                 0
             };
             if let Some(option) = options.get(index) {
-                return self.instance(option, &place.inside());
+                return self.instance(option, &place.nested());
             }
         }
         match type_of(schema) {
@@ -161,14 +161,14 @@ impl Shaper<'_> {
         }
     }
 
-    fn object(&self, schema: &Value, place: &Place) -> Value {
+    fn object(&self, schema: &Value, place: &SchemaPosition) -> Value {
         let properties = schema["properties"].as_object().into_iter().flatten();
-        let inside = place.inside();
+        let inside = place.nested();
         let fields = properties.map(|(name, field)| (name.clone(), self.instance(field, &inside)));
         Value::Object(fields.collect::<Map<_, _>>())
     }
 
-    fn array(&self, schema: &Value, place: &Place) -> Value {
+    fn array(&self, schema: &Value, place: &SchemaPosition) -> Value {
         let count = |keyword: &str| {
             let count = schema[keyword].as_u64();
             count.and_then(|count| usize::try_from(count).ok())
@@ -181,7 +181,7 @@ impl Shaper<'_> {
     }
 
     /// Items of a list differ from their first letters on, so that they still do when cut.
-    fn string(&self, schema: &Value, place: &Place) -> String {
+    fn string(&self, schema: &Value, place: &SchemaPosition) -> String {
         let most = schema["maxLength"]
             .as_u64()
             .and_then(|most| usize::try_from(most).ok());
@@ -191,7 +191,7 @@ impl Shaper<'_> {
         } else {
             format!("Item {} of thought {}", items.join("."), self.subject)
         };
-        cut(&sentence, most.unwrap_or(usize::MAX))
+        truncate(&sentence, most.unwrap_or(usize::MAX))
     }
 }
 
@@ -229,20 +229,20 @@ fn number(schema: &Value) -> f64 {
 mod tests {
     use super::*;
 
-    fn said(schema: Option<&Value>) -> Value {
+    fn reply_json(schema: Option<&Value>) -> Value {
         let body = json!({ "messages": [
             { "role": "user", "content": "first" },
             { "role": "assistant", "content": "no" },
             { "role": "user", "content": [{ "type": "text", "text": "How  high\nis it?" }] },
         ] });
-        let said = usual(3, &body, schema);
+        let said = default_reply(3, &body, schema);
         serde_json::from_str(&said.text).unwrap()
     }
 
     #[test]
     fn names_its_number_and_quotes_the_last_user_message() {
         let wanted = json!({ "thought": "Thought 3 on “How high is it?”", "confidence": 0.85 });
-        assert_eq!(said(None), wanted);
+        assert_eq!(reply_json(None), wanted);
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             "steps": [0.5, 0.5],
             "note": true,
         });
-        assert_eq!(said(Some(&schema)), wanted);
+        assert_eq!(reply_json(Some(&schema)), wanted);
     }
 
     #[test]
@@ -288,9 +288,9 @@ mod tests {
             { "name": "Item 2 ", "kind": "b", "tone": "d", "parts": ["Item 2.1"] },
             { "name": "Item 3 ", "kind": "a", "tone": "c", "parts": ["Item 3.1"] },
         ] });
-        assert_eq!(said(Some(&schema)), wanted);
+        assert_eq!(reply_json(Some(&schema)), wanted);
         let texts = json!({ "type": "array", "items": { "type": "string" }, "minItems": 2 });
-        let first = &said(Some(&texts))[0];
+        let first = &reply_json(Some(&texts))[0];
         assert_eq!(first, "Item 1 of thought 3 on “How high is it?”");
     }
 
@@ -310,13 +310,13 @@ mod tests {
             (json!({ "type": "integer", "minimum": 1 }), 1),
             (json!({ "type": "integer", "minimum": 0 }), 0),
         ] {
-            assert_eq!(said(Some(&schema)), json!(wanted), "{schema}");
+            assert_eq!(reply_json(Some(&schema)), json!(wanted), "{schema}");
         }
     }
 
     #[test]
     fn a_schema_without_end_ends() {
         let schema = json!({ "type": "object", "properties": { "next": { "$ref": "#" } } });
-        assert!(said(Some(&schema)).is_object());
+        assert!(reply_json(Some(&schema)).is_object());
     }
 }

@@ -8,20 +8,20 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Finish, Said, prompt_tokens, tokens},
-    exchange::{Call, Refused, Wire, ask},
+    answer::{MockFinishReason, MockReply, prompt_tokens, tokens},
+    exchange::{MockProviderFormat, MockRejection, MockRequest, handle_ask},
     openai::check_messages,
-    records::Rate,
-    sse::{events, pieces},
+    records::RateLimitState,
+    sse::{event_response, text_chunks},
 };
 
-struct Anthropic;
+struct AnthropicFormat;
 
-pub(super) async fn messages(call: Call) -> Response {
-    ask(call, Anthropic).await
+pub(super) async fn messages(call: MockRequest) -> Response {
+    handle_ask(call, AnthropicFormat).await
 }
 
-impl Wire for Anthropic {
+impl MockProviderFormat for AnthropicFormat {
     fn error(&self, status: StatusCode, message: &str) -> Response {
         let kind = match status.as_u16() {
             401 => "authentication_error",
@@ -38,24 +38,26 @@ impl Wire for Anthropic {
         (status, [("request-id", "req_stand_in")], Json(body)).into_response()
     }
 
-    fn check(&self, call: &Call) -> Result<(), Refused> {
+    fn check(&self, call: &MockRequest) -> Result<(), MockRejection> {
         if !call.headers.contains_key("anthropic-version") {
-            return Err(Refused::bad("anthropic-version: header is required"));
+            return Err(MockRejection::bad_request(
+                "anthropic-version: header is required",
+            ));
         }
         if !call.body["model"].is_string() {
-            return Err(Refused::bad("model: Field required"));
+            return Err(MockRejection::bad_request("model: Field required"));
         }
         if call.body["max_tokens"]
             .as_u64()
             .is_none_or(|most| most == 0)
         {
-            return Err(Refused::bad("max_tokens: Field required"));
+            return Err(MockRejection::bad_request("max_tokens: Field required"));
         }
         // The system prompt is a field of its own here, not a message.
         check_messages(&call.body, &["user", "assistant"])
     }
 
-    fn schema(&self, call: &Call) -> Option<Value> {
+    fn schema(&self, call: &MockRequest) -> Option<Value> {
         let body = &call.body;
         let format = &body["output_config"]["format"];
         let format = if format.is_null() {
@@ -67,7 +69,7 @@ impl Wire for Anthropic {
         format.get("schema").or(tool).cloned()
     }
 
-    fn say(&self, call: &Call, said: &Said, number: usize) -> Response {
+    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response {
         let (block, stop) = block(&call.body, said, number);
         let usage = json!({
             "input_tokens": prompt_tokens(&call.body),
@@ -92,7 +94,7 @@ impl Wire for Anthropic {
         stream(&message, &block, &said.text, stop)
     }
 
-    fn rate_headers(&self, rate: Rate) -> Vec<(&'static str, String)> {
+    fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)> {
         let mut headers = vec![
             ("anthropic-ratelimit-requests-limit", rate.limit.to_string()),
             (
@@ -116,11 +118,11 @@ fn forced_tool(body: &Value) -> Option<&Value> {
 
 /// What is said, as a content block, and why it stops. Words that are no object can't be a
 /// tool's input, so they come as text.
-fn block(body: &Value, said: &Said, number: usize) -> (Value, &'static str) {
+fn block(body: &Value, said: &MockReply, number: usize) -> (Value, &'static str) {
     let stop = match said.finish {
-        Finish::Stop => "end_turn",
-        Finish::Length => "max_tokens",
-        Finish::Refusal => "refusal",
+        MockFinishReason::Stop => "end_turn",
+        MockFinishReason::Length => "max_tokens",
+        MockFinishReason::Refusal => "refusal",
     };
     let input = serde_json::from_str::<Value>(&said.text).unwrap_or(Value::Null);
     match forced_tool(body) {
@@ -154,7 +156,7 @@ fn stream(message: &Value, block: &Value, text: &str, stop: &str) -> Response {
             json!({ "index": 0, "content_block": empty }),
         ),
     ];
-    all.extend(pieces(text).into_iter().map(|piece| {
+    all.extend(text_chunks(text).into_iter().map(|piece| {
         let delta = json!({ "type": delta_type, field: piece });
         event("content_block_delta", json!({ "index": 0, "delta": delta }))
     }));
@@ -166,5 +168,5 @@ fn stream(message: &Value, block: &Value, text: &str, stop: &str) -> Response {
         json!({ "delta": delta, "usage": usage }),
     ));
     all.push(event("message_stop", json!({})));
-    events(all)
+    event_response(all)
 }

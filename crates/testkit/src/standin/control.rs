@@ -7,7 +7,7 @@ use axum::{Json, extract, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{Fault, Rule, records::State};
+use super::{MockFault, ScriptedAnswer, records::MockState};
 
 /// What `POST /_control` takes. Fields that are absent change nothing; `null` turns off.
 #[expect(
@@ -16,23 +16,23 @@ use super::{Fault, Rule, records::State};
 )]
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Control {
+pub(super) struct ControlRequest {
     reset: bool,
-    push: Vec<Fault>,
-    push_pipes: Vec<Fault>,
-    #[serde(deserialize_with = "given")]
-    always: Option<Option<Fault>>,
+    push: Vec<MockFault>,
+    push_pipes: Vec<MockFault>,
+    #[serde(deserialize_with = "present_or_null")]
+    always: Option<Option<MockFault>>,
     /// In place of those before.
-    #[serde(deserialize_with = "given")]
-    rules: Option<Option<Vec<Rule>>>,
+    #[serde(deserialize_with = "present_or_null")]
+    rules: Option<Option<Vec<ScriptedAnswer>>>,
     delay_ms: Option<u64>,
     strict_pipes: Option<bool>,
     strict_threads: Option<bool>,
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "present_or_null")]
     rate: Option<Option<u32>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "present_or_null")]
     key: Option<Option<String>>,
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "present_or_null")]
     success: Option<Option<bool>>,
     flat: Option<bool>,
     refuse_json_schema: Option<bool>,
@@ -40,17 +40,17 @@ pub(super) struct Control {
 }
 
 /// Tells `null` from absent.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+fn present_or_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-pub(super) async fn change(
-    extract::State(state): extract::State<Arc<State>>,
+pub(super) async fn apply_control(
+    extract::State(state): extract::State<Arc<MockState>>,
     Json(body): Json<Value>,
 ) -> impl IntoResponse {
-    let control: Control = match serde_json::from_value(body) {
+    let control: ControlRequest = match serde_json::from_value(body) {
         Ok(control) => control,
         Err(error) => {
             let error = json!({ "error": error.to_string() });
@@ -63,35 +63,37 @@ pub(super) async fn change(
     state.write(|inner| {
         inner.ask_faults.extend(control.push);
         inner.pipe_faults.extend(control.push_pipes);
-        put(&mut inner.always, control.always);
-        put(
+        replace_if_some(&mut inner.default_fault, control.always);
+        replace_if_some(
             &mut inner.rules,
             control.rules.map(Option::unwrap_or_default),
         );
         let settings = &mut inner.settings;
-        put(
+        replace_if_some(
             &mut settings.delay,
             control.delay_ms.map(Duration::from_millis),
         );
-        put(&mut settings.strict_pipes, control.strict_pipes);
-        put(&mut settings.strict_threads, control.strict_threads);
-        put(&mut settings.rate, control.rate);
-        put(&mut settings.key, control.key);
-        put(&mut settings.success, control.success);
-        put(&mut settings.flat, control.flat);
-        put(&mut settings.refuse_json_schema, control.refuse_json_schema);
-        put(&mut settings.keep_bodies, control.keep_bodies);
+        replace_if_some(&mut settings.strict_pipes, control.strict_pipes);
+        replace_if_some(&mut settings.strict_threads, control.strict_threads);
+        replace_if_some(&mut settings.rate, control.rate);
+        replace_if_some(&mut settings.key, control.key);
+        replace_if_some(&mut settings.success, control.success);
+        replace_if_some(&mut settings.flat, control.flat);
+        replace_if_some(&mut settings.refuse_json_schema, control.refuse_json_schema);
+        replace_if_some(&mut settings.keep_bodies, control.keep_bodies);
     });
     (StatusCode::OK, Json(json!({})))
 }
 
-fn put<T>(place: &mut T, value: Option<T>) {
+fn replace_if_some<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
     }
 }
 
-pub(super) async fn show(extract::State(state): extract::State<Arc<State>>) -> Json<Value> {
+pub(super) async fn show_state(
+    extract::State(state): extract::State<Arc<MockState>>,
+) -> Json<Value> {
     Json(state.read(|inner| {
         json!({
             "requests": inner.records,

@@ -13,58 +13,58 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 
 use super::{
-    Fault,
-    answer::{Finish, Said, usual},
-    listener::Connection,
-    records::{Guard, KeySeen, Kind, Rate, Seen, State},
-    rules::ruled,
+    MockFault,
+    answer::{MockFinishReason, MockReply, default_reply},
+    listener::CuttableConnection,
+    records::{KeyCheck, MockState, RateLimitState, RequestGuard, RequestKind, RequestView},
+    rules::scripted_reply,
     told,
 };
 
 /// What differs between the providers.
-pub(super) trait Wire {
+pub(super) trait MockProviderFormat {
     /// The provider's error JSON.
     fn error(&self, status: StatusCode, message: &str) -> Response;
 
     /// What is wrong with an ask, before the model sees it.
-    fn check(&self, call: &Call) -> Result<(), Refused>;
+    fn check(&self, call: &MockRequest) -> Result<(), MockRejection>;
 
     /// The JSON Schema the answer shall have, if there is a field for it.
-    fn schema(&self, call: &Call) -> Option<Value>;
+    fn schema(&self, call: &MockRequest) -> Option<Value>;
 
     /// The answer in the provider's format.
-    fn say(&self, call: &Call, said: &Said, number: usize) -> Response;
+    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response;
 
     /// The provider's rate headers.
-    fn rate_headers(&self, rate: Rate) -> Vec<(&'static str, String)>;
+    fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)>;
 }
 
 /// Why an ask is refused.
-pub(super) struct Refused(pub(super) StatusCode, pub(super) String);
+pub(super) struct MockRejection(pub(super) StatusCode, pub(super) String);
 
-impl Refused {
-    pub(super) fn bad(message: impl Into<String>) -> Self {
+impl MockRejection {
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self(StatusCode::BAD_REQUEST, message.into())
     }
 }
 
 /// A request, read whole.
-pub(super) struct Call {
-    pub(super) state: Arc<State>,
+pub(super) struct MockRequest {
+    pub(super) state: Arc<MockState>,
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Value,
     body_bytes: usize,
-    connection: Connection,
+    connection: CuttableConnection,
 }
 
-impl FromRequest<Arc<State>> for Call {
+impl FromRequest<Arc<MockState>> for MockRequest {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &Arc<State>) -> Result<Self, Response> {
+    async fn from_request(request: Request, state: &Arc<MockState>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let info = parts.extensions.remove::<ConnectInfo<Connection>>();
+        let info = parts.extensions.remove::<ConnectInfo<CuttableConnection>>();
         let Some(ConnectInfo(connection)) = info else {
             return Err(StatusCode::INTERNAL_SERVER_ERROR.into_response());
         };
@@ -83,10 +83,14 @@ impl FromRequest<Arc<State>> for Call {
     }
 }
 
-impl Call {
+impl MockRequest {
     /// Writes the request down and checks what every request must have.
-    fn open(&self, wire: &impl Wire, kind: Kind) -> Result<Opened, Box<Response>> {
-        let guard = self.state.record(Seen {
+    fn accept(
+        &self,
+        wire: &impl MockProviderFormat,
+        kind: RequestKind,
+    ) -> Result<AcceptedRequest, Box<Response>> {
+        let guard = self.state.record(RequestView {
             kind,
             method: &self.method,
             path: &self.path,
@@ -95,12 +99,12 @@ impl Call {
             body_bytes: self.body_bytes,
         });
         let refusal = match guard.key {
-            KeySeen::Right => None,
-            KeySeen::Wrong => Some("Invalid API key."),
-            KeySeen::Missing => Some("No API key was sent."),
+            KeyCheck::Right => None,
+            KeyCheck::Wrong => Some("Invalid API key."),
+            KeyCheck::Missing => Some("No API key was sent."),
         };
         if let Some(message) = refusal {
-            guard.answered(StatusCode::UNAUTHORIZED);
+            guard.finish(StatusCode::UNAUTHORIZED);
             return Err(Box::new(wire.error(StatusCode::UNAUTHORIZED, message)));
         }
         let rate = self.state.count();
@@ -108,121 +112,135 @@ impl Call {
             && rate.exceeded
         {
             let status = StatusCode::TOO_MANY_REQUESTS;
-            guard.answered(status);
+            guard.finish(status);
             let mut response = wire.error(status, "Rate limit exceeded.");
             put_headers(&mut response, wire.rate_headers(rate));
             return Err(Box::new(response));
         }
         let rate_headers = rate.map_or_else(Vec::new, |rate| wire.rate_headers(rate));
-        Ok(Opened {
+        Ok(AcceptedRequest {
             guard,
             rate_headers,
         })
     }
 }
 
-struct Opened {
-    guard: Guard,
+struct AcceptedRequest {
+    guard: RequestGuard,
     rate_headers: Vec<(&'static str, String)>,
 }
 
-impl Opened {
-    fn answer(self, mut response: Response) -> Response {
+impl AcceptedRequest {
+    fn respond(self, mut response: Response) -> Response {
         put_headers(&mut response, self.rate_headers);
-        self.guard.answered(response.status());
+        self.guard.finish(response.status());
         response
     }
 }
 
 /// Answers an ask.
-pub(super) async fn ask(call: Call, wire: impl Wire) -> Response {
-    let opened = match call.open(&wire, Kind::Ask) {
+pub(super) async fn handle_ask(call: MockRequest, wire: impl MockProviderFormat) -> Response {
+    let opened = match call.accept(&wire, RequestKind::Ask) {
         Ok(opened) => opened,
         Err(response) => return *response,
     };
     let (fault, delay, number) = call.state.write(|inner| {
-        inner.asked += 1;
+        inner.ask_count += 1;
         let fault = inner
             .ask_faults
             .pop_front()
-            .or_else(|| inner.always.clone());
-        (fault, inner.settings.delay, inner.asked)
+            .or_else(|| inner.default_fault.clone());
+        (fault, inner.settings.delay, inner.ask_count)
     });
     pause(delay).await;
     let said = match fault {
         None => None,
-        Some(fault) => match meet(fault, &call, &wire).await {
-            Met::Say(said) => Some(said),
-            Met::Usual => None,
-            Met::Respond(response) => return opened.answer(response),
-            Met::Cut => return cut(&call, opened),
-            Met::CutBody => {
-                let said = usual(number, &call.body, None);
-                let whole = wire.say(&call, &said, number);
-                return opened.answer(half(whole).await);
+        Some(fault) => match apply_fault(fault, &call, &wire).await {
+            FaultEffect::Reply(said) => Some(said),
+            FaultEffect::Proceed => None,
+            FaultEffect::Respond(response) => return opened.respond(response),
+            FaultEffect::Cut => return cut_connection(&call, opened),
+            FaultEffect::CutBody => {
+                let said = default_reply(number, &call.body, None);
+                let whole = wire.render_reply(&call, &said, number);
+                return opened.respond(half_response(whole).await);
             }
         },
     };
-    if let Err(Refused(status, message)) = wire.check(&call) {
-        return opened.answer(wire.error(status, &message));
+    if let Err(MockRejection(status, message)) = wire.check(&call) {
+        return opened.respond(wire.error(status, &message));
     }
-    let by_rule = || call.state.read(|inner| ruled(&inner.rules, &call.body));
+    let by_rule = || {
+        call.state
+            .read(|inner| scripted_reply(&inner.rules, &call.body))
+    };
     let said = said.or_else(by_rule).unwrap_or_else(|| {
-        let schema = wire.schema(&call).or_else(|| told::schema(&call.body));
-        usual(number, &call.body, schema.as_ref())
+        let schema = wire
+            .schema(&call)
+            .or_else(|| told::prompt_schema(&call.body));
+        default_reply(number, &call.body, schema.as_ref())
     });
-    opened.answer(wire.say(&call, &said, number))
+    opened.respond(wire.render_reply(&call, &said, number))
 }
 
 /// Answers a request that is no ask, with whatever `respond` makes of it.
-pub(super) async fn manage(
-    call: Call,
-    wire: impl Wire,
-    kind: Kind,
-    respond: impl FnOnce(&Call) -> Response,
+pub(super) async fn handle_management(
+    call: MockRequest,
+    wire: impl MockProviderFormat,
+    kind: RequestKind,
+    respond: impl FnOnce(&MockRequest) -> Response,
 ) -> Response {
-    let opened = match call.open(&wire, kind) {
+    let opened = match call.accept(&wire, kind) {
         Ok(opened) => opened,
         Err(response) => return *response,
     };
     let fault = call.state.write(|inner| inner.pipe_faults.pop_front());
     if let Some(fault) = fault {
-        match meet(fault, &call, &wire).await {
-            Met::Respond(response) => return opened.answer(response),
-            Met::Cut | Met::CutBody => return cut(&call, opened),
-            Met::Say(_) | Met::Usual => {}
+        match apply_fault(fault, &call, &wire).await {
+            FaultEffect::Respond(response) => return opened.respond(response),
+            FaultEffect::Cut | FaultEffect::CutBody => return cut_connection(&call, opened),
+            FaultEffect::Reply(_) | FaultEffect::Proceed => {}
         }
     }
-    opened.answer(respond(&call))
+    opened.respond(respond(&call))
 }
 
 /// Any path the providers do not have.
-pub(super) async fn unknown(call: Call) -> Response {
+pub(super) async fn handle_unknown(call: MockRequest) -> Response {
     let path = call.path.clone();
-    manage(call, super::openai::OpenAi, Kind::Unknown, |_| {
-        let message = format!("Unknown request URL: {path}");
-        super::openai::OpenAi.error(StatusCode::NOT_FOUND, &message)
-    })
+    handle_management(
+        call,
+        super::openai::OpenAiFormat,
+        RequestKind::Unknown,
+        |_| {
+            let message = format!("Unknown request URL: {path}");
+            super::openai::OpenAiFormat.error(StatusCode::NOT_FOUND, &message)
+        },
+    )
     .await
 }
 
 /// What a fault makes of a request.
-enum Met {
-    Usual,
-    Say(Said),
+enum FaultEffect {
+    Proceed,
+    Reply(MockReply),
     Respond(Response),
     Cut,
     CutBody,
 }
 
-async fn meet(fault: Fault, call: &Call, wire: &impl Wire) -> Met {
-    let say = |text, finish| Met::Say(Said { text, finish });
+async fn apply_fault(
+    fault: MockFault,
+    call: &MockRequest,
+    wire: &impl MockProviderFormat,
+) -> FaultEffect {
+    let say = |text, finish| FaultEffect::Reply(MockReply { text, finish });
     match fault {
-        Fault::Delay(ms) => {
+        MockFault::Delay(ms) => {
             pause(Duration::from_millis(ms)).await;
-            Met::Usual
+            FaultEffect::Proceed
         }
-        Fault::Status {
+        MockFault::Status {
             code,
             headers,
             body,
@@ -239,35 +257,35 @@ async fn meet(fault: Fault, call: &Call, wire: &impl Wire) -> Met {
                     response.headers_mut().insert(name, value);
                 }
             }
-            Met::Respond(response)
+            FaultEffect::Respond(response)
         }
-        Fault::Text(text) => say(text, Finish::Stop),
-        Fault::Truncated(text) => say(text, Finish::Length),
-        Fault::Refusal(text) => say(text, Finish::Refusal),
-        Fault::Body(body) => {
-            Met::Respond(([(header::CONTENT_TYPE, "application/json")], body).into_response())
-        }
-        Fault::Html200 => {
+        MockFault::Text(text) => say(text, MockFinishReason::Stop),
+        MockFault::Truncated(text) => say(text, MockFinishReason::Length),
+        MockFault::Refusal(text) => say(text, MockFinishReason::Refusal),
+        MockFault::Body(body) => FaultEffect::Respond(
+            ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+        ),
+        MockFault::Html200 => {
             let page = "<!DOCTYPE html><html><body><h1>Please log in</h1></body></html>";
-            Met::Respond(axum::response::Html(page).into_response())
+            FaultEffect::Respond(axum::response::Html(page).into_response())
         }
-        Fault::CutConnection => {
+        MockFault::CutConnection => {
             call.connection.cut();
-            Met::Cut
+            FaultEffect::Cut
         }
-        Fault::CutBody => Met::CutBody,
-        Fault::Hang => std::future::pending().await,
+        MockFault::CutBody => FaultEffect::CutBody,
+        MockFault::Hang => std::future::pending().await,
     }
 }
 
-fn cut(call: &Call, opened: Opened) -> Response {
+fn cut_connection(call: &MockRequest, opened: AcceptedRequest) -> Response {
     call.connection.cut();
-    opened.guard.cut();
+    opened.guard.finish_cut();
     StatusCode::OK.into_response()
 }
 
 /// The head and the first half of a response, then the end of the connection.
-async fn half(whole: Response) -> Response {
+async fn half_response(whole: Response) -> Response {
     let (mut parts, body) = whole.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX)
         .await

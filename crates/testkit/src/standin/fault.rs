@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// `{"delay": 100}`, `{"text": "…"}`, `"hang"`, `{"status": {"code": 503}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Fault {
+pub enum MockFault {
     /// The usual answer, this many milliseconds later.
     Delay(u64),
     /// An HTTP status with headers and body; an empty body is the provider's own error JSON.
@@ -40,7 +40,7 @@ pub enum Fault {
     Hang,
 }
 
-impl Fault {
+impl MockFault {
     /// A status with the provider's own error body.
     pub fn status(code: u16) -> Self {
         Self::Status {

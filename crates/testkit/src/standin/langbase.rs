@@ -9,30 +9,30 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::Said,
-    exchange::{Call, Refused, Wire, ask, manage},
+    answer::MockReply,
+    exchange::{MockProviderFormat, MockRejection, MockRequest, handle_ask, handle_management},
     openai,
-    records::{Kind, Rate},
+    records::{RateLimitState, RequestKind},
 };
 
 const OWNER: &str = "stand-in";
 
-struct Langbase;
+struct LangbaseFormat;
 
-pub(super) async fn run(call: Call) -> Response {
-    ask(call, Langbase).await
+pub(super) async fn run(call: MockRequest) -> Response {
+    handle_ask(call, LangbaseFormat).await
 }
 
-pub(super) async fn create(call: Call) -> Response {
-    manage(call, Langbase, Kind::CreatePipe, |call| {
+pub(super) async fn create(call: MockRequest) -> Response {
+    handle_management(call, LangbaseFormat, RequestKind::CreatePipe, |call| {
         let Some(name) = call.body["name"].as_str().filter(|name| !name.is_empty()) else {
-            return Langbase.error(StatusCode::BAD_REQUEST, "Pipe name is required.");
+            return LangbaseFormat.error(StatusCode::BAD_REQUEST, "Pipe name is required.");
         };
         let upsert = call.body["upsert"] == true;
         let existed = call.state.read(|inner| inner.pipes.contains_key(name));
         if existed && !upsert {
             let message = format!("A pipe named {name} exists already.");
-            return Langbase.error(StatusCode::CONFLICT, &message);
+            return LangbaseFormat.error(StatusCode::CONFLICT, &message);
         }
         call.state.write(|inner| {
             inner.pipes.insert(name.to_owned(), call.body.clone());
@@ -48,8 +48,8 @@ pub(super) async fn create(call: Call) -> Response {
     .await
 }
 
-pub(super) async fn update(call: Call) -> Response {
-    manage(call, Langbase, Kind::CreatePipe, |call| {
+pub(super) async fn update(call: MockRequest) -> Response {
+    handle_management(call, LangbaseFormat, RequestKind::CreatePipe, |call| {
         let name = call.path.trim_start_matches("/v1/pipes/");
         if !call.state.read(|inner| inner.pipes.contains_key(name)) {
             return not_found(name);
@@ -63,8 +63,8 @@ pub(super) async fn update(call: Call) -> Response {
     .await
 }
 
-pub(super) async fn list(call: Call) -> Response {
-    manage(call, Langbase, Kind::List, |call| {
+pub(super) async fn list(call: MockRequest) -> Response {
+    handle_management(call, LangbaseFormat, RequestKind::List, |call| {
         let pipes = call.state.read(|inner| inner.pipes.clone());
         let all: Vec<Value> = pipes.iter().map(|(name, body)| pipe(name, body)).collect();
         Json(all).into_response()
@@ -85,13 +85,13 @@ fn pipe(name: &str, body: &Value) -> Value {
 }
 
 fn not_found(name: &str) -> Response {
-    Langbase.error(
+    LangbaseFormat.error(
         StatusCode::NOT_FOUND,
         &format!("Pipe {name} was not found."),
     )
 }
 
-impl Wire for Langbase {
+impl MockProviderFormat for LangbaseFormat {
     fn error(&self, status: StatusCode, message: &str) -> Response {
         let code = match status.as_u16() {
             400 => "BAD_REQUEST",
@@ -108,10 +108,10 @@ impl Wire for Langbase {
         (status, [("lb-request-id", "req_stand_in")], Json(body)).into_response()
     }
 
-    fn check(&self, call: &Call) -> Result<(), Refused> {
+    fn check(&self, call: &MockRequest) -> Result<(), MockRejection> {
         let body = &call.body;
         let Some(name) = body["name"].as_str() else {
-            return Err(Refused::bad(
+            return Err(MockRejection::bad_request(
                 "Pipe name is required with a user or organization key.",
             ));
         };
@@ -122,35 +122,37 @@ impl Wire for Langbase {
             list.all(|entry| entry["name"].is_string() && entry["value"].is_string())
         });
         if !variables.is_null() && !listed {
-            return Err(Refused::bad("variables must be a list of {name, value}."));
+            return Err(MockRejection::bad_request(
+                "variables must be a list of {name, value}.",
+            ));
         }
         let thread = body["threadId"].as_str();
         call.state.read(|inner| {
             if inner.settings.strict_pipes && !inner.pipes.contains_key(name) {
                 let message = format!("Pipe {name} was not found.");
-                return Err(Refused(StatusCode::NOT_FOUND, message));
+                return Err(MockRejection(StatusCode::NOT_FOUND, message));
             }
             if inner.settings.strict_threads
                 && let Some(thread) = thread
                 && !inner.threads.iter().any(|issued| issued == thread)
             {
                 let message = format!("Thread {thread} was not found.");
-                return Err(Refused(StatusCode::NOT_FOUND, message));
+                return Err(MockRejection(StatusCode::NOT_FOUND, message));
             }
             Ok(())
         })
     }
 
     /// A pipe keeps the format it was created with; a run may bring its own.
-    fn schema(&self, call: &Call) -> Option<Value> {
+    fn schema(&self, call: &MockRequest) -> Option<Value> {
         let name = call.body["name"].as_str().unwrap_or_default();
-        openai::schema_of(&call.body).or_else(|| {
+        openai::response_schema(&call.body).or_else(|| {
             call.state
-                .read(|inner| inner.pipes.get(name).and_then(openai::schema_of))
+                .read(|inner| inner.pipes.get(name).and_then(openai::response_schema))
         })
     }
 
-    fn say(&self, call: &Call, said: &Said, number: usize) -> Response {
+    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response {
         let thread = match call.body["threadId"].as_str() {
             Some(thread) => thread.to_owned(),
             None => call.state.write(|inner| {
@@ -172,7 +174,7 @@ impl Wire for Langbase {
         response
     }
 
-    fn rate_headers(&self, rate: Rate) -> Vec<(&'static str, String)> {
+    fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)> {
         vec![
             ("lb-ratelimit-limit", rate.limit.to_string()),
             ("lb-ratelimit-remaining", rate.remaining.to_string()),
@@ -181,7 +183,7 @@ impl Wire for Langbase {
     }
 }
 
-fn envelope(call: &Call, said: &Said, number: usize) -> Value {
+fn envelope(call: &MockRequest, said: &MockReply, number: usize) -> Value {
     let (success, flat, model) = call.state.read(|inner| {
         let name = call.body["name"].as_str().unwrap_or_default();
         let pipe = inner.pipes.get(name);

@@ -23,9 +23,9 @@ use tokio::{
 
 /// On until it is turned off, for good.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Switch(Arc<AtomicBool>);
+pub(super) struct CutSwitch(Arc<AtomicBool>);
 
-impl Switch {
+impl CutSwitch {
     pub(super) fn turn_off(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -37,16 +37,16 @@ impl Switch {
 
 /// The connection a request came on.
 #[derive(Debug, Clone)]
-pub(super) struct Connection(Switch);
+pub(super) struct CuttableConnection(CutSwitch);
 
-impl Connection {
+impl CuttableConnection {
     /// Ends the connection before anything more is written to it.
     pub(super) fn cut(&self) {
         self.0.turn_off();
     }
 }
 
-impl Connected<IncomingStream<'_, CuttableListener>> for Connection {
+impl Connected<IncomingStream<'_, CuttableListener>> for CuttableConnection {
     fn connect_info(stream: IncomingStream<'_, CuttableListener>) -> Self {
         Self(stream.io().own.clone())
     }
@@ -54,11 +54,11 @@ impl Connected<IncomingStream<'_, CuttableListener>> for Connection {
 
 pub(super) struct CuttableListener {
     listener: TcpListener,
-    power: Switch,
+    power: CutSwitch,
 }
 
 impl CuttableListener {
-    pub(super) async fn bind(port: u16, power: Switch) -> io::Result<Self> {
+    pub(super) async fn bind(port: u16, power: CutSwitch) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         Ok(Self { listener, power })
     }
@@ -78,7 +78,7 @@ impl Listener for CuttableListener {
         let _ = stream.set_nodelay(true);
         let io = CuttableStream {
             stream,
-            own: Switch::default(),
+            own: CutSwitch::default(),
             power: self.power.clone(),
         };
         (io, address)
@@ -91,8 +91,8 @@ impl Listener for CuttableListener {
 
 pub(super) struct CuttableStream {
     stream: TcpStream,
-    own: Switch,
-    power: Switch,
+    own: CutSwitch,
+    power: CutSwitch,
 }
 
 impl CuttableStream {

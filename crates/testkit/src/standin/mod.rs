@@ -37,39 +37,40 @@ use axum::{
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-pub use fault::Fault;
-pub use records::{KeySeen, Kind, Outcome, Recorded};
-pub use rules::Rule;
-pub use settings::Settings;
+pub use fault::MockFault;
+pub use records::{KeyCheck, RequestKind, RequestOutcome, RequestRecord};
+pub use rules::ScriptedAnswer;
+pub use settings::MockSettings;
 
-use listener::{Connection, CuttableListener, Switch};
-use records::State;
+use listener::{CutSwitch, CuttableConnection, CuttableListener};
+use records::MockState;
 
 /// The key a stand-in accepts unless told otherwise.
 pub const KEY: &str = "stand-in-key";
 
 /// A running stand-in. It ends when dropped.
 #[derive(Debug)]
-pub struct Standin {
+pub struct MockProvider {
     address: SocketAddr,
-    state: Arc<State>,
-    power: Switch,
+    state: Arc<MockState>,
+    power: CutSwitch,
     server: JoinHandle<()>,
 }
 
-impl Standin {
-    /// Starts one on a free loopback port with [`Settings::default`].
+impl MockProvider {
+    /// Starts one on a free loopback port with [`MockSettings::default`].
     pub async fn start() -> io::Result<Self> {
-        Self::start_with(Settings::default(), 0).await
+        Self::start_with(MockSettings::default(), 0).await
     }
 
     /// Starts one with the given settings on `port`; 0 takes a free one.
-    pub async fn start_with(settings: Settings, port: u16) -> io::Result<Self> {
-        let power = Switch::default();
+    pub async fn start_with(settings: MockSettings, port: u16) -> io::Result<Self> {
+        let power = CutSwitch::default();
         let listener = CuttableListener::bind(port, power.clone()).await?;
         let address = listener.address()?;
-        let state = Arc::new(State::new(settings));
-        let routes = routes(Arc::clone(&state)).into_make_service_with_connect_info::<Connection>();
+        let state = Arc::new(MockState::new(settings));
+        let routes =
+            routes(Arc::clone(&state)).into_make_service_with_connect_info::<CuttableConnection>();
         let server = tokio::spawn(async move {
             // `serve` only ends when the task is aborted.
             let _ = axum::serve(listener, routes).await;
@@ -104,28 +105,28 @@ impl Standin {
     }
 
     /// The next ask meets this fault; several queue up, one an ask.
-    pub fn push(&self, fault: Fault) {
+    pub fn push_fault(&self, fault: MockFault) {
         self.state.write(|inner| inner.ask_faults.push_back(fault));
     }
 
     /// The next request about pipes (create, update, list) meets this fault.
-    pub fn push_pipes(&self, fault: Fault) {
+    pub fn push_pipe_fault(&self, fault: MockFault) {
         self.state.write(|inner| inner.pipe_faults.push_back(fault));
     }
 
     /// Every ask without a queued fault meets this one.
-    pub fn always(&self, fault: Fault) {
-        self.state.write(|inner| inner.always = Some(fault));
+    pub fn set_default_fault(&self, fault: MockFault) {
+        self.state.write(|inner| inner.default_fault = Some(fault));
     }
 
     /// Asks without a fault are answered by the first of these rules that applies, and as usual
     /// if none does. They take the place of earlier ones.
-    pub fn rules(&self, rules: Vec<Rule>) {
+    pub fn set_scripted_answers(&self, rules: Vec<ScriptedAnswer>) {
         self.state.write(|inner| inner.rules = rules);
     }
 
     /// Changes settings while it runs.
-    pub fn set(&self, change: impl FnOnce(&mut Settings)) {
+    pub fn set(&self, change: impl FnOnce(&mut MockSettings)) {
         self.state.write(|inner| change(&mut inner.settings));
     }
 
@@ -135,24 +136,28 @@ impl Standin {
     }
 
     /// Everything that was requested so far, oldest first.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RequestRecord> {
         self.state.read(|inner| inner.records.clone())
     }
 
     /// The requests that asked a model something.
-    pub fn asks(&self) -> Vec<Recorded> {
-        self.of_kind(Kind::Ask)
+    pub fn asks(&self) -> Vec<RequestRecord> {
+        self.requests_of_kind(RequestKind::Ask)
     }
 
     /// The requests that created or updated a pipe.
-    pub fn creations(&self) -> Vec<Recorded> {
-        self.of_kind(Kind::CreatePipe)
+    pub fn creations(&self) -> Vec<RequestRecord> {
+        self.requests_of_kind(RequestKind::CreatePipe)
     }
 
     /// The size of the newest ask's body.
     pub fn last_ask_bytes(&self) -> Option<usize> {
         self.state.read(|inner| {
-            let newest = inner.records.iter().rev().find(|r| r.kind == Kind::Ask);
+            let newest = inner
+                .records
+                .iter()
+                .rev()
+                .find(|r| r.kind == RequestKind::Ask);
             newest.map(|record| record.body_bytes)
         })
     }
@@ -184,7 +189,7 @@ impl Standin {
     }
 
     /// How many creations overwrote a pipe that was there.
-    pub fn overwritten(&self) -> usize {
+    pub fn overwritten_pipes(&self) -> usize {
         self.state.read(|inner| inner.overwritten)
     }
 
@@ -193,7 +198,7 @@ impl Standin {
         self.state.read(|inner| inner.threads.clone())
     }
 
-    fn of_kind(&self, kind: Kind) -> Vec<Recorded> {
+    fn requests_of_kind(&self, kind: RequestKind) -> Vec<RequestRecord> {
         self.state.read(|inner| {
             let records = inner.records.iter();
             records
@@ -204,7 +209,7 @@ impl Standin {
     }
 }
 
-impl Drop for Standin {
+impl Drop for MockProvider {
     fn drop(&mut self) {
         // Connections outlive the listener's task, so they are told apart from it.
         self.power.turn_off();
@@ -212,7 +217,7 @@ impl Drop for Standin {
     }
 }
 
-fn routes(state: Arc<State>) -> Router {
+fn routes(state: Arc<MockState>) -> Router {
     Router::new()
         .route("/v1/pipes/run", post(langbase::run))
         .route("/v1/pipes", post(langbase::create).get(langbase::list))
@@ -220,9 +225,9 @@ fn routes(state: Arc<State>) -> Router {
         .route("/v1/chat/completions", post(openai::complete))
         .route("/v1/models", get(openai::models))
         .route("/v1/messages", post(anthropic::messages))
-        .route("/_control", post(control::change))
-        .route("/_requests", get(control::show))
-        .fallback(exchange::unknown)
+        .route("/_control", post(control::apply_control))
+        .route("/_requests", get(control::show_state))
+        .fallback(exchange::handle_unknown)
         .layer(axum::extract::DefaultBodyLimit::max(256 << 20))
         .with_state(state)
 }

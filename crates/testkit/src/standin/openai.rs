@@ -8,23 +8,23 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Finish, Said, prompt_tokens, tokens},
-    exchange::{Call, Refused, Wire, ask, manage},
-    records::{Kind, Rate},
-    sse::{events, pieces},
+    answer::{MockFinishReason, MockReply, prompt_tokens, tokens},
+    exchange::{MockProviderFormat, MockRejection, MockRequest, handle_ask, handle_management},
+    records::{RateLimitState, RequestKind},
+    sse::{event_response, text_chunks},
 };
 
 /// 2026-01-01, for every `created` field.
 pub(super) const CREATED: u64 = 1_767_225_600;
 
-pub(super) struct OpenAi;
+pub(super) struct OpenAiFormat;
 
-pub(super) async fn complete(call: Call) -> Response {
-    ask(call, OpenAi).await
+pub(super) async fn complete(call: MockRequest) -> Response {
+    handle_ask(call, OpenAiFormat).await
 }
 
-pub(super) async fn models(call: Call) -> Response {
-    manage(call, OpenAi, Kind::List, |_| {
+pub(super) async fn models(call: MockRequest) -> Response {
+    handle_management(call, OpenAiFormat, RequestKind::List, |_| {
         let model = json!({
             "id": "stand-in", "object": "model", "created": CREATED, "owned_by": "testkit",
         });
@@ -33,7 +33,7 @@ pub(super) async fn models(call: Call) -> Response {
     .await
 }
 
-impl Wire for OpenAi {
+impl MockProviderFormat for OpenAiFormat {
     fn error(&self, status: StatusCode, message: &str) -> Response {
         let kind = match status.as_u16() {
             401 => "authentication_error",
@@ -45,9 +45,11 @@ impl Wire for OpenAi {
         (status, Json(json!({ "error": error }))).into_response()
     }
 
-    fn check(&self, call: &Call) -> Result<(), Refused> {
+    fn check(&self, call: &MockRequest) -> Result<(), MockRejection> {
         if !call.body["model"].is_string() {
-            return Err(Refused::bad("you must provide a model parameter"));
+            return Err(MockRejection::bad_request(
+                "you must provide a model parameter",
+            ));
         }
         check_messages(
             &call.body,
@@ -57,23 +59,23 @@ impl Wire for OpenAi {
         if refuses && call.body["response_format"]["type"] == "json_schema" {
             let message =
                 "Invalid parameter: 'response_format' of type 'json_schema' is not supported.";
-            return Err(Refused::bad(message));
+            return Err(MockRejection::bad_request(message));
         }
         Ok(())
     }
 
-    fn schema(&self, call: &Call) -> Option<Value> {
-        schema_of(&call.body)
+    fn schema(&self, call: &MockRequest) -> Option<Value> {
+        response_schema(&call.body)
     }
 
-    fn say(&self, call: &Call, said: &Said, number: usize) -> Response {
+    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response {
         if call.body["stream"] == true {
             return stream(&call.body, said, number);
         }
         Json(completion(&call.body, said, number)).into_response()
     }
 
-    fn rate_headers(&self, rate: Rate) -> Vec<(&'static str, String)> {
+    fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)> {
         let mut headers = vec![
             ("x-ratelimit-limit-requests", rate.limit.to_string()),
             ("x-ratelimit-remaining-requests", rate.remaining.to_string()),
@@ -90,19 +92,19 @@ impl Wire for OpenAi {
 }
 
 /// The schema in a `response_format` of the `OpenAI` shape, which Langbase shares.
-pub(super) fn schema_of(body: &Value) -> Option<Value> {
+pub(super) fn response_schema(body: &Value) -> Option<Value> {
     body["response_format"]["json_schema"]
         .get("schema")
         .cloned()
 }
 
 /// Refuses messages that are none.
-pub(super) fn check_messages(body: &Value, roles: &[&str]) -> Result<(), Refused> {
+pub(super) fn check_messages(body: &Value, roles: &[&str]) -> Result<(), MockRejection> {
     let messages = body["messages"]
         .as_array()
         .map_or(&[] as &[Value], Vec::as_slice);
     if messages.is_empty() {
-        return Err(Refused::bad(
+        return Err(MockRejection::bad_request(
             "messages must be a list with at least one message",
         ));
     }
@@ -111,21 +113,21 @@ pub(super) fn check_messages(body: &Value, roles: &[&str]) -> Result<(), Refused
             .as_str()
             .is_some_and(|role| roles.contains(&role))
         {
-            return Err(Refused::bad(format!(
+            return Err(MockRejection::bad_request(format!(
                 "messages[{index}].role must be one of {roles:?}"
             )));
         }
         let content = &message["content"];
         if !(content.is_string() || content.is_array()) {
             let message = format!("messages[{index}].content must be a string or a list");
-            return Err(Refused::bad(message));
+            return Err(MockRejection::bad_request(message));
         }
     }
     Ok(())
 }
 
 /// A `chat.completion`, also the `raw` part of Langbase's answer.
-pub(super) fn completion(body: &Value, said: &Said, number: usize) -> Value {
+pub(super) fn completion(body: &Value, said: &MockReply, number: usize) -> Value {
     let prompt = prompt_tokens(body);
     let written = tokens(&said.text);
     json!({
@@ -149,7 +151,7 @@ pub(super) fn completion(body: &Value, said: &Said, number: usize) -> Value {
 }
 
 /// The same as server-sent chunks.
-pub(super) fn stream(body: &Value, said: &Said, number: usize) -> Response {
+pub(super) fn stream(body: &Value, said: &MockReply, number: usize) -> Response {
     let chunk = |delta: Value, finish: Value| {
         let chunk = json!({
             "id": format!("chatcmpl-{number}"),
@@ -161,17 +163,17 @@ pub(super) fn stream(body: &Value, said: &Said, number: usize) -> Response {
         (None, chunk.to_string())
     };
     let mut all = vec![chunk(json!({ "role": "assistant" }), Value::Null)];
-    let contents = pieces(&said.text).into_iter();
+    let contents = text_chunks(&said.text).into_iter();
     all.extend(contents.map(|piece| chunk(json!({ "content": piece }), Value::Null)));
     all.push(chunk(json!({}), json!(finish_reason(said.finish))));
     all.push((None, "[DONE]".to_owned()));
-    events(all)
+    event_response(all)
 }
 
-fn finish_reason(finish: Finish) -> &'static str {
+fn finish_reason(finish: MockFinishReason) -> &'static str {
     match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::Refusal => "content_filter",
+        MockFinishReason::Stop => "stop",
+        MockFinishReason::Length => "length",
+        MockFinishReason::Refusal => "content_filter",
     }
 }

@@ -10,15 +10,15 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Fault, Rule, Settings};
+use super::{MockFault, MockSettings, ScriptedAnswer};
 
 /// One request as the stand-in saw it. The key itself is never kept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recorded {
+pub struct RequestRecord {
     /// Milliseconds since the stand-in started.
     pub at_ms: u64,
     /// What was wanted.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The HTTP method.
     pub method: String,
     /// The path.
@@ -26,19 +26,19 @@ pub struct Recorded {
     /// The headers, without the key.
     pub headers: BTreeMap<String, String>,
     /// Which key came with it.
-    pub key: KeySeen,
+    pub key: KeyCheck,
     /// The body as JSON; null if it was none or is not kept.
     pub body: Value,
     /// The size of the body.
     pub body_bytes: usize,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
 }
 
 /// What a request wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RequestKind {
     /// Ask a model.
     Ask,
     /// Create or update a pipe.
@@ -52,7 +52,7 @@ pub enum Kind {
 /// Which key came with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeySeen {
+pub enum KeyCheck {
     /// The one that is accepted, or any where none is demanded.
     Right,
     /// Another one.
@@ -64,7 +64,7 @@ pub enum KeySeen {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// It has not ended yet.
     Pending,
     /// It was answered with this status.
@@ -77,23 +77,23 @@ pub enum Outcome {
 
 /// Shared by all requests of one stand-in.
 #[derive(Debug)]
-pub(super) struct State {
-    inner: Mutex<Inner>,
+pub(super) struct MockState {
+    inner: Mutex<MockStateInner>,
     started: Instant,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Inner {
-    pub(super) settings: Settings,
-    pub(super) ask_faults: VecDeque<Fault>,
-    pub(super) pipe_faults: VecDeque<Fault>,
-    pub(super) always: Option<Fault>,
-    pub(super) rules: Vec<Rule>,
-    pub(super) records: Vec<Recorded>,
+pub(super) struct MockStateInner {
+    pub(super) settings: MockSettings,
+    pub(super) ask_faults: VecDeque<MockFault>,
+    pub(super) pipe_faults: VecDeque<MockFault>,
+    pub(super) default_fault: Option<MockFault>,
+    pub(super) rules: Vec<ScriptedAnswer>,
+    pub(super) records: Vec<RequestRecord>,
     pub(super) pipes: BTreeMap<String, Value>,
     pub(super) threads: Vec<String>,
     pub(super) overwritten: usize,
-    pub(super) asked: usize,
+    pub(super) ask_count: usize,
     pub(super) in_flight: usize,
     pub(super) peak: usize,
     /// Counts resets, so that a request from before one leaves the new records alone.
@@ -103,18 +103,18 @@ pub(super) struct Inner {
 
 /// What the rate headers say after a request was counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rate {
+pub(super) struct RateLimitState {
     pub(super) limit: u32,
     pub(super) remaining: u32,
     pub(super) reset_seconds: u64,
     pub(super) exceeded: bool,
 }
 
-impl State {
-    pub(super) fn new(settings: Settings) -> Self {
-        let inner = Inner {
+impl MockState {
+    pub(super) fn new(settings: MockSettings) -> Self {
+        let inner = MockStateInner {
             settings,
-            ..Inner::default()
+            ..MockStateInner::default()
         };
         Self {
             inner: Mutex::new(inner),
@@ -122,27 +122,27 @@ impl State {
         }
     }
 
-    pub(super) fn read<T>(&self, look: impl FnOnce(&Inner) -> T) -> T {
+    pub(super) fn read<T>(&self, look: impl FnOnce(&MockStateInner) -> T) -> T {
         look(&self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn write<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut MockStateInner) -> T) -> T {
         change(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn reset(&self) {
         self.write(|inner| {
-            *inner = Inner {
+            *inner = MockStateInner {
                 settings: inner.settings.clone(),
                 in_flight: inner.in_flight,
                 era: inner.era + 1,
-                ..Inner::default()
+                ..MockStateInner::default()
             };
         });
     }
 
     /// Counts a request in its second; `None` when there is no limit.
-    pub(super) fn count(&self) -> Option<Rate> {
+    pub(super) fn count(&self) -> Option<RateLimitState> {
         self.write(|inner| {
             let limit = inner.settings.rate?;
             let now = Instant::now();
@@ -153,7 +153,7 @@ impl State {
             let exceeded = used >= limit;
             let used = if exceeded { used } else { used + 1 };
             inner.window = Some((since, used));
-            Some(Rate {
+            Some(RateLimitState {
                 limit,
                 remaining: limit - used,
                 reset_seconds: 1,
@@ -163,37 +163,37 @@ impl State {
     }
 
     /// Writes a request down; the guard writes how it ended.
-    pub(super) fn record(self: &Arc<Self>, seen: Seen<'_>) -> Guard {
+    pub(super) fn record(self: &Arc<Self>, seen: RequestView<'_>) -> RequestGuard {
         let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.write(|inner| {
             let keep = inner.settings.keep_bodies;
-            let key = key_seen(inner.settings.key.as_deref(), seen.headers);
-            inner.records.push(Recorded {
+            let key = check_key(inner.settings.key.as_deref(), seen.headers);
+            inner.records.push(RequestRecord {
                 at_ms,
                 kind: seen.kind,
                 method: seen.method.to_string(),
                 path: seen.path.to_owned(),
                 headers: if keep {
-                    kept_headers(seen.headers)
+                    recorded_headers(seen.headers)
                 } else {
                     BTreeMap::new()
                 },
                 key,
                 body: if keep { seen.body.clone() } else { Value::Null },
                 body_bytes: seen.body_bytes,
-                outcome: Outcome::Pending,
+                outcome: RequestOutcome::Pending,
             });
-            if seen.kind == Kind::Ask {
+            if seen.kind == RequestKind::Ask {
                 inner.in_flight += 1;
                 inner.peak = inner.peak.max(inner.in_flight);
             }
-            Guard {
+            RequestGuard {
                 state: Arc::clone(self),
                 era: inner.era,
                 index: inner.records.len() - 1,
                 kind: seen.kind,
                 key,
-                outcome: Outcome::Dropped,
+                outcome: RequestOutcome::Dropped,
             }
         })
     }
@@ -201,8 +201,8 @@ impl State {
 
 /// A request before it is written down.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
-    pub(super) kind: Kind,
+pub(super) struct RequestView<'a> {
+    pub(super) kind: RequestKind,
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
     pub(super) headers: &'a HeaderMap,
@@ -211,29 +211,29 @@ pub(super) struct Seen<'a> {
 }
 
 /// Notes the end of a request, also when its future is dropped because the caller went away.
-pub(super) struct Guard {
-    state: Arc<State>,
+pub(super) struct RequestGuard {
+    state: Arc<MockState>,
     era: usize,
     index: usize,
-    kind: Kind,
-    pub(super) key: KeySeen,
-    outcome: Outcome,
+    kind: RequestKind,
+    pub(super) key: KeyCheck,
+    outcome: RequestOutcome,
 }
 
-impl Guard {
-    pub(super) fn answered(mut self, status: StatusCode) {
-        self.outcome = Outcome::Answered(status.as_u16());
+impl RequestGuard {
+    pub(super) fn finish(mut self, status: StatusCode) {
+        self.outcome = RequestOutcome::Answered(status.as_u16());
     }
 
-    pub(super) fn cut(mut self) {
-        self.outcome = Outcome::Cut;
+    pub(super) fn finish_cut(mut self) {
+        self.outcome = RequestOutcome::Cut;
     }
 }
 
-impl Drop for Guard {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.state.write(|inner| {
-            if self.kind == Kind::Ask {
+            if self.kind == RequestKind::Ask {
                 inner.in_flight = inner.in_flight.saturating_sub(1);
             }
             if inner.era == self.era
@@ -247,7 +247,7 @@ impl Drop for Guard {
 
 const KEY_HEADERS: [&str; 3] = ["authorization", "x-api-key", "lb-llm-key"];
 
-fn kept_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+fn recorded_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let named = headers
         .iter()
         .filter(|(name, _)| !KEY_HEADERS.contains(&name.as_str()));
@@ -259,9 +259,9 @@ fn kept_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn key_seen(wanted: Option<&str>, headers: &HeaderMap) -> KeySeen {
+fn check_key(wanted: Option<&str>, headers: &HeaderMap) -> KeyCheck {
     let Some(wanted) = wanted else {
-        return KeySeen::Right;
+        return KeyCheck::Right;
     };
     let bearer = headers
         .get("authorization")
@@ -271,8 +271,8 @@ fn key_seen(wanted: Option<&str>, headers: &HeaderMap) -> KeySeen {
         .get("x-api-key")
         .and_then(|value| value.to_str().ok());
     match bearer.or(plain) {
-        Some(key) if key == wanted => KeySeen::Right,
-        Some(_) => KeySeen::Wrong,
-        None => KeySeen::Missing,
+        Some(key) if key == wanted => KeyCheck::Right,
+        Some(_) => KeyCheck::Wrong,
+        None => KeyCheck::Missing,
     }
 }

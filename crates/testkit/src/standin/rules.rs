@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    answer::{Finish, Said},
+    answer::{MockFinishReason, MockReply},
     told,
 };
 
@@ -13,14 +13,14 @@ use super::{
 /// `{"words": ["moons", "Mars"], "text": "Two."}`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct ScriptedAnswer {
     /// They must all occur, as they are written; none occurs in every ask.
     pub words: Vec<String>,
     /// What is said: a text as it is, or any other value as JSON.
     pub text: Value,
 }
 
-impl Rule {
+impl ScriptedAnswer {
     /// A rule for asks with these words.
     pub fn new(words: &[&str], text: impl Into<Value>) -> Self {
         Self {
@@ -29,24 +29,25 @@ impl Rule {
         }
     }
 
-    fn says(&self) -> Said {
+    fn reply(&self) -> MockReply {
         let text = match &self.text {
             Value::String(text) => text.clone(),
             value => value.to_string(),
         };
-        Said {
+        MockReply {
             text,
-            finish: Finish::Stop,
+            finish: MockFinishReason::Stop,
         }
     }
 }
 
 /// What the first rule that applies to an ask says.
-pub(super) fn ruled(rules: &[Rule], body: &Value) -> Option<Said> {
+pub(super) fn scripted_reply(rules: &[ScriptedAnswer], body: &Value) -> Option<MockReply> {
     if rules.is_empty() {
         return None;
     }
-    let told = told::everything(body);
-    let applies = |rule: &&Rule| rule.words.iter().all(|word| told.contains(word.as_str()));
-    rules.iter().find(applies).map(Rule::says)
+    let told = told::prompt_text(body);
+    let applies =
+        |rule: &&ScriptedAnswer| rule.words.iter().all(|word| told.contains(word.as_str()));
+    rules.iter().find(applies).map(ScriptedAnswer::reply)
 }

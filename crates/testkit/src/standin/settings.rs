@@ -6,7 +6,7 @@ use super::KEY;
 
 /// How a stand-in behaves when no fault is asked for.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct MockSettings {
     /// The key it accepts; `None` accepts any and none.
     pub key: Option<String>,
     /// How long an ask takes.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub keep_bodies: bool,
 }
 
-impl Default for Settings {
+impl Default for MockSettings {
     fn default() -> Self {
         Self {
             key: Some(KEY.to_owned()),

@@ -10,7 +10,7 @@ use axum::{
 use futures::stream;
 
 /// Server-sent events with these lines of data, each `(event name, data)`.
-pub(super) fn events(events: Vec<(Option<&'static str>, String)>) -> Response {
+pub(super) fn event_response(events: Vec<(Option<&'static str>, String)>) -> Response {
     let pieces = events.into_iter().map(|(name, data)| {
         let name = name.map_or_else(String::new, |name| format!("event: {name}\n"));
         Ok::<_, Infallible>(format!("{name}data: {data}\n\n"))
@@ -20,7 +20,7 @@ pub(super) fn events(events: Vec<(Option<&'static str>, String)>) -> Response {
 }
 
 /// A text in pieces, as a stream brings it.
-pub(super) fn pieces(text: &str) -> Vec<String> {
+pub(super) fn text_chunks(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars
         .chunks(12)

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::http::{RawHttp, RawResponse};
 
-async fn started(settings: Settings) -> (Standin, RawHttp) {
-    let standin = Standin::start_with(settings, 0).await.unwrap();
+async fn start_provider(settings: MockSettings) -> (MockProvider, RawHttp) {
+    let standin = MockProvider::start_with(settings, 0).await.unwrap();
     let http = RawHttp::connect(standin.address()).await.unwrap();
     (standin, http)
 }
@@ -23,11 +23,11 @@ async fn run(http: &mut RawHttp, body: &Value) -> RawResponse {
 
 #[tokio::test]
 async fn langbase_runs_a_pipe_and_continues_a_thread() {
-    let settings = Settings {
+    let settings = MockSettings {
         strict_threads: true,
-        ..Settings::default()
+        ..MockSettings::default()
     };
-    let (standin, mut http) = started(settings).await;
+    let (standin, mut http) = start_provider(settings).await;
     let first = run(&mut http, &run_body()).await;
     assert_eq!(first.status, 200);
     assert_eq!(first.headers["lb-thread-id"], "thread-1");
@@ -52,17 +52,17 @@ async fn langbase_runs_a_pipe_and_continues_a_thread() {
     let asks = standin.asks();
     assert_eq!(asks.len(), 3);
     assert_eq!(asks[0].body, run_body());
-    assert_eq!(asks[0].outcome, Outcome::Answered(200));
+    assert_eq!(asks[0].outcome, RequestOutcome::Answered(200));
     assert!(!asks[0].headers.contains_key("authorization"));
 }
 
 #[tokio::test]
 async fn langbase_knows_which_pipes_exist() {
-    let settings = Settings {
+    let settings = MockSettings {
         strict_pipes: true,
-        ..Settings::default()
+        ..MockSettings::default()
     };
-    let (standin, mut http) = started(settings).await;
+    let (standin, mut http) = start_provider(settings).await;
     let missing = run(&mut http, &run_body()).await;
     assert_eq!(missing.status, 404);
     assert_eq!(missing.json().unwrap()["error"]["code"], "NOT_FOUND");
@@ -82,25 +82,25 @@ async fn langbase_knows_which_pipes_exist() {
         .await
         .unwrap();
     assert_eq!(again.status, 409);
-    assert_eq!(standin.overwritten(), 0);
+    assert_eq!(standin.overwritten_pipes(), 0);
     let upsert = json!({ "name": "p", "upsert": true });
     let upserted = http
         .post("/v1/pipes", KEY, &upsert.to_string())
         .await
         .unwrap();
-    assert_eq!((upserted.status, standin.overwritten()), (200, 1));
+    assert_eq!((upserted.status, standin.overwritten_pipes()), (200, 1));
     let listed = http.get("/v1/pipes", KEY).await.unwrap().json().unwrap();
     assert_eq!(listed[0]["status"], "public");
 }
 
 #[tokio::test]
 async fn wrong_keys_and_wrong_shapes_are_refused_as_each_provider_does() {
-    let (standin, mut http) = started(Settings::default()).await;
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
     let body = run_body().to_string();
     let wrong = http.post("/v1/pipes/run", "other", &body).await.unwrap();
     assert_eq!(wrong.status, 401);
     assert_eq!(wrong.json().unwrap()["error"]["code"], "UNAUTHORIZED");
-    assert_eq!(standin.asks()[0].key, KeySeen::Wrong);
+    assert_eq!(standin.asks()[0].key, KeyCheck::Wrong);
 
     let mut with_map = run_body();
     with_map["variables"] = json!({ "a": "b" });
@@ -120,7 +120,7 @@ async fn wrong_keys_and_wrong_shapes_are_refused_as_each_provider_does() {
 
 #[tokio::test]
 async fn openai_follows_the_schema_and_streams() {
-    let (_standin, mut http) = started(Settings::default()).await;
+    let (_standin, mut http) = start_provider(MockSettings::default()).await;
     let schema = json!({ "type": "object", "properties": { "confidence": { "type": "integer" } } });
     let mut body = json!({
         "model": "m",
@@ -146,7 +146,7 @@ async fn openai_follows_the_schema_and_streams() {
 
 #[tokio::test]
 async fn anthropic_fills_the_forced_tool() {
-    let (_standin, mut http) = started(Settings::default()).await;
+    let (_standin, mut http) = start_provider(MockSettings::default()).await;
     let schema = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
     let mut body = json!({
         "model": "m",
@@ -171,7 +171,7 @@ async fn anthropic_fills_the_forced_tool() {
 }
 
 /// Asks for the same over every wire, with these standing instructions, and reads what was said.
-async fn said_on_every_wire(http: &mut RawHttp, system: &str, question: &str) -> [String; 3] {
+async fn ask_every_format(http: &mut RawHttp, system: &str, question: &str) -> [String; 3] {
     let user = json!({ "role": "user", "content": question });
     let messages = json!([{ "role": "system", "content": system }, user]);
     let langbase = json!({ "name": "p", "messages": messages });
@@ -196,38 +196,38 @@ async fn said_on_every_wire(http: &mut RawHttp, system: &str, question: &str) ->
 
 #[tokio::test]
 async fn a_schema_in_the_instructions_is_followed_on_every_wire() {
-    let (_standin, mut http) = started(Settings::default()).await;
+    let (_standin, mut http) = start_provider(MockSettings::default()).await;
     let system = r#"Think. Answer with one JSON object that fits this JSON Schema: {"type": "object", "properties": {"recommended": {"type": "integer", "minimum": 1}}}
 Write nothing else."#;
-    let said = said_on_every_wire(&mut http, system, "Why?").await;
+    let said = ask_every_format(&mut http, system, "Why?").await;
     assert_eq!(said, [r#"{"recommended":1}"#; 3]);
 }
 
 #[tokio::test]
 async fn rules_answer_by_what_is_asked_on_every_wire_but_not_in_place_of_faults() {
-    let (standin, mut http) = started(Settings::default()).await;
-    standin.rules(vec![
-        Rule::new(&["Mars", "moons"], json!({ "thought": "Two." })),
-        Rule::new(&["moons"], "It depends."),
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
+    standin.set_scripted_answers(vec![
+        ScriptedAnswer::new(&["Mars", "moons"], json!({ "thought": "Two." })),
+        ScriptedAnswer::new(&["moons"], "It depends."),
     ]);
     let system = "Think of moons.";
-    let said = said_on_every_wire(&mut http, system, "How many has Mars?").await;
+    let said = ask_every_format(&mut http, system, "How many has Mars?").await;
     assert_eq!(said, [r#"{"thought":"Two."}"#; 3]);
-    let said = said_on_every_wire(&mut http, system, "How many has mars?").await;
+    let said = ask_every_format(&mut http, system, "How many has mars?").await;
     assert_eq!(said, ["It depends."; 3]);
-    let said = said_on_every_wire(&mut http, "Think.", "How many has Mars?").await;
+    let said = ask_every_format(&mut http, "Think.", "How many has Mars?").await;
     assert!(said.iter().all(|text| text.contains("Thought ")));
 
-    standin.push(Fault::Text("Mars has moons.".to_owned()));
-    standin.push(Fault::Delay(1));
-    let said = said_on_every_wire(&mut http, system, "How many has Mars?").await;
+    standin.push_fault(MockFault::Text("Mars has moons.".to_owned()));
+    standin.push_fault(MockFault::Delay(1));
+    let said = ask_every_format(&mut http, system, "How many has Mars?").await;
     assert_eq!(said[0], "Mars has moons.");
     assert_eq!(said[1..], [r#"{"thought":"Two."}"#; 2]);
 }
 
 #[tokio::test]
 async fn rules_are_set_over_http_and_cleared_by_a_reset() {
-    let (_standin, mut http) = started(Settings::default()).await;
+    let (_standin, mut http) = start_provider(MockSettings::default()).await;
     let rules = json!([{ "words": [], "text": "Always." }]);
     let control = json!({ "reset": true, "rules": rules }).to_string();
     let unrelated = json!({ "delay_ms": 0 }).to_string();
@@ -248,11 +248,11 @@ async fn rules_are_set_over_http_and_cleared_by_a_reset() {
 
 #[tokio::test]
 async fn faults_come_in_order_and_then_it_is_well_again() {
-    let (standin, mut http) = started(Settings::default()).await;
-    standin.push(Fault::status_with(503, "retry-after", "1"));
-    standin.push(Fault::Text("plain".to_owned()));
-    standin.push(Fault::Html200);
-    standin.push(Fault::Truncated("{\"thou".to_owned()));
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
+    standin.push_fault(MockFault::status_with(503, "retry-after", "1"));
+    standin.push_fault(MockFault::Text("plain".to_owned()));
+    standin.push_fault(MockFault::Html200);
+    standin.push_fault(MockFault::Truncated("{\"thou".to_owned()));
     let down = run(&mut http, &run_body()).await;
     assert_eq!(
         (down.status, down.headers["retry-after"].as_str()),
@@ -275,22 +275,22 @@ async fn faults_come_in_order_and_then_it_is_well_again() {
 
 #[tokio::test]
 async fn connections_are_cut_before_or_within_the_answer() {
-    let (standin, mut http) = started(Settings::default()).await;
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
     let body = run_body().to_string();
-    standin.push(Fault::CutConnection);
+    standin.push_fault(MockFault::CutConnection);
     let error = http.post("/v1/pipes/run", KEY, &body).await.unwrap_err();
     assert_eq!(error.to_string(), "the connection ended");
     let mut http = RawHttp::connect(standin.address()).await.unwrap();
-    standin.push(Fault::CutBody);
+    standin.push_fault(MockFault::CutBody);
     let error = http.post("/v1/pipes/run", KEY, &body).await.unwrap_err();
     assert_ne!(error.to_string(), "the connection ended");
-    assert_eq!(standin.asks()[0].outcome, Outcome::Cut);
+    assert_eq!(standin.asks()[0].outcome, RequestOutcome::Cut);
 }
 
 #[tokio::test]
 async fn a_caller_that_goes_away_is_noticed() {
-    let (standin, mut http) = started(Settings::default()).await;
-    standin.always(Fault::Hang);
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
+    standin.set_default_fault(MockFault::Hang);
     let body = run_body().to_string();
     {
         let asking = http.post("/v1/pipes/run", KEY, &body);
@@ -306,18 +306,18 @@ async fn a_caller_that_goes_away_is_noticed() {
     while standin.in_flight() > 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(standin.asks()[0].outcome, Outcome::Dropped);
+    assert_eq!(standin.asks()[0].outcome, RequestOutcome::Dropped);
     assert_eq!(standin.peak(), 1);
 }
 
 #[tokio::test]
 async fn a_rate_limit_counts_and_refuses() {
     let (first, third) = loop {
-        let settings = Settings {
+        let settings = MockSettings {
             rate: Some(2),
-            ..Settings::default()
+            ..MockSettings::default()
         };
-        let (_standin, mut http) = started(settings).await;
+        let (_standin, mut http) = start_provider(settings).await;
         let began = std::time::Instant::now();
         let first = run(&mut http, &run_body()).await;
         run(&mut http, &run_body()).await;
@@ -336,7 +336,7 @@ async fn a_rate_limit_counts_and_refuses() {
 
 #[tokio::test]
 async fn is_controlled_over_http() {
-    let (standin, mut http) = started(Settings::default()).await;
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
     let control = json!({
         "push": ["html200", { "delay": 1 }, { "status": { "code": 500 } }],
         "always": { "text": "no" },
@@ -367,7 +367,7 @@ async fn is_controlled_over_http() {
 
 #[tokio::test]
 async fn is_gone_when_dropped() {
-    let (standin, mut http) = started(Settings::default()).await;
+    let (standin, mut http) = start_provider(MockSettings::default()).await;
     run(&mut http, &run_body()).await;
     let address = standin.address();
     drop(standin);

@@ -3,10 +3,10 @@
 use serde_json::{Deserializer, Value};
 
 /// What stands before a schema that is written out in the instructions.
-const BEFORE_SCHEMA: &str = "JSON Schema";
+const SCHEMA_MARKER: &str = "JSON Schema";
 
 /// Everything the model was told: the standing instructions and all messages.
-pub(super) fn everything(body: &Value) -> String {
+pub(super) fn prompt_text(body: &Value) -> String {
     let mut all = vec![content_text(&body["system"])];
     all.extend(messages(body).map(|message| content_text(&message["content"])));
     all.join("\n")
@@ -14,9 +14,9 @@ pub(super) fn everything(body: &Value) -> String {
 
 /// The schema that is written out in the standing instructions, for providers that take none.
 /// What others say may quote a schema; it is not ours.
-pub(super) fn schema(body: &Value) -> Option<Value> {
-    let system = standing(body);
-    let named = system.rmatch_indices(BEFORE_SCHEMA);
+pub(super) fn prompt_schema(body: &Value) -> Option<Value> {
+    let system = system_text(body);
+    let named = system.rmatch_indices(SCHEMA_MARKER);
     named.into_iter().find_map(|(at, _)| {
         let (_, after) = system.split_at(at);
         let (_, from) = after.split_at(after.find('{')?);
@@ -26,7 +26,7 @@ pub(super) fn schema(body: &Value) -> Option<Value> {
 }
 
 /// The standing instructions: a field of their own at Anthropic, else messages.
-fn standing(body: &Value) -> String {
+fn system_text(body: &Value) -> String {
     let is_standing =
         |message: &&Value| message["role"] == "system" || message["role"] == "developer";
     let mut all = vec![content_text(&body["system"])];
@@ -70,7 +70,7 @@ mod tests {
             json!({ "messages": [{ "role": "system", "content": text }] }),
             json!({ "messages": [{ "role": "developer", "content": parts }] }),
         ] {
-            assert_eq!(schema(&body), Some(wanted.clone()), "{body}");
+            assert_eq!(prompt_schema(&body), Some(wanted.clone()), "{body}");
         }
     }
 
@@ -84,7 +84,7 @@ mod tests {
             json!({ "system": "JSON Schema", "messages": [] }),
             json!({}),
         ] {
-            assert_eq!(schema(&body), None, "{body}");
+            assert_eq!(prompt_schema(&body), None, "{body}");
         }
     }
 }

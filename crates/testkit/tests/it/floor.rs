@@ -3,7 +3,7 @@
 
 use deliberate_testkit::{
     bare_command,
-    load::{Caller, Era, Server},
+    load::{ClientProtocol, LoadClient, ServerProcess},
 };
 use serde_json::json;
 
@@ -12,9 +12,9 @@ async fn the_floor_answers_the_load_client() {
     for kind in [None, Some("--json")] {
         let mut command = bare_command(env!("CARGO_BIN_EXE_echo_floor"));
         command.args(kind);
-        let server = Server::start(&mut command).await.unwrap();
-        for era in Era::ALL {
-            let mut caller = Caller::new(server.address(), era, 41);
+        let server = ServerProcess::start(&mut command).await.unwrap();
+        for era in ClientProtocol::ALL {
+            let mut caller = LoadClient::new(server.address(), era, 41);
             for text in ["one", "two"] {
                 let params = json!({ "name": "echo", "arguments": { "text": text } });
                 let result = caller.request("tools/call", params).await.unwrap();
@@ -26,6 +26,6 @@ async fn the_floor_answers_the_load_client() {
         }
         assert!(server.resident_kib().unwrap() > 0);
         let port = server.address().port().to_string();
-        assert!(server.written().contains(&port), "{}", server.written());
+        assert!(server.output().contains(&port), "{}", server.output());
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Each crate, and the ones of ours that it may use. Arrows point one way; a new arrow is a
 /// decision, and is made here.
-const ARROWS: &[(&str, &[&str])] = &[
+const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-language", &[]),
     ("deliberate-thinker", &[]),
@@ -119,14 +119,14 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What a crate must not know, whatever brings it in.
-const STRANGERS: &[(&str, &[&str])] = &[
+const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &["tokio", "sqlx", "reqwest", "rmcp"]),
     ("deliberate-toolkit", &["sqlx", "reqwest", "rmcp"]),
     ("deliberate-reasoning", &["sqlx", "reqwest", "rmcp"]),
 ];
 
 /// A source file longer than this has more than one job.
-const LONGEST_FILE: usize = 800;
+const MAX_FILE_LINES: usize = 800;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -159,7 +159,7 @@ fn arrows_between_crates_point_one_way() {
         "--locked",
     ]))
     .unwrap();
-    let allowed: BTreeMap<&str, BTreeSet<&str>> = ARROWS
+    let allowed: BTreeMap<&str, BTreeSet<&str>> = ALLOWED_DEPENDENCIES
         .iter()
         .map(|(name, uses)| (*name, uses.iter().copied().collect()))
         .collect();
@@ -183,7 +183,7 @@ fn arrows_between_crates_point_one_way() {
 
 #[test]
 fn nobody_knows_what_they_must_not() {
-    for (name, strangers) in STRANGERS {
+    for (name, strangers) in FORBIDDEN_DEPENDENCIES {
         let tree = cargo(&[
             "tree", "-p", name, "-e", "normal", "--prefix", "none", "--locked",
         ]);
@@ -232,7 +232,7 @@ fn every_file_says_what_it_is_for_and_keeps_to_one_job() {
         );
         let lines = text.lines().count();
         assert!(
-            lines <= LONGEST_FILE,
+            lines <= MAX_FILE_LINES,
             "{} has {lines} lines",
             path.display()
         );

@@ -1,12 +1,12 @@
 //! The stand-in for other people's servers does what it is told to, right and wrong.
 
-use deliberate_testkit::{Client, bare_command};
+use deliberate_testkit::{StdioClient, bare_command};
 use serde_json::{Value, json};
 
-fn upstream(arguments: &[&str]) -> Client {
+fn start_server(arguments: &[&str]) -> StdioClient {
     let mut command = bare_command(env!("CARGO_BIN_EXE_upstream"));
     command.args(arguments);
-    Client::spawn(&mut command).unwrap()
+    StdioClient::spawn(&mut command).unwrap()
 }
 
 fn text(response: &Value) -> &str {
@@ -14,20 +14,20 @@ fn text(response: &Value) -> &str {
 }
 
 /// Parameters as the era without a handshake has them.
-fn stateless(mut params: Value) -> Value {
+fn with_stateless_meta(mut params: Value) -> Value {
     params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
     params
 }
 
 #[tokio::test]
 async fn both_eras_are_served_side_by_side() {
-    let mut client = upstream(&[]);
+    let mut client = start_server(&[]);
     let server = client.initialize().await.unwrap();
     assert!(!server.is_null());
     let echoed = client.call("echo", json!({ "text": "a\"b" })).await;
     assert_eq!(text(&echoed.unwrap()), "a\"b");
     let discovered = client
-        .request("server/discover", stateless(json!({})))
+        .request("server/discover", with_stateless_meta(json!({})))
         .await;
     assert_eq!(
         discovered.unwrap()["result"]["supportedVersions"][0],
@@ -35,18 +35,21 @@ async fn both_eras_are_served_side_by_side() {
     );
     let params = json!({ "name": "echo", "arguments": { "text": "x" } });
     let echoed = client
-        .request("tools/call", stateless(params))
+        .request("tools/call", with_stateless_meta(params))
         .await
         .unwrap();
     assert_eq!(text(&echoed), "x");
     assert_eq!(echoed["result"]["resultType"], "complete");
-    let ping = client.request("ping", stateless(json!({}))).await.unwrap();
+    let ping = client
+        .request("ping", with_stateless_meta(json!({})))
+        .await
+        .unwrap();
     assert_eq!(ping["error"]["code"], -32_601);
 }
 
 #[tokio::test]
 async fn pages_lead_to_every_tool() {
-    let mut client = upstream(&["--pages"]);
+    let mut client = start_server(&["--pages"]);
     client.initialize().await.unwrap();
     let (mut names, mut params) = (Vec::new(), json!({}));
     loop {
@@ -65,7 +68,7 @@ async fn pages_lead_to_every_tool() {
 
 #[tokio::test]
 async fn input_is_asked_for_as_each_era_does() {
-    let mut client = upstream(&[]);
+    let mut client = start_server(&[]);
     client.initialize().await.unwrap();
     let call = json!({ "name": "ask", "arguments": { "message": "Well?" } });
     let id = client
@@ -81,7 +84,7 @@ async fn input_is_asked_for_as_each_era_does() {
     let answered = client.response(id).await.unwrap();
     assert!(text(&answered).contains("decline"));
 
-    let mut call = stateless(call);
+    let mut call = with_stateless_meta(call);
     let asked = client.request("tools/call", call.clone()).await.unwrap();
     assert_eq!(asked["result"]["resultType"], "input_required");
     call["inputResponses"] = json!({ "answer": { "action": "accept" } });
@@ -96,7 +99,7 @@ async fn input_is_asked_for_as_each_era_does() {
 async fn a_count_outlives_the_process() {
     let file = std::env::temp_dir().join(format!("upstream-count-{}", std::process::id()));
     for wanted in ["1", "2"] {
-        let mut client = upstream(&["--state", &file.to_string_lossy()]);
+        let mut client = start_server(&["--state", &file.to_string_lossy()]);
         client.initialize().await.unwrap();
         let counted = client.call("count", json!({})).await.unwrap();
         assert_eq!(text(&counted), wanted);
@@ -106,12 +109,12 @@ async fn a_count_outlives_the_process() {
 
 #[tokio::test]
 async fn faults_happen_when_they_are_wanted() {
-    let mut client = upstream(&["--fault", "garbage", "--fault", "change-after:1"]);
+    let mut client = start_server(&["--fault", "garbage", "--fault", "change-after:1"]);
     client.initialize().await.unwrap();
     let listed = client.request("tools/list", json!({})).await.unwrap();
     client.call("pid", json!({})).await.unwrap();
-    assert!(!client.noise().is_empty());
-    let kept = client.take_kept();
+    assert!(!client.non_json_lines().is_empty());
+    let kept = client.take_buffered();
     let told = "notifications/tools/list_changed";
     assert!(
         kept.iter().any(|message| message["method"] == told),
@@ -120,13 +123,13 @@ async fn faults_happen_when_they_are_wanted() {
     let again = client.request("tools/list", json!({})).await.unwrap();
     assert_ne!(listed["result"], again["result"]);
 
-    let mut client = upstream(&["--fault", "die-after:2"]);
+    let mut client = start_server(&["--fault", "die-after:2"]);
     client.initialize().await.unwrap();
     client.call("count", json!({})).await.unwrap();
     assert!(client.call("count", json!({})).await.is_err());
     assert_eq!(client.wait_exit().await.unwrap().code(), Some(3));
 
-    let mut client = upstream(&["--fault", "no-such-fault"]);
+    let mut client = start_server(&["--fault", "no-such-fault"]);
     assert!(!client.wait_exit().await.unwrap().success());
     // What it said may be read a moment after it ended.
     for _ in 0..100 {

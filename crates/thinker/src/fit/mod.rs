@@ -11,35 +11,35 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-use scalar::{fit_boolean, fit_integer, fit_number, fit_string, fit_word};
+use scalar::{coerce_boolean, coerce_enum, coerce_integer, coerce_number, coerce_string};
 
 /// How deep schemas are followed; `$ref` may go in circles.
 const MAX_DEPTH: usize = 64;
 
 /// Fits `value` to `schema`; unknown things stay as they are.
-pub fn fit(value: Value, schema: &Value) -> Value {
-    let fitter = Fitter { root: schema };
-    fitter.fit(value, schema, MAX_DEPTH)
+pub fn coerce(value: Value, schema: &Value) -> Value {
+    let fitter = Coercer { root: schema };
+    fitter.coerce(value, schema, MAX_DEPTH)
 }
 
-struct Fitter<'s> {
+struct Coercer<'s> {
     root: &'s Value,
 }
 
-impl<'s> Fitter<'s> {
-    fn fit(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
+impl<'s> Coercer<'s> {
+    fn coerce(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
         let Some(depth) = depth.checked_sub(1) else {
             return value;
         };
-        if let Some(target) = self.target(schema) {
-            return self.fit(value, target, depth);
+        if let Some(target) = self.resolve_ref(schema) {
+            return self.coerce(value, target, depth);
         }
-        if let Some(words) = words(schema) {
-            return fit_word(value, &words);
+        if let Some(words) = enum_words(schema) {
+            return coerce_enum(value, &words);
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(branches) = schema.get(key).and_then(Value::as_array) {
-                return self.fit_any(value, branches, depth);
+                return self.coerce_any(value, branches, depth);
             }
         }
         let types = types(schema);
@@ -49,7 +49,7 @@ impl<'s> Fitter<'s> {
         // What the value already is comes first, so that `["string", "integer"]` changes nothing.
         let Some(wanted) = types
             .iter()
-            .find(|wanted| is_a(&value, wanted))
+            .find(|wanted| is_type(&value, wanted))
             .or_else(|| types.iter().find(|wanted| **wanted != "null"))
         else {
             return value;
@@ -58,28 +58,28 @@ impl<'s> Fitter<'s> {
             return Value::Null;
         }
         match *wanted {
-            "integer" => fit_integer(value, schema),
-            "number" => fit_number(value, schema),
-            "boolean" => fit_boolean(value),
-            "string" => fit_string(value, schema),
-            "array" => self.fit_array(value, schema, depth),
-            "object" => self.fit_object(value, schema, depth),
+            "integer" => coerce_integer(value, schema),
+            "number" => coerce_number(value, schema),
+            "boolean" => coerce_boolean(value),
+            "string" => coerce_string(value, schema),
+            "array" => self.coerce_array(value, schema, depth),
+            "object" => self.coerce_object(value, schema, depth),
             _ => value,
         }
     }
 
     /// What a local `$ref` points to.
-    fn target(&self, schema: &Value) -> Option<&'s Value> {
+    fn resolve_ref(&self, schema: &Value) -> Option<&'s Value> {
         let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
         self.root.pointer(pointer)
     }
 
-    fn resolved(&self, schema: &'s Value) -> &'s Value {
-        self.target(schema).unwrap_or(schema)
+    fn resolve(&self, schema: &'s Value) -> &'s Value {
+        self.resolve_ref(schema).unwrap_or(schema)
     }
 
-    fn fit_any(&self, value: Value, branches: &'s [Value], depth: usize) -> Value {
-        let null = |branch: &&Value| types(self.resolved(branch)) == ["null"];
+    fn coerce_any(&self, value: Value, branches: &'s [Value], depth: usize) -> Value {
+        let null = |branch: &&Value| types(self.resolve(branch)) == ["null"];
         let nullable = branches.iter().any(|branch| null(&branch));
         if value.is_null() && nullable {
             return value;
@@ -87,19 +87,19 @@ impl<'s> Fitter<'s> {
         let mut others = branches.iter().filter(|branch| !null(branch));
         let (first, second) = (others.next(), others.next());
         let matching = branches.iter().find(|branch| {
-            types(self.resolved(branch))
+            types(self.resolve(branch))
                 .iter()
-                .any(|wanted| is_a(&value, wanted))
+                .any(|wanted| is_type(&value, wanted))
         });
         match (matching, first, second) {
-            (Some(branch), ..) => self.fit(value, branch, depth),
+            (Some(branch), ..) => self.coerce(value, branch, depth),
             (None, Some(_), None) if nullable && is_spelled_null(&value) => Value::Null,
-            (None, Some(only), None) => self.fit(value, only, depth),
+            (None, Some(only), None) => self.coerce(value, only, depth),
             _ => value,
         }
     }
 
-    fn fit_array(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
+    fn coerce_array(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
         let items = match value {
             Value::Array(items) => items,
             // `null` is no element: nothing was said.
@@ -111,30 +111,31 @@ impl<'s> Fitter<'s> {
         };
         let items = items
             .into_iter()
-            .map(|item| self.fit(item, schema, depth))
+            .map(|item| self.coerce(item, schema, depth))
             .collect();
         Value::Array(items)
     }
 
-    fn fit_object(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
+    fn coerce_object(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
         let mut members = match value {
             // What belongs into its list was not put there.
             Value::Object(members) if self.is_item(&members, schema) => {
-                return self.fit(Value::Array(vec![members.into()]), schema, depth);
+                return self.coerce(Value::Array(vec![members.into()]), schema, depth);
             }
             Value::Object(members) => members,
-            Value::Array(mut items) => match (items.len(), lone(schema, "array")) {
+            Value::Array(mut items) => match (items.len(), only_required_property(schema, "array"))
+            {
                 // The object was put into a list.
-                (1, _) if items.iter().all(|it| self.is_object_of(it, schema)) => {
-                    return self.fit(items.remove(0), schema, depth);
+                (1, _) if items.iter().all(|it| self.is_wrapping_object(it, schema)) => {
+                    return self.coerce(items.remove(0), schema, depth);
                 }
                 // The list was not put into its object.
-                (_, Some(name)) => object_of(name, Value::Array(items)),
+                (_, Some(name)) => single_property_object(name, Value::Array(items)),
                 _ => return Value::Array(items),
             },
-            Value::String(text) => match lone(schema, "string") {
+            Value::String(text) => match only_required_property(schema, "string") {
                 // Only its text was said.
-                Some(name) => object_of(name, Value::String(text)),
+                Some(name) => single_property_object(name, Value::String(text)),
                 None => return Value::String(text),
             },
             other => return other,
@@ -144,7 +145,7 @@ impl<'s> Fitter<'s> {
                 let Some(member) = members.get_mut(name) else {
                     continue;
                 };
-                *member = self.fit(member.take(), property, depth);
+                *member = self.coerce(member.take(), property, depth);
                 // Nothing was said of something that need not be said.
                 if member.is_null() && !is_required(schema, name) && !self.allows_null(property) {
                     members.shift_remove(name);
@@ -155,7 +156,7 @@ impl<'s> Fitter<'s> {
     }
 
     /// Whether it is an object that is no item of the list which the schema wants.
-    fn is_object_of(&self, value: &Value, schema: &'s Value) -> bool {
+    fn is_wrapping_object(&self, value: &Value, schema: &'s Value) -> bool {
         value
             .as_object()
             .is_some_and(|members| !self.is_item(members, schema))
@@ -168,17 +169,17 @@ impl<'s> Fitter<'s> {
             let known = schema.get("properties").and_then(Value::as_object);
             known.is_some_and(|known| known.keys().any(|name| members.contains_key(name)))
         };
-        let item = lone(schema, "array")
+        let item = only_required_property(schema, "array")
             .and_then(|name| schema.get("properties")?.get(name)?.get("items"))
-            .map(|item| self.resolved(item));
+            .map(|item| self.resolve(item));
         item.is_some_and(knows) && !knows(schema)
     }
 
     /// Whether a schema allows `null`, or does not say.
     fn allows_null(&self, schema: &'s Value) -> bool {
-        let schema = self.resolved(schema);
+        let schema = self.resolve(schema);
         let types = types(schema);
-        types.is_empty() && words(schema).is_none() || types.contains(&"null")
+        types.is_empty() && enum_words(schema).is_none() || types.contains(&"null")
     }
 }
 
@@ -193,7 +194,7 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-fn is_a(value: &Value, wanted: &str) -> bool {
+fn is_type(value: &Value, wanted: &str) -> bool {
     match value {
         Value::Null => wanted == "null",
         Value::Bool(_) => wanted == "boolean",
@@ -212,7 +213,7 @@ fn is_spelled_null(value: &Value) -> bool {
 }
 
 /// The words a schema allows, if it allows only words.
-fn words(schema: &Value) -> Option<Vec<&str>> {
+fn enum_words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return words.iter().map(Value::as_str).collect();
     }
@@ -231,7 +232,7 @@ fn is_required(schema: &Value, name: &str) -> bool {
 }
 
 /// The name of the only property that must be there, if it is of that type.
-fn lone<'s>(schema: &'s Value, wanted: &str) -> Option<&'s str> {
+fn only_required_property<'s>(schema: &'s Value, wanted: &str) -> Option<&'s str> {
     let required = schema.get("required")?.as_array()?;
     let [Value::String(name)] = required.as_slice() else {
         return None;
@@ -240,6 +241,6 @@ fn lone<'s>(schema: &'s Value, wanted: &str) -> Option<&'s str> {
     types(property).contains(&wanted).then_some(name)
 }
 
-fn object_of(name: &str, value: Value) -> Map<String, Value> {
+fn single_property_object(name: &str, value: Value) -> Map<String, Value> {
     [(name.to_owned(), value)].into_iter().collect()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 /// Finds the word that differs only in case or in how its parts are joined.
-pub(super) fn fit_word(value: Value, words: &[&str]) -> Value {
+pub(super) fn coerce_enum(value: Value, words: &[&str]) -> Value {
     let Some(text) = value.as_str() else {
         return value;
     };
@@ -29,7 +29,7 @@ fn amount(value: &Value) -> Option<(f64, bool)> {
     amount.is_finite().then_some((amount, percent))
 }
 
-pub(super) fn fit_number(value: Value, schema: &Value) -> Value {
+pub(super) fn coerce_number(value: Value, schema: &Value) -> Value {
     let Some((mut amount, percent)) = amount(&value) else {
         return value;
     };
@@ -43,7 +43,7 @@ pub(super) fn fit_number(value: Value, schema: &Value) -> Value {
     Number::from_f64(clamped).map_or(value, Value::Number)
 }
 
-pub(super) fn fit_integer(value: Value, schema: &Value) -> Value {
+pub(super) fn coerce_integer(value: Value, schema: &Value) -> Value {
     let Some((mut amount, percent)) = amount(&value) else {
         return value;
     };
@@ -81,7 +81,7 @@ fn clamp(amount: f64, schema: &Value) -> f64 {
     bound(schema, "maximum").map_or(amount, |most| amount.min(most))
 }
 
-pub(super) fn fit_boolean(value: Value) -> Value {
+pub(super) fn coerce_boolean(value: Value) -> Value {
     let Some(text) = value.as_str() else {
         return value;
     };
@@ -92,7 +92,7 @@ pub(super) fn fit_boolean(value: Value) -> Value {
     }
 }
 
-pub(super) fn fit_string(value: Value, schema: &Value) -> Value {
+pub(super) fn coerce_string(value: Value, schema: &Value) -> Value {
     let mut text = match value {
         Value::String(text) => text,
         Value::Number(number) => number.to_string(),

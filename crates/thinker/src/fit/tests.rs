@@ -36,20 +36,24 @@ fn what_is_clear_is_fitted() {
         (json!("Very high"), &level, json!("very_high")),
     ];
     for (value, schema, expected) in cases {
-        assert_eq!(fit(value.clone(), schema), expected, "{value} for {schema}");
+        assert_eq!(
+            coerce(value.clone(), schema),
+            expected,
+            "{value} for {schema}"
+        );
     }
 }
 
 #[test]
 fn strings_and_booleans() {
     let short = json!({"type": "string", "maxLength": 3});
-    assert_eq!(fit(json!("äöüß"), &short), json!("äöü"));
-    assert_eq!(fit(json!("äöü"), &short), json!("äöü"));
-    assert_eq!(fit(json!(0.5), &short), json!("0.5"));
+    assert_eq!(coerce(json!("äöüß"), &short), json!("äöü"));
+    assert_eq!(coerce(json!("äöü"), &short), json!("äöü"));
+    assert_eq!(coerce(json!(0.5), &short), json!("0.5"));
     let flag = json!({"type": "boolean"});
-    assert_eq!(fit(json!("True"), &flag), json!(true));
-    assert_eq!(fit(json!("no"), &flag), json!(false));
-    assert_eq!(fit(json!("perhaps"), &flag), json!("perhaps"));
+    assert_eq!(coerce(json!("True"), &flag), json!(true));
+    assert_eq!(coerce(json!("no"), &flag), json!(false));
+    assert_eq!(coerce(json!("perhaps"), &flag), json!("perhaps"));
 }
 
 #[test]
@@ -65,10 +69,10 @@ fn properties_items_and_references_are_followed() {
     });
     let fitted = json!({"branches": [{"score": 90, "children": [{"score": 100}], "more": "1"}]});
     let answer = json!({"branches": [{"score": "90", "children": {"score": 190}, "more": "1"}]});
-    assert_eq!(fit(answer, &schema), fitted);
+    assert_eq!(coerce(answer, &schema), fitted);
     let bare = json!([{"score": "90", "children": {"score": 190}, "more": "1"}, {}]);
     assert_eq!(
-        fit(bare, &schema),
+        coerce(bare, &schema),
         json!({"branches": [{"score": 90, "children": [{"score": 100}], "more": "1"}, {}]})
     );
 }
@@ -76,9 +80,12 @@ fn properties_items_and_references_are_followed() {
 #[test]
 fn an_object_in_a_list_is_taken_out() {
     let schema = json!({"type": "object", "properties": {"score": {"type": "integer"}}});
-    assert_eq!(fit(json!([{"score": "3"}]), &schema), json!({"score": 3}));
+    assert_eq!(
+        coerce(json!([{"score": "3"}]), &schema),
+        json!({"score": 3})
+    );
     let several = json!([{"score": "3"}, {"score": "4"}]);
-    assert_eq!(fit(several.clone(), &schema), several);
+    assert_eq!(coerce(several.clone(), &schema), several);
 }
 
 #[test]
@@ -94,15 +101,15 @@ fn items_find_their_list_and_texts_their_object() {
     });
     let one = json!({"sentence": "Peat burns.", "passages": ["p1"]});
     let whole = json!({ "sentences": [one] });
-    assert_eq!(fit(one.clone(), &schema), whole);
-    assert_eq!(fit(json!([one]), &schema), whole);
-    assert_eq!(fit(json!([whole]), &schema), whole);
+    assert_eq!(coerce(one.clone(), &schema), whole);
+    assert_eq!(coerce(json!([one]), &schema), whole);
+    assert_eq!(coerce(json!([whole]), &schema), whole);
     assert_eq!(
-        fit(json!(["Peat burns.", one]), &schema),
+        coerce(json!(["Peat burns.", one]), &schema),
         json!({"sentences": [{"sentence": "Peat burns."}, one]})
     );
     let other = json!({"answer": "Peat burns."});
-    assert_eq!(fit(other.clone(), &schema), other);
+    assert_eq!(coerce(other.clone(), &schema), other);
 }
 
 #[test]
@@ -118,7 +125,7 @@ fn null_for_what_need_not_be_said_is_left_out() {
     });
     let answer = json!({"a": null, "b": null, "c": null, "d": null, "e": null});
     assert_eq!(
-        fit(answer, &schema),
+        coerce(answer, &schema),
         json!({"a": null, "c": null, "d": null, "e": null})
     );
 }
@@ -126,9 +133,9 @@ fn null_for_what_need_not_be_said_is_left_out() {
 #[test]
 fn circles_of_references_end() {
     let schema = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});
-    assert_eq!(fit(json!({"a": "1"}), &schema), json!({"a": "1"}));
+    assert_eq!(coerce(json!({"a": "1"}), &schema), json!({"a": "1"}));
     let missing = json!({"$ref": "#/$defs/B", "type": "integer"});
-    assert_eq!(fit(json!("1"), &missing), json!(1));
+    assert_eq!(coerce(json!("1"), &missing), json!(1));
 }
 
 #[test]
@@ -140,9 +147,9 @@ fn unclear_values_and_odd_schemas_change_nothing() {
         json!({"type": "integer"}),
     ] {
         for value in [json!("much"), json!({"a": 1}), json!([]), json!(null)] {
-            assert_eq!(fit(value.clone(), &schema), value);
+            assert_eq!(coerce(value.clone(), &schema), value);
         }
     }
     let big = json!(9_223_372_036_854_775_807_i64);
-    assert_eq!(fit(big.clone(), &json!({"type": "integer"})), big);
+    assert_eq!(coerce(big.clone(), &json!({"type": "integer"})), big);
 }

@@ -20,24 +20,24 @@ use url::Url;
 
 use super::{
     HttpSettings,
-    limiter::{Denied, Limiter},
-    message::{excerpt, is_html, message_of},
+    limiter::{Limiter, LimiterError},
+    message::{error_message, excerpt, is_html},
     pace::{self, RateHeaders},
-    request::{Answered, Auth, Endpoint, Request},
-    retry::{self, Setback},
+    request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse},
+    retry::{self, ProviderAttemptError},
     secure,
-    stream::{Opened, Stream, is_stream},
+    stream::{ProviderEventStream, ResponseKind, is_stream},
 };
-use crate::ThinkError;
+use crate::ModelError;
 
 /// The largest answer that is read.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 
 /// A provider as HTTP knows it. The client is built with the first request.
-pub(crate) struct Http {
+pub(crate) struct ProviderClient {
     provider: String,
     base: Url,
-    auth: Auth,
+    auth: ProviderAuth,
     headers: HeaderMap,
     rate_headers: RateHeaders,
     settings: HttpSettings,
@@ -45,8 +45,8 @@ pub(crate) struct Http {
     client: OnceLock<Result<Client, String>>,
 }
 
-impl Http {
-    pub(crate) fn new(endpoint: Endpoint) -> Result<Self, ThinkError> {
+impl ProviderClient {
+    pub(crate) fn new(endpoint: ProviderEndpoint) -> Result<Self, ModelError> {
         let base = secure::base_url(&endpoint.provider, &endpoint.base_url)?;
         let headers = endpoint.header_map()?;
         Ok(Self {
@@ -68,10 +68,10 @@ impl Http {
     /// Sends a request, again if that can help, all before `deadline`.
     pub(crate) async fn send(
         &self,
-        request: &Request,
+        request: &ProviderRequest,
         deadline: Instant,
-    ) -> Result<Answered, ThinkError> {
-        self.persist(deadline, || self.attempt(request, deadline))
+    ) -> Result<ProviderResponse, ModelError> {
+        self.with_retries(deadline, || self.attempt(request, deadline))
             .await
     }
 
@@ -79,19 +79,19 @@ impl Http {
     /// From then on nothing is tried again.
     pub(crate) async fn open(
         &self,
-        request: &Request,
+        request: &ProviderRequest,
         deadline: Instant,
-    ) -> Result<Opened<'_>, ThinkError> {
-        self.persist(deadline, || self.attempt_open(request, deadline))
+    ) -> Result<ResponseKind<'_>, ModelError> {
+        self.with_retries(deadline, || self.attempt_open(request, deadline))
             .await
     }
 
     /// Tries until it succeeds, trying again is of no use, or the time is over.
-    async fn persist<T, F: Future<Output = Result<T, Setback>>>(
+    async fn with_retries<T, F: Future<Output = Result<T, ProviderAttemptError>>>(
         &self,
         deadline: Instant,
         try_once: impl Fn() -> F,
-    ) -> Result<T, ThinkError> {
+    ) -> Result<T, ModelError> {
         let started = Instant::now();
         let attempts = AtomicU32::new(0);
         let attempt = || {
@@ -100,7 +100,7 @@ impl Http {
         };
         attempt
             .retry(retry::backoff(&self.settings))
-            .when(Setback::may_pass)
+            .when(ProviderAttemptError::is_retryable)
             .adjust(|setback, ours| retry::delay(setback, ours, deadline))
             .notify(|setback, delay| {
                 tracing::debug!(
@@ -124,8 +124,8 @@ impl Http {
         &self,
         path: &'static str,
         deadline: Instant,
-    ) -> Result<(), ThinkError> {
-        let answered = self.send(&Request::get(path), deadline).await?;
+    ) -> Result<(), ModelError> {
+        let answered = self.send(&ProviderRequest::get(path), deadline).await?;
         if answered.is_success() || matches!(answered.status, 404 | 405) {
             return Ok(());
         }
@@ -133,7 +133,7 @@ impl Http {
     }
 
     /// The JSON of a success; anything else is an error.
-    pub(crate) fn json(&self, answered: &Answered) -> Result<Value, ThinkError> {
+    pub(crate) fn json(&self, answered: &ProviderResponse) -> Result<Value, ModelError> {
         if !answered.is_success() {
             return Err(self.api_error(answered));
         }
@@ -146,7 +146,7 @@ impl Http {
             } else {
                 "something else"
             };
-            self.unusable(
+            self.invalid_response(
                 format!("the response is not JSON but {kind}; check the base URL"),
                 &text,
             )
@@ -154,68 +154,80 @@ impl Http {
     }
 
     /// An error status as an error.
-    pub(crate) fn api_error(&self, answered: &Answered) -> ThinkError {
+    pub(crate) fn api_error(&self, answered: &ProviderResponse) -> ModelError {
         let message = if (300..400).contains(&answered.status) {
             "it redirects elsewhere, which is not followed; check the base URL".to_owned()
         } else {
-            message_of(&self.without_secret(&answered.text()))
+            error_message(&self.redact_key(&answered.text()))
         };
-        self.api_error_saying(answered.status, &message)
+        self.api_error_with_message(answered.status, &message)
     }
 
     /// An error that the provider put into words itself.
-    pub(crate) fn api_error_saying(&self, status: u16, message: &str) -> ThinkError {
-        ThinkError::Api {
+    pub(crate) fn api_error_with_message(&self, status: u16, message: &str) -> ModelError {
+        ModelError::Api {
             provider: self.provider.clone(),
             status,
-            message: excerpt(&self.without_secret(message)),
+            message: excerpt(&self.redact_key(message)),
         }
     }
 
     /// A response that is not what this provider answers.
-    pub(crate) fn unusable(&self, reason: String, body: &str) -> ThinkError {
-        ThinkError::InvalidResponse {
+    pub(crate) fn invalid_response(&self, reason: String, body: &str) -> ModelError {
+        ModelError::InvalidResponse {
             provider: self.provider.clone(),
             reason,
-            answer: excerpt(&self.without_secret(body)),
+            answer: excerpt(&self.redact_key(body)),
         }
     }
 
-    async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answered, Setback> {
-        let _place = self.place(deadline).await?;
+    async fn attempt(
+        &self,
+        request: &ProviderRequest,
+        deadline: Instant,
+    ) -> Result<ProviderResponse, ProviderAttemptError> {
+        let _place = self.acquire_permit(deadline).await?;
         self.client()?;
         let end = self.attempt_end(deadline);
         let exchange = async {
-            let response = self.sent(request).await?;
-            self.answered(request, response).await
+            let response = self.send_once(request).await?;
+            self.read_response(request, response).await
         };
-        in_time(exchange, end, deadline).await
+        with_deadline(exchange, end, deadline).await
     }
 
     async fn attempt_open(
         &self,
-        request: &Request,
+        request: &ProviderRequest,
         deadline: Instant,
-    ) -> Result<Opened<'_>, Setback> {
-        let place = self.place(deadline).await?;
+    ) -> Result<ResponseKind<'_>, ProviderAttemptError> {
+        let place = self.acquire_permit(deadline).await?;
         self.client()?;
         let end = self.attempt_end(deadline);
         let exchange = async {
-            let response = self.sent(request).await?;
+            let response = self.send_once(request).await?;
             if !is_stream(&response) {
-                return self.answered(request, response).await.map(Opened::Whole);
+                return self
+                    .read_response(request, response)
+                    .await
+                    .map(ResponseKind::Buffered);
             }
-            self.learn(response.status().as_u16(), response.headers());
-            Ok(Opened::Stream(Stream::new(self, response, place, deadline)))
+            self.apply_rate_headers(response.status().as_u16(), response.headers());
+            Ok(ResponseKind::Stream(ProviderEventStream::new(
+                self, response, place, deadline,
+            )))
         };
-        in_time(exchange, end, deadline).await
+        with_deadline(exchange, end, deadline).await
     }
 
-    async fn place(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Setback> {
+    async fn acquire_permit(
+        &self,
+        deadline: Instant,
+    ) -> Result<OwnedSemaphorePermit, ProviderAttemptError> {
         let admitted = self.limiter.admit(deadline).await;
         admitted.map_err(|denied| match denied {
-            Denied::TooSoon(wait) => Setback::TooSoon(wait),
-            Denied::Late => Setback::Late,
+            LimiterError::TooSoon(wait) => ProviderAttemptError::TooSoon(wait),
+            LimiterError::Late => ProviderAttemptError::Late,
         })
     }
 
@@ -225,7 +237,7 @@ impl Http {
         deadline.min(Instant::now() + self.settings.request_timeout)
     }
 
-    async fn sent(&self, request: &Request) -> Result<Response, Setback> {
+    async fn send_once(&self, request: &ProviderRequest) -> Result<Response, ProviderAttemptError> {
         let url = format!(
             "{}{}",
             self.base.as_str().trim_end_matches('/'),
@@ -244,24 +256,32 @@ impl Http {
     }
 
     /// The whole answer, if trying again would not change it.
-    async fn answered(&self, request: &Request, response: Response) -> Result<Answered, Setback> {
+    async fn read_response(
+        &self,
+        request: &ProviderRequest,
+        response: Response,
+    ) -> Result<ProviderResponse, ProviderAttemptError> {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
-        let wait = self.learn(status, &headers);
+        let wait = self.apply_rate_headers(status, &headers);
         let body = read_body(response, MAX_BODY_BYTES)
             .await
             .map_err(unreachable)?
             .ok_or_else(|| {
-                Setback::Final(self.unusable("the response is larger than 8 MiB".to_owned(), ""))
+                ProviderAttemptError::Final(
+                    self.invalid_response("the response is larger than 8 MiB".to_owned(), ""),
+                )
             })?;
         match status {
-            429 => Err(Setback::Limited(wait)),
-            408 | 500.. if !request.is_refused(status, &body) => Err(Setback::Failing {
-                status,
-                message: message_of(&self.without_secret(&String::from_utf8_lossy(&body))),
-                wait,
-            }),
-            _ => Ok(Answered {
+            429 => Err(ProviderAttemptError::Limited(wait)),
+            408 | 500.. if !request.is_refused(status, &body) => {
+                Err(ProviderAttemptError::Failing {
+                    status,
+                    message: error_message(&self.redact_key(&String::from_utf8_lossy(&body))),
+                    wait,
+                })
+            }
+            _ => Ok(ProviderResponse {
                 status,
                 headers,
                 body,
@@ -270,7 +290,7 @@ impl Http {
     }
 
     /// Takes up what the headers say about the pace, and gives the wait they ask for.
-    fn learn(&self, status: u16, headers: &HeaderMap) -> Option<std::time::Duration> {
+    fn apply_rate_headers(&self, status: u16, headers: &HeaderMap) -> Option<std::time::Duration> {
         let failed = status == 408 || status == 429 || status >= 500;
         let asked = failed.then(|| pace::retry_after(headers)).flatten();
         let wait = asked.or_else(|| pace::until_reset(headers, self.rate_headers));
@@ -280,12 +300,12 @@ impl Http {
         wait
     }
 
-    fn client(&self) -> Result<&Client, Setback> {
+    fn client(&self) -> Result<&Client, ProviderAttemptError> {
         let built = self
             .client
-            .get_or_init(|| secure::client(&self.base).map_err(|error| innermost(&error)));
+            .get_or_init(|| secure::client(&self.base).map_err(|error| root_cause(&error)));
         built.as_ref().map_err(|reason| {
-            Setback::Final(ThinkError::Misconfigured {
+            ProviderAttemptError::Final(ModelError::Misconfigured {
                 provider: self.provider.clone(),
                 reason: format!("no HTTP client could be made: {reason}"),
             })
@@ -294,10 +314,10 @@ impl Http {
 
     /// Takes our key out of what the other side said, in case it repeats it. This comes before
     /// any cutting, which could leave a part of the key.
-    fn without_secret(&self, text: &str) -> String {
+    fn redact_key(&self, text: &str) -> String {
         match &self.auth {
-            Auth::None => text.to_owned(),
-            Auth::Bearer(key) | Auth::Header(_, key) => {
+            ProviderAuth::None => text.to_owned(),
+            ProviderAuth::Bearer(key) | ProviderAuth::Header(_, key) => {
                 text.replace(key.expose_secret().trim(), "[key]")
             }
         }
@@ -305,15 +325,15 @@ impl Http {
 }
 
 /// What comes of an exchange that must end in time.
-async fn in_time<T>(
-    exchange: impl Future<Output = Result<T, Setback>>,
+async fn with_deadline<T>(
+    exchange: impl Future<Output = Result<T, ProviderAttemptError>>,
     end: Instant,
     deadline: Instant,
-) -> Result<T, Setback> {
+) -> Result<T, ProviderAttemptError> {
     match timeout_at(end, exchange).await {
         Ok(result) => result,
-        Err(_) if end == deadline => Err(Setback::Late),
-        Err(_) => Err(Setback::TimedOut),
+        Err(_) if end == deadline => Err(ProviderAttemptError::Late),
+        Err(_) => Err(ProviderAttemptError::TimedOut),
     }
 }
 
@@ -333,13 +353,13 @@ pub(crate) async fn read_body(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
-fn unreachable(error: reqwest::Error) -> Setback {
-    Setback::Unreachable(innermost(&error))
+fn unreachable(error: reqwest::Error) -> ProviderAttemptError {
+    ProviderAttemptError::Unreachable(root_cause(&error))
 }
 
 /// The first cause: «connection refused» says more than «error sending request», and it names no
 /// URL.
-pub(super) fn innermost(error: &reqwest::Error) -> String {
+pub(super) fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
         return "the exchange broke".to_owned();
     };

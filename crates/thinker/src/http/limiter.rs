@@ -22,7 +22,7 @@ use super::HttpSettings;
 
 /// With the plain clock of the system: the crate's usual one measures the processor for a
 /// fraction of a second before it starts.
-type Rate = RateLimiter<
+type GovernorLimiter = RateLimiter<
     NotKeyed,
     InMemoryState,
     MonotonicClock,
@@ -31,14 +31,14 @@ type Rate = RateLimiter<
 
 /// The pace of one provider.
 pub(super) struct Limiter {
-    places: Arc<Semaphore>,
-    rate: Option<Rate>,
+    permits: Arc<Semaphore>,
+    rate: Option<GovernorLimiter>,
     not_before: Mutex<Option<Instant>>,
 }
 
 /// Why a request may not go out in time.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Denied {
+pub(super) enum LimiterError {
     /// The pace asks for a longer wait than there is time.
     TooSoon(Duration),
     /// Others were busy until the time ran out.
@@ -48,7 +48,7 @@ pub(super) enum Denied {
 impl Limiter {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(
+            permits: Arc::new(Semaphore::new(
                 settings.concurrency.clamp(1, Semaphore::MAX_PERMITS),
             )),
             rate: settings.requests_per_second.and_then(rate),
@@ -57,25 +57,28 @@ impl Limiter {
     }
 
     /// Waits for a place. The place is free again when the permit is dropped.
-    pub(super) async fn admit(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Denied> {
+    pub(super) async fn admit(
+        &self,
+        deadline: Instant,
+    ) -> Result<OwnedSemaphorePermit, LimiterError> {
         loop {
             if let Some(moment) = self.not_before() {
-                wait_for(moment, deadline).await?;
+                wait_until(moment, deadline).await?;
             }
-            let place = timeout_at(deadline, Arc::clone(&self.places).acquire_owned())
+            let place = timeout_at(deadline, Arc::clone(&self.permits).acquire_owned())
                 .await
-                .map_err(|_| Denied::Late)?
-                .map_err(|_| Denied::Late)?;
+                .map_err(|_| LimiterError::Late)?
+                .map_err(|_| LimiterError::Late)?;
             // While we stood in line another answer may have asked for patience.
             if self.not_before().is_some() {
                 continue;
             }
-            let Some(wait) = self.rate.as_ref().and_then(wait_of) else {
+            let Some(wait) = self.rate.as_ref().and_then(check_rate) else {
                 return Ok(place);
             };
             // The place is given up while waiting, so that nobody waits for one who waits.
             drop(place);
-            wait_for(Instant::now() + wait, deadline).await?;
+            wait_until(Instant::now() + wait, deadline).await?;
         }
     }
 
@@ -99,7 +102,7 @@ impl Limiter {
 }
 
 /// A limiter for `per_second` requests, which may come together after a pause.
-fn rate(per_second: f64) -> Option<Rate> {
+fn rate(per_second: f64) -> Option<GovernorLimiter> {
     let period = Duration::try_from_secs_f64(per_second.recip()).ok()?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -114,15 +117,15 @@ fn rate(per_second: f64) -> Option<Rate> {
 }
 
 /// Takes a turn, or tells how long to wait for one.
-fn wait_of(rate: &Rate) -> Option<Duration> {
+fn check_rate(rate: &GovernorLimiter) -> Option<Duration> {
     let denied = rate.check().err()?;
     // A timer may wake a little early; without the millisecond it would spin.
     Some(denied.wait_time_from(rate.clock().now()) + Duration::from_millis(1))
 }
 
-async fn wait_for(moment: Instant, deadline: Instant) -> Result<(), Denied> {
+async fn wait_until(moment: Instant, deadline: Instant) -> Result<(), LimiterError> {
     if moment >= deadline {
-        return Err(Denied::TooSoon(moment - Instant::now()));
+        return Err(LimiterError::TooSoon(moment - Instant::now()));
     }
     sleep_until(moment).await;
     Ok(())
@@ -147,7 +150,7 @@ mod tests {
         limiter.pause(Duration::from_secs(1));
         let started = Instant::now();
         let denied = limiter.admit(started + Duration::from_secs(2)).await;
-        assert!(matches!(denied, Err(Denied::TooSoon(wait)) if wait.as_secs() >= 4));
+        assert!(matches!(denied, Err(LimiterError::TooSoon(wait)) if wait.as_secs() >= 4));
         assert_eq!(started.elapsed(), Duration::ZERO);
         assert!(
             limiter
@@ -163,7 +166,7 @@ mod tests {
         let limiter = Limiter::new(&settings(1, None));
         let soon = Instant::now() + Duration::from_millis(50);
         let place = limiter.admit(soon).await.unwrap();
-        assert_eq!(limiter.admit(soon).await.err(), Some(Denied::Late));
+        assert_eq!(limiter.admit(soon).await.err(), Some(LimiterError::Late));
         drop(place);
         assert!(
             limiter
@@ -179,7 +182,10 @@ mod tests {
         let limiter = Limiter::new(&settings(8, Some(0.01)));
         let soon = Instant::now() + Duration::from_millis(100);
         assert!(limiter.admit(soon).await.is_ok());
-        assert!(matches!(limiter.admit(soon).await, Err(Denied::TooSoon(_))));
+        assert!(matches!(
+            limiter.admit(soon).await,
+            Err(LimiterError::TooSoon(_))
+        ));
         for nonsense in [0.0, -1.0, f64::NAN] {
             assert!(rate(nonsense).is_none());
         }

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use crate::shorten::shortened;
+use crate::shorten::truncate;
 
 /// The longest excerpt of a foreign body.
 const MAX_CHARS: usize = 300;
 
 /// The message in an error body: the provider's own sentence if it is JSON, else a short excerpt.
-pub(super) fn message_of(body: &str) -> String {
+pub(super) fn error_message(body: &str) -> String {
     let text = body.trim();
     if let Ok(value) = serde_json::from_str::<Value>(text)
-        && let Some(message) = sentence_in(&value)
+        && let Some(message) = find_message(&value)
     {
         return excerpt(&message);
     }
@@ -27,9 +27,9 @@ pub(super) fn message_of(body: &str) -> String {
 /// A short excerpt in one line.
 pub(super) fn excerpt(text: &str) -> String {
     // Bounded before it is joined: a body may have megabytes.
-    let head = shortened(text, 4 * MAX_CHARS);
+    let head = truncate(text, 4 * MAX_CHARS);
     let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    shortened(&line, MAX_CHARS)
+    truncate(&line, MAX_CHARS)
 }
 
 pub(super) fn is_html(text: &str) -> bool {
@@ -38,15 +38,15 @@ pub(super) fn is_html(text: &str) -> bool {
 
 /// Finds the sentence in the shapes that providers use: `{error: {message}}`, `{error: "…"}`,
 /// `{message}`, `{detail}`, `{errors: [{message}]}`.
-fn sentence_in(value: &Value) -> Option<String> {
+fn find_message(value: &Value) -> Option<String> {
     const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Array(items) => items.first().and_then(sentence_in),
+        Value::Array(items) => items.first().and_then(find_message),
         Value::Object(members) => KEYS
             .iter()
             .filter_map(|key| members.get(*key))
-            .find_map(sentence_in),
+            .find_map(find_message),
         _ => None,
     }
 }
@@ -67,19 +67,19 @@ mod tests {
             "no\n such   key",
         ];
         for body in bodies {
-            assert_eq!(message_of(body), "no such key", "{body}");
+            assert_eq!(error_message(body), "no such key", "{body}");
         }
     }
 
     #[test]
     fn pages_and_long_bodies_are_not_repeated() {
         assert_eq!(
-            message_of("<!DOCTYPE html><p>x"),
+            error_message("<!DOCTYPE html><p>x"),
             "it answered with an HTML page"
         );
-        assert_eq!(message_of(" "), "it said nothing more");
-        let long = message_of(&"ü".repeat(100_000));
+        assert_eq!(error_message(" "), "it said nothing more");
+        let long = error_message(&"ü".repeat(100_000));
         assert_eq!(long.chars().count(), MAX_CHARS + 1);
-        assert_eq!(message_of(r#"{"code": 7}"#), r#"{"code": 7}"#);
+        assert_eq!(error_message(r#"{"code": 7}"#), r#"{"code": 7}"#);
     }
 }

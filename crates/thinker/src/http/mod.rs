@@ -11,12 +11,12 @@ mod secure;
 mod sse;
 mod stream;
 
-pub(crate) use exchange::{Http, read_body};
+pub(crate) use exchange::{ProviderClient, read_body};
 pub(crate) use pace::RateHeaders;
-pub(crate) use request::{Answered, Auth, Endpoint, Request};
+pub(crate) use request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse};
 pub(crate) use secure::{base_url, client};
-pub use secure::{install_crypto, is_on_this_machine};
-pub(crate) use stream::Opened;
+pub use secure::{install_crypto, is_local_url};
+pub(crate) use stream::ResponseKind;
 
 use std::time::Duration;
 

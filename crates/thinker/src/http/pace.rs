@@ -19,57 +19,57 @@ pub(crate) struct RateHeaders {
 
 /// The wait that `Retry-After` asks for: seconds or a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    if let Some(wait) = text(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
+    if let Some(wait) = header_text(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
         return Some(Duration::from_millis(wait).min(MAX_WAIT));
     }
-    wait_of(text(headers, "retry-after")?)
+    parse_wait(header_text(headers, "retry-after")?)
 }
 
 /// The wait until there are requests again, if none is left.
 pub(super) fn until_reset(headers: &HeaderMap, names: RateHeaders) -> Option<Duration> {
-    let remaining: f64 = text(headers, names.remaining)?.parse().ok()?;
+    let remaining: f64 = header_text(headers, names.remaining)?.parse().ok()?;
     if remaining >= 1.0 {
         return None;
     }
-    wait_of(text(headers, names.reset)?)
+    parse_wait(header_text(headers, names.reset)?)
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
 /// Reads seconds, a moment in seconds or milliseconds since 1970, a date, or `6m0s`.
-fn wait_of(text: &str) -> Option<Duration> {
+fn parse_wait(text: &str) -> Option<Duration> {
     let wait = if let Ok(number) = text.parse::<f64>() {
         // Nobody asks to wait thirty years: a number that large is a moment.
         if number > 1e12 {
-            until(Timestamp::from_millisecond(whole(number)?).ok()?)
+            duration_until(Timestamp::from_millisecond(whole_number(number)?).ok()?)
         } else if number > 1e9 {
-            until(Timestamp::from_second(whole(number)?).ok()?)
+            duration_until(Timestamp::from_second(whole_number(number)?).ok()?)
         } else {
             Duration::try_from_secs_f64(number).ok()?
         }
-    } else if let Some(wait) = units(text) {
+    } else if let Some(wait) = parse_units(text) {
         wait
     } else if let Ok(moment) = text.parse::<Timestamp>() {
-        until(moment)
+        duration_until(moment)
     } else {
-        until(jiff::fmt::rfc2822::parse(text).ok()?.timestamp())
+        duration_until(jiff::fmt::rfc2822::parse(text).ok()?.timestamp())
     };
     Some(wait.min(MAX_WAIT))
 }
 
-fn whole(number: f64) -> Option<i64> {
+fn whole_number(number: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be below 2^53")]
     (number < 9e15).then_some(number as i64)
 }
 
-fn until(moment: Timestamp) -> Duration {
+fn duration_until(moment: Timestamp) -> Duration {
     Duration::try_from(moment.duration_since(Timestamp::now())).unwrap_or_default()
 }
 
 /// Reads `1h2m3.5s`, `20ms`.
-fn units(text: &str) -> Option<Duration> {
+fn parse_units(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
     let mut rest = text;
     while !rest.is_empty() {
@@ -119,7 +119,11 @@ mod tests {
             ("1445412480000", Some(0)),
         ];
         for (text, expected) in cases {
-            assert_eq!(wait_of(text), expected.map(Duration::from_millis), "{text}");
+            assert_eq!(
+                parse_wait(text),
+                expected.map(Duration::from_millis),
+                "{text}"
+            );
         }
     }
 
@@ -137,7 +141,7 @@ mod tests {
             (now + 600).to_string(),
             ((now + 600) * 1000).to_string(),
         ] {
-            let wait = wait_of(&text).unwrap().as_secs();
+            let wait = parse_wait(&text).unwrap().as_secs();
             assert!((500..=600).contains(&wait), "{text}: {wait}");
         }
     }

@@ -8,11 +8,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use super::{HttpSettings, RateHeaders};
-use crate::ThinkError;
+use crate::ModelError;
 
 /// How a provider knows us.
 #[derive(Debug)]
-pub(crate) enum Auth {
+pub(crate) enum ProviderAuth {
     /// It does not ask.
     None,
     /// `Authorization: Bearer …`.
@@ -23,10 +23,10 @@ pub(crate) enum Auth {
 
 /// Where a provider is and how it is talked to.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
+pub(crate) struct ProviderEndpoint {
     pub(crate) provider: String,
     pub(crate) base_url: String,
-    pub(crate) auth: Auth,
+    pub(crate) auth: ProviderAuth,
     /// Headers that go with every request.
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) rate_headers: RateHeaders,
@@ -35,7 +35,7 @@ pub(crate) struct Endpoint {
 
 /// A request; paths are relative to the base URL.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct ProviderRequest {
     pub(super) method: Method,
     pub(super) path: &'static str,
     pub(super) body: Option<Vec<u8>>,
@@ -43,7 +43,7 @@ pub(crate) struct Request {
     refusals: fn(u16, &str) -> bool,
 }
 
-impl Request {
+impl ProviderRequest {
     pub(crate) fn get(path: &'static str) -> Self {
         Self {
             method: Method::GET,
@@ -63,7 +63,7 @@ impl Request {
     }
 
     /// The same, with failures of the provider that are refusals and as such are handed back.
-    pub(crate) fn refused_by(self, refusals: fn(u16, &str) -> bool) -> Self {
+    pub(crate) fn with_refusal_check(self, refusals: fn(u16, &str) -> bool) -> Self {
         Self { refusals, ..self }
     }
 
@@ -75,13 +75,13 @@ impl Request {
 
 /// An answer that trying again would not change: a success or a refusal.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-impl Answered {
+impl ProviderResponse {
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -92,10 +92,10 @@ impl Answered {
     }
 }
 
-impl Endpoint {
+impl ProviderEndpoint {
     /// The headers that go with every request, the key among them.
-    pub(super) fn header_map(&self) -> Result<HeaderMap, ThinkError> {
-        let wrong = |reason: &str| ThinkError::Misconfigured {
+    pub(super) fn header_map(&self) -> Result<HeaderMap, ModelError> {
+        let wrong = |reason: &str| ModelError::Misconfigured {
             provider: self.provider.clone(),
             reason: reason.to_owned(),
         };
@@ -110,9 +110,9 @@ impl Endpoint {
             })
             .collect();
         let (name, prefix, key) = match &self.auth {
-            Auth::None => return Ok(headers),
-            Auth::Bearer(key) => ("authorization", "Bearer ", key),
-            Auth::Header(name, key) => (*name, "", key),
+            ProviderAuth::None => return Ok(headers),
+            ProviderAuth::Bearer(key) => ("authorization", "Bearer ", key),
+            ProviderAuth::Header(name, key) => (*name, "", key),
         };
         let key = key.expose_secret().trim();
         if key.is_empty() {

@@ -6,14 +6,14 @@ use backon::ExponentialBuilder;
 use tokio::time::Instant;
 
 use super::HttpSettings;
-use crate::ThinkError;
+use crate::ModelError;
 
 /// The longest wait between two attempts that the provider did not ask for itself.
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
 /// Why an attempt brought no answer.
 #[derive(Debug)]
-pub(super) enum Setback {
+pub(super) enum ProviderAttemptError {
     /// The time of the whole call ran out.
     Late,
     /// Our own pace does not allow it in time.
@@ -31,12 +31,12 @@ pub(super) enum Setback {
         wait: Option<Duration>,
     },
     /// Trying again is of no use.
-    Final(ThinkError),
+    Final(ModelError),
 }
 
-impl Setback {
+impl ProviderAttemptError {
     /// Whether the next attempt may succeed.
-    pub(super) fn may_pass(&self) -> bool {
+    pub(super) fn is_retryable(&self) -> bool {
         match self {
             Self::TimedOut | Self::Unreachable(_) | Self::Limited(_) | Self::Failing { .. } => true,
             Self::Late | Self::TooSoon(_) | Self::Final(_) => false,
@@ -44,7 +44,7 @@ impl Setback {
     }
 
     /// How long the provider asks to wait.
-    fn wait(&self) -> Option<Duration> {
+    fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Limited(wait) | Self::Failing { wait, .. } => *wait,
             Self::TooSoon(wait) => Some(*wait),
@@ -53,24 +53,24 @@ impl Setback {
     }
 
     /// What the caller is told after the last attempt.
-    pub(super) fn into_error(self, provider: &str, attempts: u32, after: Duration) -> ThinkError {
-        let retry_after = self.wait();
+    pub(super) fn into_error(self, provider: &str, attempts: u32, after: Duration) -> ModelError {
+        let retry_after = self.retry_after();
         let provider = provider.to_owned();
         match self {
             Self::Final(error) => error,
-            Self::Late | Self::TimedOut => ThinkError::Timeout { provider, after },
-            Self::TooSoon(_) | Self::Limited(_) => ThinkError::RateLimited {
+            Self::Late | Self::TimedOut => ModelError::Timeout { provider, after },
+            Self::TooSoon(_) | Self::Limited(_) => ModelError::RateLimited {
                 provider,
                 retry_after,
             },
-            Self::Unreachable(reason) => ThinkError::Unavailable {
+            Self::Unreachable(reason) => ModelError::Unavailable {
                 provider,
                 reason,
                 attempts,
             },
             Self::Failing {
                 status, message, ..
-            } => ThinkError::Unavailable {
+            } => ModelError::Unavailable {
                 provider,
                 reason: format!("it answered {status}: {message}"),
                 attempts,
@@ -93,11 +93,11 @@ pub(super) fn backoff(settings: &HttpSettings) -> ExponentialBuilder {
 /// The wait before the next attempt: the provider's word, else ours. `None` if no attempts are
 /// left or it would come too late.
 pub(super) fn delay(
-    setback: &Setback,
+    setback: &ProviderAttemptError,
     ours: Option<Duration>,
     deadline: Instant,
 ) -> Option<Duration> {
-    let delay = setback.wait().unwrap_or(ours?);
+    let delay = setback.retry_after().unwrap_or(ours?);
     let left = deadline.saturating_duration_since(Instant::now());
     (delay < left).then_some(delay)
 }

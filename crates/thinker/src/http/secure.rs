@@ -3,7 +3,7 @@
 use reqwest::{Client, redirect::Policy};
 use url::{Host, Url};
 
-use crate::ThinkError;
+use crate::ModelError;
 
 /// Chooses `ring` for TLS. The first call of the process counts; later ones do nothing.
 ///
@@ -15,8 +15,8 @@ pub fn install_crypto() {
 
 /// Reads a base URL, without its last slash. Plain HTTP is for this machine only: keys and
 /// prompts would be readable on the way.
-pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ThinkError> {
-    let wrong = |reason: String| ThinkError::Misconfigured {
+pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ModelError> {
+    let wrong = |reason: String| ModelError::Misconfigured {
         provider: provider.to_owned(),
         reason,
     };
@@ -47,7 +47,7 @@ pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ThinkError> {
 }
 
 /// Whether an address is on this machine.
-pub fn is_on_this_machine(address: &str) -> bool {
+pub fn is_local_url(address: &str) -> bool {
     Url::parse(address).is_ok_and(|url| is_loopback(&url))
 }
 

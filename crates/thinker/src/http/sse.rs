@@ -6,23 +6,23 @@ const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 /// An event is larger than any should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub(super) struct SseEventTooLarge;
 
 /// Reads events piece by piece.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct SseDecoder {
     /// The line that has no end yet.
     line: Vec<u8>,
     /// The data of the event that has no end yet.
     data: Option<Vec<u8>>,
     /// Whether the last byte was a carriage return, after which a line feed ends nothing.
     after_return: bool,
-    begun: bool,
+    started: bool,
 }
 
-impl Events {
+impl SseDecoder {
     /// Takes a piece and gives the data of the events that end in it.
-    pub(super) fn take(&mut self, piece: &[u8]) -> Result<Vec<String>, TooLarge> {
+    pub(super) fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, SseEventTooLarge> {
         let mut ended = Vec::new();
         for &byte in piece {
             let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
@@ -33,7 +33,7 @@ impl Events {
             }
             let held = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
             if held > MAX_EVENT_BYTES {
-                return Err(TooLarge);
+                return Err(SseEventTooLarge);
             }
         }
         Ok(ended)
@@ -41,19 +41,19 @@ impl Events {
 
     /// The data of an event that only lacks the empty line after it; servers that close at once
     /// leave it out.
-    pub(super) fn last(&mut self) -> Option<String> {
+    pub(super) fn finish(&mut self) -> Option<String> {
         let whole = self.end_line();
-        whole.or_else(|| self.dispatched())
+        whole.or_else(|| self.take_event())
     }
 
     fn end_line(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.line);
         let mut line = line.as_slice();
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.started, true) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         if line.is_empty() {
-            return self.dispatched();
+            return self.take_event();
         }
         let value = line.strip_prefix(b"data")?;
         let value = match value {
@@ -71,7 +71,7 @@ impl Events {
         None
     }
 
-    fn dispatched(&mut self) -> Option<String> {
+    fn take_event(&mut self) -> Option<String> {
         let data = self.data.take()?;
         Some(String::from_utf8_lossy(&data).into_owned())
     }
@@ -83,31 +83,31 @@ mod tests {
 
     use super::*;
 
-    fn whole(bytes: &[u8]) -> Vec<String> {
-        let mut events = Events::default();
-        let mut all = events.take(bytes).unwrap();
-        all.extend(events.last());
+    fn decode_all(bytes: &[u8]) -> Vec<String> {
+        let mut events = SseDecoder::default();
+        let mut all = events.push(bytes).unwrap();
+        all.extend(events.finish());
         all
     }
 
     #[test]
     fn data_is_found_among_the_rest() {
         let text = "\u{feff}: hello\nevent: x\ndata: a\ndata:b\r\n\r\nid: 7\n\ndata\n\ndata:  c";
-        assert_eq!(whole(text.as_bytes()), ["a\nb", "", " c"]);
-        assert_eq!(whole(b"datax: no\n\n: data\n\n"), Vec::<String>::new());
+        assert_eq!(decode_all(text.as_bytes()), ["a\nb", "", " c"]);
+        assert_eq!(decode_all(b"datax: no\n\n: data\n\n"), Vec::<String>::new());
     }
 
     #[test]
     fn what_has_no_end_is_not_kept_for_ever() {
-        let mut events = Events::default();
+        let mut events = SseDecoder::default();
         let piece = vec![b'x'; MAX_EVENT_BYTES / 2];
-        assert_eq!(events.take(&piece), Ok(Vec::new()));
-        assert_eq!(events.take(&piece), Ok(Vec::new()));
-        assert_eq!(events.take(b"x"), Err(TooLarge));
-        let mut events = Events::default();
+        assert_eq!(events.push(&piece), Ok(Vec::new()));
+        assert_eq!(events.push(&piece), Ok(Vec::new()));
+        assert_eq!(events.push(b"x"), Err(SseEventTooLarge));
+        let mut events = SseDecoder::default();
         let line = [b"data:".as_slice(), &piece, b"\n"].concat();
-        assert_eq!(events.take(&line), Ok(Vec::new()));
-        assert_eq!(events.take(&line), Err(TooLarge));
+        assert_eq!(events.push(&line), Ok(Vec::new()));
+        assert_eq!(events.push(&line), Err(SseEventTooLarge));
     }
 
     proptest! {
@@ -121,13 +121,13 @@ mod tests {
             cut in 1_usize..9,
         ) {
             let bytes = [lines.concat().into_bytes(), bytes].concat();
-            let mut events = Events::default();
+            let mut events = SseDecoder::default();
             let mut all = Vec::new();
             for piece in bytes.chunks(cut) {
-                all.extend(events.take(piece).unwrap());
+                all.extend(events.push(piece).unwrap());
             }
-            all.extend(events.last());
-            prop_assert_eq!(all, whole(&bytes));
+            all.extend(events.finish());
+            prop_assert_eq!(all, decode_all(&bytes));
         }
     }
 }

@@ -10,22 +10,22 @@ use tokio::{
 };
 
 use super::{
-    Http,
-    exchange::innermost,
-    request::Answered,
-    sse::{Events, TooLarge},
+    ProviderClient,
+    exchange::root_cause,
+    request::ProviderResponse,
+    sse::{SseDecoder, SseEventTooLarge},
 };
-use crate::ThinkError;
+use crate::ModelError;
 
 /// The largest stream that is read; each word of an answer has an envelope of its own in it.
 const MAX_STREAM_BYTES: usize = 32 * 1024 * 1024;
 
 /// What came of a request for a stream.
-pub(crate) enum Opened<'h> {
+pub(crate) enum ResponseKind<'h> {
     /// A stream.
-    Stream(Stream<'h>),
+    Stream(ProviderEventStream<'h>),
     /// A refusal, or the answer of one who does not stream.
-    Whole(Answered),
+    Buffered(ProviderResponse),
 }
 
 /// Whether an answer is a good one that comes as events.
@@ -38,21 +38,21 @@ pub(super) fn is_stream(response: &Response) -> bool {
 }
 
 /// The events of an answer.
-pub(crate) struct Stream<'h> {
-    http: &'h Http,
+pub(crate) struct ProviderEventStream<'h> {
+    http: &'h ProviderClient,
     response: Option<Response>,
     /// Held until the answer is over: it is one of the requests at a time.
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
     deadline: Instant,
-    begun: Instant,
-    events: Events,
+    started_at: Instant,
+    events: SseDecoder,
     ready: VecDeque<String>,
     bytes: usize,
 }
 
-impl<'h> Stream<'h> {
+impl<'h> ProviderEventStream<'h> {
     pub(super) fn new(
-        http: &'h Http,
+        http: &'h ProviderClient,
         response: Response,
         place: OwnedSemaphorePermit,
         deadline: Instant,
@@ -60,17 +60,17 @@ impl<'h> Stream<'h> {
         Self {
             http,
             response: Some(response),
-            _place: place,
+            _permit: place,
             deadline,
-            begun: Instant::now(),
-            events: Events::default(),
+            started_at: Instant::now(),
+            events: SseDecoder::default(),
             ready: VecDeque::new(),
             bytes: 0,
         }
     }
 
     /// The data of the next event; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<String>, ThinkError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, ModelError> {
         loop {
             if let Some(data) = self.ready.pop_front() {
                 return Ok(Some(data));
@@ -81,38 +81,38 @@ impl<'h> Stream<'h> {
             let end = self.http.attempt_end(self.deadline);
             let piece = timeout_at(end, response.chunk())
                 .await
-                .map_err(|_| ThinkError::Timeout {
+                .map_err(|_| ModelError::Timeout {
                     provider: self.http.provider().to_owned(),
-                    after: self.begun.elapsed(),
+                    after: self.started_at.elapsed(),
                 })?
-                .map_err(|error| self.broken(&innermost(&error)))?;
+                .map_err(|error| self.invalid_stream(&root_cause(&error)))?;
             if let Some(piece) = piece {
-                self.take(&piece)?;
+                self.push(&piece)?;
             } else {
                 self.response = None;
-                self.ready.extend(self.events.last());
+                self.ready.extend(self.events.finish());
             }
         }
     }
 
     /// The error of a stream that is not what it should be.
-    pub(crate) fn broken(&self, reason: &str) -> ThinkError {
-        ThinkError::Unavailable {
+    pub(crate) fn invalid_stream(&self, reason: &str) -> ModelError {
+        ModelError::Unavailable {
             provider: self.http.provider().to_owned(),
             reason: format!("its answer broke off: {reason}"),
             attempts: 1,
         }
     }
 
-    fn take(&mut self, piece: &[u8]) -> Result<(), ThinkError> {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ModelError> {
         self.bytes += piece.len();
         if self.bytes > MAX_STREAM_BYTES {
             let reason = "the response is larger than 32 MiB".to_owned();
-            return Err(self.http.unusable(reason, ""));
+            return Err(self.http.invalid_response(reason, ""));
         }
-        let ended = self.events.take(piece).map_err(|TooLarge| {
+        let ended = self.events.push(piece).map_err(|SseEventTooLarge| {
             let reason = "an event of the response is larger than 1 MiB".to_owned();
-            self.http.unusable(reason, "")
+            self.http.invalid_response(reason, "")
         })?;
         self.ready.extend(ended);
         Ok(())

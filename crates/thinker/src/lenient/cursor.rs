@@ -2,12 +2,12 @@
 
 /// Where a reader stands. Cheap to copy, so looking ahead is reading with a copy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'t> {
+pub(super) struct TextCursor<'t> {
     text: &'t str,
     position: usize,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> TextCursor<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text, position: 0 }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// How readily an escape is taken for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Escapes {
+pub(super) enum EscapePolicy {
     /// Only where nothing else makes sense: `\nabla`, but not `\nu`, which may be a new line.
     Careful,
     /// Wherever it spells a command: the text has other backslashes that JSON does not know,
@@ -17,7 +17,7 @@ pub(super) enum Escapes {
 
 /// Commands whose tail (without the first letter) is no beginning of ordinary text, or whose
 /// control character nobody writes.
-const CLEAR: &[&str] = &[
+const UNAMBIGUOUS_COMMANDS: &[&str] = &[
     "backslash",
     "bar",
     "bbox",
@@ -110,7 +110,7 @@ const CLEAR: &[&str] = &[
 ];
 
 /// Commands whose tail may also be a word at the start of a line or a column, or is only a letter.
-const UNCLEAR: &[&str] = &[
+const AMBIGUOUS_COMMANDS: &[&str] = &[
     "bf",
     "bm",
     "rm",
@@ -131,7 +131,7 @@ const UNCLEAR: &[&str] = &[
 
 /// How much a text has to be trusted: a backslash before a letter that JSON does not know shows
 /// a writer who does not escape.
-pub(super) fn escapes_of(text: &str) -> Escapes {
+pub(super) fn detect_policy(text: &str) -> EscapePolicy {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c != '\\' {
@@ -145,33 +145,35 @@ pub(super) fn escapes_of(text: &str) -> Escapes {
                     .filter(char::is_ascii_hexdigit)
                     .count();
                 if hex < 4 {
-                    return Escapes::Commands;
+                    return EscapePolicy::Commands;
                 }
             }
             Some('b' | 'f' | 'n' | 'r' | 't') => {}
-            Some(c) if c.is_ascii_alphabetic() => return Escapes::Commands,
+            Some(c) if c.is_ascii_alphabetic() => return EscapePolicy::Commands,
             _ => {}
         }
     }
-    Escapes::Careful
+    EscapePolicy::Careful
 }
 
 /// Whether the text after a backslash spells a command.
-pub(super) fn is_command(after_backslash: &str, escapes: Escapes) -> bool {
+pub(super) fn is_command(after_backslash: &str, escapes: EscapePolicy) -> bool {
     let length = after_backslash
         .find(|c: char| !c.is_ascii_alphabetic())
         .unwrap_or(after_backslash.len());
     let (word, rest) = after_backslash.split_at_checked(length).unwrap_or_default();
     // `\text` and its kin always take braces; a tab before a column «ext» does not.
     let complete = !word.starts_with("text") || rest.starts_with('{');
-    complete && (CLEAR.contains(&word) || (escapes == Escapes::Commands && UNCLEAR.contains(&word)))
+    complete
+        && (UNAMBIGUOUS_COMMANDS.contains(&word)
+            || (escapes == EscapePolicy::Commands && AMBIGUOUS_COMMANDS.contains(&word)))
 }
 
 /// Puts back the commands that a strict reader turned into control characters.
 pub(super) fn restore(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Some(restored) = restored(text) {
+            if let Some(restored) = restore_text(text) {
                 *text = restored;
             }
         }
@@ -181,14 +183,14 @@ pub(super) fn restore(value: &mut Value) {
     }
 }
 
-fn restored(text: &str) -> Option<String> {
-    if !text.contains(|c| letter_of(c).is_some()) {
+fn restore_text(text: &str) -> Option<String> {
+    if !text.contains(|c| escape_letter(c).is_some()) {
         return None;
     }
     let mut result = String::with_capacity(text.len() + 8);
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        let command = letter_of(c).filter(|letter| {
+        let command = escape_letter(c).filter(|letter| {
             let tail = chars.as_str();
             let length = tail
                 .find(|c: char| !c.is_ascii_alphabetic())
@@ -200,7 +202,7 @@ fn restored(text: &str) -> Option<String> {
             else {
                 return false;
             };
-            is_command(&format!("{letter}{tail}"), Escapes::Careful)
+            is_command(&format!("{letter}{tail}"), EscapePolicy::Careful)
         });
         match command {
             Some(letter) => {
@@ -213,7 +215,7 @@ fn restored(text: &str) -> Option<String> {
     Some(result)
 }
 
-fn letter_of(control: char) -> Option<char> {
+fn escape_letter(control: char) -> Option<char> {
     match control {
         '\u{8}' => Some('b'),
         '\u{c}' => Some('f'),

@@ -19,10 +19,10 @@ mod tests;
 
 use serde_json::Value;
 
-use spans::{Quotes, Spans};
+use spans::{JsonCandidates, QuoteHandling};
 
-pub(crate) use tolerant::End;
-use tolerant::OpenStrings;
+pub(crate) use tolerant::Termination;
+use tolerant::UnterminatedString;
 
 /// The longest text that is searched for JSON; strict JSON may be longer.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -35,69 +35,70 @@ pub struct NoJson;
 /// Reads the JSON in a model's text: the object, if there is one, else an array of objects, else
 /// whatever strict JSON the whole text is.
 pub fn read_json(text: &str) -> Result<Value, NoJson> {
-    let how = How {
-        escapes: latex::escapes_of(shortened(text)),
-        end: End::Written,
-        controls: Controls::AsRead,
-        open_strings: OpenStrings::Closed,
+    let how = RepairOptions {
+        escapes: latex::detect_policy(limit_length(text)),
+        end: Termination::Complete,
+        controls: ControlCharacters::Literal,
+        open_strings: UnterminatedString::Close,
     };
     search_all(text, how)
 }
 
 /// Reads the JSON in a model's answer, of which it is known whether it was cut off. A text that
 /// ends inside a string is not whole and not read.
-pub(crate) fn read(text: &str, end: End) -> Result<Value, NoJson> {
-    let how = How {
-        escapes: latex::escapes_of(shortened(text)),
+pub(crate) fn parse_with_end(text: &str, end: Termination) -> Result<Value, NoJson> {
+    let how = RepairOptions {
+        escapes: latex::detect_policy(limit_length(text)),
         end,
-        controls: Controls::MayBeCommands,
-        open_strings: OpenStrings::Refused,
+        controls: ControlCharacters::MaybeLatex,
+        open_strings: UnterminatedString::Reject,
     };
     search_all(text, how)
 }
 
 /// Whether a text that [`read`] refuses holds JSON that only lacks its end.
-pub(crate) fn is_cut(text: &str) -> bool {
+pub(crate) fn is_truncated(text: &str) -> bool {
     read_json(text).is_ok_and(|value| value.is_object() || value.is_array())
 }
 
 /// Whether a bracket that opens in the text is never closed, as in JSON without its end.
-pub(crate) fn is_open(text: &str) -> bool {
-    let spans = spans::bracketed(without_thinking(shortened(text)), Quotes::Respected);
+pub(crate) fn has_open_bracket(text: &str) -> bool {
+    let spans =
+        spans::bracketed_spans(strip_thinking(limit_length(text)), QuoteHandling::Respected);
     !spans.open.is_empty()
 }
 
 /// How a text has to be taken.
 #[derive(Debug, Clone, Copy)]
-struct How {
-    escapes: latex::Escapes,
-    end: End,
-    controls: Controls,
-    open_strings: OpenStrings,
+struct RepairOptions {
+    escapes: latex::EscapePolicy,
+    end: Termination,
+    controls: ControlCharacters,
+    open_strings: UnterminatedString,
 }
 
 /// What control characters in strict JSON are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Controls {
+enum ControlCharacters {
     /// What they are.
-    AsRead,
+    Literal,
     /// Perhaps the beginning of a LaTeX command, where only that makes sense.
-    MayBeCommands,
+    MaybeLatex,
 }
 
-fn search_all(text: &str, how: How) -> Result<Value, NoJson> {
-    let text = trimmed(text);
-    match strict(text, how) {
+fn search_all(text: &str, how: RepairOptions) -> Result<Value, NoJson> {
+    let text = trim(text);
+    match parse_strict(text, how) {
         // JSON that was put into a JSON string once more.
         Some(Value::String(inner)) => {
-            let object = strict(inner.trim(), how).filter(Value::is_object);
+            let object = parse_strict(inner.trim(), how).filter(Value::is_object);
             return Ok(object.unwrap_or(Value::String(inner)));
         }
         Some(value) => return Ok(value),
         None => {}
     }
-    let text = shortened(text);
-    let spoken = without_thinking(text);
+    let text = limit_length(text);
+    let spoken = strip_thinking(text);
     let mut array = None;
     for text in [spoken, text] {
         if let Some(object) = search(text, how, &mut array) {
@@ -111,23 +112,23 @@ fn search_all(text: &str, how: How) -> Result<Value, NoJson> {
 }
 
 /// The text behind a `<think>` block, which reasoning models put before their answer.
-pub(crate) fn without_thinking(text: &str) -> &str {
+pub(crate) fn strip_thinking(text: &str) -> &str {
     text.rsplit_once("</think>")
-        .map_or(text, |(_, spoken)| trimmed(spoken))
+        .map_or(text, |(_, spoken)| trim(spoken))
 }
 
-fn trimmed(text: &str) -> &str {
+fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
-fn shortened(text: &str) -> &str {
+fn limit_length(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_BYTES))
         .unwrap_or(text)
 }
 
-fn strict(text: &str, how: How) -> Option<Value> {
+fn parse_strict(text: &str, how: RepairOptions) -> Option<Value> {
     let mut value = serde_json::from_str(text).ok()?;
-    if how.controls == Controls::MayBeCommands {
+    if how.controls == ControlCharacters::MaybeLatex {
         latex::restore(&mut value);
     }
     Some(value)
@@ -135,8 +136,8 @@ fn strict(text: &str, how: How) -> Option<Value> {
 
 /// Searches fenced blocks and the text itself. What stands first in an answer that begins with a
 /// brace is the answer: a fence in it is part of a string.
-fn search(text: &str, how: How, array: &mut Option<Value>) -> Option<Value> {
-    let fenced = spans::fenced(text);
+fn search(text: &str, how: RepairOptions, array: &mut Option<Value>) -> Option<Value> {
+    let fenced = spans::fenced_blocks(text);
     let (first, last) = if text.starts_with('{') {
         (Some(text), None)
     } else {
@@ -146,26 +147,30 @@ fn search(text: &str, how: How, array: &mut Option<Value>) -> Option<Value> {
         .into_iter()
         .chain(fenced)
         .chain(last)
-        .find_map(|text| object_in(text, how, array))
+        .find_map(|text| find_object(text, how, array))
 }
 
-fn object_in(text: &str, how: How, array: &mut Option<Value>) -> Option<Value> {
-    if let Some(object) = strict(text, how).filter(Value::is_object) {
+fn find_object(text: &str, how: RepairOptions, array: &mut Option<Value>) -> Option<Value> {
+    if let Some(object) = parse_strict(text, how).filter(Value::is_object) {
         return Some(object);
     }
-    [Quotes::Respected, Quotes::Ignored]
+    [QuoteHandling::Respected, QuoteHandling::Ignored]
         .into_iter()
-        .find_map(|quotes| object_among(spans::bracketed(text, quotes), how, array))
+        .find_map(|quotes| find_object_in(spans::bracketed_spans(text, quotes), how, array))
 }
 
-fn object_among(spans: Spans<'_>, how: How, array: &mut Option<Value>) -> Option<Value> {
+fn find_object_in(
+    spans: JsonCandidates<'_>,
+    how: RepairOptions,
+    array: &mut Option<Value>,
+) -> Option<Value> {
     let outer = spans
         .closed
         .into_iter()
         .chain(spans.open)
-        .chain(spans.behind_open);
+        .chain(spans.after_open);
     for span in outer {
-        match meant(span, how) {
+        match parse_candidate(span, how) {
             Some(object @ Value::Object(_)) => return Some(object),
             Some(list) if array.is_none() => *array = Some(list),
             _ => {}
@@ -177,13 +182,13 @@ fn object_among(spans: Spans<'_>, how: How, array: &mut Option<Value>) -> Option
     spans
         .nested
         .into_iter()
-        .find_map(|span| meant(span, how).filter(Value::is_object))
+        .find_map(|span| parse_candidate(span, how).filter(Value::is_object))
 }
 
 /// Reads a span, if it can be meant as an answer: an object with something in it, or an array of
 /// objects. `[1]` in prose is a reference, `{}` a piece of code.
-fn meant(span: &str, how: How) -> Option<Value> {
-    let value = strict(span, how)
+fn parse_candidate(span: &str, how: RepairOptions) -> Option<Value> {
+    let value = parse_strict(span, how)
         .or_else(|| tolerant::parse(span, how.escapes, how.end, how.open_strings))?;
     let meant = match &value {
         Value::Object(members) => !members.is_empty(),

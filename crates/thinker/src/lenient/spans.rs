@@ -10,11 +10,11 @@ const MAX_OPEN: usize = 8;
 /// Most inner spans tried when no outer one is JSON.
 const MAX_NESTED: usize = 32;
 /// How many spans are kept while scanning: the longest.
-const MAX_KEPT: usize = 512;
+const MAX_PAIRS: usize = 512;
 
 /// Whether brackets between double quotes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quotes {
+pub(super) enum QuoteHandling {
     /// Brackets in strings do not count.
     Respected,
     /// All count: the quotes of this text do not pair.
@@ -23,32 +23,32 @@ pub(super) enum Quotes {
 
 /// The spans of a text that may be JSON, each list in the order in which to try it.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Spans<'t> {
+pub(super) struct JsonCandidates<'t> {
     /// Whole pairs before anything unclosed, longest first.
     pub(super) closed: Vec<&'t str>,
     /// From a bracket that is never closed to the end, outermost first.
     pub(super) open: Vec<&'t str>,
     /// Whole pairs behind an unclosed bracket: parts of cut-off JSON, or JSON after a stray
     /// bracket in prose.
-    pub(super) behind_open: Vec<&'t str>,
+    pub(super) after_open: Vec<&'t str>,
     /// Pairs within pairs.
     pub(super) nested: Vec<&'t str>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct BracketPair {
     start: usize,
     end: usize,
 }
 
-impl Pair {
+impl BracketPair {
     fn length(self) -> usize {
         self.end - self.start
     }
 }
 
 /// The contents of fenced blocks, longest first; a block without an end goes to the end.
-pub(super) fn fenced(text: &str) -> Vec<&str> {
+pub(super) fn fenced_blocks(text: &str) -> Vec<&str> {
     let mut blocks = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("```") {
@@ -66,7 +66,7 @@ pub(super) fn fenced(text: &str) -> Vec<&str> {
 }
 
 /// The bracketed spans of a text.
-pub(super) fn bracketed(text: &str, quotes: Quotes) -> Spans<'_> {
+pub(super) fn bracketed_spans(text: &str, quotes: QuoteHandling) -> JsonCandidates<'_> {
     let (mut pairs, open) = scan(text, quotes);
     let first_open = open.first().copied().unwrap_or(text.len());
     pairs.sort_by_key(|pair| (pair.start, std::cmp::Reverse(pair.end)));
@@ -85,21 +85,21 @@ pub(super) fn bracketed(text: &str, quotes: Quotes) -> Spans<'_> {
             behind_open.push(pair);
         }
     }
-    Spans {
-        closed: longest_first(text, closed, MAX_KEPT),
+    JsonCandidates {
+        closed: longest_first(text, closed, MAX_PAIRS),
         open: open
             .into_iter()
             .take(MAX_OPEN)
             .filter_map(|start| text.get(start..))
             .collect(),
-        behind_open: longest_first(text, behind_open, MAX_KEPT),
+        after_open: longest_first(text, behind_open, MAX_PAIRS),
         nested: longest_first(text, nested, MAX_NESTED),
     }
 }
 
 /// All pairs (the longest of them, if there are many), and the brackets left open, in order.
-fn scan(text: &str, quotes: Quotes) -> (Vec<Pair>, Vec<usize>) {
-    let mut pairs: Vec<Pair> = Vec::new();
+fn scan(text: &str, quotes: QuoteHandling) -> (Vec<BracketPair>, Vec<usize>) {
+    let mut pairs: Vec<BracketPair> = Vec::new();
     let mut stack: Vec<(u8, usize)> = Vec::new();
     // How many of each kind are on the stack, so that a stray closing bracket is not searched for.
     let (mut curly, mut square) = (0_usize, 0_usize);
@@ -116,7 +116,7 @@ fn scan(text: &str, quotes: Quotes) -> (Vec<Pair>, Vec<usize>) {
         }
         match byte {
             // In prose outside all brackets a quote means nothing.
-            b'"' => in_string = quotes == Quotes::Respected && !stack.is_empty(),
+            b'"' => in_string = quotes == QuoteHandling::Respected && !stack.is_empty(),
             b'{' => {
                 curly += 1;
                 stack.push((byte, at));
@@ -138,12 +138,12 @@ fn scan(text: &str, quotes: Quotes) -> (Vec<Pair>, Vec<usize>) {
                         square -= 1;
                     }
                     if kind == wanted {
-                        pairs.push(Pair { start, end: at + 1 });
+                        pairs.push(BracketPair { start, end: at + 1 });
                         break;
                     }
                 }
-                if pairs.len() >= 2 * MAX_KEPT {
-                    keep_longest(&mut pairs, MAX_KEPT);
+                if pairs.len() >= 2 * MAX_PAIRS {
+                    keep_longest(&mut pairs, MAX_PAIRS);
                 }
             }
             _ => {}
@@ -152,12 +152,12 @@ fn scan(text: &str, quotes: Quotes) -> (Vec<Pair>, Vec<usize>) {
     (pairs, stack.into_iter().map(|(_, at)| at).collect())
 }
 
-fn keep_longest(pairs: &mut Vec<Pair>, most: usize) {
+fn keep_longest(pairs: &mut Vec<BracketPair>, most: usize) {
     pairs.sort_by_key(|pair| std::cmp::Reverse(pair.length()));
     pairs.truncate(most);
 }
 
-fn longest_first(text: &str, mut pairs: Vec<Pair>, most: usize) -> Vec<&str> {
+fn longest_first(text: &str, mut pairs: Vec<BracketPair>, most: usize) -> Vec<&str> {
     keep_longest(&mut pairs, most);
     pairs
         .into_iter()

@@ -1,13 +1,13 @@
 //! Strings as models write them: any quotes, raw line ends, quotes within quotes, LaTeX.
 
 use super::{
-    cursor::Cursor,
-    latex::{self, Escapes},
+    cursor::TextCursor,
+    latex::{self, EscapePolicy},
 };
 
 /// Where a string stands, which decides what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StringPosition {
     /// A name in an object: a colon follows.
     Key,
     /// A value in an object whose names are quoted.
@@ -33,7 +33,7 @@ pub(super) fn is_quote(c: char) -> bool {
 }
 
 /// Whether `c` can end a string that `open` began.
-fn ends(open: char, c: char) -> bool {
+fn is_closing_quote(open: char, c: char) -> bool {
     match open {
         '\u{201c}' | '\u{201d}' | '\u{201e}' => matches!(c, '\u{201c}' | '\u{201d}' | '"'),
         '\u{2018}' | '\u{2019}' => matches!(c, '\u{2018}' | '\u{2019}' | '\''),
@@ -42,7 +42,7 @@ fn ends(open: char, c: char) -> bool {
 }
 
 /// A string that was read.
-pub(super) struct Text {
+pub(super) struct ParsedString {
     pub(super) text: String,
     /// Whether the end of the text came before its closing quote.
     pub(super) is_open: bool,
@@ -50,20 +50,24 @@ pub(super) struct Text {
 
 /// Reads a string from its opening quote on. One that is cut off ends with the text; a name that
 /// is too long to be one stops in the middle, where no colon follows.
-pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -> Text {
+pub(super) fn read_string(
+    at: &mut TextCursor<'_>,
+    place: StringPosition,
+    escapes: EscapePolicy,
+) -> ParsedString {
     let mut text = String::new();
     if at.eat("\"\"\"") {
         let rest = at.rest();
         let inner = rest.split_once("\"\"\"").map_or(rest, |(inner, _)| inner);
         at.eat(inner);
         let is_open = !at.eat("\"\"\"");
-        return Text {
+        return ParsedString {
             text: inner.to_owned(),
             is_open,
         };
     }
     let Some(open) = at.bump() else {
-        return Text {
+        return ParsedString {
             text,
             is_open: true,
         };
@@ -71,26 +75,26 @@ pub(super) fn read_string(at: &mut Cursor<'_>, place: Place, escapes: Escapes) -
     while let Some(c) = at.bump() {
         if c == '\\' {
             read_escape(at, &mut text, escapes);
-        } else if ends(open, c) && closes(*at, place) {
-            return Text {
+        } else if is_closing_quote(open, c) && ends_string(*at, place) {
+            return ParsedString {
                 text,
                 is_open: false,
             };
         } else {
             text.push(c);
         }
-        if place == Place::Key && text.len() > MAX_KEY_BYTES {
+        if place == StringPosition::Key && text.len() > MAX_KEY_BYTES {
             break;
         }
     }
-    Text {
+    ParsedString {
         text,
         is_open: true,
     }
 }
 
 /// Reads what follows a backslash. What JSON does not know stays as it is written.
-fn read_escape(at: &mut Cursor<'_>, text: &mut String, escapes: Escapes) {
+fn read_escape(at: &mut TextCursor<'_>, text: &mut String, escapes: EscapePolicy) {
     let rest = at.rest();
     let Some(c) = at.bump() else {
         return;
@@ -120,8 +124,8 @@ fn read_escape(at: &mut Cursor<'_>, text: &mut String, escapes: Escapes) {
 
 /// Reads four hex digits, and a second half where the first calls for one. A half alone can't be
 /// kept in a Rust string and becomes the replacement character.
-fn read_unicode(at: &mut Cursor<'_>, text: &mut String) {
-    let Some(unit) = take_unit(at) else {
+fn read_unicode(at: &mut TextCursor<'_>, text: &mut String) {
+    let Some(unit) = read_code_unit(at) else {
         return text.push_str("\\u");
     };
     if !(0xd800..0xdc00).contains(&unit) {
@@ -129,7 +133,7 @@ fn read_unicode(at: &mut Cursor<'_>, text: &mut String) {
     }
     let mut ahead = *at;
     let low = if ahead.eat("\\u") {
-        take_unit(&mut ahead).filter(|low| (0xdc00..0xe000).contains(low))
+        read_code_unit(&mut ahead).filter(|low| (0xdc00..0xe000).contains(low))
     } else {
         None
     };
@@ -141,7 +145,7 @@ fn read_unicode(at: &mut Cursor<'_>, text: &mut String) {
     text.push(char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER));
 }
 
-fn take_unit(at: &mut Cursor<'_>) -> Option<u32> {
+fn read_code_unit(at: &mut TextCursor<'_>) -> Option<u32> {
     let digits = at.rest().get(..4)?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -153,12 +157,12 @@ fn take_unit(at: &mut Cursor<'_>) -> Option<u32> {
 
 /// Whether a quote that was just read ends its string, judged by what follows it: a quote that
 /// the rest of the document could not follow is part of the text.
-fn closes(mut at: Cursor<'_>, place: Place) -> bool {
+fn ends_string(mut at: TextCursor<'_>, place: StringPosition) -> bool {
     let line_ended = at.skip_space();
     let Some(next) = at.peek() else {
         return true;
     };
-    if place == Place::Key {
+    if place == StringPosition::Key {
         return next == ':';
     }
     match next {
@@ -168,21 +172,21 @@ fn closes(mut at: Cursor<'_>, place: Place) -> bool {
             match at.peek() {
                 None | Some(']' | '}') => true,
                 Some(_) if at.starts_comment() => true,
-                Some(c) if place == Place::Item => starts_value(c, at),
+                Some(c) if place == StringPosition::Item => starts_value(c, at),
                 Some(_) => is_key(at, place),
             }
         }
-        '}' if place != Place::Item => ends_well(at),
-        ']' if place == Place::Item => ends_well(at),
+        '}' if place != StringPosition::Item => is_document_end(at),
+        ']' if place == StringPosition::Item => is_document_end(at),
         '/' | '#' if at.starts_comment() => true,
         // A comma was forgotten.
-        _ if place == Place::Item => line_ended && is_quote(next),
+        _ if place == StringPosition::Item => line_ended && is_quote(next),
         _ => line_ended && is_key(at, place),
     }
 }
 
 /// Whether a closing bracket stands where a document could have one.
-fn ends_well(mut at: Cursor<'_>) -> bool {
+fn is_document_end(mut at: TextCursor<'_>) -> bool {
     at.bump();
     at.skip_space();
     match at.peek() {
@@ -191,7 +195,7 @@ fn ends_well(mut at: Cursor<'_>) -> bool {
     }
 }
 
-fn starts_value(c: char, at: Cursor<'_>) -> bool {
+fn starts_value(c: char, at: TextCursor<'_>) -> bool {
     const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
     is_quote(c)
         || c.is_ascii_digit()
@@ -200,7 +204,7 @@ fn starts_value(c: char, at: Cursor<'_>) -> bool {
 }
 
 /// Whether a name and its colon stand here.
-fn is_key(mut at: Cursor<'_>, place: Place) -> bool {
+fn is_key(mut at: TextCursor<'_>, place: StringPosition) -> bool {
     let Some(open) = at.peek() else {
         return false;
     };
@@ -209,7 +213,7 @@ fn is_key(mut at: Cursor<'_>, place: Place) -> bool {
         for _ in 0..=MAX_KEY_CHARS {
             match at.bump() {
                 None | Some('\n') => return false,
-                Some(c) if ends(open, c) => {
+                Some(c) if is_closing_quote(open, c) => {
                     at.skip_space();
                     return at.peek() == Some(':');
                 }
@@ -218,10 +222,10 @@ fn is_key(mut at: Cursor<'_>, place: Place) -> bool {
         }
         return false;
     }
-    place == Place::BareMember && is_bare_key(at)
+    place == StringPosition::BareMember && is_bare_key(at)
 }
 
-fn is_bare_key(mut at: Cursor<'_>) -> bool {
+fn is_bare_key(mut at: TextCursor<'_>) -> bool {
     let word = at.take_while(is_word);
     at.skip_space();
     word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') && at.peek() == Some(':')

@@ -6,83 +6,83 @@ use serde_json::{Map, json};
 use super::*;
 
 #[track_caller]
-fn reads(text: &str, expected: Value) {
+fn assert_reads(text: &str, expected: Value) {
     assert_eq!(read_json(text), Ok(expected), "{text}");
 }
 
 #[track_caller]
-fn has_none(text: &str) {
+fn assert_no_json(text: &str) {
     assert_eq!(read_json(text), Err(NoJson), "{text}");
 }
 
 #[test]
 fn fences_and_prose_around_are_left_out() {
     let expected = json!({"a": 1});
-    reads("```json\n{\"a\": 1}\n```", expected.clone());
-    reads(
+    assert_reads("```json\n{\"a\": 1}\n```", expected.clone());
+    assert_reads(
         "Sure!\n\n```\n{\"a\": 1}\n```\nAnything else?",
         expected.clone(),
     );
-    reads("```json\n{\"a\": 1}", expected.clone());
-    reads("```JSON {\"a\": 1}```", expected.clone());
-    reads(
+    assert_reads("```json\n{\"a\": 1}", expected.clone());
+    assert_reads("```JSON {\"a\": 1}```", expected.clone());
+    assert_reads(
         "Here you are: {\"a\": 1}. I hope it helps!",
         expected.clone(),
     );
-    reads("\u{feff}{\"a\": 1}\n", expected.clone());
-    reads(
+    assert_reads("\u{feff}{\"a\": 1}\n", expected.clone());
+    assert_reads(
         "<think>maybe {\"a\": 2, \"b\": 3}?</think>\n{\"a\": 1}",
         expected.clone(),
     );
-    reads(r#""{\"a\": 1}""#, expected.clone());
-    reads("{{\"a\": 1}}", expected);
+    assert_reads(r#""{\"a\": 1}""#, expected.clone());
+    assert_reads("{{\"a\": 1}}", expected);
 }
 
 #[test]
 fn small_faults_of_form_are_forgiven() {
-    reads(r#"{"a": 1, "b": [1, 2,],}"#, json!({"a": 1, "b": [1, 2]}));
-    reads(
+    assert_reads(r#"{"a": 1, "b": [1, 2,],}"#, json!({"a": 1, "b": [1, 2]}));
+    assert_reads(
         "{'a': 'it's fine', 'b': True, 'c': None}",
         json!({"a": "it's fine", "b": true, "c": null}),
     );
-    reads(
+    assert_reads(
         "{a: 1, b_c: False, $d: 'x'}",
         json!({"a": 1, "b_c": false, "$d": "x"}),
     );
-    reads(
+    assert_reads(
         "{\n  // the thought\n  \"a\": \"x\", /* more */ \"b\": 2 # last\n}",
         json!({"a": "x", "b": 2}),
     );
-    reads(
+    assert_reads(
         "{\"a\": \"x\" // why\n, \"b\": 2 // two\n}",
         json!({"a": "x", "b": 2}),
     );
-    reads(
+    assert_reads(
         "{\"a\": \"x\"\n \"b\": \"y\"\n}",
         json!({"a": "x", "b": "y"}),
     );
-    reads("{\"a\": [\"x\"\n\"y\"]}", json!({"a": ["x", "y"]}));
-    reads(
+    assert_reads("{\"a\": [\"x\"\n\"y\"]}", json!({"a": ["x", "y"]}));
+    assert_reads(
         "{\"a\": +1, \"b\": .5, \"c\": 5., \"d\": 007}",
         json!({"a": 1, "b": 0.5, "c": 5.0, "d": 7}),
     );
-    reads(
+    assert_reads(
         "{\"a\": 85%, \"b\": very high, \"c\": NaN}",
         json!({"a": "85%", "b": "very high", "c": null}),
     );
-    reads("{\"a\": , \"b\": 1}", json!({"a": null, "b": 1}));
-    reads("{\"a\": [1, 2}", json!({"a": [1, 2]}));
-    reads(
+    assert_reads("{\"a\": , \"b\": 1}", json!({"a": null, "b": 1}));
+    assert_reads("{\"a\": [1, 2}", json!({"a": [1, 2]}));
+    assert_reads(
         "{\"a\": [{\"b\": 1], \"c\": 2}",
         json!({"a": [{"b": 1}], "c": 2}),
     );
-    reads("{\"a\": [1, 2, ...]}", json!({"a": [1, 2]}));
-    reads("{\"a\": \"\"\"x \"y\" z\"\"\"}", json!({"a": "x \"y\" z"}));
+    assert_reads("{\"a\": [1, 2, ...]}", json!({"a": [1, 2]}));
+    assert_reads("{\"a\": \"\"\"x \"y\" z\"\"\"}", json!({"a": "x \"y\" z"}));
 }
 
 #[test]
 fn raw_line_ends_and_tabs_in_strings_stay() {
-    reads(
+    assert_reads(
         "{\"a\": \"one\ntwo\tthree\"}",
         json!({"a": "one\ntwo\tthree"}),
     );
@@ -90,32 +90,32 @@ fn raw_line_ends_and_tabs_in_strings_stay() {
 
 #[test]
 fn smart_quotes_delimit() {
-    reads("{“a”: “x”, “b”: 1}", json!({"a": "x", "b": 1}));
-    reads("{„a“: „x“}", json!({"a": "x"}));
-    reads("{\"a\": \"he said “no”\",}", json!({"a": "he said “no”"}));
-    reads("{‘a’: ‘it’s’}", json!({"a": "it’s"}));
+    assert_reads("{“a”: “x”, “b”: 1}", json!({"a": "x", "b": 1}));
+    assert_reads("{„a“: „x“}", json!({"a": "x"}));
+    assert_reads("{\"a\": \"he said “no”\",}", json!({"a": "he said “no”"}));
+    assert_reads("{‘a’: ‘it’s’}", json!({"a": "it’s"}));
 }
 
 #[test]
 fn unescaped_inner_quotes_belong_to_the_text() {
-    reads(
+    assert_reads(
         r#"{"a": "he said "yes" and left", "b": 1}"#,
         json!({"a": "he said \"yes\" and left", "b": 1}),
     );
-    reads(
+    assert_reads(
         r#"{"a": "he said "yes", and left"}"#,
         json!({"a": "he said \"yes\", and left"}),
     );
-    reads(
+    assert_reads(
         r#"{"a": ["the "x" one", "two"]}"#,
         json!({"a": ["the \"x\" one", "two"]}),
     );
-    reads(
+    assert_reads(
         r#"{"a": "the set {"x"} holds"}"#,
         json!({"a": "the set {\"x\"} holds"}),
     );
-    reads(r#"{"a": "so "it" ends"}"#, json!({"a": "so \"it\" ends"}));
-    reads(
+    assert_reads(r#"{"a": "so "it" ends"}"#, json!({"a": "so \"it\" ends"}));
+    assert_reads(
         r#"{"a": "it ends in "quotes""}"#,
         json!({"a": "it ends in \"quotes\""}),
     );
@@ -123,59 +123,65 @@ fn unescaped_inner_quotes_belong_to_the_text() {
 
 #[test]
 fn cut_off_answers_are_closed() {
-    reads(r#"{"a": "half a sent"#, json!({"a": "half a sent"}));
-    reads(
+    assert_reads(r#"{"a": "half a sent"#, json!({"a": "half a sent"}));
+    assert_reads(
         r#"{"a": "x", "b": [1, {"c": "y"#,
         json!({"a": "x", "b": [1, {"c": "y"}]}),
     );
-    reads(
+    assert_reads(
         r#"{"a": [{"b": 1}, {"b": 2}, {"b":"#,
         json!({"a": [{"b": 1}, {"b": 2}, {}]}),
     );
-    reads(r#"{"a": 1, "b""#, json!({"a": 1}));
-    reads(r#"{"a": 1, "b": tr"#, json!({"a": 1}));
-    reads(r#"{"a": 1, "b": 2"#, json!({"a": 1, "b": 2}));
-    reads("```json\n{\"a\": \"x\",", json!({"a": "x"}));
-    reads(
+    assert_reads(r#"{"a": 1, "b""#, json!({"a": 1}));
+    assert_reads(r#"{"a": 1, "b": tr"#, json!({"a": 1}));
+    assert_reads(r#"{"a": 1, "b": 2"#, json!({"a": 1, "b": 2}));
+    assert_reads("```json\n{\"a\": \"x\",", json!({"a": "x"}));
+    assert_reads(
         "{\"a\": 1, \"b\": 2\n\nI hope this helps!",
         json!({"a": 1, "b": 2}),
     );
-    reads("{\"a\": \"x\\", json!({"a": "x"}));
-    reads("{\"a\": \"x\\u00", json!({"a": "x\\u00"}));
+    assert_reads("{\"a\": \"x\\", json!({"a": "x"}));
+    assert_reads("{\"a\": \"x\\u00", json!({"a": "x\\u00"}));
 }
 
 #[test]
 fn a_number_that_a_limit_cut_is_not_trusted() {
     let text = r#"{"a": "x", "score": 8"#;
-    assert_eq!(read(text, End::Cut), Ok(json!({"a": "x"})));
-    assert_eq!(read(text, End::Written), Ok(json!({"a": "x", "score": 8})));
+    assert_eq!(
+        parse_with_end(text, Termination::Truncated),
+        Ok(json!({"a": "x"}))
+    );
+    assert_eq!(
+        parse_with_end(text, Termination::Complete),
+        Ok(json!({"a": "x", "score": 8}))
+    );
 }
 
 #[test]
 fn braces_in_prose_are_not_json() {
     let expected = json!({"a": 1});
-    reads(r#"The set {x} is: {"a":1}"#, expected.clone());
-    reads(
+    assert_reads(r#"The set {x} is: {"a":1}"#, expected.clone());
+    assert_reads(
         r#"The set {x : x > 0 and x < 10000000} is: {"a":1}"#,
         expected.clone(),
     );
-    reads(r#"Let { be a brace. {"a":1}"#, expected.clone());
-    reads(
+    assert_reads(r#"Let { be a brace. {"a":1}"#, expected.clone());
+    assert_reads(
         r#"See [1] and [the page](http://x): {"a":1}"#,
         expected.clone(),
     );
-    reads(r#"With \frac{1}{2} and \{x\}: {"a":1}"#, expected.clone());
-    reads(r#"A 5" {brace and {"a":1}"#, expected.clone());
-    reads(r#"fn main() {} prints {"a":1}"#, expected);
+    assert_reads(r#"With \frac{1}{2} and \{x\}: {"a":1}"#, expected.clone());
+    assert_reads(r#"A 5" {brace and {"a":1}"#, expected.clone());
+    assert_reads(r#"fn main() {} prints {"a":1}"#, expected);
 }
 
 #[test]
 fn the_broken_whole_is_preferred_to_a_sound_part() {
-    reads(
+    assert_reads(
         r#"{"steps": [{"a": 1}, {"a": 2},], "b": 3}"#,
         json!({"steps": [{"a": 1}, {"a": 2}], "b": 3}),
     );
-    reads(
+    assert_reads(
         "{\"code\": \"```json\n{'x': 1}\n```\", \"b\": 3,}",
         json!({"code": "```json\n{'x': 1}\n```", "b": 3}),
     );
@@ -183,35 +189,35 @@ fn the_broken_whole_is_preferred_to_a_sound_part() {
 
 #[test]
 fn objects_are_preferred_to_arrays() {
-    reads(r#"[1, 2] or {"a": 1}"#, json!({"a": 1}));
-    reads(r#"Here: [{"a": 1}, {"a": 2}]"#, json!([{"a": 1}, {"a": 2}]));
-    reads(
+    assert_reads(r#"[1, 2] or {"a": 1}"#, json!({"a": 1}));
+    assert_reads(r#"Here: [{"a": 1}, {"a": 2}]"#, json!([{"a": 1}, {"a": 2}]));
+    assert_reads(
         r#"Here: [{"a": 1}, {"a": 2},]"#,
         json!([{"a": 1}, {"a": 2}]),
     );
-    reads("[1, 2]", json!([1, 2]));
+    assert_reads("[1, 2]", json!([1, 2]));
 }
 
 #[test]
 fn latex_stays_as_written() {
     // Neither is strict JSON: `\a` and `\s` are no escapes.
-    reads(
+    assert_reads(
         r#"{"a": "\frac{1}{2} \alpha"}"#,
         json!({"a": r"\frac{1}{2} \alpha"}),
     );
-    reads(
+    assert_reads(
         r#"{"a": "\nu \to \tau \neq \beta \times \sqrt{2}\nNext line\tend"}"#,
         json!({"a": "\\nu \\to \\tau \\neq \\beta \\times \\sqrt{2}\nNext line\tend"}),
     );
-    reads(
+    assert_reads(
         r#"{"a": "\upsilon \underline{x} \u00e9"}"#,
         json!({"a": r"\upsilon \underline{x} é"}),
     );
-    reads(
+    assert_reads(
         r#"{"a": "properly \\frac{1}{2} \\alpha"}"#,
         json!({"a": r"properly \frac{1}{2} \alpha"}),
     );
-    reads(
+    assert_reads(
         r#"{"a": "\(x\) and \[y\]"}"#,
         json!({"a": r"\(x\) and \[y\]"}),
     );
@@ -230,8 +236,12 @@ fn strict_json_is_what_it_says_but_a_models_answer_may_mean_latex() {
         (r#"{"a": "\rm"}"#, "\rm"),
     ];
     for (text, meant) in cases {
-        reads(text, serde_json::from_str(text).unwrap());
-        assert_eq!(read(text, End::Written), Ok(json!({"a": meant})), "{text}");
+        assert_reads(text, serde_json::from_str(text).unwrap());
+        assert_eq!(
+            parse_with_end(text, Termination::Complete),
+            Ok(json!({"a": meant})),
+            "{text}"
+        );
     }
 }
 
@@ -249,18 +259,18 @@ fn ordinary_line_ends_and_tabs_are_no_latex() {
     for text in texts {
         let document = json!({"a": text});
         assert_eq!(
-            read(&document.to_string(), End::Written),
+            parse_with_end(&document.to_string(), Termination::Complete),
             Ok(document.clone())
         );
-        reads(&document.to_string(), document.clone());
+        assert_reads(&document.to_string(), document.clone());
         let with_comma = document.to_string().replace('}', ",}");
-        reads(&with_comma, document);
+        assert_reads(&with_comma, document);
     }
 }
 
 #[test]
 fn lone_surrogates_do_not_lose_the_answer() {
-    reads(
+    assert_reads(
         r#"{"a": "\ud83d\ude00 \ud83d x"}"#,
         json!({"a": "😀 \u{fffd} x"}),
     );
@@ -280,7 +290,7 @@ fn no_json_is_an_error() {
         "\\",
         "{\"",
     ] {
-        has_none(text);
+        assert_no_json(text);
     }
 }
 
@@ -404,13 +414,13 @@ proptest! {
     #[test]
     fn the_tolerant_reader_agrees_on_strict_json(object in any_object()) {
         let object = without_escapes(object);
-        let read = tolerant::parse(&object.to_string(), latex::Escapes::Careful, End::Written, OpenStrings::Closed);
+        let read = tolerant::parse(&object.to_string(), latex::EscapePolicy::Careful, Termination::Complete, UnterminatedString::Close);
         prop_assert_eq!(read, Some(object));
     }
 
     #[test]
     fn no_text_breaks_the_reader(text in "[{}\\[\\]\"'`:,/*#\\\\a-cn0-2. \n\u{201c}\u{201d}ü-]{0,200}") {
-        let _ = read(&text, End::Cut);
+        let _ = parse_with_end(&text, Termination::Truncated);
         let _ = read_json(&text);
     }
 
@@ -418,6 +428,6 @@ proptest! {
     fn cutting_a_document_anywhere_breaks_nothing(object in any_object(), kept in 0..400_usize) {
         let text = object.to_string();
         let cut: String = text.chars().take(kept).collect();
-        let _ = read(&cut, End::Cut);
+        let _ = parse_with_end(&cut, Termination::Truncated);
     }
 }

@@ -6,9 +6,9 @@
 use serde_json::{Map, Number, Value};
 
 use super::{
-    cursor::Cursor,
-    latex::Escapes,
-    strings::{Place, is_quote, is_word, read_string},
+    cursor::TextCursor,
+    latex::EscapePolicy,
+    strings::{StringPosition, is_quote, is_word, read_string},
 };
 
 /// The deepest nesting; `serde_json` stops at the same depth.
@@ -16,74 +16,74 @@ const MAX_DEPTH: usize = 128;
 
 /// Whether the text is known to stop too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum Termination {
     /// It ends where its writer ended it.
-    Written,
+    Complete,
     /// It was cut off, so a number at its very end may lack digits and is left out.
-    Cut,
+    Truncated,
 }
 
 /// What becomes of a text that ends inside a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OpenStrings {
+pub(super) enum UnterminatedString {
     /// The string ends there too.
-    Closed,
+    Close,
     /// It is not read at all.
-    Refused,
+    Reject,
 }
 
 /// This is not JSON, not even badly written.
 #[derive(Debug)]
-struct Hopeless;
+struct Unrepairable;
 
 /// Reads the object or array that begins `text`; what follows it is left alone.
 pub(super) fn parse(
     text: &str,
-    escapes: Escapes,
-    end: End,
-    open_strings: OpenStrings,
+    escapes: EscapePolicy,
+    end: Termination,
+    open_strings: UnterminatedString,
 ) -> Option<Value> {
-    let mut parser = Parser {
-        at: Cursor::new(text),
+    let mut parser = JsonRepairParser {
+        cursor: TextCursor::new(text),
         escapes,
         end,
         ends_in_string: false,
     };
-    let value = match parser.at.peek() {
+    let value = match parser.cursor.peek() {
         Some('{') => parser.object(1).ok(),
-        Some('[') => parser.array(1, BareText::Refused).ok(),
+        Some('[') => parser.array(1, UnquotedText::Reject).ok(),
         _ => None,
     };
-    value.filter(|_| open_strings == OpenStrings::Closed || !parser.ends_in_string)
+    value.filter(|_| open_strings == UnterminatedString::Close || !parser.ends_in_string)
 }
 
 /// Whether a value without quotes is taken for a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BareText {
+enum UnquotedText {
     /// Yes: its name was in quotes, so this is surely meant as JSON.
-    Accepted,
+    Accept,
     /// No: this may be prose.
-    Refused,
+    Reject,
 }
 
-struct Parser<'t> {
-    at: Cursor<'t>,
-    escapes: Escapes,
-    end: End,
+struct JsonRepairParser<'t> {
+    cursor: TextCursor<'t>,
+    escapes: EscapePolicy,
+    end: Termination,
     /// Whether the text ended before a string did.
     ends_in_string: bool,
 }
 
-impl Parser<'_> {
-    fn object(&mut self, depth: usize) -> Result<Value, Hopeless> {
+impl JsonRepairParser<'_> {
+    fn object(&mut self, depth: usize) -> Result<Value, Unrepairable> {
         let mut members = Map::new();
-        self.at.bump();
+        self.cursor.bump();
         loop {
             self.skip_commas();
-            match self.at.peek() {
+            match self.cursor.peek() {
                 None => break,
                 Some('}') => {
-                    self.at.bump();
+                    self.cursor.bump();
                     break;
                 }
                 // The bracket of an array around us: our own was forgotten.
@@ -95,23 +95,23 @@ impl Parser<'_> {
                 if depth == 1 && !members.is_empty() {
                     break;
                 }
-                return Err(Hopeless);
+                return Err(Unrepairable);
             };
-            self.at.skip_trivia();
-            if self.at.at_end() {
+            self.cursor.skip_trivia();
+            if self.cursor.at_end() {
                 break;
             }
-            if !self.at.eat(":") {
+            if !self.cursor.eat(":") {
                 if depth == 1 && !members.is_empty() {
                     break;
                 }
-                return Err(Hopeless);
+                return Err(Unrepairable);
             }
-            self.at.skip_trivia();
-            let bare = if place == Place::Member {
-                BareText::Accepted
+            self.cursor.skip_trivia();
+            let bare = if place == StringPosition::Member {
+                UnquotedText::Accept
             } else {
-                BareText::Refused
+                UnquotedText::Reject
             };
             if let Some(value) = self.value(depth, place, bare)? {
                 members.insert(key, value);
@@ -120,26 +120,26 @@ impl Parser<'_> {
         Ok(Value::Object(members))
     }
 
-    fn key(&mut self) -> Option<(String, Place)> {
-        let first = self.at.peek().filter(|_| !self.at.starts_fence())?;
+    fn key(&mut self) -> Option<(String, StringPosition)> {
+        let first = self.cursor.peek().filter(|_| !self.cursor.starts_fence())?;
         if is_quote(first) {
-            let key = read_string(&mut self.at, Place::Key, self.escapes);
-            return Some((key.text, Place::Member));
+            let key = read_string(&mut self.cursor, StringPosition::Key, self.escapes);
+            return Some((key.text, StringPosition::Member));
         }
-        let key = self.at.take_while(is_word);
+        let key = self.cursor.take_while(is_word);
         key.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$')
-            .then(|| (key.to_owned(), Place::BareMember))
+            .then(|| (key.to_owned(), StringPosition::BareMember))
     }
 
-    fn array(&mut self, depth: usize, bare: BareText) -> Result<Value, Hopeless> {
+    fn array(&mut self, depth: usize, bare: UnquotedText) -> Result<Value, Unrepairable> {
         let mut items = Vec::new();
-        self.at.bump();
+        self.cursor.bump();
         loop {
             self.skip_commas();
-            match self.at.peek() {
+            match self.cursor.peek() {
                 None => break,
                 Some(']') => {
-                    self.at.bump();
+                    self.cursor.bump();
                     break;
                 }
                 // The brace of an object around us: our own bracket was forgotten.
@@ -147,10 +147,10 @@ impl Parser<'_> {
                 Some(_) => {}
             }
             // «and so on»
-            if self.at.eat("...") || self.at.eat("\u{2026}") {
+            if self.cursor.eat("...") || self.cursor.eat("\u{2026}") {
                 continue;
             }
-            if let Some(value) = self.value(depth, Place::Item, bare)? {
+            if let Some(value) = self.value(depth, StringPosition::Item, bare)? {
                 items.push(value);
             }
         }
@@ -161,39 +161,41 @@ impl Parser<'_> {
     fn value(
         &mut self,
         depth: usize,
-        place: Place,
-        bare: BareText,
-    ) -> Result<Option<Value>, Hopeless> {
-        let Some(first) = self.at.peek() else {
+        place: StringPosition,
+        bare: UnquotedText,
+    ) -> Result<Option<Value>, Unrepairable> {
+        let Some(first) = self.cursor.peek() else {
             return Ok(None);
         };
         match first {
-            '{' | '[' if depth >= MAX_DEPTH => Err(Hopeless),
+            '{' | '[' if depth >= MAX_DEPTH => Err(Unrepairable),
             '{' => self.object(depth + 1).map(Some),
             '[' => self.array(depth + 1, bare).map(Some),
             // The end of the block the object stands in; a backtick alone may be a quote.
-            '`' if self.at.starts_fence() => Err(Hopeless),
+            '`' if self.cursor.starts_fence() => Err(Unrepairable),
             c if is_quote(c) => {
-                let text = read_string(&mut self.at, place, self.escapes);
+                let text = read_string(&mut self.cursor, place, self.escapes);
                 self.ends_in_string |= text.is_open;
                 Ok(Some(Value::String(text.text)))
             }
             // A name without a value: `{"a": , "b": 1}`.
-            ',' | '}' | ']' if place != Place::Item => Ok(Some(Value::Null)),
+            ',' | '}' | ']' if place != StringPosition::Item => Ok(Some(Value::Null)),
             _ => self.scalar(bare),
         }
     }
 
-    fn scalar(&mut self, bare: BareText) -> Result<Option<Value>, Hopeless> {
-        let text = self.at.take_while(|c| !matches!(c, ',' | '}' | ']' | '\n'));
-        let cut = self.at.at_end();
+    fn scalar(&mut self, bare: UnquotedText) -> Result<Option<Value>, Unrepairable> {
+        let text = self
+            .cursor
+            .take_while(|c| !matches!(c, ',' | '}' | ']' | '\n'));
+        let cut = self.cursor.at_end();
         // A comment may stand on the same line.
         let text = text
             .split_once(" //")
             .or_else(|| text.split_once(" #"))
             .map_or(text, |(text, _)| text)
             .trim();
-        if cut && self.end == End::Cut {
+        if cut && self.end == Termination::Truncated {
             return Ok(None);
         }
         let value = match text {
@@ -204,11 +206,11 @@ impl Parser<'_> {
             }
             _ => match number(text) {
                 Some(number) => Value::Number(number),
-                None if cut && is_cut_word(text) => return Ok(None),
-                None if bare == BareText::Accepted && !text.is_empty() => {
+                None if cut && is_truncated_literal(text) => return Ok(None),
+                None if bare == UnquotedText::Accept && !text.is_empty() => {
                     Value::String(text.to_owned())
                 }
-                None => return Err(Hopeless),
+                None => return Err(Unrepairable),
             },
         };
         Ok(Some(value))
@@ -216,8 +218,8 @@ impl Parser<'_> {
 
     fn skip_commas(&mut self) {
         loop {
-            self.at.skip_trivia();
-            if !self.at.eat(",") {
+            self.cursor.skip_trivia();
+            if !self.cursor.eat(",") {
                 return;
             }
         }
@@ -225,7 +227,7 @@ impl Parser<'_> {
 }
 
 /// Whether `text` is the beginning of a literal that the end of the text cut off.
-fn is_cut_word(text: &str) -> bool {
+fn is_truncated_literal(text: &str) -> bool {
     ["true", "false", "null", "True", "False", "None", "-"]
         .iter()
         .any(|word| word.starts_with(text))

@@ -11,19 +11,22 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    blocks::{self, Events},
-    plain,
-    refusal::Refusal,
-    system_with_functions, system_with_schema,
-    wire::{self, Prices},
+    blocks::{self, MessageAssembler},
+    refusal::ToolSupportError,
+    system_with_schema, system_with_tools,
+    wire::{self, TokenPrices},
+    without_native_tools,
 };
 use crate::{
-    Ask, Listening, Reply, ThinkError, Thinker,
-    http::{Answered, Auth, Endpoint, Http, HttpSettings, Opened, RateHeaders, Request},
+    ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent,
+    http::{
+        HttpSettings, ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest,
+        ProviderResponse, RateHeaders, ResponseKind,
+    },
 };
 
 /// The most steps down there are: the temperature; the functions, and one ask put in words.
-const MAX_STEPS: usize = 3;
+const MAX_DOWNGRADES: usize = 3;
 
 const RATE_HEADERS: RateHeaders = RateHeaders {
     remaining: "anthropic-ratelimit-requests-remaining",
@@ -42,7 +45,7 @@ pub struct AnthropicSettings {
     /// Time limits, retries, pace.
     pub http: HttpSettings,
     /// What it costs.
-    pub prices: Option<Prices>,
+    pub prices: Option<TokenPrices>,
 }
 
 impl AnthropicSettings {
@@ -60,22 +63,22 @@ impl AnthropicSettings {
 
 /// Thinks with Anthropic.
 pub struct Anthropic {
-    http: Http,
+    http: ProviderClient,
     model: String,
-    prices: Option<Prices>,
+    prices: Option<TokenPrices>,
     /// Whether the model takes a temperature; some refuse it, which is remembered.
-    takes_temperature: AtomicBool,
+    supports_temperature: AtomicBool,
     /// Whether functions are taken as such; what only speaks the format may not.
-    takes_functions: AtomicBool,
+    supports_tools: AtomicBool,
 }
 
 impl Anthropic {
     /// Checks the settings; nothing is sent yet.
-    pub fn new(settings: AnthropicSettings) -> Result<Self, ThinkError> {
-        let http = Http::new(Endpoint {
+    pub fn new(settings: AnthropicSettings) -> Result<Self, ModelError> {
+        let http = ProviderClient::new(ProviderEndpoint {
             provider: "anthropic".to_owned(),
             base_url: settings.base_url,
-            auth: Auth::Header("x-api-key", settings.api_key),
+            auth: ProviderAuth::Header("x-api-key", settings.api_key),
             headers: &[("anthropic-version", "2023-06-01")],
             rate_headers: RATE_HEADERS,
             settings: settings.http,
@@ -84,60 +87,71 @@ impl Anthropic {
             http,
             model: settings.model,
             prices: settings.prices,
-            takes_temperature: AtomicBool::new(true),
-            takes_functions: AtomicBool::new(true),
+            supports_temperature: AtomicBool::new(true),
+            supports_tools: AtomicBool::new(true),
         })
     }
 
-    async fn ask(
+    async fn send_request(
         &self,
-        ask: &Ask,
+        ask: &ModelRequest,
         deadline: Instant,
-        on: Option<Listening<'_>>,
-    ) -> Result<Reply, ThinkError> {
+        on: Option<OnStreamEvent<'_>>,
+    ) -> Result<ModelReply, ModelError> {
         let mut in_words = false;
-        for _ in 0..=MAX_STEPS {
-            let native = !in_words && !ask.functions.is_empty() && self.calls_functions();
+        for _ in 0..=MAX_DOWNGRADES {
+            let native = !in_words && !ask.functions.is_empty() && self.supports_tools();
             let told = if native {
                 Cow::Borrowed(ask)
             } else {
-                plain(ask)
+                without_native_tools(ask)
             };
             let described = matches!(told, Cow::Owned(_));
             // Calls that stand in a text are nothing to read while they are written.
             let on = on.filter(|_| !described);
-            let with_temperature = self.takes_temperature.load(Ordering::Relaxed);
+            let with_temperature = self.supports_temperature.load(Ordering::Relaxed);
             let body = self.body(&told, native, with_temperature, on.is_some());
-            let request = Request::post("/v1/messages", &body);
+            let request = ProviderRequest::post("/v1/messages", &body);
             let refused = match self.exchange(&request, deadline, on).await? {
-                Came::Message(message) => {
-                    let reply = self.read(&message)?;
-                    return Ok(Reply { described, ..reply });
+                MessagesResponse::Message(message) => {
+                    let reply = self.parse_message(&message)?;
+                    return Ok(ModelReply {
+                        tools_in_prompt: described,
+                        ..reply
+                    });
                 }
-                Came::Refusal(refused) => refused,
+                MessagesResponse::Refusal(refused) => refused,
             };
             let text = refused.text();
             if with_temperature && refused.status == 400 && text.contains("temperature") {
-                self.takes_temperature.store(false, Ordering::Relaxed);
+                self.supports_temperature.store(false, Ordering::Relaxed);
                 continue;
             }
-            match Refusal::of_functions(refused.status, &text, ask).filter(|_| native) {
-                Some(Refusal::Always) => self.takes_functions.store(false, Ordering::Relaxed),
-                Some(Refusal::Once) => in_words = true,
+            match ToolSupportError::classify(refused.status, &text, ask).filter(|_| native) {
+                Some(ToolSupportError::Unsupported) => {
+                    self.supports_tools.store(false, Ordering::Relaxed)
+                }
+                Some(ToolSupportError::ThisRequest) => in_words = true,
                 None => return Err(self.http.api_error(&refused)),
             }
         }
         Err(self
             .http
-            .api_error_saying(400, "it refuses the request in every form"))
+            .api_error_with_message(400, "it refuses the request in every form"))
     }
 
-    fn body(&self, ask: &Ask, native: bool, with_temperature: bool, streaming: bool) -> Value {
+    fn body(
+        &self,
+        ask: &ModelRequest,
+        native: bool,
+        with_temperature: bool,
+        streaming: bool,
+    ) -> Value {
         let (system, messages) = if native {
-            (system_with_functions(ask), blocks::conversation(ask))
+            (system_with_tools(ask), blocks::messages_json(ask))
         } else {
             let system = system_with_schema(&ask.system, &ask.schema);
-            (system, wire::messages(ask))
+            (system, wire::messages_json(ask))
         };
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
@@ -151,7 +165,7 @@ impl Anthropic {
         }
         if native {
             let choice = if ask.answer_now { "none" } else { "auto" };
-            body.insert("tools".to_owned(), blocks::tools(ask));
+            body.insert("tools".to_owned(), blocks::tools_json(ask));
             body.insert("tool_choice".to_owned(), json!({ "type": choice }));
         }
         if streaming {
@@ -163,107 +177,108 @@ impl Anthropic {
     /// Sends the request, and hands on the text of a stream as it comes.
     async fn exchange(
         &self,
-        request: &Request,
+        request: &ProviderRequest,
         deadline: Instant,
-        on: Option<Listening<'_>>,
-    ) -> Result<Came, ThinkError> {
+        on: Option<OnStreamEvent<'_>>,
+    ) -> Result<MessagesResponse, ModelError> {
         let Some(on) = on else {
             let answered = self.http.send(request, deadline).await?;
-            return self.came(answered);
+            return self.classify(answered);
         };
         let mut stream = match self.http.open(request, deadline).await? {
-            Opened::Stream(stream) => stream,
-            Opened::Whole(answered) => {
-                let came = self.came(answered)?;
-                if let Came::Message(message) = &came {
-                    wire::tell(on, wire::content(message.get("content")));
+            ResponseKind::Stream(stream) => stream,
+            ResponseKind::Buffered(answered) => {
+                let came = self.classify(answered)?;
+                if let MessagesResponse::Message(message) = &came {
+                    wire::emit_text(on, wire::content_text(message.get("content")));
                 }
                 return Ok(came);
             }
         };
-        let mut events = Events::default();
+        let mut events = MessageAssembler::default();
         while let Some(data) = stream.next().await? {
             let event = serde_json::from_str(&data)
-                .map_err(|_| stream.broken("an event of it is not JSON"))?;
-            wire::tell(on, events.take(&event));
+                .map_err(|_| stream.invalid_stream("an event of it is not JSON"))?;
+            wire::emit_text(on, events.push_event(&event));
             if events.is_over() {
                 break;
             }
         }
         if let Some(error) = events.error() {
-            let kind = wire::text(error, "type").unwrap_or_default();
-            let said = wire::text(error, "message").unwrap_or_else(|| error.to_string());
-            return Err(self
-                .http
-                .api_error_saying(if kind == "overloaded_error" { 529 } else { 500 }, &said));
+            let kind = wire::string_field(error, "type").unwrap_or_default();
+            let said = wire::string_field(error, "message").unwrap_or_else(|| error.to_string());
+            return Err(self.http.api_error_with_message(
+                if kind == "overloaded_error" { 529 } else { 500 },
+                &said,
+            ));
         }
-        let message = events.whole();
+        let message = events.into_message();
         message
-            .map(Came::Message)
-            .ok_or_else(|| stream.broken("it has no end"))
+            .map(MessagesResponse::Message)
+            .ok_or_else(|| stream.invalid_stream("it has no end"))
     }
 
-    fn came(&self, answered: Answered) -> Result<Came, ThinkError> {
+    fn classify(&self, answered: ProviderResponse) -> Result<MessagesResponse, ModelError> {
         Ok(if answered.is_success() {
-            Came::Message(self.http.json(&answered)?)
+            MessagesResponse::Message(self.http.json(&answered)?)
         } else {
-            Came::Refusal(answered)
+            MessagesResponse::Refusal(answered)
         })
     }
 
-    fn read(&self, message: &Value) -> Result<Reply, ThinkError> {
+    fn parse_message(&self, message: &Value) -> Result<ModelReply, ModelError> {
         if !message.get("content").is_some_and(Value::is_array) {
-            return Err(self.http.unusable(
+            return Err(self.http.invalid_response(
                 "the response has no content; check the base URL".to_owned(),
                 &message.to_string(),
             ));
         }
-        Ok(Reply {
-            text: wire::content(message.get("content")),
-            finish: wire::finish(message.get("stop_reason")),
-            model: wire::text(message, "model"),
-            usage: Prices::applied(self.prices, wire::usage(message.get("usage"))),
-            calls: blocks::calls(message),
-            ..Reply::default()
+        Ok(ModelReply {
+            text: wire::content_text(message.get("content")),
+            finish_reason: wire::parse_finish_reason(message.get("stop_reason")),
+            model: wire::string_field(message, "model"),
+            usage: TokenPrices::apply(self.prices, wire::parse_usage(message.get("usage"))),
+            calls: blocks::parse_tool_calls(message),
+            ..ModelReply::default()
         })
     }
 }
 
 /// What was answered.
-enum Came {
+enum MessagesResponse {
     /// A message.
     Message(Value),
     /// A status that is none of success.
-    Refusal(Answered),
+    Refusal(ProviderResponse),
 }
 
-impl Thinker for Anthropic {
+impl ChatModel for Anthropic {
     fn name(&self) -> &str {
         self.http.provider()
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(self.ask(ask, deadline, None))
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(self.send_request(ask, deadline, None))
     }
 
-    fn think_streaming<'a>(
+    fn complete_streaming<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-        on: Listening<'a>,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(self.ask(ask, deadline, Some(on)))
+        on: OnStreamEvent<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(self.send_request(ask, deadline, Some(on)))
     }
 
-    fn calls_functions(&self) -> bool {
-        self.takes_functions.load(Ordering::Relaxed)
+    fn supports_tools(&self) -> bool {
+        self.supports_tools.load(Ordering::Relaxed)
     }
 
-    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/v1/models", deadline))
     }
 }

@@ -4,18 +4,18 @@
 use serde_json::{Map, Value, json};
 
 use super::wire;
-use crate::{Ask, FunctionCall, Message, Role};
+use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall};
 
 /// The most blocks that are taken from a message; more is no turn but a flood.
 const MAX_BLOCKS: usize = 256;
 
 /// The functions of an ask.
-pub(super) fn tools(ask: &Ask) -> Value {
+pub(super) fn tools_json(ask: &ModelRequest) -> Value {
     let tools = ask.functions.iter().map(|function| {
         json!({
             "name": function.name,
             "description": function.description,
-            "input_schema": wire::parameters(function),
+            "input_schema": wire::tool_parameters(function),
         })
     });
     Value::Array(tools.collect())
@@ -23,10 +23,10 @@ pub(super) fn tools(ask: &Ask) -> Value {
 
 /// The conversation with its calls and results. What the same one says in a row is one message:
 /// the results of several calls must be.
-pub(super) fn conversation(ask: &Ask) -> Vec<Value> {
-    let mut all: Vec<(Role, Vec<Value>)> = Vec::new();
+pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
+    let mut all: Vec<(ChatRole, Vec<Value>)> = Vec::new();
     for message in &ask.messages {
-        let blocks = blocks(message);
+        let blocks = content_blocks(message);
         match all.last_mut() {
             Some((role, before)) if *role == message.role => before.extend(blocks),
             _ => all.push((message.role, blocks)),
@@ -36,8 +36,8 @@ pub(super) fn conversation(ask: &Ask) -> Vec<Value> {
         .filter(|(_, blocks)| !blocks.is_empty())
         .map(|(role, mut blocks)| {
             let role = match role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
+                ChatRole::User => "user",
+                ChatRole::Assistant => "assistant",
             };
             // Results come first, whatever was said between them.
             blocks.sort_by_key(|block| block.get("tool_use_id").is_none());
@@ -46,7 +46,7 @@ pub(super) fn conversation(ask: &Ask) -> Vec<Value> {
         .collect()
 }
 
-fn blocks(message: &Message) -> Vec<Value> {
+fn content_blocks(message: &ChatMessage) -> Vec<Value> {
     let results = message.results.iter().map(|result| {
         let mut block = json!({
             "type": "tool_result",
@@ -73,15 +73,15 @@ fn blocks(message: &Message) -> Vec<Value> {
 }
 
 /// What a message calls.
-pub(super) fn calls(message: &Value) -> Vec<FunctionCall> {
+pub(super) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
     let blocks = message.get("content").and_then(Value::as_array);
     let blocks = blocks.into_iter().flatten().take(MAX_BLOCKS);
     blocks
         .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
         .filter_map(|block| {
-            Some(FunctionCall {
-                id: wire::text(block, "id").unwrap_or_default(),
-                name: wire::text(block, "name")?,
+            Some(ToolCall {
+                id: wire::string_field(block, "id").unwrap_or_default(),
+                name: wire::string_field(block, "name")?,
                 arguments: block.get("input").cloned().unwrap_or_default(),
                 extra: None,
             })
@@ -91,9 +91,9 @@ pub(super) fn calls(message: &Value) -> Vec<FunctionCall> {
 
 /// The events of a message, put together.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct MessageAssembler {
     message: Map<String, Value>,
-    blocks: Vec<Block>,
+    blocks: Vec<PartialBlock>,
     usage: Map<String, Value>,
     error: Option<Value>,
     ended: bool,
@@ -101,16 +101,16 @@ pub(super) struct Events {
 
 /// A block of which pieces came.
 #[derive(Debug, Default)]
-struct Block {
+struct PartialBlock {
     index: u64,
-    begun: Map<String, Value>,
+    start: Map<String, Value>,
     text: String,
     input: String,
 }
 
-impl Events {
+impl MessageAssembler {
     /// Takes an event, and gives the text in it.
-    pub(super) fn take(&mut self, event: &Value) -> String {
+    pub(super) fn push_event(&mut self, event: &Value) -> String {
         match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 if let Some(Value::Object(message)) = event.get("message") {
@@ -118,8 +118,8 @@ impl Events {
                 }
                 self.take_usage(event.pointer("/message/usage"));
             }
-            Some("content_block_start") => return self.begin(event),
-            Some("content_block_delta") => return self.go_on(event),
+            Some("content_block_start") => return self.start_block(event),
+            Some("content_block_delta") => return self.push_delta(event),
             Some("message_delta") => {
                 if let Some(reason) = event.pointer("/delta/stop_reason") {
                     self.message
@@ -145,12 +145,16 @@ impl Events {
     }
 
     /// The message, if it came to its end.
-    pub(super) fn whole(mut self) -> Option<Value> {
+    pub(super) fn into_message(mut self) -> Option<Value> {
         let reason = self.message.get("stop_reason");
         if !self.ended && !reason.is_some_and(Value::is_string) {
             return None;
         }
-        let content = self.blocks.into_iter().map(Block::whole).collect();
+        let content = self
+            .blocks
+            .into_iter()
+            .map(PartialBlock::into_json)
+            .collect();
         self.message
             .insert("content".to_owned(), Value::Array(content));
         self.message
@@ -167,7 +171,7 @@ impl Events {
         }
     }
 
-    fn begin(&mut self, event: &Value) -> String {
+    fn start_block(&mut self, event: &Value) -> String {
         let Some(Value::Object(begun)) = event.get("content_block") else {
             return String::new();
         };
@@ -179,9 +183,9 @@ impl Events {
             .get("text")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        self.blocks.push(Block {
+        self.blocks.push(PartialBlock {
             index: index(event),
-            begun: begun.clone(),
+            start: begun.clone(),
             text: text.to_owned(),
             input: String::new(),
         });
@@ -192,7 +196,7 @@ impl Events {
         }
     }
 
-    fn go_on(&mut self, event: &Value) -> String {
+    fn push_delta(&mut self, event: &Value) -> String {
         let index = index(event);
         let block = self.blocks.iter_mut().rfind(|block| block.index == index);
         let (Some(block), Some(delta)) = (block, event.get("delta")) else {
@@ -214,20 +218,20 @@ impl Events {
     }
 }
 
-impl Block {
-    fn whole(mut self) -> Value {
-        if self.begun.contains_key("text") {
-            self.begun.insert("text".to_owned(), json!(self.text));
+impl PartialBlock {
+    fn into_json(mut self) -> Value {
+        if self.start.contains_key("text") {
+            self.start.insert("text".to_owned(), json!(self.text));
         }
         // What can't be read stays as it is, to be mended or told.
         if !self.input.is_empty() {
             let input = serde_json::from_str(&self.input);
-            self.begun.insert(
+            self.start.insert(
                 "input".to_owned(),
                 input.unwrap_or(Value::String(self.input)),
             );
         }
-        Value::Object(self.begun)
+        Value::Object(self.start)
     }
 }
 

@@ -3,21 +3,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{system_with_functions, wire};
-use crate::{Ask, FunctionCall, Message, Role};
+use super::{system_with_tools, wire};
+use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall};
 
 /// The most calls that are taken from a completion; more is no turn but a flood.
 const MAX_CALLS: usize = 64;
 
 /// The functions of an ask.
-pub(super) fn tools(ask: &Ask) -> Value {
+pub(super) fn tools_json(ask: &ModelRequest) -> Value {
     let tools = ask.functions.iter().map(|function| {
         json!({
             "type": "function",
             "function": {
                 "name": function.name,
                 "description": function.description,
-                "parameters": wire::parameters(function),
+                "parameters": wire::tool_parameters(function),
             },
         })
     });
@@ -25,19 +25,19 @@ pub(super) fn tools(ask: &Ask) -> Value {
 }
 
 /// The conversation with its calls and results, and the standing instructions before it.
-pub(super) fn conversation(ask: &Ask) -> Vec<Value> {
+pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
     let mut all = Vec::new();
-    let system = system_with_functions(ask);
+    let system = system_with_tools(ask);
     if !system.is_empty() {
         all.push(json!({ "role": "system", "content": system }));
     }
     for message in &ask.messages {
-        put(message, &mut all);
+        push_message(message, &mut all);
     }
     all
 }
 
-fn put(message: &Message, all: &mut Vec<Value>) {
+fn push_message(message: &ChatMessage, all: &mut Vec<Value>) {
     for result in &message.results {
         all.push(json!({
             "role": "tool",
@@ -45,23 +45,23 @@ fn put(message: &Message, all: &mut Vec<Value>) {
             "content": wire::result_text(result),
         }));
     }
-    if message.role == Role::Assistant && !message.calls.is_empty() {
+    if message.role == ChatRole::Assistant && !message.calls.is_empty() {
         let content = match message.text.as_str() {
             "" => Value::Null,
             text => json!(text),
         };
-        let calls: Vec<Value> = message.calls.iter().map(written).collect();
+        let calls: Vec<Value> = message.calls.iter().map(call_json).collect();
         all.push(json!({ "role": "assistant", "content": content, "tool_calls": calls }));
     } else if message.results.is_empty() || !message.text.is_empty() {
         let role = match message.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
+            ChatRole::User => "user",
+            ChatRole::Assistant => "assistant",
         };
         all.push(json!({ "role": role, "content": message.text }));
     }
 }
 
-fn written(call: &FunctionCall) -> Value {
+fn call_json(call: &ToolCall) -> Value {
     let arguments = match &call.arguments {
         Value::String(text) => text.clone(),
         arguments => arguments.to_string(),
@@ -78,15 +78,15 @@ fn written(call: &FunctionCall) -> Value {
 }
 
 /// What a message of a completion calls.
-pub(super) fn calls(message: Option<&Value>) -> Vec<FunctionCall> {
+pub(super) fn parse_tool_calls(message: Option<&Value>) -> Vec<ToolCall> {
     let calls = message
         .and_then(|message| message.get("tool_calls"))
         .and_then(Value::as_array);
     let calls = calls.into_iter().flatten().take(MAX_CALLS);
-    calls.filter_map(read).collect()
+    calls.filter_map(parse_tool_call).collect()
 }
 
-fn read(call: &Value) -> Option<FunctionCall> {
+fn parse_tool_call(call: &Value) -> Option<ToolCall> {
     let function = call.get("function")?;
     let arguments = match function.get("arguments") {
         Some(Value::String(text)) => {
@@ -94,9 +94,9 @@ fn read(call: &Value) -> Option<FunctionCall> {
         }
         other => other.cloned().unwrap_or_default(),
     };
-    Some(FunctionCall {
-        id: wire::text(call, "id").unwrap_or_default(),
-        name: wire::text(function, "name")?,
+    Some(ToolCall {
+        id: wire::string_field(call, "id").unwrap_or_default(),
+        name: wire::string_field(function, "name")?,
         arguments,
         extra: call
             .get("extra_content")
@@ -107,10 +107,10 @@ fn read(call: &Value) -> Option<FunctionCall> {
 
 /// The pieces of a completion, put together.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct ChunkAssembler {
     text: String,
     refusal: String,
-    calls: Vec<Called>,
+    calls: Vec<PartialToolCall>,
     finish: Option<Value>,
     model: Option<Value>,
     usage: Option<Value>,
@@ -120,7 +120,7 @@ pub(super) struct Pieces {
 
 /// A call of which pieces came.
 #[derive(Debug, Default)]
-struct Called {
+struct PartialToolCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -128,9 +128,9 @@ struct Called {
     extra: Option<Value>,
 }
 
-impl Pieces {
+impl ChunkAssembler {
     /// Takes a piece, and gives the text in it.
-    pub(super) fn take(&mut self, chunk: &Value) -> String {
+    pub(super) fn push_chunk(&mut self, chunk: &Value) -> String {
         let some = |name: &str| chunk.get(name).filter(|it| !it.is_null()).cloned();
         self.error = some("error").or_else(|| self.error.take());
         self.model = some("model").or_else(|| self.model.take());
@@ -149,15 +149,15 @@ impl Pieces {
         }
         let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
-            self.take_call(call);
+            self.push_call_delta(call);
         }
-        let text = wire::content(delta.get("content"));
+        let text = wire::content_text(delta.get("content"));
         self.text.push_str(&text);
         text
     }
 
     /// Nothing more comes.
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.ended = true;
     }
 
@@ -167,14 +167,18 @@ impl Pieces {
     }
 
     /// The completion, if it came to its end.
-    pub(super) fn whole(self) -> Option<Value> {
+    pub(super) fn into_completion(self) -> Option<Value> {
         if let Some(error) = self.error {
             return Some(json!({ "error": error }));
         }
         if !self.ended && self.finish.is_none() {
             return None;
         }
-        let calls: Vec<Value> = self.calls.into_iter().map(Called::whole).collect();
+        let calls: Vec<Value> = self
+            .calls
+            .into_iter()
+            .map(PartialToolCall::into_json)
+            .collect();
         Some(json!({
             "model": self.model,
             "choices": [{
@@ -189,7 +193,7 @@ impl Pieces {
         }))
     }
 
-    fn take_call(&mut self, piece: &Value) {
+    fn push_call_delta(&mut self, piece: &Value) {
         let function = piece.get("function");
         let part = |of: Option<&Value>, name: &str| match of.and_then(|it| it.get(name)) {
             Some(Value::String(text)) => text.clone(),
@@ -207,9 +211,9 @@ impl Pieces {
             None => None,
         };
         if known.is_none() && self.calls.len() < MAX_CALLS {
-            self.calls.push(Called {
+            self.calls.push(PartialToolCall {
                 index,
-                ..Called::default()
+                ..PartialToolCall::default()
             });
         }
         let place = known.or_else(|| self.calls.len().checked_sub(1));
@@ -229,8 +233,8 @@ impl Pieces {
     }
 }
 
-impl Called {
-    fn whole(self) -> Value {
+impl PartialToolCall {
+    fn into_json(self) -> Value {
         let mut fields = Map::new();
         fields.insert("id".to_owned(), json!(self.id));
         fields.insert(

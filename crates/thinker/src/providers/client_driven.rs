@@ -9,14 +9,14 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::plain;
-use crate::{Ask, Reply, ThinkError, Thinker};
+use super::without_native_tools;
+use crate::{ChatModel, ModelError, ModelReply, ModelRequest};
 
 /// Answers from the replies brought so far, and notes what is still to be asked.
 #[derive(Debug, Default)]
 pub struct ClientDriven {
     replies: BTreeMap<String, String>,
-    pending: Mutex<Vec<Ask>>,
+    pending: Mutex<Vec<ModelRequest>>,
 }
 
 impl ClientDriven {
@@ -34,7 +34,7 @@ impl ClientDriven {
     }
 
     /// The asks that found no reply, in the order in which they were asked, each key once.
-    pub fn pending(&self) -> Vec<Ask> {
+    pub fn pending(&self) -> Vec<ModelRequest> {
         self.pending
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -42,28 +42,28 @@ impl ClientDriven {
     }
 }
 
-impl Thinker for ClientDriven {
+impl ChatModel for ClientDriven {
     fn name(&self) -> &'static str {
         "client"
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         _deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             if let Some(text) = self.replies.get(&ask.key) {
-                return Ok(Reply {
+                return Ok(ModelReply {
                     text: text.clone(),
-                    ..Reply::default()
+                    ..ModelReply::default()
                 });
             }
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             if !pending.iter().any(|known| known.key == ask.key) {
-                pending.push(plain(ask).into_owned());
+                pending.push(without_native_tools(ask).into_owned());
             }
-            Err(ThinkError::Pending)
+            Err(ModelError::Pending)
         })
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Ask, JsonMode, TokenLimit};
+use crate::{JsonMode, ModelRequest, TokenLimit};
 
 /// The form of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,68 +14,72 @@ use crate::{Ask, JsonMode, TokenLimit};
     clippy::struct_excessive_bools,
     reason = "each is a field of its own, sent or not"
 )]
-pub(super) struct Dialect {
+pub(super) struct EndpointCapabilities {
     pub(super) json: JsonMode,
     pub(super) token_limit: TokenLimit,
     /// Whether the temperature is sent; reasoning models take none.
     pub(super) temperature: bool,
     /// How long strings may get.
-    pub(super) strings: Strings,
+    pub(super) strings: StringLimit,
     /// Whether functions are sent as such.
-    pub(super) functions: bool,
+    pub(super) tools: bool,
     /// Whether it is said if functions may be called.
     pub(super) tool_choice: bool,
     /// Whether it is said that several may be called at once.
-    pub(super) parallel: bool,
+    pub(super) parallel_tool_calls: bool,
     /// Whether a stream is asked to end with what it cost.
     pub(super) stream_usage: bool,
 }
 
 /// What a request is to be, beside its ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct RequestShape {
     /// Functions are sent as such.
-    pub(super) native: bool,
+    pub(super) native_tools: bool,
     /// The answer is to come as a stream.
     pub(super) streaming: bool,
 }
 
 /// How long strings in an answer may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strings {
+pub(super) enum StringLimit {
     /// As the schema says.
-    AsAsked,
+    FromSchema,
     /// Short enough for the answer to end before the limit of tokens. Servers on this machine hold
     /// a model to its schema word by word, and a small model that is allowed to go on goes on.
-    EndInTime,
+    FitTokenLimit,
 }
 
-impl Dialect {
+impl EndpointCapabilities {
     /// The most steps down there are: schema, object, none; the limit's name; the temperature; the
     /// functions, and one ask that is put in words; what goes with them; the cost of a stream.
-    pub(super) const MAX_STEPS: usize = 9;
+    pub(super) const MAX_DOWNGRADES: usize = 9;
 
     /// What an endpoint takes of which nothing is known.
-    pub(super) fn full(json: JsonMode, token_limit: TokenLimit, strings: Strings) -> Self {
+    pub(super) fn assume_all(
+        json: JsonMode,
+        token_limit: TokenLimit,
+        strings: StringLimit,
+    ) -> Self {
         Self {
             json,
             token_limit,
             temperature: true,
             strings,
-            functions: true,
+            tools: true,
             tool_choice: true,
-            parallel: true,
+            parallel_tool_calls: true,
             stream_usage: true,
         }
     }
 
     /// Whether the functions of an ask can be sent as such.
-    pub(super) fn takes_functions(self, ask: &Ask) -> bool {
-        !ask.functions.is_empty() && self.functions && (self.tool_choice || !ask.answer_now)
+    pub(super) fn supports_tools_of(self, ask: &ModelRequest) -> bool {
+        !ask.functions.is_empty() && self.tools && (self.tool_choice || !ask.answer_now)
     }
 
     /// The next simpler form, if the refusal is about something that can be simpler.
-    pub(super) fn simpler(self, status: u16, refusal: &str, shape: Shape) -> Option<Self> {
+    pub(super) fn downgrade(self, status: u16, refusal: &str, shape: RequestShape) -> Option<Self> {
         if status != 400 && status != 422 {
             return None;
         }
@@ -99,19 +103,19 @@ impl Dialect {
                 ..self
             });
         }
-        if shape.native && self.parallel && names(&["parallel_tool_calls"]) {
+        if shape.native_tools && self.parallel_tool_calls && names(&["parallel_tool_calls"]) {
             return Some(Self {
-                parallel: false,
+                parallel_tool_calls: false,
                 ..self
             });
         }
-        if shape.native && self.tool_choice && names(&["tool_choice"]) {
+        if shape.native_tools && self.tool_choice && names(&["tool_choice"]) {
             return Some(Self {
                 tool_choice: false,
                 ..self
             });
         }
-        let about_json = !shape.native
+        let about_json = !shape.native_tools
             && names(&[
                 "response_format",
                 "json_schema",
@@ -136,7 +140,12 @@ impl Dialect {
     }
 
     /// Puts what depends on the dialect into a request.
-    pub(super) fn put(self, ask: &Ask, shape: Shape, body: &mut Map<String, Value>) {
+    pub(super) fn apply(
+        self,
+        ask: &ModelRequest,
+        shape: RequestShape,
+        body: &mut Map<String, Value>,
+    ) {
         let name = match self.token_limit {
             TokenLimit::MaxTokens => "max_tokens",
             TokenLimit::MaxCompletionTokens => "max_completion_tokens",
@@ -152,8 +161,8 @@ impl Dialect {
             );
         }
         // Many endpoints take functions or a format, not both.
-        if shape.native {
-            self.put_functions(ask, body);
+        if shape.native_tools {
+            self.apply_tools(ask, body);
             return;
         }
         if ask.schema.is_null() {
@@ -167,8 +176,8 @@ impl Dialect {
                 "json_schema": {
                     "name": schema_name(ask.purpose.as_str()),
                     "schema": match self.strings {
-                        Strings::AsAsked => ask.schema.clone(),
-                        Strings::EndInTime => ending_in_time(ask),
+                        StringLimit::FromSchema => ask.schema.clone(),
+                        StringLimit::FitTokenLimit => bounded_schema(ask),
                     },
                     "strict": false,
                 },
@@ -179,13 +188,13 @@ impl Dialect {
         body.insert("response_format".to_owned(), format);
     }
 
-    fn put_functions(self, ask: &Ask, body: &mut Map<String, Value>) {
-        body.insert("tools".to_owned(), super::chat::tools(ask));
+    fn apply_tools(self, ask: &ModelRequest, body: &mut Map<String, Value>) {
+        body.insert("tools".to_owned(), super::chat::tools_json(ask));
         if self.tool_choice {
             let choice = if ask.answer_now { "none" } else { "auto" };
             body.insert("tool_choice".to_owned(), json!(choice));
         }
-        if self.parallel && !ask.answer_now {
+        if self.parallel_tool_calls && !ask.answer_now {
             body.insert("parallel_tool_calls".to_owned(), json!(true));
         }
     }
@@ -193,43 +202,43 @@ impl Dialect {
 
 /// The schema with a length for every string and every list that has none, so that all of them
 /// together take fewer tokens than there are. A token has two characters or more, nearly always.
-fn ending_in_time(ask: &Ask) -> Value {
+fn bounded_schema(ask: &ModelRequest) -> Value {
     const CHARS_PER_TOKEN: u64 = 2;
     // Below this nothing can be said; grammars for much more are slow to make, or refused.
     const BOUNDS: (u64, u64) = (80, 4_000);
     let mut schema = ask.schema.clone();
-    let mut strings = Lengths::default();
+    let mut strings = StringLengths::default();
     strings.measure(&schema, 1);
-    let room = (u64::from(ask.max_tokens) * CHARS_PER_TOKEN).saturating_sub(strings.known);
-    let share = (room / strings.open.max(1)).clamp(BOUNDS.0, BOUNDS.1);
-    end(&mut schema, share);
+    let room = (u64::from(ask.max_tokens) * CHARS_PER_TOKEN).saturating_sub(strings.bounded);
+    let share = (room / strings.unbounded.max(1)).clamp(BOUNDS.0, BOUNDS.1);
+    bound_strings(&mut schema, share);
     schema
 }
 
 /// Items of a list that does not say how many it may have.
-const ITEMS: u64 = 4;
+const DEFAULT_ITEMS: u64 = 4;
 
 /// How long the strings of an answer may get.
 #[derive(Default)]
-struct Lengths {
+struct StringLengths {
     /// In all, where the schema says it.
-    known: u64,
+    bounded: u64,
     /// How many have no end.
-    open: u64,
+    unbounded: u64,
 }
 
-impl Lengths {
+impl StringLengths {
     /// Measures what stands in an answer `times` times.
     fn measure(&mut self, schema: &Value, times: u64) {
         let number = |name: &str| schema.get(name).and_then(Value::as_u64);
         match schema.get("type").and_then(Value::as_str) {
             Some("string") if schema.get("enum").is_none() => match number("maxLength") {
-                Some(length) => self.known += length * times,
-                None => self.open += times,
+                Some(length) => self.bounded += length * times,
+                None => self.unbounded += times,
             },
             Some("array") => {
                 if let Some(items) = schema.get("items") {
-                    let times = times.saturating_mul(number("maxItems").unwrap_or(ITEMS));
+                    let times = times.saturating_mul(number("maxItems").unwrap_or(DEFAULT_ITEMS));
                     self.measure(items, times);
                 }
             }
@@ -244,7 +253,7 @@ impl Lengths {
 }
 
 /// Gives an end to everything that has none.
-fn end(schema: &mut Value, share: u64) {
+fn bound_strings(schema: &mut Value, share: u64) {
     let Some(fields) = schema.as_object_mut() else {
         return;
     };
@@ -253,15 +262,17 @@ fn end(schema: &mut Value, share: u64) {
             fields.entry("maxLength").or_insert_with(|| json!(share));
         }
         Some("array") => {
-            fields.entry("maxItems").or_insert_with(|| json!(ITEMS));
+            fields
+                .entry("maxItems")
+                .or_insert_with(|| json!(DEFAULT_ITEMS));
             if let Some(items) = fields.get_mut("items") {
-                end(items, share);
+                bound_strings(items, share);
             }
         }
         _ => {
             let properties = fields.get_mut("properties").and_then(Value::as_object_mut);
             for field in properties.into_iter().flat_map(serde_json::Map::values_mut) {
-                end(field, share);
+                bound_strings(field, share);
             }
         }
     }
@@ -291,40 +302,40 @@ fn schema_name(purpose: &str) -> String {
 mod tests {
     use super::*;
 
-    const FULL: Dialect = Dialect {
+    const FULL: EndpointCapabilities = EndpointCapabilities {
         json: JsonMode::Schema,
         token_limit: TokenLimit::MaxTokens,
         temperature: true,
-        strings: Strings::AsAsked,
-        functions: true,
+        strings: StringLimit::FromSchema,
+        tools: true,
         tool_choice: true,
-        parallel: true,
+        parallel_tool_calls: true,
         stream_usage: true,
     };
 
-    const PLAIN: Shape = Shape {
-        native: false,
+    const PLAIN: RequestShape = RequestShape {
+        native_tools: false,
         streaming: false,
     };
 
     #[test]
     fn strings_without_a_length_get_one_that_ends_before_the_tokens_do() {
-        let mut ask = Ask {
+        let mut ask = ModelRequest {
             schema: json!({ "properties": {
                 "thought": { "type": "string" },
                 "point": { "type": "string", "maxLength": 300 },
                 "score": { "type": "integer" },
             } }),
             max_tokens: 400,
-            ..Ask::default()
+            ..ModelRequest::default()
         };
-        let fields = &ending_in_time(&ask)["properties"];
+        let fields = &bounded_schema(&ask)["properties"];
         assert_eq!(fields["thought"]["maxLength"], 500);
         assert_eq!(fields["point"]["maxLength"], 300);
         assert_eq!(fields["score"], json!({ "type": "integer" }));
         ask.max_tokens = 1;
         assert_eq!(
-            ending_in_time(&ask)["properties"]["thought"]["maxLength"],
+            bounded_schema(&ask)["properties"]["thought"]["maxLength"],
             80
         );
         // Strings inside lists count as often as they may occur.
@@ -337,7 +348,7 @@ mod tests {
             "words": { "type": "array", "items": { "type": "string" } },
             "thought": { "type": "string" },
         } });
-        let fields = &ending_in_time(&ask)["properties"];
+        let fields = &bounded_schema(&ask)["properties"];
         let text = &fields["list"]["items"]["properties"]["text"];
         assert_eq!(text["maxLength"], 2_000 / (3 + 4 + 1));
         assert_eq!(fields["words"]["items"]["maxLength"], 250);
@@ -350,34 +361,34 @@ mod tests {
 
     #[test]
     fn a_refusal_is_taken_at_its_word() {
-        let object = Dialect {
+        let object = EndpointCapabilities {
             json: JsonMode::Object,
             ..FULL
         };
-        let none = Dialect {
+        let none = EndpointCapabilities {
             json: JsonMode::None,
             ..FULL
         };
         let about_format = "'response_format.type' must be text";
-        assert_eq!(FULL.simpler(400, about_format, PLAIN), Some(object));
+        assert_eq!(FULL.downgrade(400, about_format, PLAIN), Some(object));
         assert_eq!(
-            object.simpler(422, "json_object is not supported", PLAIN),
+            object.downgrade(422, "json_object is not supported", PLAIN),
             Some(none)
         );
-        assert_eq!(none.simpler(400, about_format, PLAIN), None);
-        assert_eq!(FULL.simpler(401, about_format, PLAIN), None);
-        assert_eq!(FULL.simpler(400, "the model does not exist", PLAIN), None);
+        assert_eq!(none.downgrade(400, about_format, PLAIN), None);
+        assert_eq!(FULL.downgrade(401, about_format, PLAIN), None);
+        assert_eq!(FULL.downgrade(400, "the model does not exist", PLAIN), None);
         let limit = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
         assert_eq!(
-            FULL.simpler(400, limit, PLAIN)
+            FULL.downgrade(400, limit, PLAIN)
                 .map(|dialect| dialect.token_limit),
             Some(TokenLimit::MaxCompletionTokens)
         );
         let cold = FULL
-            .simpler(400, "Unsupported value: 'temperature' must be 1", PLAIN)
+            .downgrade(400, "Unsupported value: 'temperature' must be 1", PLAIN)
             .unwrap();
         assert!(!cold.temperature);
-        assert_eq!(cold.simpler(400, "temperature", PLAIN), None);
+        assert_eq!(cold.downgrade(400, "temperature", PLAIN), None);
     }
 
     #[test]

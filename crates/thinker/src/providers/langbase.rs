@@ -18,13 +18,17 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    chat, plain,
-    refusal::Refusal,
-    wire::{self, Prices},
+    chat,
+    refusal::ToolSupportError,
+    wire::{self, TokenPrices},
+    without_native_tools,
 };
 use crate::{
-    Ask, Reply, ThinkError, Thinker,
-    http::{Answered, Auth, Endpoint, Http, HttpSettings, RateHeaders, Request},
+    ChatModel, ModelError, ModelReply, ModelRequest,
+    http::{
+        HttpSettings, ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest,
+        ProviderResponse, RateHeaders,
+    },
 };
 
 const RATE_HEADERS: RateHeaders = RateHeaders {
@@ -64,7 +68,7 @@ pub struct LangbaseSettings {
     /// Time limits, retries, pace.
     pub http: HttpSettings,
     /// What it costs.
-    pub prices: Option<Prices>,
+    pub prices: Option<TokenPrices>,
 }
 
 impl LangbaseSettings {
@@ -84,28 +88,28 @@ impl LangbaseSettings {
 }
 
 /// Whether a pipe was made (or found) by this process; held while it is being made.
-type Made = Arc<tokio::sync::Mutex<bool>>;
+type PipeState = Arc<tokio::sync::Mutex<bool>>;
 
 /// Thinks with Langbase.
 pub struct Langbase {
-    http: Http,
+    http: ProviderClient,
     pipes: BTreeMap<String, String>,
     model: String,
     temperature: Option<f32>,
     max_tokens: Option<u32>,
-    prices: Option<Prices>,
-    made: Mutex<HashMap<String, Made>>,
+    prices: Option<TokenPrices>,
+    pipe_states: Mutex<HashMap<String, PipeState>>,
     /// Whether runs take functions as such; if one refuses them, that is remembered.
-    takes_functions: AtomicBool,
+    supports_tools: AtomicBool,
 }
 
 impl Langbase {
     /// Checks the settings; nothing is sent yet.
-    pub fn new(settings: LangbaseSettings) -> Result<Self, ThinkError> {
-        let http = Http::new(Endpoint {
+    pub fn new(settings: LangbaseSettings) -> Result<Self, ModelError> {
+        let http = ProviderClient::new(ProviderEndpoint {
             provider: "langbase".to_owned(),
             base_url: settings.base_url,
-            auth: Auth::Bearer(settings.api_key),
+            auth: ProviderAuth::Bearer(settings.api_key),
             headers: &[],
             rate_headers: RATE_HEADERS,
             settings: settings.http,
@@ -117,13 +121,13 @@ impl Langbase {
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             prices: settings.prices,
-            made: Mutex::default(),
-            takes_functions: AtomicBool::new(true),
+            pipe_states: Mutex::default(),
+            supports_tools: AtomicBool::new(true),
         })
     }
 
     /// The pipe of an ask. One that calls functions is another: it does not answer in JSON alone.
-    fn pipe(&self, ask: &Ask) -> String {
+    fn pipe_name(&self, ask: &ModelRequest) -> String {
         let mut purpose = Cow::Borrowed(ask.purpose.as_str());
         if !ask.functions.is_empty() {
             purpose = Cow::Owned(format!("{purpose}-acting"));
@@ -140,32 +144,45 @@ impl Langbase {
             )
     }
 
-    async fn ask(&self, ask: &Ask, deadline: Instant) -> Result<Reply, ThinkError> {
+    async fn send_request(
+        &self,
+        ask: &ModelRequest,
+        deadline: Instant,
+    ) -> Result<ModelReply, ModelError> {
         // A run can't be told to call nothing.
-        let native = !ask.functions.is_empty() && !ask.answer_now && self.calls_functions();
+        let native = !ask.functions.is_empty() && !ask.answer_now && self.supports_tools();
         if native {
-            let (pipe, answered) = self.run(ask, deadline).await?;
-            let refused = Refusal::of_functions(answered.status, &answered.text(), ask);
+            let (pipe, answered) = self.run_pipe(ask, deadline).await?;
+            let refused = ToolSupportError::classify(answered.status, &answered.text(), ask);
             match refused {
-                None => return self.read(&answered, pipe),
-                Some(Refusal::Always) => self.takes_functions.store(false, Ordering::Relaxed),
-                Some(Refusal::Once) => {}
+                None => return self.parse_reply(&answered, pipe),
+                Some(ToolSupportError::Unsupported) => {
+                    self.supports_tools.store(false, Ordering::Relaxed)
+                }
+                Some(ToolSupportError::ThisRequest) => {}
             }
         }
-        let told = plain(ask);
+        let told = without_native_tools(ask);
         let described = matches!(told, Cow::Owned(_));
-        let (pipe, answered) = self.run(&told, deadline).await?;
-        let reply = self.read(&answered, pipe)?;
-        Ok(Reply { described, ..reply })
+        let (pipe, answered) = self.run_pipe(&told, deadline).await?;
+        let reply = self.parse_reply(&answered, pipe)?;
+        Ok(ModelReply {
+            tools_in_prompt: described,
+            ..reply
+        })
     }
 
     /// Runs the pipe of an ask, and makes it if there is none.
-    async fn run(&self, ask: &Ask, deadline: Instant) -> Result<(String, Answered), ThinkError> {
-        let pipe = self.pipe(ask);
+    async fn run_pipe(
+        &self,
+        ask: &ModelRequest,
+        deadline: Instant,
+    ) -> Result<(String, ProviderResponse), ModelError> {
+        let pipe = self.pipe_name(ask);
         let request = run_request(&pipe, ask);
         let mut answered = self.http.send(&request, deadline).await?;
         if answered.status == 404 {
-            self.make(&pipe, ask, deadline).await?;
+            self.create_pipe(&pipe, ask, deadline).await?;
             answered = self.http.send(&request, deadline).await?;
         }
         // Threads are forgotten in time; the conversation goes on in a new one, since what it was
@@ -180,9 +197,17 @@ impl Langbase {
     }
 
     /// Makes a pipe, once in a process: who comes second waits and finds it made.
-    async fn make(&self, pipe: &str, ask: &Ask, deadline: Instant) -> Result<(), ThinkError> {
+    async fn create_pipe(
+        &self,
+        pipe: &str,
+        ask: &ModelRequest,
+        deadline: Instant,
+    ) -> Result<(), ModelError> {
         let made = {
-            let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self
+                .pipe_states
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(pipe.to_owned()).or_default())
         };
         let mut made = made.lock().await;
@@ -205,7 +230,7 @@ impl Langbase {
         });
         let answered = self
             .http
-            .send(&Request::post("/v1/pipes", &body), deadline)
+            .send(&ProviderRequest::post("/v1/pipes", &body), deadline)
             .await?;
         // 409: it is there already, made by someone else at this moment.
         if !answered.is_success() && answered.status != 409 {
@@ -216,10 +241,14 @@ impl Langbase {
         Ok(())
     }
 
-    fn read(&self, answered: &Answered, pipe: String) -> Result<Reply, ThinkError> {
+    fn parse_reply(
+        &self,
+        answered: &ProviderResponse,
+        pipe: String,
+    ) -> Result<ModelReply, ModelError> {
         let body = self.http.json(answered)?;
         if body.get("success") == Some(&Value::Bool(false)) {
-            return Err(self.failure(answered.status, &body));
+            return Err(self.body_error(answered.status, &body));
         }
         // The documented answer nests the model's completion; the SDK's is flat.
         let raw = body
@@ -230,17 +259,17 @@ impl Langbase {
         let text = match body.get("completion") {
             Some(Value::Null) | None => choice
                 .and_then(|choice| choice.pointer("/message/content"))
-                .map(|content| wire::content(Some(content))),
+                .map(|content| wire::content_text(Some(content))),
             Some(Value::String(text)) => Some(text.clone()),
             Some(other) => Some(other.to_string()),
         };
-        let calls = chat::calls(choice.and_then(|choice| choice.get("message")));
+        let calls = chat::parse_tool_calls(choice.and_then(|choice| choice.get("message")));
         let text = text.or_else(|| (!calls.is_empty()).then(String::new));
         let Some(text) = text else {
             if body.get("error").is_some() {
-                return Err(self.failure(answered.status, &body));
+                return Err(self.body_error(answered.status, &body));
             }
-            return Err(self.http.unusable(
+            return Err(self.http.invalid_response(
                 "the response has no completion; check the base URL".to_owned(),
                 &body.to_string(),
             ));
@@ -252,46 +281,46 @@ impl Langbase {
             .map(str::to_owned);
         let reason = choice.and_then(|choice| choice.get("finish_reason"));
         let usage = raw.get("usage").or_else(|| body.get("usage"));
-        Ok(Reply {
+        Ok(ModelReply {
             text,
-            finish: wire::finish(reason.or_else(|| body.get("finish_reason"))),
-            model: wire::text(raw, "model").or_else(|| wire::text(&body, "model")),
+            finish_reason: wire::parse_finish_reason(reason.or_else(|| body.get("finish_reason"))),
+            model: wire::string_field(raw, "model").or_else(|| wire::string_field(&body, "model")),
             pipe: Some(pipe),
-            thread: thread.or_else(|| wire::text(&body, "threadId")),
-            usage: Prices::applied(self.prices, wire::usage(usage)),
+            thread: thread.or_else(|| wire::string_field(&body, "threadId")),
+            usage: TokenPrices::apply(self.prices, wire::parse_usage(usage)),
             calls,
-            described: false,
+            tools_in_prompt: false,
         })
     }
 
     /// The error that stands in a response with a good status.
-    fn failure(&self, status: u16, body: &Value) -> ThinkError {
+    fn body_error(&self, status: u16, body: &Value) -> ModelError {
         let error = body.get("error").unwrap_or(body);
         let status = error
             .get("status")
             .and_then(Value::as_u64)
             .and_then(|status| u16::try_from(status).ok())
             .unwrap_or(status);
-        let message = wire::text(error, "message")
+        let message = wire::string_field(error, "message")
             .or_else(|| error.as_str().map(str::to_owned))
             .unwrap_or_else(|| "it failed without saying why".to_owned());
-        self.http.api_error_saying(status, &message)
+        self.http.api_error_with_message(status, &message)
     }
 }
 
-fn run_request(pipe: &str, ask: &Ask) -> Request {
-    let request = Request::post("/v1/pipes/run", &run_body(pipe, ask));
+fn run_request(pipe: &str, ask: &ModelRequest) -> ProviderRequest {
+    let request = ProviderRequest::post("/v1/pipes/run", &run_body(pipe, ask));
     if ask.functions.is_empty() {
         request
     } else {
-        request.refused_by(Refusal::hides_in_failure)
+        request.with_refusal_check(ToolSupportError::is_hidden_refusal)
     }
 }
 
-fn run_body(pipe: &str, ask: &Ask) -> Value {
+fn run_body(pipe: &str, ask: &ModelRequest) -> Value {
     let native = !ask.functions.is_empty();
     let messages = if native {
-        chat::conversation(ask)
+        chat::messages_json(ask)
     } else {
         wire::messages_with_system(ask)
     };
@@ -300,7 +329,7 @@ fn run_body(pipe: &str, ask: &Ask) -> Value {
         return body;
     };
     if native {
-        fields.insert("tools".to_owned(), chat::tools(ask));
+        fields.insert("tools".to_owned(), chat::tools_json(ask));
     }
     if !ask.variables.is_empty() {
         let variables = ask
@@ -316,24 +345,24 @@ fn run_body(pipe: &str, ask: &Ask) -> Value {
     body
 }
 
-impl Thinker for Langbase {
+impl ChatModel for Langbase {
     fn name(&self) -> &str {
         self.http.provider()
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(self.ask(ask, deadline))
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(self.send_request(ask, deadline))
     }
 
-    fn calls_functions(&self) -> bool {
-        self.takes_functions.load(Ordering::Relaxed)
+    fn supports_tools(&self) -> bool {
+        self.supports_tools.load(Ordering::Relaxed)
     }
 
-    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/v1/pipes", deadline))
     }
 }

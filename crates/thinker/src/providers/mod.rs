@@ -30,22 +30,23 @@ pub use langbase::{Langbase, LangbaseSettings};
 #[cfg(feature = "http")]
 pub use openai::{OpenAi, OpenAiSettings};
 #[cfg(feature = "http")]
-pub use wire::Prices;
+pub use wire::TokenPrices;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{Ask, turn::in_words};
+use crate::{ModelRequest, turn::tools_as_prompt};
 
 /// The ask without functions, calls and results, for who takes none: what there is of them stands
 /// in words.
-fn plain(ask: &Ask) -> Cow<'_, Ask> {
-    let spoken = |message: &crate::Message| message.calls.is_empty() && message.results.is_empty();
+fn without_native_tools(ask: &ModelRequest) -> Cow<'_, ModelRequest> {
+    let spoken =
+        |message: &crate::ChatMessage| message.calls.is_empty() && message.results.is_empty();
     if ask.functions.is_empty() && ask.messages.iter().all(spoken) {
         Cow::Borrowed(ask)
     } else {
-        Cow::Owned(in_words(ask))
+        Cow::Owned(tools_as_prompt(ask))
     }
 }
 
@@ -64,7 +65,7 @@ pub fn system_with_schema(system: &str, schema: &Value) -> String {
 
 /// The standing instructions for one who may call functions before the answer.
 #[cfg(feature = "http")]
-fn system_with_functions(ask: &Ask) -> String {
+fn system_with_tools(ask: &ModelRequest) -> String {
     if ask.answer_now || ask.schema.is_null() {
         return system_with_schema(&ask.system, &ask.schema);
     }

@@ -11,18 +11,19 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
-    chat::{self, Pieces},
-    dialect::{Dialect, Shape, Strings},
-    plain,
-    refusal::Refusal,
-    wire::{self, Prices},
+    chat::{self, ChunkAssembler},
+    dialect::{EndpointCapabilities, RequestShape, StringLimit},
+    refusal::ToolSupportError,
+    wire::{self, TokenPrices},
+    without_native_tools,
 };
 use crate::{
-    Ask, Finish, JsonMode, Listening, Reply, ThinkError, Thinker, TokenLimit,
+    ChatModel, FinishReason, JsonMode, ModelError, ModelReply, ModelRequest, OnStreamEvent,
+    TokenLimit,
     discover::first_model,
     http::{
-        Answered, Auth, Endpoint, Http, HttpSettings, Opened, RateHeaders, Request,
-        is_on_this_machine,
+        HttpSettings, ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest,
+        ProviderResponse, RateHeaders, ResponseKind, is_local_url,
     },
     vendors::Vendor,
 };
@@ -50,12 +51,12 @@ pub struct OpenAiSettings {
     /// Time limits, retries, pace.
     pub http: HttpSettings,
     /// What it costs, if the endpoint does not say.
-    pub prices: Option<Prices>,
+    pub prices: Option<TokenPrices>,
 }
 
 impl OpenAiSettings {
     /// The settings of a known vendor.
-    pub fn of(vendor: &Vendor, api_key: Option<SecretString>) -> Self {
+    pub fn for_vendor(vendor: &Vendor, api_key: Option<SecretString>) -> Self {
         Self {
             name: vendor.name.clone(),
             base_url: vendor.base_url.clone(),
@@ -69,7 +70,7 @@ impl OpenAiSettings {
     }
 
     /// The settings of an endpoint of which only the URL is known.
-    pub fn at(base_url: impl Into<String>) -> Self {
+    pub fn for_url(base_url: impl Into<String>) -> Self {
         Self {
             name: "openai-compatible".to_owned(),
             base_url: base_url.into(),
@@ -85,25 +86,27 @@ impl OpenAiSettings {
 
 /// Thinks with an endpoint of the `OpenAI` kind.
 pub struct OpenAi {
-    http: Http,
+    http: ProviderClient,
     configured_model: Option<String>,
-    found_model: OnceCell<String>,
-    dialect: Mutex<Dialect>,
-    prices: Option<Prices>,
+    discovered_model: OnceCell<String>,
+    capabilities: Mutex<EndpointCapabilities>,
+    prices: Option<TokenPrices>,
 }
 
 impl OpenAi {
     /// Checks the settings; nothing is sent yet.
-    pub fn new(settings: OpenAiSettings) -> Result<Self, ThinkError> {
-        let strings = if is_on_this_machine(&settings.base_url) {
-            Strings::EndInTime
+    pub fn new(settings: OpenAiSettings) -> Result<Self, ModelError> {
+        let strings = if is_local_url(&settings.base_url) {
+            StringLimit::FitTokenLimit
         } else {
-            Strings::AsAsked
+            StringLimit::FromSchema
         };
-        let http = Http::new(Endpoint {
+        let http = ProviderClient::new(ProviderEndpoint {
             provider: settings.name,
             base_url: settings.base_url,
-            auth: settings.api_key.map_or(Auth::None, Auth::Bearer),
+            auth: settings
+                .api_key
+                .map_or(ProviderAuth::None, ProviderAuth::Bearer),
             headers: &[],
             rate_headers: RATE_HEADERS,
             settings: settings.http,
@@ -111,142 +114,154 @@ impl OpenAi {
         Ok(Self {
             http,
             configured_model: settings.model,
-            found_model: OnceCell::new(),
-            dialect: Mutex::new(Dialect::full(settings.json, settings.max_tokens, strings)),
+            discovered_model: OnceCell::new(),
+            capabilities: Mutex::new(EndpointCapabilities::assume_all(
+                settings.json,
+                settings.max_tokens,
+                strings,
+            )),
             prices: settings.prices,
         })
     }
 
-    async fn ask(
+    async fn send_request(
         &self,
-        ask: &Ask,
+        ask: &ModelRequest,
         deadline: Instant,
-        on: Option<Listening<'_>>,
-    ) -> Result<Reply, ThinkError> {
-        let model = self.model(deadline).await?;
+        on: Option<OnStreamEvent<'_>>,
+    ) -> Result<ModelReply, ModelError> {
+        let model = self.resolve_model(deadline).await?;
         let mut in_words = false;
-        for _ in 0..=Dialect::MAX_STEPS {
-            let dialect = *self.dialect();
-            let native = !in_words && dialect.takes_functions(ask);
+        for _ in 0..=EndpointCapabilities::MAX_DOWNGRADES {
+            let dialect = *self.capabilities();
+            let native = !in_words && dialect.supports_tools_of(ask);
             let told = if native {
                 Cow::Borrowed(ask)
             } else {
-                plain(ask)
+                without_native_tools(ask)
             };
             let described = matches!(told, Cow::Owned(_));
             // Calls that stand in a text are nothing to read while they are written.
             let on = on.filter(|_| !described);
-            let shape = Shape {
-                native,
+            let shape = RequestShape {
+                native_tools: native,
                 streaming: on.is_some(),
             };
-            let request = request(model, &told, shape, dialect);
+            let request = build_request(model, &told, shape, dialect);
             let refused = match self.exchange(&request, deadline, on).await? {
-                Came::Completion(completion) => {
-                    let reply = self.read(&completion)?;
-                    return Ok(Reply { described, ..reply });
+                CompletionResponse::Completion(completion) => {
+                    let reply = self.parse_completion(&completion)?;
+                    return Ok(ModelReply {
+                        tools_in_prompt: described,
+                        ..reply
+                    });
                 }
-                Came::Refusal(refused) => refused,
+                CompletionResponse::Refusal(refused) => refused,
             };
             let text = refused.text();
-            if let Some(simpler) = dialect.simpler(refused.status, &text, shape) {
-                self.learn(dialect, simpler);
+            if let Some(simpler) = dialect.downgrade(refused.status, &text, shape) {
+                self.downgrade(dialect, simpler);
                 continue;
             }
-            match Refusal::of_functions(refused.status, &text, ask).filter(|_| native) {
-                Some(Refusal::Always) => self.learn(
+            match ToolSupportError::classify(refused.status, &text, ask).filter(|_| native) {
+                Some(ToolSupportError::Unsupported) => self.downgrade(
                     dialect,
-                    Dialect {
-                        functions: false,
+                    EndpointCapabilities {
+                        tools: false,
                         ..dialect
                     },
                 ),
-                Some(Refusal::Once) => in_words = true,
+                Some(ToolSupportError::ThisRequest) => in_words = true,
                 None => return Err(self.http.api_error(&refused)),
             }
         }
         Err(self
             .http
-            .api_error_saying(400, "it refuses the request in every form"))
+            .api_error_with_message(400, "it refuses the request in every form"))
     }
 
     /// Sends the request, and hands on the text of a stream as it comes.
     async fn exchange(
         &self,
-        request: &Request,
+        request: &ProviderRequest,
         deadline: Instant,
-        on: Option<Listening<'_>>,
-    ) -> Result<Came, ThinkError> {
+        on: Option<OnStreamEvent<'_>>,
+    ) -> Result<CompletionResponse, ModelError> {
         let Some(on) = on else {
             let answered = self.http.send(request, deadline).await?;
-            return self.came(answered);
+            return self.classify(answered);
         };
         let mut stream = match self.http.open(request, deadline).await? {
-            Opened::Stream(stream) => stream,
-            Opened::Whole(answered) => {
-                let came = self.came(answered)?;
-                if let Came::Completion(completion) = &came {
+            ResponseKind::Stream(stream) => stream,
+            ResponseKind::Buffered(answered) => {
+                let came = self.classify(answered)?;
+                if let CompletionResponse::Completion(completion) = &came {
                     let content = completion.pointer("/choices/0/message/content");
-                    wire::tell(on, wire::content(content));
+                    wire::emit_text(on, wire::content_text(content));
                 }
                 return Ok(came);
             }
         };
-        let mut pieces = Pieces::default();
+        let mut pieces = ChunkAssembler::default();
         while let Some(data) = stream.next().await? {
             if data.trim() == "[DONE]" {
-                pieces.end();
+                pieces.finish();
                 break;
             }
             let chunk = serde_json::from_str(&data)
-                .map_err(|_| stream.broken("an event of it is not JSON"))?;
-            wire::tell(on, pieces.take(&chunk));
+                .map_err(|_| stream.invalid_stream("an event of it is not JSON"))?;
+            wire::emit_text(on, pieces.push_chunk(&chunk));
             if pieces.has_failed() {
                 break;
             }
         }
-        let completion = pieces.whole();
+        let completion = pieces.into_completion();
         completion
-            .map(Came::Completion)
-            .ok_or_else(|| stream.broken("it has no end"))
+            .map(CompletionResponse::Completion)
+            .ok_or_else(|| stream.invalid_stream("it has no end"))
     }
 
-    fn came(&self, answered: Answered) -> Result<Came, ThinkError> {
+    fn classify(&self, answered: ProviderResponse) -> Result<CompletionResponse, ModelError> {
         Ok(if answered.is_success() {
-            Came::Completion(self.http.json(&answered)?)
+            CompletionResponse::Completion(self.http.json(&answered)?)
         } else {
-            Came::Refusal(answered)
+            CompletionResponse::Refusal(answered)
         })
     }
 
     /// From now on requests have a simpler form.
-    fn learn(&self, dialect: Dialect, simpler: Dialect) {
+    fn downgrade(&self, dialect: EndpointCapabilities, simpler: EndpointCapabilities) {
         tracing::debug!(
             provider = self.name(),
             ?simpler,
             "the endpoint takes a simpler form"
         );
-        let mut known = self.dialect();
+        let mut known = self.capabilities();
         // Another call may have learned something else meanwhile.
         if *known == dialect {
             *known = simpler;
         }
     }
 
-    fn dialect(&self) -> std::sync::MutexGuard<'_, Dialect> {
-        self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    fn capabilities(&self) -> std::sync::MutexGuard<'_, EndpointCapabilities> {
+        self.capabilities
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn model(&self, deadline: Instant) -> Result<&str, ThinkError> {
+    async fn resolve_model(&self, deadline: Instant) -> Result<&str, ModelError> {
         if let Some(model) = &self.configured_model {
             return Ok(model);
         }
         let model = self
-            .found_model
+            .discovered_model
             .get_or_try_init(|| async {
-                let answered = self.http.send(&Request::get("/models"), deadline).await?;
+                let answered = self
+                    .http
+                    .send(&ProviderRequest::get("/models"), deadline)
+                    .await?;
                 let listed = self.http.json(&answered)?;
-                first_model(&listed).ok_or_else(|| ThinkError::Misconfigured {
+                first_model(&listed).ok_or_else(|| ModelError::Misconfigured {
                     provider: self.name().to_owned(),
                     reason: "no model is set, and the endpoint offers none".to_owned(),
                 })
@@ -255,56 +270,61 @@ impl OpenAi {
         Ok(model)
     }
 
-    fn read(&self, completion: &Value) -> Result<Reply, ThinkError> {
+    fn parse_completion(&self, completion: &Value) -> Result<ModelReply, ModelError> {
         // Routers put errors of the model's host into a success.
         if let Some(error) = completion.get("error").filter(|error| !error.is_null()) {
             let status = error.get("code").and_then(Value::as_u64);
-            return Err(self.http.api_error_saying(
+            return Err(self.http.api_error_with_message(
                 status
                     .and_then(|status| u16::try_from(status).ok())
                     .unwrap_or(200),
-                &wire::text(error, "message").unwrap_or_else(|| error.to_string()),
+                &wire::string_field(error, "message").unwrap_or_else(|| error.to_string()),
             ));
         }
         let Some(choice) = completion.pointer("/choices/0") else {
-            return Err(self.http.unusable(
+            return Err(self.http.invalid_response(
                 "the response has no choices; check the base URL".to_owned(),
                 &completion.to_string(),
             ));
         };
         let message = choice.get("message");
         let refusal = message
-            .and_then(|message| wire::text(message, "refusal"))
+            .and_then(|message| wire::string_field(message, "refusal"))
             .filter(|refusal| !refusal.is_empty());
         let (text, finish) = match refusal {
-            Some(refusal) => (refusal, Finish::Refusal),
+            Some(refusal) => (refusal, FinishReason::Refusal),
             None => (
-                wire::content(message.and_then(|message| message.get("content"))),
-                wire::finish(choice.get("finish_reason")),
+                wire::content_text(message.and_then(|message| message.get("content"))),
+                wire::parse_finish_reason(choice.get("finish_reason")),
             ),
         };
-        Ok(Reply {
+        Ok(ModelReply {
             text,
-            finish,
-            model: wire::text(completion, "model"),
-            usage: Prices::applied(self.prices, wire::usage(completion.get("usage"))),
-            calls: chat::calls(message),
-            ..Reply::default()
+            finish_reason: finish,
+            model: wire::string_field(completion, "model"),
+            usage: TokenPrices::apply(self.prices, wire::parse_usage(completion.get("usage"))),
+            calls: chat::parse_tool_calls(message),
+            ..ModelReply::default()
         })
     }
 }
 
 /// What an endpoint answered.
-enum Came {
+enum CompletionResponse {
     /// A completion, though perhaps with an error in it.
     Completion(Value),
     /// A status that is none of success.
-    Refusal(Answered),
+    Refusal(ProviderResponse),
 }
 
-fn request(model: &str, ask: &Ask, shape: Shape, dialect: Dialect) -> Request {
-    let messages = if shape.native {
-        chat::conversation(ask)
+fn build_request(
+    model: &str,
+    ask: &ModelRequest,
+    shape: RequestShape,
+    dialect: EndpointCapabilities,
+) -> ProviderRequest {
+    let messages = if shape.native_tools {
+        chat::messages_json(ask)
     } else {
         wire::messages_with_system(ask)
     };
@@ -312,42 +332,42 @@ fn request(model: &str, ask: &Ask, shape: Shape, dialect: Dialect) -> Request {
     body.insert("model".to_owned(), json!(model));
     body.insert("messages".to_owned(), json!(messages));
     body.insert("stream".to_owned(), json!(shape.streaming));
-    dialect.put(ask, shape, &mut body);
-    let request = Request::post("/chat/completions", &Value::Object(body));
-    if shape.native {
-        request.refused_by(Refusal::hides_in_failure)
+    dialect.apply(ask, shape, &mut body);
+    let request = ProviderRequest::post("/chat/completions", &Value::Object(body));
+    if shape.native_tools {
+        request.with_refusal_check(ToolSupportError::is_hidden_refusal)
     } else {
         request
     }
 }
 
-impl Thinker for OpenAi {
+impl ChatModel for OpenAi {
     fn name(&self) -> &str {
         self.http.provider()
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(self.ask(ask, deadline, None))
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(self.send_request(ask, deadline, None))
     }
 
-    fn think_streaming<'a>(
+    fn complete_streaming<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-        on: Listening<'a>,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        Box::pin(self.ask(ask, deadline, Some(on)))
+        on: OnStreamEvent<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(self.send_request(ask, deadline, Some(on)))
     }
 
-    fn calls_functions(&self) -> bool {
-        self.dialect().functions
+    fn supports_tools(&self) -> bool {
+        self.capabilities().tools
     }
 
-    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ThinkError>> {
+    fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/models", deadline))
     }
 }

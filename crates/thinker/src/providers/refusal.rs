@@ -1,19 +1,19 @@
 //! What a refusal says of functions: that the endpoint takes none, or not these.
 
-use crate::Ask;
+use crate::ModelRequest;
 
 /// How functions were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ToolSupportError {
     /// The endpoint, or its model, takes none.
-    Always,
+    Unsupported,
     /// It does not take what this ask has of them.
-    Once,
+    ThisRequest,
 }
 
-impl Refusal {
+impl ToolSupportError {
     /// What a refusal says of the ask's functions, if it speaks of them.
-    pub(super) fn of_functions(status: u16, refusal: &str, ask: &Ask) -> Option<Self> {
+    pub(super) fn classify(status: u16, refusal: &str, ask: &ModelRequest) -> Option<Self> {
         const ABOUT: &[&str] = &["tool", "function", "template", "jinja"];
         const NEVER: &[&str] = &[
             "support",
@@ -33,21 +33,21 @@ impl Refusal {
         let says = |words: &[&str]| words.iter().any(|word| refusal.contains(word));
         let speaks = match status {
             400 | 422 => says(ABOUT),
-            500.. => Self::hides_in_failure(status, &refusal),
+            500.. => Self::is_hidden_refusal(status, &refusal),
             _ => false,
         };
         let mut names = ask.functions.iter().map(|it| it.name.to_lowercase());
         let these = says(ABOUT_THESE) || names.any(|name| refusal.contains(&name));
         speaks.then_some(if says(NEVER) && !these {
-            Self::Always
+            Self::Unsupported
         } else {
-            Self::Once
+            Self::ThisRequest
         })
     }
 
     /// Whether a failure of the server is a refusal: some local servers fail when the template of
     /// their model has no place for functions.
-    pub(super) fn hides_in_failure(status: u16, body: &str) -> bool {
+    pub(super) fn is_hidden_refusal(status: u16, body: &str) -> bool {
         let body = body.to_lowercase();
         let speaks = ["tools", "tool_", "tool call", "template", "jinja"]
             .iter()
@@ -59,59 +59,63 @@ impl Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Function;
+    use crate::ToolDefinition;
 
     #[test]
     fn what_is_refused_is_told_apart() {
-        let ask = Ask {
-            functions: vec![Function {
+        let ask = ModelRequest {
+            functions: vec![ToolDefinition {
                 name: "look_up".to_owned(),
-                ..Function::default()
+                ..ToolDefinition::default()
             }],
-            ..Ask::default()
+            ..ModelRequest::default()
         };
         let cases = [
             (
                 400,
                 "registry/gemma does not support tools",
-                Some(Refusal::Always),
+                Some(ToolSupportError::Unsupported),
             ),
             (
                 500,
                 "tools param requires --jinja flag",
-                Some(Refusal::Always),
+                Some(ToolSupportError::Unsupported),
             ),
             (
                 400,
                 "\"auto\" tool choice requires --enable-auto-tool-choice",
-                Some(Refusal::Always),
+                Some(ToolSupportError::Unsupported),
             ),
             (
                 422,
                 "loc: body, tools: extra fields not permitted",
-                Some(Refusal::Always),
+                Some(ToolSupportError::Unsupported),
             ),
             (
                 400,
                 "Invalid schema for function 'look_up': unsupported",
-                Some(Refusal::Once),
+                Some(ToolSupportError::ThisRequest),
             ),
             (
                 400,
                 "tools[0].function.name: unexpected characters",
-                Some(Refusal::Once),
+                Some(ToolSupportError::ThisRequest),
             ),
             (
                 400,
                 "an assistant message with 'tool_calls' must be followed",
-                Some(Refusal::Once),
+                Some(ToolSupportError::ThisRequest),
             ),
             (400, "the context is too long", None),
             (500, "the function timed out", None),
             (401, "no tools for you", None),
         ];
         for (status, text, meant) in cases {
-            assert_eq!(Refusal::of_functions(status, text, &ask), meant, "{text}");
+            assert_eq!(
+                ToolSupportError::classify(status, text, &ask),
+                meant,
+                "{text}"
+            );
         }
     }
 }

@@ -7,8 +7,8 @@ use std::{borrow::Cow, sync::Arc};
 use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 
-use super::{plain, system_with_schema};
-use crate::{Ask, Finish, Message, Reply, ThinkError, Thinker};
+use super::{system_with_schema, without_native_tools};
+use crate::{ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
 
 /// A client that lets its model be asked.
 pub trait SamplingPeer: Send + Sync {
@@ -26,7 +26,7 @@ pub struct SamplingRequest {
     /// The standing instructions, with the schema of the answer.
     pub system: String,
     /// The conversation, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// The most the model may write.
     pub max_tokens: u32,
     /// How freely it may write, 0 to 1.
@@ -62,19 +62,19 @@ impl Sampling {
     }
 }
 
-impl Thinker for Sampling {
+impl ChatModel for Sampling {
     fn name(&self) -> &'static str {
         "sampling"
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             let started = Instant::now();
-            let ask = plain(ask);
+            let ask = without_native_tools(ask);
             let request = SamplingRequest {
                 system: system_with_schema(&ask.system, &ask.schema),
                 messages: ask.messages.clone(),
@@ -83,30 +83,30 @@ impl Thinker for Sampling {
             };
             let reply = timeout_at(deadline, self.peer.create_message(request))
                 .await
-                .map_err(|_| ThinkError::Timeout {
+                .map_err(|_| ModelError::Timeout {
                     provider: self.name().to_owned(),
                     after: started.elapsed(),
                 })?
-                .map_err(|reason| ThinkError::Unavailable {
+                .map_err(|reason| ModelError::Unavailable {
                     provider: self.name().to_owned(),
                     reason,
                     attempts: 1,
                 })?;
-            Ok(Reply {
+            Ok(ModelReply {
                 text: reply.text,
-                finish: finish(reply.stop_reason.as_deref()),
+                finish_reason: parse_finish_reason(reply.stop_reason.as_deref()),
                 model: reply.model,
-                described: matches!(ask, Cow::Owned(_)),
-                ..Reply::default()
+                tools_in_prompt: matches!(ask, Cow::Owned(_)),
+                ..ModelReply::default()
             })
         })
     }
 }
 
-fn finish(stop_reason: Option<&str>) -> Finish {
+fn parse_finish_reason(stop_reason: Option<&str>) -> FinishReason {
     match stop_reason {
-        Some("maxTokens" | "max_tokens" | "length") => Finish::Length,
-        Some("refusal") => Finish::Refusal,
-        _ => Finish::Stop,
+        Some("maxTokens" | "max_tokens" | "length") => FinishReason::Length,
+        Some("refusal") => FinishReason::Refusal,
+        _ => FinishReason::Stop,
     }
 }

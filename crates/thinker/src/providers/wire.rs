@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::{Ask, Finish, Function, Role, Usage};
+use crate::{ChatRole, FinishReason, ModelRequest, TokenUsage, ToolDefinition};
 
 /// What tokens cost, in US dollars for a million.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
+pub struct TokenPrices {
     /// A million tokens sent.
     pub input_per_mtok: f64,
     /// A million tokens received.
     pub output_per_mtok: f64,
 }
 
-impl Prices {
+impl TokenPrices {
     /// What this usage costs, unless the provider said so itself.
-    pub(super) fn applied(prices: Option<Self>, mut usage: Usage) -> Usage {
+    pub(super) fn apply(prices: Option<Self>, mut usage: TokenUsage) -> TokenUsage {
         if let (None, Some(prices)) = (usage.cost_usd, prices) {
             let sent = usage.prompt_tokens as f64 * prices.input_per_mtok;
             let received = usage.completion_tokens as f64 * prices.output_per_mtok;
@@ -26,13 +26,13 @@ impl Prices {
 }
 
 /// The conversation without the standing instructions.
-pub(super) fn messages(ask: &Ask) -> Vec<Value> {
+pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
     ask.messages
         .iter()
         .map(|message| {
             let role = match message.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
+                ChatRole::User => "user",
+                ChatRole::Assistant => "assistant",
             };
             json!({"role": role, "content": message.text})
         })
@@ -40,25 +40,25 @@ pub(super) fn messages(ask: &Ask) -> Vec<Value> {
 }
 
 /// The conversation with the standing instructions before it.
-pub(super) fn messages_with_system(ask: &Ask) -> Vec<Value> {
+pub(super) fn messages_with_system(ask: &ModelRequest) -> Vec<Value> {
     let mut all = Vec::new();
     let system = super::system_with_schema(&ask.system, &ask.schema);
     if !system.is_empty() {
         all.push(json!({"role": "system", "content": system}));
     }
-    all.extend(messages(ask));
+    all.extend(messages_json(ask));
     all
 }
 
 /// The usage of a chat completion; tokens under either of their two names.
-pub(super) fn usage(usage: Option<&Value>) -> Usage {
+pub(super) fn parse_usage(usage: Option<&Value>) -> TokenUsage {
     let tokens = |names: [&str; 2]| {
         names
             .iter()
             .find_map(|name| usage?.get(name)?.as_u64())
             .unwrap_or_default()
     };
-    Usage {
+    TokenUsage {
         prompt_tokens: tokens(["prompt_tokens", "input_tokens"]),
         completion_tokens: tokens(["completion_tokens", "output_tokens"]),
         cost_usd: usage.and_then(|usage| usage.get("cost")?.as_f64()),
@@ -66,16 +66,16 @@ pub(super) fn usage(usage: Option<&Value>) -> Usage {
 }
 
 /// Why a chat completion ended.
-pub(super) fn finish(reason: Option<&Value>) -> Finish {
+pub(super) fn parse_finish_reason(reason: Option<&Value>) -> FinishReason {
     match reason.and_then(Value::as_str) {
-        Some("length" | "max_tokens" | "model_context_window_exceeded") => Finish::Length,
-        Some("content_filter" | "refusal") => Finish::Refusal,
-        _ => Finish::Stop,
+        Some("length" | "max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+        Some("content_filter" | "refusal") => FinishReason::Refusal,
+        _ => FinishReason::Stop,
     }
 }
 
 /// The text of a message: a string, or parts of which some are text.
-pub(super) fn content(content: Option<&Value>) -> String {
+pub(super) fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => parts
@@ -92,12 +92,12 @@ pub(super) fn content(content: Option<&Value>) -> String {
 }
 
 /// A text field.
-pub(super) fn text(value: &Value, name: &str) -> Option<String> {
+pub(super) fn string_field(value: &Value, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(str::to_owned)
 }
 
 /// The schema of a function's arguments, as all want it: of an object.
-pub(super) fn parameters(function: &Function) -> Value {
+pub(super) fn tool_parameters(function: &ToolDefinition) -> Value {
     let mut parameters = match &function.parameters {
         Value::Object(members) => members.clone(),
         _ => serde_json::Map::new(),
@@ -108,7 +108,7 @@ pub(super) fn parameters(function: &Function) -> Value {
 }
 
 /// What a result says to a model that is not told of failures in another way.
-pub(super) fn result_text(result: &crate::FunctionResult) -> String {
+pub(super) fn result_text(result: &crate::ToolCallOutput) -> String {
     let told = result.text.get(..5);
     let says_so = told.is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if result.is_error && !says_so {
@@ -119,8 +119,8 @@ pub(super) fn result_text(result: &crate::FunctionResult) -> String {
 }
 
 /// Tells a piece of text, if it is one.
-pub(super) fn tell(on: crate::Listening<'_>, text: String) {
+pub(super) fn emit_text(on: crate::OnStreamEvent<'_>, text: String) {
     if !text.is_empty() {
-        on(crate::Piece::Text(text));
+        on(crate::StreamEvent::Text(text));
     }
 }

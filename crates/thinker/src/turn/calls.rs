@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::MOST_CALLS;
+use super::MAX_TOOL_CALLS;
 use crate::{
-    Ask, Function, FunctionCall,
-    lenient::{self, End},
-    shorten::shortened,
+    ModelRequest, ToolCall, ToolDefinition,
+    lenient::{self, Termination},
+    shorten::truncate,
 };
 
 /// The longest id that is taken as it is.
@@ -19,21 +19,24 @@ const MIN_PART_CHARS: usize = 4;
 /// How much of a name that is none is told.
 const MAX_NAME_CHARS: usize = 80;
 /// How many names are offered instead.
-const MAX_OFFERED: usize = 20;
+const MAX_SUGGESTED: usize = 20;
 
 /// Whether something can be called in answer to the ask.
-pub(super) fn may_call(ask: &Ask) -> bool {
+pub(super) fn tools_allowed(ask: &ModelRequest) -> bool {
     !ask.functions.is_empty() && !ask.answer_now
 }
 
 /// The calls that can be made, and what is wrong with the others.
-pub(super) fn checked(raw: Vec<FunctionCall>, ask: &Ask) -> (Vec<FunctionCall>, Vec<String>) {
-    let mut ids = Ids::of(ask);
+pub(super) fn validate_calls(
+    raw: Vec<ToolCall>,
+    ask: &ModelRequest,
+) -> (Vec<ToolCall>, Vec<String>) {
+    let mut ids = CallIds::from_request(ask);
     let (mut calls, mut faults) = (Vec::new(), Vec::new());
-    for call in raw.into_iter().take(MOST_CALLS) {
-        match mended(call, &ask.functions) {
-            Ok(call) => calls.push(FunctionCall {
-                id: ids.own(&call.id),
+    for call in raw.into_iter().take(MAX_TOOL_CALLS) {
+        match repair_call(call, &ask.functions) {
+            Ok(call) => calls.push(ToolCall {
+                id: ids.assign(&call.id),
                 ..call
             }),
             Err(fault) if !faults.contains(&fault) => faults.push(fault),
@@ -43,23 +46,23 @@ pub(super) fn checked(raw: Vec<FunctionCall>, ask: &Ask) -> (Vec<FunctionCall>, 
     (calls, faults)
 }
 
-fn mended(call: FunctionCall, functions: &[Function]) -> Result<FunctionCall, String> {
-    let Some(name) = meant(&call.name, functions) else {
+fn repair_call(call: ToolCall, functions: &[ToolDefinition]) -> Result<ToolCall, String> {
+    let Some(name) = match_tool(&call.name, functions) else {
         let known: Vec<&str> = functions
             .iter()
-            .take(MAX_OFFERED)
+            .take(MAX_SUGGESTED)
             .map(|it| it.name.as_str())
             .collect();
         return Err(format!(
             "there is no function {:?}; there are {}",
-            shortened(&call.name, MAX_NAME_CHARS),
+            truncate(&call.name, MAX_NAME_CHARS),
             known.join(", ")
         ));
     };
-    let Some(arguments) = object(call.arguments) else {
+    let Some(arguments) = parse_arguments(call.arguments) else {
         return Err(format!("the arguments of {name} are not one JSON object"));
     };
-    Ok(FunctionCall {
+    Ok(ToolCall {
         name: name.to_owned(),
         arguments: Value::Object(arguments),
         ..call
@@ -67,13 +70,15 @@ fn mended(call: FunctionCall, functions: &[Function]) -> Result<FunctionCall, St
 }
 
 /// The function a name means: the one that has it, else the only one that nearly has it.
-fn meant<'f>(name: &str, functions: &'f [Function]) -> Option<&'f str> {
+fn match_tool<'f>(name: &str, functions: &'f [ToolDefinition]) -> Option<&'f str> {
     if let Some(known) = functions.iter().find(|it| it.name == name) {
         return Some(&known.name);
     }
-    let given = bare(name);
+    let given = normalize_name(name);
     let only = |same: &dyn Fn(&str) -> bool| {
-        let mut found = functions.iter().filter(|it| same(&bare(&it.name)));
+        let mut found = functions
+            .iter()
+            .filter(|it| same(&normalize_name(&it.name)));
         match (found.next(), found.next()) {
             (Some(one), None) => Some(one.name.as_str()),
             _ => None,
@@ -90,7 +95,7 @@ fn meant<'f>(name: &str, functions: &'f [Function]) -> Option<&'f str> {
 }
 
 /// A name without what models get wrong: case, and what stands between words.
-fn bare(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
@@ -98,18 +103,18 @@ fn bare(name: &str) -> String {
 }
 
 /// The arguments, whichever way they were put.
-fn object(arguments: Value) -> Option<Map<String, Value>> {
+fn parse_arguments(arguments: Value) -> Option<Map<String, Value>> {
     match arguments {
         Value::Object(members) => Some(members),
         Value::Null => Some(Map::new()),
         Value::String(text) if text.trim().is_empty() => Some(Map::new()),
-        Value::String(text) => match read(&text)? {
+        Value::String(text) => match parse_arguments_text(&text)? {
             Value::String(_) => None,
-            value => object(value),
+            value => parse_arguments(value),
         },
         Value::Array(mut items) => match items.len() {
             0 => Some(Map::new()),
-            1 if items.iter().all(Value::is_object) => items.pop().and_then(object),
+            1 if items.iter().all(Value::is_object) => items.pop().and_then(parse_arguments),
             _ => None,
         },
         Value::Bool(_) | Value::Number(_) => None,
@@ -117,40 +122,40 @@ fn object(arguments: Value) -> Option<Map<String, Value>> {
 }
 
 /// Reads arguments. Half of them are none: what is missing may be what matters.
-fn read(text: &str) -> Option<Value> {
+fn parse_arguments_text(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| {
-        let whole = !lenient::is_open(text);
-        whole.then(|| lenient::read(text, End::Written).ok())?
+        let whole = !lenient::has_open_bracket(text);
+        whole.then(|| lenient::parse_with_end(text, Termination::Complete).ok())?
     })
 }
 
 /// The ids of a conversation. Who names no calls gets names that come out the same in every run.
-struct Ids {
-    taken: BTreeSet<String>,
-    made: usize,
+struct CallIds {
+    used: BTreeSet<String>,
+    count: usize,
 }
 
-impl Ids {
-    fn of(ask: &Ask) -> Self {
+impl CallIds {
+    fn from_request(ask: &ModelRequest) -> Self {
         let earlier = || ask.messages.iter().flat_map(|message| &message.calls);
         Self {
-            taken: earlier().map(|call| call.id.clone()).collect(),
-            made: earlier().count(),
+            used: earlier().map(|call| call.id.clone()).collect(),
+            count: earlier().count(),
         }
     }
 
-    fn own(&mut self, id: &str) -> String {
-        self.made += 1;
+    fn assign(&mut self, id: &str) -> String {
+        self.count += 1;
         let sound =
             !id.is_empty() && id.len() <= MAX_ID_CHARS && id.chars().all(|c| c.is_ascii_graphic());
         let base = if sound {
             id.to_owned()
         } else {
-            format!("call_{}", self.made)
+            format!("call_{}", self.count)
         };
         let mut own = base.clone();
         let mut number = 1;
-        while !self.taken.insert(own.clone()) {
+        while !self.used.insert(own.clone()) {
             number += 1;
             own = format!("{base}_{number}");
         }

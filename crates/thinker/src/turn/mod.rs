@@ -13,142 +13,153 @@ mod tests;
 use tokio::time::Instant;
 
 use crate::{
-    Answer, Ask, Failed, Finish, FunctionCall, Listening, Message, Piece, Reply, ThinkError,
-    Thinker, answer::unusable, shorten::shortened,
+    ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, OnStreamEvent,
+    StreamEvent, StructuredError, StructuredOutput, ToolCall, answer::unusable_reply,
+    shorten::truncate,
 };
 
-pub(crate) use words::in_words;
+pub(crate) use words::tools_as_prompt;
 
 /// The most functions a model can call in one turn; what it calls beyond that is left out.
-pub const MOST_CALLS: usize = 16;
+pub const MAX_TOOL_CALLS: usize = 16;
 
 /// How much of a bad turn the model is shown again.
-const MAX_SHOWN_CHARS: usize = 2_000;
+const MAX_QUOTED_CHARS: usize = 2_000;
 
 /// What a model said and what it wants called.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Turn {
+pub struct ModelTurn {
     /// Its answer, if it calls nothing; else what it said to its calls, often nothing.
     pub text: String,
     /// What it calls: functions of the ask, each with an object and an id of its own.
-    pub calls: Vec<FunctionCall>,
+    pub calls: Vec<ToolCall>,
 }
 
-impl Turn {
+impl ModelTurn {
     /// The turn as a message of the conversation that goes on.
-    pub fn message(&self) -> Message {
-        Message::calling(self.text.clone(), self.calls.clone())
+    pub fn to_message(&self) -> ChatMessage {
+        ChatMessage::tool_calls(self.text.clone(), self.calls.clone())
     }
 }
 
 /// Asks for one turn. A turn that can't be used is asked for once more, with what was wrong.
 pub async fn ask_turn(
-    thinker: &dyn Thinker,
-    ask: Ask,
+    thinker: &dyn ChatModel,
+    ask: ModelRequest,
     deadline: Instant,
-) -> Result<Answer<Turn>, Failed> {
-    take(thinker, ask, deadline, None).await
+) -> Result<StructuredOutput<ModelTurn>, StructuredError> {
+    ask_with_retry(thinker, ask, deadline, None).await
 }
 
 /// The same, telling `on` the text as it comes. Of a model that is asked in words only the answer
 /// is told, when it is there.
 pub async fn ask_turn_streaming(
-    thinker: &dyn Thinker,
-    ask: Ask,
+    thinker: &dyn ChatModel,
+    ask: ModelRequest,
     deadline: Instant,
-    on: Listening<'_>,
-) -> Result<Answer<Turn>, Failed> {
-    take(thinker, ask, deadline, Some(on)).await
+    on: OnStreamEvent<'_>,
+) -> Result<StructuredOutput<ModelTurn>, StructuredError> {
+    ask_with_retry(thinker, ask, deadline, Some(on)).await
 }
 
 /// Why an attempt gave no turn.
-enum Unmet {
+enum TurnAttemptError {
     /// No reply came.
-    NoReply(ThinkError),
+    NoReply(ModelError),
     /// A reply came, and this is wrong with it.
     Unusable(String),
 }
 
 /// Which attempt it is: the last has to make do with what came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempt {
+enum AttemptKind {
     First,
     Last,
 }
 
-async fn take(
-    thinker: &dyn Thinker,
-    ask: Ask,
+async fn ask_with_retry(
+    thinker: &dyn ChatModel,
+    ask: ModelRequest,
     deadline: Instant,
-    on: Option<Listening<'_>>,
-) -> Result<Answer<Turn>, Failed> {
+    on: Option<OnStreamEvent<'_>>,
+) -> Result<StructuredOutput<ModelTurn>, StructuredError> {
     let mut replies = Vec::with_capacity(1);
-    let first = attempt(thinker, &ask, Attempt::First, deadline, on, &mut replies).await;
+    let first = attempt(
+        thinker,
+        &ask,
+        AttemptKind::First,
+        deadline,
+        on,
+        &mut replies,
+    )
+    .await;
     let result = match (first, replies.last()) {
         // Who refuses once refuses again.
-        (Err(Unmet::Unusable(reason)), Some(reply)) if reply.finish != Finish::Refusal => {
+        (Err(TurnAttemptError::Unusable(reason)), Some(reply))
+            if reply.finish_reason != FinishReason::Refusal =>
+        {
             tracing::debug!(provider = thinker.name(), ask = ask.key, "asking again");
             // The reason quotes what was said.
             tracing::debug!(target: "deliberate::content", reason, "a turn can't be used");
             if let Some(on) = on {
-                on(Piece::Again);
+                on(StreamEvent::Restart);
             }
-            let ask = again(ask, reply, &reason);
-            attempt(thinker, &ask, Attempt::Last, deadline, on, &mut replies).await
+            let ask = retry_request(ask, reply, &reason);
+            attempt(thinker, &ask, AttemptKind::Last, deadline, on, &mut replies).await
         }
         (first, _) => first,
     };
     let error = match result {
-        Ok(value) => return Ok(Answer { value, replies }),
-        Err(Unmet::NoReply(error)) => error,
-        Err(Unmet::Unusable(reason)) => unusable(thinker.name(), reason, &replies),
+        Ok(value) => return Ok(StructuredOutput { value, replies }),
+        Err(TurnAttemptError::NoReply(error)) => error,
+        Err(TurnAttemptError::Unusable(reason)) => unusable_reply(thinker.name(), reason, &replies),
     };
-    Err(Failed { error, replies })
+    Err(StructuredError { error, replies })
 }
 
 async fn attempt(
-    thinker: &dyn Thinker,
-    ask: &Ask,
-    which: Attempt,
+    thinker: &dyn ChatModel,
+    ask: &ModelRequest,
+    which: AttemptKind,
     deadline: Instant,
-    on: Option<Listening<'_>>,
-    replies: &mut Vec<Reply>,
-) -> Result<Turn, Unmet> {
-    let reply = match (thinker.calls_functions(), on) {
-        (true, Some(on)) => thinker.think_streaming(ask, deadline, on).await,
-        (true, None) => thinker.think(ask, deadline).await,
+    on: Option<OnStreamEvent<'_>>,
+    replies: &mut Vec<ModelReply>,
+) -> Result<ModelTurn, TurnAttemptError> {
+    let reply = match (thinker.supports_tools(), on) {
+        (true, Some(on)) => thinker.complete_streaming(ask, deadline, on).await,
+        (true, None) => thinker.complete(ask, deadline).await,
         (false, _) => thinker
-            .think(&in_words(ask), deadline)
+            .complete(&tools_as_prompt(ask), deadline)
             .await
-            .map(|reply| Reply {
-                described: true,
+            .map(|reply| ModelReply {
+                tools_in_prompt: true,
                 ..reply
             }),
     };
-    let reply = reply.map_err(Unmet::NoReply)?;
-    let turn = read::turn(&reply, ask, which);
-    if let (Ok(turn), Some(on), true) = (&turn, on, reply.described)
+    let reply = reply.map_err(TurnAttemptError::NoReply)?;
+    let turn = read::parse_turn(&reply, ask, which);
+    if let (Ok(turn), Some(on), true) = (&turn, on, reply.tools_in_prompt)
         && !turn.text.is_empty()
     {
-        on(Piece::Text(turn.text.clone()));
+        on(StreamEvent::Text(turn.text.clone()));
     }
     replies.push(reply);
-    turn.map_err(Unmet::Unusable)
+    turn.map_err(TurnAttemptError::Unusable)
 }
 
 /// The second ask: the same, with what was wrong. In plain words, for who called wrongly can't be
 /// given results.
-fn again(mut ask: Ask, reply: &Reply, reason: &str) -> Ask {
+fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> ModelRequest {
     ask.key.push_str("/again");
     let mut shown = reply.text.trim().to_owned();
     if shown.is_empty() && !reply.calls.is_empty() {
-        shown = words::called(&reply.calls);
+        shown = words::render_calls(&reply.calls);
     }
-    let shown = shortened(&shown, MAX_SHOWN_CHARS);
+    let shown = truncate(&shown, MAX_QUOTED_CHARS);
     if !shown.is_empty() {
-        ask.messages.push(Message::assistant(shown));
+        ask.messages.push(ChatMessage::assistant(shown));
     }
-    let cut = if reply.finish == Finish::Length {
+    let cut = if reply.finish_reason == FinishReason::Length {
         format!(
             " It was cut off at the limit of {} tokens: say less at once.",
             ask.max_tokens
@@ -156,12 +167,12 @@ fn again(mut ask: Ask, reply: &Reply, reason: &str) -> Ask {
     } else {
         String::new()
     };
-    let wanted = if calls::may_call(&ask) {
+    let wanted = if calls::tools_allowed(&ask) {
         "Call the functions you need rightly, or answer."
     } else {
         "Answer now, from what you have; nothing can be called any more."
     };
-    ask.messages.push(Message::user(format!(
+    ask.messages.push(ChatMessage::user(format!(
         "Your last turn can't be used: {reason}.{cut} {wanted}"
     )));
     ask

@@ -3,27 +3,31 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Attempt, Turn,
-    calls::{checked, may_call},
+    AttemptKind, ModelTurn,
+    calls::{tools_allowed, validate_calls},
     words::is_wrapped,
 };
 use crate::{
-    Ask, Finish, FunctionCall, Reply,
+    FinishReason, ModelReply, ModelRequest, ToolCall,
     answer::looks_like_json,
-    lenient::{self, End},
+    lenient::{self, Termination},
 };
 
 /// How many calls are looked at in a text.
-const MAX_READ: usize = 64;
+const MAX_CALLS_SCANNED: usize = 64;
 
 /// The turn in a reply, or what is wrong with it.
-pub(super) fn turn(reply: &Reply, ask: &Ask, which: Attempt) -> Result<Turn, String> {
-    if reply.finish == Finish::Refusal {
+pub(super) fn parse_turn(
+    reply: &ModelReply,
+    ask: &ModelRequest,
+    which: AttemptKind,
+) -> Result<ModelTurn, String> {
+    if reply.finish_reason == FinishReason::Refusal {
         return Err("the model refused to answer".to_owned());
     }
-    let text = lenient::without_thinking(&reply.text).trim();
-    if may_call(ask) && !reply.calls.is_empty() {
-        return calling(text.to_owned(), reply.calls.clone(), reply, ask, which);
+    let text = lenient::strip_thinking(&reply.text).trim();
+    if tools_allowed(ask) && !reply.calls.is_empty() {
+        return tool_turn(text.to_owned(), reply.calls.clone(), reply, ask, which);
     }
     if text.is_empty() {
         return Err(if reply.calls.is_empty() {
@@ -32,85 +36,91 @@ pub(super) fn turn(reply: &Reply, ask: &Ask, which: Attempt) -> Result<Turn, Str
             "it calls a function, and nothing can be called any more".to_owned()
         });
     }
-    if reply.described {
-        return in_words(text, reply, ask, which);
+    if reply.tools_in_prompt {
+        return parse_prompted(text, reply, ask, which);
     }
     // Servers that do not know how their model calls leave the call in the text.
-    if may_call(ask)
-        && let Some(calls) = left_in(text, ask)
+    if tools_allowed(ask)
+        && let Some(calls) = calls_in_text(text, ask)
     {
-        return calling(String::new(), calls, reply, ask, which);
+        return tool_turn(String::new(), calls, reply, ask, which);
     }
-    Ok(answer(text))
+    Ok(text_turn(text))
 }
 
-fn answer(text: &str) -> Turn {
-    Turn {
+fn text_turn(text: &str) -> ModelTurn {
+    ModelTurn {
         text: text.to_owned(),
         calls: Vec::new(),
     }
 }
 
-fn calling(
+fn tool_turn(
     text: String,
-    raw: Vec<FunctionCall>,
-    reply: &Reply,
-    ask: &Ask,
-    which: Attempt,
-) -> Result<Turn, String> {
-    let (mut calls, mut faults) = checked(raw, ask);
-    if reply.finish == Finish::Length {
+    raw: Vec<ToolCall>,
+    reply: &ModelReply,
+    ask: &ModelRequest,
+    which: AttemptKind,
+) -> Result<ModelTurn, String> {
+    let (mut calls, mut faults) = validate_calls(raw, ask);
+    if reply.finish_reason == FinishReason::Length {
         // What was written last may not be whole, even where it looks so.
         calls.pop();
         faults.insert(0, "it ends in the middle".to_owned());
     }
-    if !faults.is_empty() && (which == Attempt::First || calls.is_empty()) {
+    if !faults.is_empty() && (which == AttemptKind::First || calls.is_empty()) {
         return Err(faults.join("; "));
     }
-    Ok(Turn { text, calls })
+    Ok(ModelTurn { text, calls })
 }
 
 /// The turn in the text of one who was asked in words.
-fn in_words(text: &str, reply: &Reply, ask: &Ask, which: Attempt) -> Result<Turn, String> {
-    let end = match reply.finish {
-        Finish::Length => End::Cut,
-        Finish::Stop | Finish::Refusal => End::Written,
+fn parse_prompted(
+    text: &str,
+    reply: &ModelReply,
+    ask: &ModelRequest,
+    which: AttemptKind,
+) -> Result<ModelTurn, String> {
+    let end = match reply.finish_reason {
+        FinishReason::Length => Termination::Truncated,
+        FinishReason::Stop | FinishReason::Refusal => Termination::Complete,
     };
-    match lenient::read(text, end) {
+    match lenient::parse_with_end(text, end) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
-            let calls = if may_call(ask) {
+            let calls = if tools_allowed(ask) {
                 // The reader mends mathematics, which arguments need not be.
                 let strict = serde_json::from_str(text).ok();
-                calls_of(strict.as_ref().unwrap_or(&value), ask)
+                extract_calls(strict.as_ref().unwrap_or(&value), ask)
             } else {
                 Vec::new()
             };
-            let cut = reply.finish == Finish::Length || lenient::is_open(text);
-            if cut && which == Attempt::First {
+            let cut =
+                reply.finish_reason == FinishReason::Length || lenient::has_open_bracket(text);
+            if cut && which == AttemptKind::First {
                 return Err("it ends in the middle".to_owned());
             }
-            let said = said(&value, text, ask);
+            let said = answer_text(&value, text, ask);
             if calls.is_empty() {
                 return if said.trim().is_empty() {
                     Err("it neither calls a function nor answers".to_owned())
                 } else {
-                    Ok(answer(said.trim()))
+                    Ok(text_turn(said.trim()))
                 };
             }
-            calling(said, calls, reply, ask, which)
+            tool_turn(said, calls, reply, ask, which)
         }
-        Err(_) if lenient::is_cut(text) => Err("it ends in the middle".to_owned()),
+        Err(_) if lenient::is_truncated(text) => Err("it ends in the middle".to_owned()),
         Err(_) if looks_like_json(text) => {
             Err("it begins like JSON but can't be read as JSON".to_owned())
         }
         // Who speaks plainly answers.
-        Ok(Value::String(said)) if !said.trim().is_empty() => Ok(answer(said.trim())),
-        Ok(_) | Err(_) => Ok(answer(text)),
+        Ok(Value::String(said)) if !said.trim().is_empty() => Ok(text_turn(said.trim())),
+        Ok(_) | Err(_) => Ok(text_turn(text)),
     }
 }
 
 /// What is said in the object: its answer, or itself if it was not put into its place.
-fn said(value: &Value, text: &str, ask: &Ask) -> String {
+fn answer_text(value: &Value, text: &str, ask: &ModelRequest) -> String {
     let Value::Object(members) = value else {
         return text.to_owned();
     };
@@ -133,7 +143,7 @@ fn said(value: &Value, text: &str, ask: &Ask) -> String {
 }
 
 /// What is called in what one wrote who was asked in words.
-fn calls_of(value: &Value, ask: &Ask) -> Vec<FunctionCall> {
+fn extract_calls(value: &Value, ask: &ModelRequest) -> Vec<ToolCall> {
     let list = match value {
         Value::Object(members) if is_call(members, ask) => vec![value],
         Value::Object(members) => match ["calls", "tool_calls", "function_calls"]
@@ -147,17 +157,20 @@ fn calls_of(value: &Value, ask: &Ask) -> Vec<FunctionCall> {
         Value::Array(items) => items.iter().collect(),
         _ => Vec::new(),
     };
-    list.into_iter().take(MAX_READ).filter_map(call).collect()
+    list.into_iter()
+        .take(MAX_CALLS_SCANNED)
+        .filter_map(parse_call)
+        .collect()
 }
 
 /// Whether an object is itself a call, of a function that is there.
-fn is_call(members: &Map<String, Value>, ask: &Ask) -> bool {
+fn is_call(members: &Map<String, Value>, ask: &ModelRequest) -> bool {
     let named = members.get("name").and_then(Value::as_str);
     let known = named.is_some_and(|name| ask.functions.iter().any(|it| it.name == name));
     known && arguments(members).is_some()
 }
 
-fn call(value: &Value) -> Option<FunctionCall> {
+fn parse_call(value: &Value) -> Option<ToolCall> {
     let members = value.as_object()?;
     let inner = match members.get("function") {
         Some(Value::Object(inner)) => inner,
@@ -167,7 +180,7 @@ fn call(value: &Value) -> Option<FunctionCall> {
         .iter()
         .find_map(|name| inner.get(*name)?.as_str())?;
     let id = members.get("id").and_then(Value::as_str);
-    Some(FunctionCall {
+    Some(ToolCall {
         id: id.unwrap_or_default().to_owned(),
         name: name.to_owned(),
         arguments: arguments(inner).cloned().unwrap_or_default(),
@@ -182,12 +195,12 @@ fn arguments(members: &Map<String, Value>) -> Option<&Value> {
 }
 
 /// Calls that are the whole text, by the exact names of functions: anything else is an answer.
-fn left_in(text: &str, ask: &Ask) -> Option<Vec<FunctionCall>> {
+fn calls_in_text(text: &str, ask: &ModelRequest) -> Option<Vec<ToolCall>> {
     const OPENS: &str = "<tool_call>";
     let pieces: Vec<&str> = if text.starts_with(OPENS) {
         text.split(OPENS)
             .skip(1)
-            .take(MAX_READ)
+            .take(MAX_CALLS_SCANNED)
             .map(|piece| piece.split("</tool_call>").next().unwrap_or(piece).trim())
             .collect()
     } else {
@@ -198,7 +211,7 @@ fn left_in(text: &str, ask: &Ask) -> Option<Vec<FunctionCall>> {
         .map(|piece| {
             let value: Value = serde_json::from_str(piece).ok()?;
             let own = is_call(value.as_object()?, ask);
-            own.then(|| call(&value))?
+            own.then(|| parse_call(&value))?
         })
         .collect()
 }

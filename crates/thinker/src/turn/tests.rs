@@ -2,24 +2,27 @@
 
 use serde_json::json;
 
-use super::calls::checked;
-use crate::{Ask, Function, FunctionCall};
+use super::calls::validate_calls;
+use crate::{ModelRequest, ToolCall, ToolDefinition};
 
-fn named(names: &[&str], called: &str) -> Option<String> {
-    let function = |name: &&str| Function {
+fn match_name(names: &[&str], called: &str) -> Option<String> {
+    let function = |name: &&str| ToolDefinition {
         name: (*name).to_owned(),
-        ..Function::default()
+        ..ToolDefinition::default()
     };
-    let ask = Ask {
+    let ask = ModelRequest {
         functions: names.iter().map(function).collect(),
-        ..Ask::default()
+        ..ModelRequest::default()
     };
-    let call = FunctionCall {
+    let call = ToolCall {
         name: called.to_owned(),
         arguments: json!({}),
-        ..FunctionCall::default()
+        ..ToolCall::default()
     };
-    checked(vec![call], &ask).0.pop().map(|call| call.name)
+    validate_calls(vec![call], &ask)
+        .0
+        .pop()
+        .map(|call| call.name)
 }
 
 #[test]
@@ -37,8 +40,11 @@ fn a_name_that_is_nearly_right_is_known_if_only_one_is_meant() {
         ("delete", None),
     ];
     for (called, meant) in cases {
-        assert_eq!(named(&names, called).as_deref(), meant, "{called}");
+        assert_eq!(match_name(&names, called).as_deref(), meant, "{called}");
     }
     // The exact name comes first, whatever else it resembles.
-    assert_eq!(named(&["read", "READ"], "READ").as_deref(), Some("READ"));
+    assert_eq!(
+        match_name(&["read", "READ"], "READ").as_deref(),
+        Some("READ")
+    );
 }

@@ -1,12 +1,14 @@
 //! The messages format's own ways.
 
-use deliberate_thinker::{Anthropic, AnthropicSettings, Ask, Finish, Message, Thinker};
+use deliberate_thinker::{
+    Anthropic, AnthropicSettings, ChatMessage, ChatModel, FinishReason, ModelRequest,
+};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
 
 use crate::{
-    mock::{KEY, Kind, bodies, quick, server},
-    support::{ask, later},
+    mock::{KEY, ProviderKind, fast_retries, request_bodies, server},
+    support::{far_deadline, thought_request},
 };
 
 const MESSAGES: &str = "/v1/messages";
@@ -15,7 +17,7 @@ fn anthropic(server: &MockServer) -> Anthropic {
     Anthropic::new(AnthropicSettings {
         base_url: server.uri(),
         model: "m".to_owned(),
-        http: quick(),
+        http: fast_retries(),
         ..AnthropicSettings::new(KEY.into())
     })
     .unwrap()
@@ -23,17 +25,20 @@ fn anthropic(server: &MockServer) -> Anthropic {
 
 #[tokio::test]
 async fn a_request_has_the_documented_form() {
-    let server = server(vec![Kind::Anthropic.saying("x")]).await;
-    let ask = Ask {
+    let server = server(vec![ProviderKind::Anthropic.text_response("x")]).await;
+    let ask = ModelRequest {
         messages: vec![
-            Message::user("a"),
-            Message::assistant("b"),
-            Message::user("c"),
+            ChatMessage::user("a"),
+            ChatMessage::assistant("b"),
+            ChatMessage::user("c"),
         ],
-        ..ask()
+        ..thought_request()
     };
-    anthropic(&server).think(&ask, later()).await.unwrap();
-    let mut sent = bodies(&server, MESSAGES).await.remove(0);
+    anthropic(&server)
+        .complete(&ask, far_deadline())
+        .await
+        .unwrap();
+    let mut sent = request_bodies(&server, MESSAGES).await.remove(0);
     let system = sent["system"].take();
     assert!(
         system.as_str().unwrap().starts_with("Think one step."),
@@ -66,9 +71,9 @@ async fn a_request_has_the_documented_form() {
 #[tokio::test]
 async fn blocks_are_joined_and_reasons_told() {
     for (reason, finish) in [
-        ("end_turn", Finish::Stop),
-        ("max_tokens", Finish::Length),
-        ("refusal", Finish::Refusal),
+        ("end_turn", FinishReason::Stop),
+        ("max_tokens", FinishReason::Length),
+        ("refusal", FinishReason::Refusal),
     ] {
         let body = json!({
             "model": "m-2",
@@ -81,8 +86,11 @@ async fn blocks_are_joined_and_reasons_told() {
             "usage": {"input_tokens": 7, "output_tokens": 8},
         });
         let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
-        let reply = anthropic(&server).think(&ask(), later()).await.unwrap();
-        assert_eq!((reply.text.as_str(), reply.finish), ("hi", finish));
+        let reply = anthropic(&server)
+            .complete(&thought_request(), far_deadline())
+            .await
+            .unwrap();
+        assert_eq!((reply.text.as_str(), reply.finish_reason), ("hi", finish));
         assert_eq!(
             (reply.usage.prompt_tokens, reply.usage.completion_tokens),
             (7, 8)
@@ -101,13 +109,19 @@ async fn a_model_without_temperature_is_asked_without_it_from_then_on() {
                 let error = json!({"error": {"message": "temperature: not supported"}});
                 ResponseTemplate::new(400).set_body_json(error)
             } else {
-                Kind::Anthropic.saying("x")
+                ProviderKind::Anthropic.text_response("x")
             }
         })
         .mount(&server)
         .await;
     let thinker = anthropic(&server);
-    thinker.think(&ask(), later()).await.unwrap();
-    thinker.think(&ask(), later()).await.unwrap();
-    assert_eq!(bodies(&server, MESSAGES).await.len(), 3);
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
+    assert_eq!(request_bodies(&server, MESSAGES).await.len(), 3);
 }

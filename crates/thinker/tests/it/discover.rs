@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use deliberate_thinker::{Found, Probe, find_local};
+use deliberate_thinker::{LocalServer, ProbeTarget, find_local};
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
-async fn offering(models: &[&str], delay: Duration) -> MockServer {
+async fn serve_models(models: &[&str], delay: Duration) -> MockServer {
     let data: Vec<_> = models.iter().map(|id| json!({"id": id})).collect();
     let server = MockServer::start().await;
     Mock::given(path("/v1/models"))
@@ -20,15 +20,15 @@ async fn offering(models: &[&str], delay: Duration) -> MockServer {
     server
 }
 
-fn probe(vendor: &str, server: &MockServer) -> Probe {
-    Probe {
+fn probe(vendor: &str, server: &MockServer) -> ProbeTarget {
+    ProbeTarget {
         vendor: vendor.to_owned(),
         base_url: format!("{}/v1", server.uri()),
     }
 }
 
-fn found(probe: &Probe, model: &str) -> Found {
-    Found {
+fn local_server(probe: &ProbeTarget, model: &str) -> LocalServer {
+    LocalServer {
         vendor: probe.vendor.clone(),
         base_url: probe.base_url.clone(),
         model: model.to_owned(),
@@ -38,23 +38,26 @@ fn found(probe: &Probe, model: &str) -> Found {
 #[tokio::test]
 async fn the_first_with_a_model_that_chats_is_taken() {
     let limit = Duration::from_secs(10);
-    let embeddings = offering(
+    let embeddings = serve_models(
         &["nomic-embed-text", "BGE-m3", "my-reranker", "whisper-1"],
         Duration::ZERO,
     )
     .await;
-    let slower = offering(&["all-embed", "qwen"], Duration::from_millis(100)).await;
-    let faster = offering(&["llama"], Duration::ZERO).await;
+    let slower = serve_models(&["all-embed", "qwen"], Duration::from_millis(100)).await;
+    let faster = serve_models(&["llama"], Duration::ZERO).await;
     let (a, b, c) = (
         probe("ollama", &embeddings),
         probe("lmstudio", &slower),
         probe("llamacpp", &faster),
     );
     let all = [a.clone(), b.clone(), c.clone()];
-    assert_eq!(find_local(&all, limit).await, Some(found(&b, "qwen")));
+    assert_eq!(
+        find_local(&all, limit).await,
+        Some(local_server(&b, "qwen"))
+    );
     assert_eq!(
         find_local(&[a.clone(), c.clone()], limit).await,
-        Some(found(&c, "llama"))
+        Some(local_server(&c, "llama"))
     );
     assert_eq!(find_local(&[a], limit).await, None);
     assert_eq!(find_local(&[], limit).await, None);
@@ -62,9 +65,9 @@ async fn the_first_with_a_model_that_chats_is_taken() {
 
 #[tokio::test]
 async fn who_is_silent_or_elsewhere_is_passed_over() {
-    let silent = offering(&["late"], Duration::from_mins(1)).await;
+    let silent = serve_models(&["late"], Duration::from_mins(1)).await;
     let broken = MockServer::start().await;
-    let elsewhere = Probe {
+    let elsewhere = ProbeTarget {
         vendor: "lmstudio".to_owned(),
         base_url: "http://models.example.com/v1".to_owned(),
     };
@@ -78,7 +81,7 @@ async fn who_is_silent_or_elsewhere_is_passed_over() {
 
 #[test]
 fn the_usual_places_are_in_order() {
-    let usual = Probe::usual();
+    let usual = ProbeTarget::defaults();
     let places: Vec<_> = usual
         .iter()
         .map(|probe| (probe.vendor.as_str(), probe.base_url.as_str()))

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{Finish, HttpSettings, ThinkError, ask_for};
+use deliberate_thinker::{FinishReason, HttpSettings, ModelError, ask_structured};
 use tokio::{
     io::AsyncReadExt,
     net::{TcpListener, TcpSocket},
@@ -17,27 +17,31 @@ use tokio::{
 use wiremock::ResponseTemplate;
 
 use crate::{
-    mock::{KEY, KINDS, Kind, bodies, calls, quick, server},
-    support::{Step, ask, from_plain, later, plain_ask, step},
+    mock::{
+        KEY, PROVIDER_KINDS, ProviderKind, fast_retries, request_bodies, request_count, server,
+    },
+    support::{
+        ThoughtAnswer, far_deadline, from_plain, plain_request, thought_answer, thought_request,
+    },
 };
 
 const GOOD: &str = r#"{"thought": "42", "confidence": 90}"#;
 
-fn soon() -> Instant {
+fn short_deadline() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
 #[tokio::test]
 async fn a_reply_comes_with_its_model_and_cost() {
-    for kind in KINDS {
-        let server = server(vec![kind.saying(GOOD)]).await;
+    for kind in PROVIDER_KINDS {
+        let server = server(vec![kind.text_response(GOOD)]).await;
         let reply = kind
-            .at(&server.uri(), quick())
-            .think(&ask(), later())
+            .build(&server.uri(), fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap();
         assert_eq!(reply.text, GOOD, "{kind:?}");
-        assert_eq!(reply.finish, Finish::Stop);
+        assert_eq!(reply.finish_reason, FinishReason::Stop);
         assert_eq!(reply.model.as_deref(), Some("m-1"));
         assert_eq!(reply.usage.prompt_tokens, 1000);
         assert_eq!(reply.usage.completion_tokens, 500);
@@ -60,73 +64,79 @@ async fn answers_in_every_shape_are_read() {
         r#"{"thought": "42", "confidence": "90"}"#,
         r#"{"confidence": 90, "thought": "42""#,
     ];
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         for shape in shapes {
-            let server = server(vec![kind.saying(shape)]).await;
-            let thinker = kind.at(&server.uri(), quick());
-            let answer = ask_for::<Step>(&*thinker, ask(), None, later())
-                .await
-                .unwrap();
-            assert_eq!(answer.value, step("42", 90), "{kind:?} {shape}");
-            assert_eq!(calls(&server).await, 1);
+            let server = server(vec![kind.text_response(shape)]).await;
+            let thinker = kind.build(&server.uri(), fast_retries());
+            let answer =
+                ask_structured::<ThoughtAnswer>(&*thinker, thought_request(), None, far_deadline())
+                    .await
+                    .unwrap();
+            assert_eq!(answer.value, thought_answer("42", 90), "{kind:?} {shape}");
+            assert_eq!(request_count(&server).await, 1);
         }
         let server = server(vec![
-            kind.saying(r#"{"thought": "42", "confidence": 9040}"#),
+            kind.text_response(r#"{"thought": "42", "confidence": 9040}"#),
         ])
         .await;
-        let thinker = kind.at(&server.uri(), quick());
-        let answer = ask_for::<Step>(&*thinker, ask(), None, later())
-            .await
-            .unwrap();
-        assert_eq!(answer.value, step("42", 100));
+        let thinker = kind.build(&server.uri(), fast_retries());
+        let answer =
+            ask_structured::<ThoughtAnswer>(&*thinker, thought_request(), None, far_deadline())
+                .await
+                .unwrap();
+        assert_eq!(answer.value, thought_answer("42", 100));
     }
 }
 
 #[tokio::test]
 async fn an_empty_completion_is_asked_for_again_and_then_an_error() {
-    for kind in KINDS {
-        let server = server(vec![kind.saying("")]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        let failed = ask_for(&*thinker, plain_ask(), Some(from_plain), later())
+    for kind in PROVIDER_KINDS {
+        let server = server(vec![kind.text_response("")]).await;
+        let thinker = kind.build(&server.uri(), fast_retries());
+        let failed = ask_structured(&*thinker, plain_request(), Some(from_plain), far_deadline())
             .await
             .unwrap_err();
         assert_eq!(failed.error.code(), "InvalidResponse", "{kind:?}");
         assert_eq!(failed.replies.len(), 2);
-        assert_eq!(calls(&server).await, 2);
+        assert_eq!(request_count(&server).await, 2);
     }
 }
 
 #[tokio::test]
 async fn a_cut_completion_is_known_as_such() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let cut =
             ResponseTemplate::new(200).set_body_json(kind.body(r#"{"thought": "4"#, "length"));
-        let server = server(vec![cut, kind.saying(GOOD)]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        let answer = ask_for::<Step>(&*thinker, ask(), None, later())
+        let server = server(vec![cut, kind.text_response(GOOD)]).await;
+        let thinker = kind.build(&server.uri(), fast_retries());
+        let answer =
+            ask_structured::<ThoughtAnswer>(&*thinker, thought_request(), None, far_deadline())
+                .await
+                .unwrap();
+        assert_eq!(answer.value, thought_answer("42", 90), "{kind:?}");
+        assert_eq!(answer.replies[0].finish_reason, FinishReason::Length);
+        let second = request_bodies(&server, kind.path())
             .await
-            .unwrap();
-        assert_eq!(answer.value, step("42", 90), "{kind:?}");
-        assert_eq!(answer.replies[0].finish, Finish::Length);
-        let second = bodies(&server, kind.path()).await.remove(1).to_string();
+            .remove(1)
+            .to_string();
         assert!(second.contains("cut off at the limit"), "{second}");
     }
 }
 
 #[tokio::test]
 async fn permanent_errors_are_told_after_one_call() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         for status in [400, 401, 403, 413, 422] {
             let refusal = ResponseTemplate::new(status).set_body_json(serde_json::json!({
                 "error": {"message": format!("no: the key {KEY} is wrong")}
             }));
             let server = server(vec![refusal]).await;
             let error = kind
-                .at(&server.uri(), quick())
-                .think(&ask(), later())
+                .build(&server.uri(), fast_retries())
+                .complete(&thought_request(), far_deadline())
                 .await
                 .unwrap_err();
-            let ThinkError::Api {
+            let ModelError::Api {
                 status: told,
                 message,
                 ..
@@ -137,39 +147,39 @@ async fn permanent_errors_are_told_after_one_call() {
             assert_eq!(*told, status);
             assert_eq!(message, "no: the key [key] is wrong");
             assert!(!format!("{error:?} {error}").contains(KEY));
-            assert_eq!(calls(&server).await, 1, "{kind:?} {status}");
+            assert_eq!(request_count(&server).await, 1, "{kind:?} {status}");
         }
     }
 }
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    for kind in KINDS {
-        let elsewhere = server(vec![kind.saying(GOOD)]).await;
+    for kind in PROVIDER_KINDS {
+        let elsewhere = server(vec![kind.text_response(GOOD)]).await;
         let redirect = ResponseTemplate::new(307).insert_header("location", elsewhere.uri());
         let server = server(vec![redirect]).await;
         let error = kind
-            .at(&server.uri(), quick())
-            .think(&ask(), later())
+            .build(&server.uri(), fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
         assert!(
-            matches!(error, ThinkError::Api { status: 307, .. }),
+            matches!(error, ModelError::Api { status: 307, .. }),
             "{error:?}"
         );
-        assert_eq!(calls(&elsewhere).await, 0);
+        assert_eq!(request_count(&elsewhere).await, 0);
     }
 }
 
 #[tokio::test]
 async fn a_page_instead_of_json_is_said_to_be_one() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let page =
             ResponseTemplate::new(200).set_body_raw("<!DOCTYPE html><p>Log in</p>", "text/html");
         let server = server(vec![page]).await;
         let error = kind
-            .at(&server.uri(), quick())
-            .think(&ask(), later())
+            .build(&server.uri(), fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
         assert_eq!(error.code(), "InvalidResponse", "{kind:?}");
@@ -177,22 +187,22 @@ async fn a_page_instead_of_json_is_said_to_be_one() {
             error.to_string().contains("not JSON but an HTML page"),
             "{error}"
         );
-        assert_eq!(calls(&server).await, 1);
+        assert_eq!(request_count(&server).await, 1);
     }
 }
 
 #[tokio::test]
 async fn json_of_another_kind_is_said_to_be_unusable() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let other = ResponseTemplate::new(200).set_body_json(serde_json::json!({"hello": "world"}));
         let server = server(vec![other]).await;
         let error = kind
-            .at(&server.uri(), quick())
-            .think(&ask(), later())
+            .build(&server.uri(), fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
         assert_eq!(error.code(), "InvalidResponse", "{kind:?} {error}");
-        assert_eq!(calls(&server).await, 1);
+        assert_eq!(request_count(&server).await, 1);
     }
 }
 
@@ -200,42 +210,49 @@ async fn json_of_another_kind_is_said_to_be_unusable() {
 async fn an_endless_body_is_given_up() {
     let long = "x".repeat(8 * 1024 * 1024 + 1);
     let server = server(vec![ResponseTemplate::new(200).set_body_string(long)]).await;
-    let error = Kind::OpenAi
-        .at(&server.uri(), quick())
-        .think(&ask(), later())
+    let error = ProviderKind::OpenAi
+        .build(&server.uri(), fast_retries())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();
     assert!(error.to_string().contains("larger than 8 MiB"), "{error}");
-    assert_eq!(calls(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
 }
 
 #[tokio::test]
 async fn passing_failures_are_tried_again() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         for status in [408, 429, 500, 503, 529] {
-            let server = server(vec![ResponseTemplate::new(status), kind.saying(GOOD)]).await;
-            let reply = kind.at(&server.uri(), quick()).think(&ask(), later()).await;
+            let server = server(vec![
+                ResponseTemplate::new(status),
+                kind.text_response(GOOD),
+            ])
+            .await;
+            let reply = kind
+                .build(&server.uri(), fast_retries())
+                .complete(&thought_request(), far_deadline())
+                .await;
             assert_eq!(
                 reply.map(|reply| reply.text),
                 Ok(GOOD.to_owned()),
                 "{kind:?} {status}"
             );
-            assert_eq!(calls(&server).await, 2);
+            assert_eq!(request_count(&server).await, 2);
         }
     }
 }
 
 #[tokio::test]
 async fn lasting_failures_end_after_all_attempts() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let failing = ResponseTemplate::new(500).set_body_string("out of order");
         let server = server(vec![failing]).await;
         let error = kind
-            .at(&server.uri(), quick())
-            .think(&ask(), later())
+            .build(&server.uri(), fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
-        let ThinkError::Unavailable {
+        let ModelError::Unavailable {
             attempts, reason, ..
         } = &error
         else {
@@ -243,8 +260,8 @@ async fn lasting_failures_end_after_all_attempts() {
         };
         assert_eq!(*attempts, 3);
         assert_eq!(reason, "it answered 500: out of order");
-        assert_eq!(calls(&server).await, 3);
-        let code = if kind == Kind::Langbase {
+        assert_eq!(request_count(&server).await, 3);
+        let code = if kind == ProviderKind::Langbase {
             "LangbaseUnavailable"
         } else {
             "ProviderUnavailable"
@@ -255,16 +272,19 @@ async fn lasting_failures_end_after_all_attempts() {
 
 #[tokio::test]
 async fn the_wait_the_provider_asks_for_is_kept() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         // Our own delay would not fit before the deadline; the provider's does.
         let slow = HttpSettings {
             retry_delay: Duration::from_mins(10),
-            ..quick()
+            ..fast_retries()
         };
         let limited = ResponseTemplate::new(429).insert_header("retry-after", "0.2");
-        let server = server(vec![limited, kind.saying(GOOD)]).await;
+        let server = server(vec![limited, kind.text_response(GOOD)]).await;
         let started = Instant::now();
-        let reply = kind.at(&server.uri(), slow).think(&ask(), later()).await;
+        let reply = kind
+            .build(&server.uri(), slow)
+            .complete(&thought_request(), far_deadline())
+            .await;
         assert!(reply.is_ok(), "{kind:?} {reply:?}");
         assert!(started.elapsed() >= Duration::from_millis(200));
     }
@@ -272,12 +292,15 @@ async fn the_wait_the_provider_asks_for_is_kept() {
 
 #[tokio::test]
 async fn a_wait_that_does_not_fit_is_told_at_once() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let limited = ResponseTemplate::new(429).insert_header("retry-after", "60");
-        let server = server(vec![limited, kind.saying(GOOD)]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        let error = thinker.think(&ask(), soon()).await.unwrap_err();
-        let ThinkError::RateLimited {
+        let server = server(vec![limited, kind.text_response(GOOD)]).await;
+        let thinker = kind.build(&server.uri(), fast_retries());
+        let error = thinker
+            .complete(&thought_request(), short_deadline())
+            .await
+            .unwrap_err();
+        let ModelError::RateLimited {
             retry_after: Some(wait),
             ..
         } = error
@@ -286,24 +309,27 @@ async fn a_wait_that_does_not_fit_is_told_at_once() {
         };
         assert_eq!(wait.as_secs(), 60);
         // And it is remembered: the next call does not even go out.
-        let error = thinker.think(&ask(), soon()).await.unwrap_err();
-        assert!(matches!(error, ThinkError::RateLimited { .. }), "{error:?}");
-        assert_eq!(calls(&server).await, 1);
+        let error = thinker
+            .complete(&thought_request(), short_deadline())
+            .await
+            .unwrap_err();
+        assert!(matches!(error, ModelError::RateLimited { .. }), "{error:?}");
+        assert_eq!(request_count(&server).await, 1);
     }
 }
 
 #[tokio::test]
 async fn an_outage_longer_than_the_call_is_told_at_once() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let failing = ResponseTemplate::new(503).insert_header("retry-after", "60");
         let server = server(vec![failing]).await;
         let error = kind
-            .at(&server.uri(), quick())
-            .think(&ask(), soon())
+            .build(&server.uri(), fast_retries())
+            .complete(&thought_request(), short_deadline())
             .await
             .unwrap_err();
         assert!(
-            matches!(error, ThinkError::Unavailable { attempts: 1, .. }),
+            matches!(error, ModelError::Unavailable { attempts: 1, .. }),
             "{error:?}"
         );
     }
@@ -312,63 +338,77 @@ async fn an_outage_longer_than_the_call_is_told_at_once() {
 #[tokio::test]
 async fn rate_headers_hold_the_next_call_back() {
     for (kind, prefix) in [
-        (Kind::Langbase, "lb-ratelimit-"),
-        (Kind::OpenAi, "x-ratelimit-"),
-        (Kind::Anthropic, "anthropic-ratelimit-"),
+        (ProviderKind::Langbase, "lb-ratelimit-"),
+        (ProviderKind::OpenAi, "x-ratelimit-"),
+        (ProviderKind::Anthropic, "anthropic-ratelimit-"),
     ] {
         let (remaining, reset) = match kind {
-            Kind::Langbase => (format!("{prefix}remaining"), format!("{prefix}reset")),
-            Kind::OpenAi => (
+            ProviderKind::Langbase => (format!("{prefix}remaining"), format!("{prefix}reset")),
+            ProviderKind::OpenAi => (
                 format!("{prefix}remaining-requests"),
                 format!("{prefix}reset-requests"),
             ),
-            Kind::Anthropic => (
+            ProviderKind::Anthropic => (
                 format!("{prefix}requests-remaining"),
                 format!("{prefix}requests-reset"),
             ),
         };
         let last = kind
-            .saying(GOOD)
+            .text_response(GOOD)
             .insert_header(remaining.as_str(), "0")
             .insert_header(reset.as_str(), "6m0s");
         let server = server(vec![last]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        assert!(thinker.think(&ask(), soon()).await.is_ok());
-        let error = thinker.think(&ask(), soon()).await.unwrap_err();
+        let thinker = kind.build(&server.uri(), fast_retries());
         assert!(
-            matches!(error, ThinkError::RateLimited { .. }),
+            thinker
+                .complete(&thought_request(), short_deadline())
+                .await
+                .is_ok()
+        );
+        let error = thinker
+            .complete(&thought_request(), short_deadline())
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ModelError::RateLimited { .. }),
             "{kind:?} {error:?}"
         );
-        assert_eq!(calls(&server).await, 1);
+        assert_eq!(request_count(&server).await, 1);
     }
 }
 
 #[tokio::test]
 async fn slow_answers_time_out_and_are_tried_again() {
-    for kind in KINDS {
-        let slow = kind.saying(GOOD).set_delay(Duration::from_secs(30));
+    for kind in PROVIDER_KINDS {
+        let slow = kind.text_response(GOOD).set_delay(Duration::from_secs(30));
         let hasty = HttpSettings {
             request_timeout: Duration::from_millis(1_500),
             max_retries: 1,
-            ..quick()
+            ..fast_retries()
         };
-        let failing = server(vec![kind.saying(GOOD), slow.clone()]).await;
-        let thinker = kind.at(&failing.uri(), hasty.clone());
+        let failing = server(vec![kind.text_response(GOOD), slow.clone()]).await;
+        let thinker = kind.build(&failing.uri(), hasty.clone());
         // The first ask makes the HTTP client, which takes a part of its time.
-        thinker.think(&ask(), later()).await.unwrap();
-        let before = calls(&failing).await;
-        let error = thinker.think(&ask(), later()).await.unwrap_err();
+        thinker
+            .complete(&thought_request(), far_deadline())
+            .await
+            .unwrap();
+        let before = request_count(&failing).await;
+        let error = thinker
+            .complete(&thought_request(), far_deadline())
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "Timeout", "{kind:?}");
-        assert_eq!(calls(&failing).await - before, 2);
+        assert_eq!(request_count(&failing).await - before, 2);
 
         let patient = HttpSettings {
             max_retries: 5,
             ..hasty
         };
-        let recovering = server(vec![slow, kind.saying(GOOD)]).await;
+        let recovering = server(vec![slow, kind.text_response(GOOD)]).await;
         assert!(
-            kind.at(&recovering.uri(), patient)
-                .think(&ask(), later())
+            kind.build(&recovering.uri(), patient)
+                .complete(&thought_request(), far_deadline())
                 .await
                 .is_ok()
         );
@@ -377,22 +417,28 @@ async fn slow_answers_time_out_and_are_tried_again() {
 
 #[tokio::test]
 async fn the_deadline_ends_the_call_whatever_the_settings_say() {
-    for kind in KINDS {
-        let slow = kind.saying(GOOD).set_delay(Duration::from_secs(30));
-        let server = server(vec![kind.saying(GOOD), slow]).await;
-        let thinker = kind.at(&server.uri(), quick());
+    for kind in PROVIDER_KINDS {
+        let slow = kind.text_response(GOOD).set_delay(Duration::from_secs(30));
+        let server = server(vec![kind.text_response(GOOD), slow]).await;
+        let thinker = kind.build(&server.uri(), fast_retries());
         // The first ask makes the HTTP client, which takes a part of its time.
-        thinker.think(&ask(), later()).await.unwrap();
-        let before = calls(&server).await;
+        thinker
+            .complete(&thought_request(), far_deadline())
+            .await
+            .unwrap();
+        let before = request_count(&server).await;
         let deadline = Instant::now() + Duration::from_secs(1);
-        let error = thinker.think(&ask(), deadline).await.unwrap_err();
+        let error = thinker
+            .complete(&thought_request(), deadline)
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "Timeout", "{kind:?}");
-        assert_eq!(calls(&server).await - before, 1);
+        assert_eq!(request_count(&server).await - before, 1);
     }
 }
 
 /// A server that hangs up in the middle of each exchange.
-async fn hanging_up() -> (String, Arc<AtomicUsize>) {
+async fn hang_up_server() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let count = Arc::new(AtomicUsize::new(0));
@@ -408,15 +454,15 @@ async fn hanging_up() -> (String, Arc<AtomicUsize>) {
 
 #[tokio::test]
 async fn a_cut_connection_is_tried_again() {
-    for kind in KINDS {
-        let (base, count) = hanging_up().await;
+    for kind in PROVIDER_KINDS {
+        let (base, count) = hang_up_server().await;
         let error = kind
-            .at(&base, quick())
-            .think(&ask(), later())
+            .build(&base, fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
         assert!(
-            matches!(error, ThinkError::Unavailable { attempts: 3, .. }),
+            matches!(error, ModelError::Unavailable { attempts: 3, .. }),
             "{error:?}"
         );
         assert_eq!(count.load(Ordering::SeqCst), 3, "{kind:?}");
@@ -429,14 +475,14 @@ async fn nobody_there_is_said_plainly() {
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let base = format!("http://{}", held.local_addr().unwrap());
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         let error = kind
-            .at(&base, quick())
-            .think(&ask(), later())
+            .build(&base, fast_retries())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
         assert!(
-            matches!(error, ThinkError::Unavailable { attempts: 3, .. }),
+            matches!(error, ModelError::Unavailable { attempts: 3, .. }),
             "{error:?}"
         );
         assert!(
@@ -449,9 +495,9 @@ async fn nobody_there_is_said_plainly() {
 
 #[tokio::test]
 async fn settings_that_would_leak_or_fail_are_refused_at_once() {
-    for kind in KINDS {
+    for kind in PROVIDER_KINDS {
         for base in ["http://api.example.com/v1", "http://10.0.0.1", "nonsense"] {
-            let error = kind.try_at(base, quick()).err().unwrap();
+            let error = kind.try_build(base, fast_retries()).err().unwrap();
             assert_eq!(error.code(), "Config", "{kind:?} {base}");
         }
     }
@@ -459,16 +505,19 @@ async fn settings_that_would_leak_or_fail_are_refused_at_once() {
 
 #[tokio::test]
 async fn no_more_than_the_set_number_runs_at_a_time() {
-    let kind = Kind::OpenAi;
-    let slow = kind.saying(GOOD).set_delay(Duration::from_millis(150));
+    let kind = ProviderKind::OpenAi;
+    let slow = kind
+        .text_response(GOOD)
+        .set_delay(Duration::from_millis(150));
     let server = server(vec![slow]).await;
     let one = HttpSettings {
         concurrency: 1,
-        ..quick()
+        ..fast_retries()
     };
-    let thinker = kind.at(&server.uri(), one);
-    let (ask, started) = (ask(), Instant::now());
-    let replies = futures::future::join_all((0..3).map(|_| thinker.think(&ask, later()))).await;
+    let thinker = kind.build(&server.uri(), one);
+    let (ask, started) = (thought_request(), Instant::now());
+    let replies =
+        futures::future::join_all((0..3).map(|_| thinker.complete(&ask, far_deadline()))).await;
     assert!(replies.iter().all(Result::is_ok));
     assert!(started.elapsed() >= Duration::from_millis(450));
 }

@@ -9,13 +9,15 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{Ask, Langbase, LangbaseSettings, Message, Purpose, ThinkError, Thinker};
+use deliberate_thinker::{
+    ChatMessage, ChatModel, Langbase, LangbaseSettings, ModelError, ModelRequest, Purpose,
+};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::path};
 
 use crate::{
-    mock::{KEY, Kind, bodies, calls, quick, server},
-    support::{ask, later},
+    mock::{KEY, ProviderKind, fast_retries, request_bodies, request_count, server},
+    support::{far_deadline, thought_request},
 };
 
 const RUN: &str = "/v1/pipes/run";
@@ -24,32 +26,35 @@ const MAKE: &str = "/v1/pipes";
 fn langbase(server: &MockServer, change: impl FnOnce(&mut LangbaseSettings)) -> Langbase {
     let mut settings = LangbaseSettings::new(KEY.into());
     settings.base_url = server.uri();
-    settings.http = quick();
+    settings.http = fast_retries();
     change(&mut settings);
     Langbase::new(settings).unwrap()
 }
 
 #[tokio::test]
 async fn a_run_has_the_documented_form() {
-    let server = server(vec![Kind::Langbase.saying("x")]).await;
+    let server = server(vec![ProviderKind::Langbase.text_response("x")]).await;
     let thinker = langbase(&server, |_| {});
-    thinker.think(&ask(), later()).await.unwrap();
-    let continued = Ask {
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
+    let continued = ModelRequest {
         thread: Some("thread-7".to_owned()),
         variables: BTreeMap::from([
             ("goal".to_owned(), "find it".to_owned()),
             ("who".to_owned(), "me".to_owned()),
         ]),
         messages: vec![
-            Message::user("a"),
-            Message::assistant("b"),
-            Message::user("c"),
+            ChatMessage::user("a"),
+            ChatMessage::assistant("b"),
+            ChatMessage::user("c"),
         ],
-        ..ask()
+        ..thought_request()
     };
-    thinker.think(&continued, later()).await.unwrap();
+    thinker.complete(&continued, far_deadline()).await.unwrap();
 
-    let sent = bodies(&server, RUN).await;
+    let sent = request_bodies(&server, RUN).await;
     let keys = |body: &Value| {
         body.as_object()
             .unwrap()
@@ -102,12 +107,15 @@ async fn answers_nested_and_flat_are_read() {
             .insert_header("lb-thread-id", "thread-9");
         let server = server(vec![answer]).await;
         let reply = langbase(&server, |_| {})
-            .think(&ask(), later())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap();
         assert_eq!(reply.text, "hi", "{body}");
         assert_eq!(reply.model.as_deref(), Some("m"));
-        assert_eq!(reply.finish, deliberate_thinker::Finish::Length);
+        assert_eq!(
+            reply.finish_reason,
+            deliberate_thinker::FinishReason::Length
+        );
         assert_eq!(
             (reply.usage.prompt_tokens, reply.usage.completion_tokens),
             (5, 6)
@@ -130,25 +138,25 @@ async fn a_failure_with_a_good_status_keeps_its_message() {
     ] {
         let server = server(vec![ResponseTemplate::new(200).set_body_json(&body)]).await;
         let error = langbase(&server, |_| {})
-            .think(&ask(), later())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
         assert_eq!(
             error,
-            ThinkError::Api {
+            ModelError::Api {
                 provider: "langbase".to_owned(),
                 status,
                 message: "no credit".to_owned(),
             },
             "{body}"
         );
-        assert_eq!(calls(&server).await, 1);
+        assert_eq!(request_count(&server).await, 1);
     }
 }
 
 #[tokio::test]
 async fn pipes_are_chosen_by_purpose() {
-    let server = server(vec![Kind::Langbase.saying("x")]).await;
+    let server = server(vec![ProviderKind::Langbase.text_response("x")]).await;
     let thinker = langbase(&server, |settings| {
         settings
             .pipes
@@ -168,14 +176,14 @@ async fn pipes_are_chosen_by_purpose() {
         ("decision", "deliberate-decision-v1"),
     ];
     for (word, pipe) in words {
-        let ask = Ask {
+        let ask = ModelRequest {
             purpose: Purpose::new(word),
-            ..ask()
+            ..thought_request()
         };
-        let reply = thinker.think(&ask, later()).await.unwrap();
+        let reply = thinker.complete(&ask, far_deadline()).await.unwrap();
         assert_eq!(reply.pipe.as_deref(), Some(pipe));
     }
-    let names: Vec<_> = bodies(&server, RUN)
+    let names: Vec<_> = request_bodies(&server, RUN)
         .await
         .iter()
         .map(|body| body["name"].clone())
@@ -200,7 +208,7 @@ async fn without_pipes(status: u16, works: bool) -> MockServer {
     Mock::given(path(RUN))
         .respond_with(move |_: &Request| {
             if there.load(Ordering::SeqCst) {
-                return Kind::Langbase.saying("x");
+                return ProviderKind::Langbase.text_response("x");
             }
             // Late, so that all who come together miss it together.
             ResponseTemplate::new(404)
@@ -219,12 +227,13 @@ async fn a_missing_pipe_is_made_once_for_all_who_miss_it() {
         let thinker = langbase(&server, |settings| {
             settings.model = "vendor:model".to_owned();
         });
-        let ask = ask();
-        let replies = futures::future::join_all((0..8).map(|_| thinker.think(&ask, later()))).await;
+        let ask = thought_request();
+        let replies =
+            futures::future::join_all((0..8).map(|_| thinker.complete(&ask, far_deadline()))).await;
         for reply in replies {
             assert_eq!(reply.unwrap().text, "x");
         }
-        let made = bodies(&server, MAKE).await;
+        let made = request_bodies(&server, MAKE).await;
         assert_eq!(made.len(), 1);
         assert_eq!(
             made[0],
@@ -241,7 +250,7 @@ async fn a_missing_pipe_is_made_once_for_all_who_miss_it() {
                 "max_tokens": 400,
             })
         );
-        assert!(bodies(&server, RUN).await.len() > 8);
+        assert!(request_bodies(&server, RUN).await.len() > 8);
     }
 }
 
@@ -249,15 +258,15 @@ async fn a_missing_pipe_is_made_once_for_all_who_miss_it() {
 async fn a_pipe_that_can_not_be_made_is_an_error() {
     let server = without_pipes(403, false).await;
     let error = langbase(&server, |_| {})
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();
     assert!(
-        matches!(error, ThinkError::Api { status: 403, .. }),
+        matches!(error, ModelError::Api { status: 403, .. }),
         "{error:?}"
     );
-    assert_eq!(bodies(&server, RUN).await.len(), 1);
-    assert_eq!(bodies(&server, MAKE).await.len(), 1);
+    assert_eq!(request_bodies(&server, RUN).await.len(), 1);
+    assert_eq!(request_bodies(&server, MAKE).await.len(), 1);
 }
 
 #[tokio::test]
@@ -267,17 +276,20 @@ async fn a_pipe_that_is_still_missing_is_an_error() {
         settings.temperature = Some(0.25);
         settings.max_tokens = Some(77);
     });
-    let error = thinker.think(&ask(), later()).await.unwrap_err();
+    let error = thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap_err();
     assert_eq!(
         error,
-        ThinkError::Api {
+        ModelError::Api {
             provider: "langbase".to_owned(),
             status: 404,
             message: "no such pipe".to_owned(),
         }
     );
-    assert_eq!(bodies(&server, RUN).await.len(), 2);
-    let made = bodies(&server, MAKE).await;
+    assert_eq!(request_bodies(&server, RUN).await.len(), 2);
+    let made = request_bodies(&server, MAKE).await;
     assert_eq!(
         (made.len(), &made[0]["temperature"], &made[0]["max_tokens"]),
         (1, &json!(0.25), &json!(77))

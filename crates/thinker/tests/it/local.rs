@@ -7,13 +7,13 @@ use std::{
 };
 
 use deliberate_thinker::{
-    Ask, ClientDriven, Finish, Message, Reply, Sampling, SamplingPeer, SamplingReply,
-    SamplingRequest, ThinkError, Thinker, ask_for,
+    ChatMessage, ChatModel, ClientDriven, FinishReason, ModelError, ModelReply, ModelRequest,
+    Sampling, SamplingPeer, SamplingReply, SamplingRequest, ask_structured,
 };
 use futures::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
 
-use crate::support::{Step, ask, later, step};
+use crate::support::{ThoughtAnswer, far_deadline, thought_answer, thought_request};
 
 fn replies(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -25,18 +25,18 @@ fn replies(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 #[tokio::test]
 async fn the_client_is_asked_for_what_is_missing() {
     let thinker = ClientDriven::new(replies(&[("b", "known")]));
-    let named = |key: &str| Ask {
+    let named = |key: &str| ModelRequest {
         key: key.to_owned(),
-        ..ask()
+        ..thought_request()
     };
     let (a, b, c) = (named("a"), named("b"), named("c"));
     for missing in [&c, &a, &c] {
         assert_eq!(
-            thinker.think(missing, later()).await,
-            Err(ThinkError::Pending)
+            thinker.complete(missing, far_deadline()).await,
+            Err(ModelError::Pending)
         );
     }
-    let known = thinker.think(&b, later()).await.unwrap();
+    let known = thinker.complete(&b, far_deadline()).await.unwrap();
     assert_eq!(known.text, "known");
     assert_eq!(known.model, None);
     assert_eq!(thinker.pending(), [c, a]);
@@ -47,46 +47,46 @@ async fn the_client_is_asked_for_what_is_missing() {
 async fn a_bad_reply_of_the_client_is_asked_for_again_under_its_own_key() {
     let bad = ("step", "no idea");
     let thinker = ClientDriven::new(replies(&[bad]));
-    let failed = ask_for::<Step>(&thinker, ask(), None, later())
+    let failed = ask_structured::<ThoughtAnswer>(&thinker, thought_request(), None, far_deadline())
         .await
         .unwrap_err();
-    assert_eq!(failed.error, ThinkError::Pending);
+    assert_eq!(failed.error, ModelError::Pending);
     assert_eq!(thinker.pending().len(), 1);
     assert_eq!(thinker.pending()[0].key, "step/again");
 
     let good = ("step/again", r#"{"thought": "42", "confidence": 90}"#);
     let thinker = ClientDriven::new(replies(&[bad, good]));
-    let answer = ask_for::<Step>(&thinker, ask(), None, later())
+    let answer = ask_structured::<ThoughtAnswer>(&thinker, thought_request(), None, far_deadline())
         .await
         .unwrap();
-    assert_eq!(answer.value, step("42", 90));
+    assert_eq!(answer.value, thought_answer("42", 90));
     assert_eq!(thinker.pending(), []);
 }
 
-struct Peer {
+struct FakePeer {
     reply: Result<SamplingReply, String>,
-    takes: Duration,
+    delay: Duration,
     requests: Mutex<Vec<SamplingRequest>>,
 }
 
-impl Peer {
+impl FakePeer {
     fn new(reply: Result<SamplingReply, String>, takes: Duration) -> Arc<Self> {
         Arc::new(Self {
             reply,
-            takes,
+            delay: takes,
             requests: Mutex::default(),
         })
     }
 }
 
-impl SamplingPeer for Peer {
+impl SamplingPeer for FakePeer {
     fn create_message(
         &self,
         request: SamplingRequest,
     ) -> BoxFuture<'_, Result<SamplingReply, String>> {
         self.requests.lock().unwrap().push(request);
         async {
-            tokio::time::sleep(self.takes).await;
+            tokio::time::sleep(self.delay).await;
             self.reply.clone()
         }
         .boxed()
@@ -95,7 +95,7 @@ impl SamplingPeer for Peer {
 
 #[tokio::test]
 async fn sampling_sends_the_schema_and_brings_the_reply() {
-    let peer = Peer::new(
+    let peer = FakePeer::new(
         Ok(SamplingReply {
             text: "{".to_owned(),
             model: Some("some-model".to_owned()),
@@ -104,33 +104,35 @@ async fn sampling_sends_the_schema_and_brings_the_reply() {
         Duration::ZERO,
     );
     let reply = Sampling::new(peer.clone())
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap();
     assert_eq!(
         reply,
-        Reply {
+        ModelReply {
             text: "{".to_owned(),
-            finish: Finish::Length,
+            finish_reason: FinishReason::Length,
             model: Some("some-model".to_owned()),
-            ..Reply::default()
+            ..ModelReply::default()
         }
     );
     let requests = peer.requests.lock().unwrap();
     assert_eq!(requests.len(), 1);
-    assert_eq!(requests[0].messages, [Message::user("What is 6 × 7?")]);
+    assert_eq!(requests[0].messages, [ChatMessage::user("What is 6 × 7?")]);
     assert_eq!(requests[0].max_tokens, 400);
     insta::assert_snapshot!(requests[0].system);
 }
 
 #[tokio::test(start_paused = true)]
 async fn sampling_keeps_to_the_deadline() {
-    let peer = Peer::new(Ok(SamplingReply::default()), Duration::from_mins(1));
+    let peer = FakePeer::new(Ok(SamplingReply::default()), Duration::from_mins(1));
     let deadline = Instant::now() + Duration::from_secs(5);
-    let result = Sampling::new(peer).think(&ask(), deadline).await;
+    let result = Sampling::new(peer)
+        .complete(&thought_request(), deadline)
+        .await;
     assert_eq!(
         result,
-        Err(ThinkError::Timeout {
+        Err(ModelError::Timeout {
             provider: "sampling".to_owned(),
             after: Duration::from_secs(5),
         })
@@ -139,9 +141,9 @@ async fn sampling_keeps_to_the_deadline() {
 
 #[tokio::test]
 async fn what_the_client_objects_is_told() {
-    let peer = Peer::new(Err("the user declined".to_owned()), Duration::ZERO);
+    let peer = FakePeer::new(Err("the user declined".to_owned()), Duration::ZERO);
     let error = Sampling::new(peer)
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();
     assert_eq!(error.code(), "ProviderUnavailable");

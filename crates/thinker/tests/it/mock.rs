@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use deliberate_thinker::{
-    Anthropic, AnthropicSettings, HttpSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings,
-    Prices, ThinkError, Thinker,
+    Anthropic, AnthropicSettings, ChatModel, HttpSettings, Langbase, LangbaseSettings, ModelError,
+    OpenAi, OpenAiSettings, TokenPrices,
 };
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
@@ -13,16 +13,20 @@ pub(crate) const KEY: &str = "sk-very-secret-0123456789";
 
 /// The wire formats.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ProviderKind {
     Langbase,
     OpenAi,
     Anthropic,
 }
 
-pub(crate) const KINDS: [Kind; 3] = [Kind::Langbase, Kind::OpenAi, Kind::Anthropic];
+pub(crate) const PROVIDER_KINDS: [ProviderKind; 3] = [
+    ProviderKind::Langbase,
+    ProviderKind::OpenAi,
+    ProviderKind::Anthropic,
+];
 
 /// Fast retries, so that tests are.
-pub(crate) fn quick() -> HttpSettings {
+pub(crate) fn fast_retries() -> HttpSettings {
     HttpSettings {
         request_timeout: Duration::from_secs(20),
         max_retries: 2,
@@ -31,14 +35,14 @@ pub(crate) fn quick() -> HttpSettings {
     }
 }
 
-impl Kind {
-    pub(crate) fn try_at(
+impl ProviderKind {
+    pub(crate) fn try_build(
         self,
         base: &str,
         http: HttpSettings,
-    ) -> Result<Box<dyn Thinker>, ThinkError> {
+    ) -> Result<Box<dyn ChatModel>, ModelError> {
         let base_url = base.to_owned();
-        let prices = Some(Prices {
+        let prices = Some(TokenPrices {
             input_per_mtok: 1.0,
             output_per_mtok: 2.0,
         });
@@ -54,7 +58,7 @@ impl Kind {
                 model: Some("test-model".to_owned()),
                 http,
                 prices,
-                ..OpenAiSettings::at(base_url)
+                ..OpenAiSettings::for_url(base_url)
             })?),
             Self::Anthropic => Box::new(Anthropic::new(AnthropicSettings {
                 base_url,
@@ -65,8 +69,8 @@ impl Kind {
         })
     }
 
-    pub(crate) fn at(self, base: &str, http: HttpSettings) -> Box<dyn Thinker> {
-        self.try_at(base, http).unwrap()
+    pub(crate) fn build(self, base: &str, http: HttpSettings) -> Box<dyn ChatModel> {
+        self.try_build(base, http).unwrap()
     }
 
     pub(crate) fn path(self) -> &'static str {
@@ -96,7 +100,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn saying(self, text: &str) -> ResponseTemplate {
+    pub(crate) fn text_response(self, text: &str) -> ResponseTemplate {
         ResponseTemplate::new(200).set_body_json(self.body(text, "stop"))
     }
 }
@@ -116,12 +120,12 @@ pub(crate) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     server
 }
 
-pub(crate) async fn calls(server: &MockServer) -> usize {
+pub(crate) async fn request_count(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
 
 /// The bodies that were sent to a path.
-pub(crate) async fn bodies(server: &MockServer, path: &str) -> Vec<Value> {
+pub(crate) async fn request_bodies(server: &MockServer, path: &str) -> Vec<Value> {
     let requests = server.received_requests().await.unwrap();
     requests
         .iter()

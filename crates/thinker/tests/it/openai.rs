@@ -1,7 +1,7 @@
 //! Chat completions' own ways.
 
 use deliberate_thinker::{
-    Finish, JsonMode, OpenAi, OpenAiSettings, ThinkError, Thinker, TokenLimit, find_vendor,
+    ChatModel, FinishReason, JsonMode, ModelError, OpenAi, OpenAiSettings, TokenLimit, find_vendor,
 };
 use serde_json::{Value, json};
 use wiremock::{
@@ -10,15 +10,15 @@ use wiremock::{
 };
 
 use crate::{
-    mock::{KEY, Kind, bodies, calls, quick, server},
-    support::{ask, later},
+    mock::{KEY, ProviderKind, fast_retries, request_bodies, request_count, server},
+    support::{far_deadline, thought_request},
 };
 
 const CHAT: &str = "/chat/completions";
 
 fn openai(server: &MockServer, change: impl FnOnce(&mut OpenAiSettings)) -> OpenAi {
-    let mut settings = OpenAiSettings::at(server.uri());
-    settings.http = quick();
+    let mut settings = OpenAiSettings::for_url(server.uri());
+    settings.http = fast_retries();
     settings.model = Some("m".to_owned());
     change(&mut settings);
     OpenAi::new(settings).unwrap()
@@ -26,18 +26,18 @@ fn openai(server: &MockServer, change: impl FnOnce(&mut OpenAiSettings)) -> Open
 
 #[tokio::test]
 async fn the_schema_goes_with_the_request() {
-    let server = server(vec![Kind::OpenAi.saying("x")]).await;
+    let server = server(vec![ProviderKind::OpenAi.text_response("x")]).await;
     openai(&server, |_| {})
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap();
-    let sent = bodies(&server, CHAT).await.remove(0);
+    let sent = request_bodies(&server, CHAT).await.remove(0);
     assert_eq!(sent["model"], "m");
     assert_eq!(sent["stream"], false);
     assert_eq!(sent["max_tokens"], 400);
     assert_eq!(sent["temperature"], 0.5);
     // A server on this machine is told how long strings may get.
-    let mut schema = ask().schema;
+    let mut schema = thought_request().schema;
     schema["properties"]["tags"]["items"]["maxLength"] = json!(200);
     assert_eq!(
         sent["response_format"],
@@ -51,9 +51,12 @@ async fn the_schema_goes_with_the_request() {
 
 #[tokio::test]
 async fn a_key_is_sent_where_there_is_one() {
-    let server = server(vec![Kind::OpenAi.saying("x")]).await;
+    let server = server(vec![ProviderKind::OpenAi.text_response("x")]).await;
     let thinker = openai(&server, |settings| settings.api_key = Some(KEY.into()));
-    thinker.think(&ask(), later()).await.unwrap();
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
     let request = &server.received_requests().await.unwrap()[0];
     assert_eq!(
         request.headers["authorization"],
@@ -61,7 +64,7 @@ async fn a_key_is_sent_where_there_is_one() {
     );
     let empty = OpenAiSettings {
         api_key: Some("  ".into()),
-        ..OpenAiSettings::at(server.uri())
+        ..OpenAiSettings::for_url(server.uri())
     };
     assert_eq!(
         OpenAi::new(empty).err().map(|error| error.code()),
@@ -70,7 +73,7 @@ async fn a_key_is_sent_where_there_is_one() {
 }
 
 /// A server that refuses requests with these fields, naming what it refuses.
-async fn refusing(refuse: fn(&Value) -> Option<&'static str>) -> MockServer {
+async fn refusing_server(refuse: fn(&Value) -> Option<&'static str>) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .respond_with(move |request: &Request| {
@@ -79,7 +82,7 @@ async fn refusing(refuse: fn(&Value) -> Option<&'static str>) -> MockServer {
                 Some(message) => {
                     ResponseTemplate::new(400).set_body_json(json!({"error": {"message": message}}))
                 }
-                None => Kind::OpenAi.saying("x"),
+                None => ProviderKind::OpenAi.text_response("x"),
             }
         })
         .mount(&server)
@@ -89,15 +92,21 @@ async fn refusing(refuse: fn(&Value) -> Option<&'static str>) -> MockServer {
 
 #[tokio::test]
 async fn an_endpoint_without_schemas_is_asked_more_simply_from_then_on() {
-    let server = refusing(|body| {
+    let server = refusing_server(|body| {
         let format = body.pointer("/response_format/type")?.as_str()?;
         (format == "json_schema").then_some("response_format: unknown type")
     })
     .await;
     let thinker = openai(&server, |_| {});
-    thinker.think(&ask(), later()).await.unwrap();
-    thinker.think(&ask(), later()).await.unwrap();
-    let formats: Vec<_> = bodies(&server, CHAT)
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
+    let formats: Vec<_> = request_bodies(&server, CHAT)
         .await
         .iter()
         .map(|body| body["response_format"]["type"].clone())
@@ -107,7 +116,7 @@ async fn an_endpoint_without_schemas_is_asked_more_simply_from_then_on() {
 
 #[tokio::test]
 async fn steps_down_go_to_the_end_and_then_stop() {
-    let nothing_special = refusing(|body| {
+    let nothing_special = refusing_server(|body| {
         if body.get("response_format").is_some() {
             Some("'response_format' is not supported")
         } else if body.get("max_tokens").is_some() {
@@ -119,27 +128,32 @@ async fn steps_down_go_to_the_end_and_then_stop() {
     })
     .await;
     openai(&nothing_special, |_| {})
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap();
-    let sent = bodies(&nothing_special, CHAT).await;
+    let sent = request_bodies(&nothing_special, CHAT).await;
     assert_eq!(sent.len(), 5);
     assert_eq!(sent[4]["max_completion_tokens"], 400);
 
-    let never = refusing(|_| Some("response_format")).await;
+    let never = refusing_server(|_| Some("response_format")).await;
     let error = openai(&never, |_| {})
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();
     assert!(
-        matches!(error, ThinkError::Api { status: 400, .. }),
+        matches!(error, ModelError::Api { status: 400, .. }),
         "{error:?}"
     );
-    assert_eq!(calls(&never).await, 3);
+    assert_eq!(request_count(&never).await, 3);
 
-    let other = refusing(|_| Some("the context is too long")).await;
-    assert!(openai(&other, |_| {}).think(&ask(), later()).await.is_err());
-    assert_eq!(calls(&other).await, 1);
+    let other = refusing_server(|_| Some("the context is too long")).await;
+    assert!(
+        openai(&other, |_| {})
+            .complete(&thought_request(), far_deadline())
+            .await
+            .is_err()
+    );
+    assert_eq!(request_count(&other).await, 1);
 }
 
 #[tokio::test]
@@ -147,29 +161,32 @@ async fn a_missing_model_is_an_error_after_one_call() {
     let missing = ResponseTemplate::new(404).set_body_json(json!({"error": "model not found"}));
     let server = server(vec![missing]).await;
     let error = openai(&server, |_| {})
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "openai-compatible answered 404: model not found"
     );
-    assert_eq!(calls(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
 }
 
 #[tokio::test]
 async fn vendors_say_how_they_are_asked() {
-    let server = server(vec![Kind::OpenAi.saying("x")]).await;
+    let server = server(vec![ProviderKind::OpenAi.text_response("x")]).await;
     let vendor = find_vendor("openai").unwrap();
     let thinker = OpenAi::new(OpenAiSettings {
         base_url: server.uri(),
         json: JsonMode::None,
-        ..OpenAiSettings::of(vendor, Some(KEY.into()))
+        ..OpenAiSettings::for_vendor(vendor, Some(KEY.into()))
     })
     .unwrap();
     assert_eq!(thinker.name(), "openai");
-    thinker.think(&ask(), later()).await.unwrap();
-    let sent = bodies(&server, CHAT).await.remove(0);
+    thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap();
+    let sent = request_bodies(&server, CHAT).await.remove(0);
     assert_eq!(
         Some(sent["model"].as_str().unwrap()),
         vendor.default_model.as_deref()
@@ -180,7 +197,7 @@ async fn vendors_say_how_they_are_asked() {
     assert!(sent.get("response_format").is_none());
 }
 
-fn choice(message: &Value, reason: &str) -> ResponseTemplate {
+fn choice_response(message: &Value, reason: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "choices": [{"message": message, "finish_reason": reason}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 2, "cost": 0.25},
@@ -194,36 +211,36 @@ async fn messages_in_every_form_are_read() {
             json!({"content": "hi", "reasoning_content": "hm"}),
             "stop",
             "hi",
-            Finish::Stop,
+            FinishReason::Stop,
         ),
         (
             json!({"content": [{"type": "text", "text": "h"}, {"type": "image"}, {"type": "text", "text": "i"}]}),
             "length",
             "hi",
-            Finish::Length,
+            FinishReason::Length,
         ),
         (
             json!({"content": null, "refusal": "I won't"}),
             "stop",
             "I won't",
-            Finish::Refusal,
+            FinishReason::Refusal,
         ),
         (
             json!({"content": "", "refusal": null}),
             "content_filter",
             "",
-            Finish::Refusal,
+            FinishReason::Refusal,
         ),
-        (json!({"content": null}), "stop", "", Finish::Stop),
+        (json!({"content": null}), "stop", "", FinishReason::Stop),
     ];
     for (message, reason, text, finish) in cases {
-        let server = server(vec![choice(&message, reason)]).await;
+        let server = server(vec![choice_response(&message, reason)]).await;
         let reply = openai(&server, |_| {})
-            .think(&ask(), later())
+            .complete(&thought_request(), far_deadline())
             .await
             .unwrap();
         assert_eq!(
-            (reply.text.as_str(), reply.finish),
+            (reply.text.as_str(), reply.finish_reason),
             (text, finish),
             "{message}"
         );
@@ -236,18 +253,18 @@ async fn an_error_within_a_success_is_an_error() {
     let body = json!({"error": {"code": 502, "message": "the host is down"}});
     let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
     let error = openai(&server, |_| {})
-        .think(&ask(), later())
+        .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();
     assert!(
-        matches!(&error, ThinkError::Api { status: 502, message, .. } if message == "the host is down"),
+        matches!(&error, ModelError::Api { status: 502, message, .. } if message == "the host is down"),
         "{error:?}"
     );
 }
 
 #[tokio::test]
 async fn without_a_model_the_endpoint_is_asked_once() {
-    let server = server(vec![Kind::OpenAi.saying("x")]).await;
+    let server = server(vec![ProviderKind::OpenAi.text_response("x")]).await;
     let list = json!({"data": [{"id": "nomic-embed-text"}, {"id": "qwen"}, {"id": "llama"}]});
     Mock::given(method("GET"))
         .and(path("/models"))
@@ -256,10 +273,11 @@ async fn without_a_model_the_endpoint_is_asked_once() {
         .mount(&server)
         .await;
     let thinker = openai(&server, |settings| settings.model = None);
-    let ask = ask();
-    let replies = futures::future::join_all((0..4).map(|_| thinker.think(&ask, later()))).await;
+    let ask = thought_request();
+    let replies =
+        futures::future::join_all((0..4).map(|_| thinker.complete(&ask, far_deadline()))).await;
     assert!(replies.iter().all(Result::is_ok));
-    for body in bodies(&server, CHAT).await {
+    for body in request_bodies(&server, CHAT).await {
         assert_eq!(body["model"], "qwen");
     }
 }
@@ -272,6 +290,9 @@ async fn an_endpoint_with_no_model_at_all_is_misconfigured() {
         .mount(&server)
         .await;
     let thinker = openai(&server, |settings| settings.model = None);
-    let error = thinker.think(&ask(), later()).await.unwrap_err();
+    let error = thinker
+        .complete(&thought_request(), far_deadline())
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "Config");
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use deliberate_thinker::{
-    Finish, HttpSettings, Piece, Reply, ThinkError, Thinker, ask_turn_streaming,
+    ChatModel, FinishReason, HttpSettings, ModelError, ModelReply, StreamEvent, ask_turn_streaming,
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -13,11 +13,11 @@ use tokio::{
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
 
 use crate::{
-    mock::{Kind, bodies, quick, server},
-    support::{acting, call, later},
+    mock::{ProviderKind, fast_retries, request_bodies, server},
+    support::{far_deadline, tool_call, tool_request},
 };
 
-const STREAMING: [Kind; 2] = [Kind::OpenAi, Kind::Anthropic];
+const STREAMING: [ProviderKind; 2] = [ProviderKind::OpenAi, ProviderKind::Anthropic];
 
 fn events(data: &[Value]) -> String {
     let lines = data.iter().map(|it| format!("event: e\ndata: {it}\n\n"));
@@ -33,8 +33,8 @@ fn chunk(delta: Value, finish: Option<&str>) -> Value {
 }
 
 /// A stream that says «Grüß dich» and calls twice.
-fn stream(kind: Kind) -> String {
-    if kind == Kind::Anthropic {
+fn stream(kind: ProviderKind) -> String {
+    if kind == ProviderKind::Anthropic {
         return events(&[
             json!({ "type": "message_start", "message": { "model": "m-1", "content": [], "usage": { "input_tokens": 1000, "output_tokens": 1 } } }),
             json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
@@ -66,20 +66,20 @@ fn stream(kind: Kind) -> String {
     all
 }
 
-fn whole() -> Reply {
-    Reply {
+fn expected_reply() -> ModelReply {
+    ModelReply {
         text: "Grüß dich".to_owned(),
         model: Some("m-1".to_owned()),
-        usage: deliberate_thinker::Usage {
+        usage: deliberate_thinker::TokenUsage {
             prompt_tokens: 1000,
             completion_tokens: 500,
             cost_usd: Some(0.002),
         },
         calls: vec![
-            call("x1", "look_up", json!({ "text": "ü" })),
-            call("x2", "weather__today", json!({})),
+            tool_call("x1", "look_up", json!({ "text": "ü" })),
+            tool_call("x2", "weather__today", json!({})),
         ],
-        ..Reply::default()
+        ..ModelReply::default()
     }
 }
 
@@ -87,11 +87,11 @@ fn sse(body: impl Into<Vec<u8>>) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body, "text/event-stream; charset=utf-8")
 }
 
-async fn streamed(thinker: &dyn Thinker) -> (Result<Reply, ThinkError>, String) {
+async fn collect_stream(thinker: &dyn ChatModel) -> (Result<ModelReply, ModelError>, String) {
     let heard = Mutex::new(String::new());
     let reply = thinker
-        .think_streaming(&acting(), later(), &|piece| {
-            if let Piece::Text(text) = piece {
+        .complete_streaming(&tool_request(), far_deadline(), &|piece| {
+            if let StreamEvent::Text(text) = piece {
                 heard.lock().unwrap().push_str(&text);
             }
         })
@@ -103,20 +103,20 @@ async fn streamed(thinker: &dyn Thinker) -> (Result<Reply, ThinkError>, String) 
 async fn a_stream_becomes_the_reply_it_would_have_been() {
     for kind in STREAMING {
         let server = server(vec![sse(stream(kind))]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        let (reply, heard) = streamed(thinker.as_ref()).await;
-        assert_eq!(reply, Ok(whole()), "{kind:?}");
+        let thinker = kind.build(&server.uri(), fast_retries());
+        let (reply, heard) = collect_stream(thinker.as_ref()).await;
+        assert_eq!(reply, Ok(expected_reply()), "{kind:?}");
         assert_eq!(heard, "Grüß dich");
-        let sent = bodies(&server, kind.path()).await.remove(0);
+        let sent = request_bodies(&server, kind.path()).await.remove(0);
         assert_eq!(sent["stream"], true);
-        if kind == Kind::OpenAi {
+        if kind == ProviderKind::OpenAi {
             assert_eq!(sent["stream_options"], json!({ "include_usage": true }));
         }
     }
 }
 
 /// A server that sends the stream to each who asks, cut at one more byte each time.
-async fn cutting(stream: String) -> (String, tokio::task::JoinHandle<()>) {
+async fn truncating_server(stream: String) -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}", listener.local_addr().unwrap());
     let served = tokio::spawn(async move {
@@ -126,7 +126,7 @@ async fn cutting(stream: String) -> (String, tokio::task::JoinHandle<()>) {
             let mut request = Vec::new();
             let mut buffer = [0; 4096];
             // The body of the request is one JSON object; it is whole when its length is there.
-            while !is_whole(&request) {
+            while !is_complete_request(&request) {
                 let read = socket.read(&mut buffer).await.unwrap();
                 request.extend_from_slice(&buffer[..read]);
             }
@@ -142,7 +142,7 @@ async fn cutting(stream: String) -> (String, tokio::task::JoinHandle<()>) {
     (uri, served)
 }
 
-fn is_whole(request: &[u8]) -> bool {
+fn is_complete_request(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
@@ -160,11 +160,11 @@ async fn a_stream_may_be_cut_anywhere() {
     for kind in STREAMING {
         let stream = stream(kind);
         let length = stream.len();
-        let (uri, served) = cutting(stream).await;
-        let thinker = kind.at(&uri, quick());
+        let (uri, served) = truncating_server(stream).await;
+        let thinker = kind.build(&uri, fast_retries());
         for cut in 0..=length {
-            let (reply, heard) = streamed(thinker.as_ref()).await;
-            assert_eq!(reply, Ok(whole()), "{kind:?} cut at {cut}");
+            let (reply, heard) = collect_stream(thinker.as_ref()).await;
+            assert_eq!(reply, Ok(expected_reply()), "{kind:?} cut at {cut}");
             assert_eq!(heard, "Grüß dich");
         }
         served.await.unwrap();
@@ -186,8 +186,8 @@ async fn a_stream_that_ends_early_is_an_error() {
                 .unwrap()
                 .to_owned();
             let server = server(vec![sse(early)]).await;
-            let thinker = kind.at(&server.uri(), quick());
-            let (reply, _) = streamed(thinker.as_ref()).await;
+            let thinker = kind.build(&server.uri(), fast_retries());
+            let (reply, _) = collect_stream(thinker.as_ref()).await;
             let error = reply.unwrap_err();
             assert_eq!(
                 error.code(),
@@ -201,8 +201,11 @@ async fn a_stream_that_ends_early_is_an_error() {
             .or(stream.strip_suffix("event: e\ndata: {\"type\":\"message_stop\"}\n\n"))
             .unwrap();
         let server = server(vec![sse(without_last)]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
+        let thinker = kind.build(&server.uri(), fast_retries());
+        assert_eq!(
+            collect_stream(thinker.as_ref()).await.0,
+            Ok(expected_reply())
+        );
     }
 }
 
@@ -236,8 +239,8 @@ async fn hostile_streams_end_in_errors() {
     for kind in STREAMING {
         for (body, code) in &cases {
             let server = server(vec![sse(body.as_bytes())]).await;
-            let thinker = kind.at(&server.uri(), quick());
-            let (reply, _) = streamed(thinker.as_ref()).await;
+            let thinker = kind.build(&server.uri(), fast_retries());
+            let (reply, _) = collect_stream(thinker.as_ref()).await;
             let start: String = body.chars().take(60).collect();
             assert_eq!(reply.unwrap_err().code(), *code, "{kind:?} {start}");
         }
@@ -255,14 +258,14 @@ async fn many_calls_of_one_index_are_told_apart_by_their_ids() {
     let whole = json!({ "tool_calls": [{ "id": "c", "function": { "name": "look_up", "arguments": { "text": "x" } } }] });
     let body = events(&[called("a"), called("b"), chunk(whole, Some("stop"))]);
     let server = server(vec![sse(body)]).await;
-    let thinker = Kind::OpenAi.at(&server.uri(), quick());
-    let reply = streamed(thinker.as_ref()).await.0.unwrap();
+    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    let reply = collect_stream(thinker.as_ref()).await.0.unwrap();
     assert_eq!(
         reply.calls,
         [
-            call("a", "look_up", json!({})),
-            call("b", "look_up", json!({})),
-            call("c", "look_up", json!({ "text": "x" })),
+            tool_call("a", "look_up", json!({})),
+            tool_call("b", "look_up", json!({})),
+            tool_call("c", "look_up", json!({ "text": "x" })),
         ]
     );
 }
@@ -270,9 +273,9 @@ async fn many_calls_of_one_index_are_told_apart_by_their_ids() {
 #[tokio::test]
 async fn who_does_not_stream_is_read_whole() {
     for kind in STREAMING {
-        let server = server(vec![kind.saying("hi")]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        let (reply, heard) = streamed(thinker.as_ref()).await;
+        let server = server(vec![kind.text_response("hi")]).await;
+        let thinker = kind.build(&server.uri(), fast_retries());
+        let (reply, heard) = collect_stream(thinker.as_ref()).await;
         assert_eq!(reply.unwrap().text, "hi");
         assert_eq!(heard, "hi");
     }
@@ -280,9 +283,9 @@ async fn who_does_not_stream_is_read_whole() {
 
 #[tokio::test]
 async fn who_has_no_stream_of_its_own_tells_all_at_once() {
-    let server = server(vec![Kind::Langbase.saying("hi")]).await;
-    let thinker = Kind::Langbase.at(&server.uri(), quick());
-    assert_eq!(streamed(thinker.as_ref()).await.1, "hi");
+    let server = server(vec![ProviderKind::Langbase.text_response("hi")]).await;
+    let thinker = ProviderKind::Langbase.build(&server.uri(), fast_retries());
+    assert_eq!(collect_stream(thinker.as_ref()).await.1, "hi");
 }
 
 #[tokio::test]
@@ -295,23 +298,37 @@ async fn the_cost_of_a_stream_is_not_asked_for_where_that_is_refused() {
                 let error = json!({ "error": { "message": "unknown field stream_options" } });
                 ResponseTemplate::new(400).set_body_json(error)
             } else {
-                sse(stream(Kind::OpenAi))
+                sse(stream(ProviderKind::OpenAi))
             }
         })
         .mount(&server)
         .await;
-    let thinker = Kind::OpenAi.at(&server.uri(), quick());
-    assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
-    assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
-    assert_eq!(bodies(&server, Kind::OpenAi.path()).await.len(), 3);
+    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    assert_eq!(
+        collect_stream(thinker.as_ref()).await.0,
+        Ok(expected_reply())
+    );
+    assert_eq!(
+        collect_stream(thinker.as_ref()).await.0,
+        Ok(expected_reply())
+    );
+    assert_eq!(
+        request_bodies(&server, ProviderKind::OpenAi.path())
+            .await
+            .len(),
+        3
+    );
 }
 
 #[tokio::test]
 async fn a_failure_before_the_stream_is_tried_again() {
     for kind in STREAMING {
         let server = server(vec![ResponseTemplate::new(503), sse(stream(kind))]).await;
-        let thinker = kind.at(&server.uri(), quick());
-        assert_eq!(streamed(thinker.as_ref()).await.0, Ok(whole()));
+        let thinker = kind.build(&server.uri(), fast_retries());
+        assert_eq!(
+            collect_stream(thinker.as_ref()).await.0,
+            Ok(expected_reply())
+        );
     }
 }
 
@@ -321,20 +338,25 @@ async fn a_turn_is_streamed_and_told_anew_when_it_is_asked_again() {
         json!({ "content": "Hm", "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "fly", "arguments": "{}" } }] }),
         Some("tool_calls"),
     )]);
-    let server = server(vec![sse(bad), sse(stream(Kind::OpenAi))]).await;
-    let thinker = Kind::OpenAi.at(&server.uri(), quick());
+    let server = server(vec![sse(bad), sse(stream(ProviderKind::OpenAi))]).await;
+    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
     let heard = Mutex::new(Vec::new());
-    let turn = ask_turn_streaming(thinker.as_ref(), acting(), later(), &|piece| {
+    let turn = ask_turn_streaming(thinker.as_ref(), tool_request(), far_deadline(), &|piece| {
         heard.lock().unwrap().push(piece);
     })
     .await
     .unwrap();
-    assert_eq!(turn.value.calls, whole().calls);
+    assert_eq!(turn.value.calls, expected_reply().calls);
     assert_eq!(turn.replies.len(), 2);
-    let text = |text: &str| Piece::Text(text.to_owned());
+    let text = |text: &str| StreamEvent::Text(text.to_owned());
     assert_eq!(
         *heard.lock().unwrap(),
-        [text("Hm"), Piece::Again, text("Grüß "), text("dich")]
+        [
+            text("Hm"),
+            StreamEvent::Restart,
+            text("Grüß "),
+            text("dich")
+        ]
     );
 }
 
@@ -350,10 +372,10 @@ async fn a_stream_that_falls_silent_is_given_up() {
     });
     let silent = HttpSettings {
         request_timeout: std::time::Duration::from_millis(200),
-        ..quick()
+        ..fast_retries()
     };
-    let thinker = Kind::OpenAi.at(&uri, silent);
-    let error = streamed(thinker.as_ref()).await.0.unwrap_err();
+    let thinker = ProviderKind::OpenAi.build(&uri, silent);
+    let error = collect_stream(thinker.as_ref()).await.0.unwrap_err();
     assert_eq!(error.code(), "Timeout");
     served.abort();
 }
@@ -362,9 +384,13 @@ async fn a_stream_that_falls_silent_is_given_up() {
 async fn the_reason_of_the_end_is_told() {
     let body = events(&[chunk(json!({ "content": "cut" }), Some("length"))]);
     let server = server(vec![sse(body)]).await;
-    let thinker = Kind::OpenAi.at(&server.uri(), quick());
+    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
     assert_eq!(
-        streamed(thinker.as_ref()).await.0.unwrap().finish,
-        Finish::Length
+        collect_stream(thinker.as_ref())
+            .await
+            .0
+            .unwrap()
+            .finish_reason,
+        FinishReason::Length
     );
 }

@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use deliberate_thinker::{
-    Ask, Function, FunctionCall, FunctionResult, Message, PlainText, Purpose, Reply, ThinkError,
-    Thinker,
+    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose, ToolCall,
+    ToolCallOutput, ToolDefinition,
 };
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -13,35 +13,35 @@ use tokio::time::Instant;
 
 /// What most tests ask for.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct ThoughtAnswer {
     pub(crate) thought: String,
     pub(crate) confidence: u8,
     #[serde(default)]
     pub(crate) tags: Vec<String>,
 }
 
-pub(crate) fn step(thought: &str, confidence: u8) -> Step {
-    Step {
+pub(crate) fn thought_answer(thought: &str, confidence: u8) -> ThoughtAnswer {
+    ThoughtAnswer {
         thought: thought.to_owned(),
         confidence,
         tags: Vec::new(),
     }
 }
 
-pub(crate) fn from_plain(text: String) -> Step {
-    Step {
+pub(crate) fn from_plain(text: String) -> ThoughtAnswer {
+    ThoughtAnswer {
         thought: text,
         confidence: 80,
         tags: vec!["plain".to_owned()],
     }
 }
 
-pub(crate) fn ask() -> Ask {
-    Ask {
+pub(crate) fn thought_request() -> ModelRequest {
+    ModelRequest {
         key: "step".to_owned(),
         purpose: Purpose::new("linear"),
         system: "Think one step.".to_owned(),
-        messages: vec![Message::user("What is 6 × 7?")],
+        messages: vec![ChatMessage::user("What is 6 × 7?")],
         schema: json!({
             "type": "object",
             "properties": {
@@ -55,20 +55,20 @@ pub(crate) fn ask() -> Ask {
         plain_text: PlainText::IsRefused,
         max_tokens: 400,
         temperature: 0.5,
-        ..Ask::default()
+        ..ModelRequest::default()
     }
 }
 
-pub(crate) fn plain_ask() -> Ask {
-    Ask {
+pub(crate) fn plain_request() -> ModelRequest {
+    ModelRequest {
         plain_text: PlainText::IsTheAnswer,
-        ..ask()
+        ..thought_request()
     }
 }
 
 /// An ask for free text, in which two functions may be called.
-pub(crate) fn acting() -> Ask {
-    let function = |name: &str, description: &str| Function {
+pub(crate) fn tool_request() -> ModelRequest {
+    let function = |name: &str, description: &str| ToolDefinition {
         name: name.to_owned(),
         description: description.to_owned(),
         parameters: json!({
@@ -76,24 +76,24 @@ pub(crate) fn acting() -> Ask {
             "properties": { "text": { "type": "string" } },
         }),
     };
-    Ask {
+    ModelRequest {
         key: "act".to_owned(),
         purpose: Purpose::new("linear"),
         system: "Act.".to_owned(),
-        messages: vec![Message::user("What is the weather?")],
+        messages: vec![ChatMessage::user("What is the weather?")],
         functions: vec![
             function("look_up", "Looks something up."),
             function("weather__today", "Tells the weather."),
         ],
         max_tokens: 400,
         temperature: 0.5,
-        ..Ask::default()
+        ..ModelRequest::default()
     }
 }
 
 /// A call.
-pub(crate) fn call(id: &str, name: &str, arguments: Value) -> FunctionCall {
-    FunctionCall {
+pub(crate) fn tool_call(id: &str, name: &str, arguments: Value) -> ToolCall {
+    ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments,
@@ -102,67 +102,68 @@ pub(crate) fn call(id: &str, name: &str, arguments: Value) -> FunctionCall {
 }
 
 /// The ask with a turn of two calls, and what came of them.
-pub(crate) fn acted() -> Ask {
+pub(crate) fn tool_request_with_results() -> ModelRequest {
     let calls = vec![
-        call("a1", "look_up", json!({ "text": "x" })),
-        call("a2", "weather__today", json!({})),
+        tool_call("a1", "look_up", json!({ "text": "x" })),
+        tool_call("a2", "weather__today", json!({})),
     ];
     let results = vec![
-        FunctionResult::of(&calls[0], "found x"),
-        FunctionResult::error_of(&calls[1], "no such place"),
+        ToolCallOutput::success(&calls[0], "found x"),
+        ToolCallOutput::error(&calls[1], "no such place"),
     ];
-    let mut ask = acting();
-    ask.messages.push(Message::calling("Let me see.", calls));
-    ask.messages.push(Message::results(results));
+    let mut ask = tool_request();
+    ask.messages
+        .push(ChatMessage::tool_calls("Let me see.", calls));
+    ask.messages.push(ChatMessage::tool_results(results));
     ask
 }
 
 /// A deadline that a test does not mean to reach.
-pub(crate) fn later() -> Instant {
+pub(crate) fn far_deadline() -> Instant {
     Instant::now() + Duration::from_mins(1)
 }
 
 /// Replies in order, and remembers the asks.
-pub(crate) struct Script {
-    replies: Mutex<VecDeque<Result<Reply, ThinkError>>>,
-    pub(crate) asks: Mutex<Vec<Ask>>,
+pub(crate) struct ReplyScript {
+    replies: Mutex<VecDeque<Result<ModelReply, ModelError>>>,
+    pub(crate) requests: Mutex<Vec<ModelRequest>>,
 }
 
-impl Script {
-    pub(crate) fn new(replies: impl IntoIterator<Item = Result<Reply, ThinkError>>) -> Self {
+impl ReplyScript {
+    pub(crate) fn new(replies: impl IntoIterator<Item = Result<ModelReply, ModelError>>) -> Self {
         Self {
             replies: Mutex::new(replies.into_iter().collect()),
-            asks: Mutex::default(),
+            requests: Mutex::default(),
         }
     }
 
-    pub(crate) fn saying(texts: &[&str]) -> Self {
+    pub(crate) fn with_texts(texts: &[&str]) -> Self {
         Self::new(texts.iter().map(|text| Ok(reply(text))))
     }
 
-    pub(crate) fn asked(&self) -> Vec<Ask> {
-        self.asks.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
-pub(crate) fn reply(text: &str) -> Reply {
-    Reply {
+pub(crate) fn reply(text: &str) -> ModelReply {
+    ModelReply {
         text: text.to_owned(),
-        ..Reply::default()
+        ..ModelReply::default()
     }
 }
 
-impl Thinker for Script {
+impl ChatModel for ReplyScript {
     fn name(&self) -> &'static str {
         "script"
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         _deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
-        self.asks.lock().unwrap().push(ask.clone());
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.requests.lock().unwrap().push(ask.clone());
         let reply = self.replies.lock().unwrap().pop_front();
         Box::pin(async move { reply.expect("an ask too many") })
     }

@@ -3,21 +3,27 @@
 use std::collections::BTreeMap;
 
 use deliberate_thinker::{
-    ClientDriven, Finish, FunctionCall, MOST_CALLS, Message, Reply, ThinkError, Turn, ask_for,
-    ask_turn, ask_turn_streaming,
+    ChatMessage, ClientDriven, FinishReason, MAX_TOOL_CALLS, ModelError, ModelReply, ModelTurn,
+    ToolCall, ask_structured, ask_turn, ask_turn_streaming,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Script, Step, acted, acting, ask, call, later, reply, step};
+use crate::support::{
+    ReplyScript, ThoughtAnswer, far_deadline, reply, thought_answer, thought_request, tool_call,
+    tool_request, tool_request_with_results,
+};
 
-async fn turn(said: &str) -> Turn {
-    let script = Script::saying(&[said]);
-    ask_turn(&script, acting(), later()).await.unwrap().value
+async fn turn_from_reply(said: &str) -> ModelTurn {
+    let script = ReplyScript::with_texts(&[said]);
+    ask_turn(&script, tool_request(), far_deadline())
+        .await
+        .unwrap()
+        .value
 }
 
-fn answer(text: &str) -> Turn {
-    Turn {
+fn text_turn(text: &str) -> ModelTurn {
+    ModelTurn {
         text: text.to_owned(),
         calls: Vec::new(),
     }
@@ -25,11 +31,13 @@ fn answer(text: &str) -> Turn {
 
 #[tokio::test]
 async fn who_knows_no_functions_is_told_of_them_in_words() {
-    let script = Script::saying(&[r#"{"calls": [], "answer": "Rain."}"#]);
-    let turn = ask_turn(&script, acted(), later()).await.unwrap();
-    assert_eq!(turn.value, answer("Rain."));
-    assert!(turn.replies[0].described);
-    let asked = script.asked().remove(0);
+    let script = ReplyScript::with_texts(&[r#"{"calls": [], "answer": "Rain."}"#]);
+    let turn = ask_turn(&script, tool_request_with_results(), far_deadline())
+        .await
+        .unwrap();
+    assert_eq!(turn.value, text_turn("Rain."));
+    assert!(turn.replies[0].tools_in_prompt);
+    let asked = script.requests().remove(0);
     assert_eq!(asked.functions, []);
     insta::assert_snapshot!(asked.system);
     insta::assert_json_snapshot!(asked.messages);
@@ -38,7 +46,7 @@ async fn who_knows_no_functions_is_told_of_them_in_words() {
 
 #[tokio::test]
 async fn calls_are_read_in_the_forms_models_write_them() {
-    let wanted = [call("call_1", "look_up", json!({ "text": "x" }))];
+    let wanted = [tool_call("call_1", "look_up", json!({ "text": "x" }))];
     let forms = [
         r#"{"calls": [{"name": "look_up", "arguments": {"text": "x"}}], "answer": ""}"#,
         r#"```json
@@ -51,10 +59,13 @@ async fn calls_are_read_in_the_forms_models_write_them() {
         r#"{"calls": [{"name": "look", "arguments": {'text': 'x',}}]}"#,
     ];
     for form in forms {
-        assert_eq!(turn(form).await.calls, wanted, "{form}");
+        assert_eq!(turn_from_reply(form).await.calls, wanted, "{form}");
     }
-    let none = turn(r#"{"calls": [{"name": "today"}], "answer": null}"#).await;
-    assert_eq!(none.calls, [call("call_1", "weather__today", json!({}))]);
+    let none = turn_from_reply(r#"{"calls": [{"name": "today"}], "answer": null}"#).await;
+    assert_eq!(
+        none.calls,
+        [tool_call("call_1", "weather__today", json!({}))]
+    );
 }
 
 #[tokio::test]
@@ -66,29 +77,33 @@ async fn answers_are_read_in_the_forms_models_write_them() {
         "\"Rain.\"",
         r#"{"calls": null, "answer": " Rain. "}"#,
     ] {
-        assert_eq!(turn(form).await, answer("Rain."), "{form}");
+        assert_eq!(turn_from_reply(form).await, text_turn("Rain."), "{form}");
     }
     // An object that was not put into its place.
-    let script = Script::saying(&[r#"{"thought": "wet", "confidence": 90}"#]);
-    let mut wants_object = acting();
-    wants_object.schema = ask().schema;
-    let turn = ask_turn(&script, wants_object, later()).await.unwrap();
+    let script = ReplyScript::with_texts(&[r#"{"thought": "wet", "confidence": 90}"#]);
+    let mut wants_object = tool_request();
+    wants_object.schema = thought_request().schema;
+    let turn = ask_turn(&script, wants_object, far_deadline())
+        .await
+        .unwrap();
     assert_eq!(
-        serde_json::from_str::<Step>(&turn.value.text).unwrap(),
-        step("wet", 90)
+        serde_json::from_str::<ThoughtAnswer>(&turn.value.text).unwrap(),
+        thought_answer("wet", 90)
     );
-    let schema = &script.asked()[0].schema;
-    assert_eq!(schema["properties"]["answer"], ask().schema);
+    let schema = &script.requests()[0].schema;
+    assert_eq!(schema["properties"]["answer"], thought_request().schema);
     assert_eq!(schema["required"], json!(["calls"]));
 }
 
 #[tokio::test]
 async fn what_is_said_to_a_call_is_kept() {
-    let said = turn(r#"{"calls": [{"name": "look_up", "arguments": {}}], "answer": "So."}"#).await;
+    let said =
+        turn_from_reply(r#"{"calls": [{"name": "look_up", "arguments": {}}], "answer": "So."}"#)
+            .await;
     assert_eq!(said.text, "So.");
     assert_eq!(
-        said.message(),
-        Message::calling("So.", vec![call("call_1", "look_up", json!({}))])
+        said.to_message(),
+        ChatMessage::tool_calls("So.", vec![tool_call("call_1", "look_up", json!({}))])
     );
 }
 
@@ -114,17 +129,21 @@ async fn a_turn_that_cannot_be_used_is_asked_for_once_more() {
         ("", "it is empty"),
     ];
     for (bad, why) in cases {
-        let script = Script::saying(&[bad, "Rain."]);
-        let turn = ask_turn(&script, acting(), later()).await.unwrap();
-        assert_eq!(turn.value, answer("Rain."), "{bad}");
+        let script = ReplyScript::with_texts(&[bad, "Rain."]);
+        let turn = ask_turn(&script, tool_request(), far_deadline())
+            .await
+            .unwrap();
+        assert_eq!(turn.value, text_turn("Rain."), "{bad}");
         assert_eq!(turn.replies.len(), 2);
-        let again = script.asked().remove(1);
+        let again = script.requests().remove(1);
         assert_eq!(again.key, "act/again");
         let told = &again.messages.last().unwrap().text;
         assert!(told.contains(why), "{told}");
 
-        let script = Script::saying(&[bad, bad]);
-        let failed = ask_turn(&script, acting(), later()).await.unwrap_err();
+        let script = ReplyScript::with_texts(&[bad, bad]);
+        let failed = ask_turn(&script, tool_request(), far_deadline())
+            .await
+            .unwrap_err();
         assert_eq!(failed.error.code(), "InvalidResponse", "{bad}");
         assert_eq!(failed.replies.len(), 2);
     }
@@ -133,18 +152,25 @@ async fn a_turn_that_cannot_be_used_is_asked_for_once_more() {
 #[tokio::test]
 async fn the_second_time_what_is_good_is_taken() {
     let half = r#"{"calls": [{"name": "look_up", "arguments": {}}, {"name": "fly"}]}"#;
-    let script = Script::saying(&[half, half]);
-    let turn = ask_turn(&script, acting(), later()).await.unwrap();
-    assert_eq!(turn.value.calls, [call("call_1", "look_up", json!({}))]);
+    let script = ReplyScript::with_texts(&[half, half]);
+    let turn = ask_turn(&script, tool_request(), far_deadline())
+        .await
+        .unwrap();
+    assert_eq!(
+        turn.value.calls,
+        [tool_call("call_1", "look_up", json!({}))]
+    );
 }
 
 #[tokio::test]
 async fn a_refusal_is_not_asked_again() {
-    let script = Script::new([Ok(Reply {
-        finish: Finish::Refusal,
+    let script = ReplyScript::new([Ok(ModelReply {
+        finish_reason: FinishReason::Refusal,
         ..reply("no")
     })]);
-    let failed = ask_turn(&script, acting(), later()).await.unwrap_err();
+    let failed = ask_turn(&script, tool_request(), far_deadline())
+        .await
+        .unwrap_err();
     assert_eq!(failed.error.code(), "InvalidResponse");
 }
 
@@ -154,31 +180,37 @@ async fn ids_are_made_up_and_never_taken_twice() {
     let same = json!({ "id": "a1", "name": "look_up", "arguments": {} });
     let odd = json!({ "id": "a b\n", "name": "look_up", "arguments": {} });
     let said = json!({ "calls": [one, same, same, odd] }).to_string();
-    let script = Script::saying(&[&said, &said]);
+    let script = ReplyScript::with_texts(&[&said, &said]);
     let ids = async |ask| {
-        let turn = ask_turn(&script, ask, later()).await.unwrap().value;
+        let turn = ask_turn(&script, ask, far_deadline()).await.unwrap().value;
         let ids = turn.calls.into_iter().map(|call| call.id);
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(ids(acting()).await, ["call_1", "a1", "a1_2", "call_4"]);
-    assert_eq!(ids(acted()).await, ["call_3", "a1_2", "a1_3", "call_6"]);
+    assert_eq!(
+        ids(tool_request()).await,
+        ["call_1", "a1", "a1_2", "call_4"]
+    );
+    assert_eq!(
+        ids(tool_request_with_results()).await,
+        ["call_3", "a1_2", "a1_3", "call_6"]
+    );
 }
 
 #[tokio::test]
 async fn too_many_calls_are_cut() {
     let one = json!({ "name": "look_up", "arguments": {} });
     let said = json!({ "calls": vec![one; 1_000] }).to_string();
-    assert_eq!(turn(&said).await.calls.len(), MOST_CALLS);
+    assert_eq!(turn_from_reply(&said).await.calls.len(), MAX_TOOL_CALLS);
 }
 
 #[tokio::test]
 async fn who_has_to_answer_now_can_call_nothing() {
-    let mut now = acted();
+    let mut now = tool_request_with_results();
     now.answer_now = true;
-    let script = Script::saying(&[r#"{"answer": "Rain."}"#]);
-    let turn = ask_turn(&script, now, later()).await.unwrap();
-    assert_eq!(turn.value, answer("Rain."));
-    let asked = script.asked().remove(0);
+    let script = ReplyScript::with_texts(&[r#"{"answer": "Rain."}"#]);
+    let turn = ask_turn(&script, now, far_deadline()).await.unwrap();
+    assert_eq!(turn.value, text_turn("Rain."));
+    let asked = script.requests().remove(0);
     assert!(asked.system.contains("Answer now"), "{}", asked.system);
     assert!(!asked.system.contains("look_up"), "{}", asked.system);
     assert_eq!(asked.schema["required"], json!(["answer"]));
@@ -186,16 +218,16 @@ async fn who_has_to_answer_now_can_call_nothing() {
 
 #[tokio::test]
 async fn a_typed_answer_can_follow_a_conversation_with_calls() {
-    let mut typed = acted();
+    let mut typed = tool_request_with_results();
     typed.functions.clear();
-    typed.schema = ask().schema;
+    typed.schema = thought_request().schema;
     let thinker = ClientDriven::default();
-    let failed = ask_for::<Step>(&thinker, typed, None, later())
+    let failed = ask_structured::<ThoughtAnswer>(&thinker, typed, None, far_deadline())
         .await
         .unwrap_err();
-    assert_eq!(failed.error, ThinkError::Pending);
+    assert_eq!(failed.error, ModelError::Pending);
     let pending = thinker.pending().remove(0);
-    assert_eq!(pending.schema, ask().schema);
+    assert_eq!(pending.schema, thought_request().schema);
     assert!(
         pending
             .messages
@@ -208,8 +240,10 @@ async fn a_typed_answer_can_follow_a_conversation_with_calls() {
 #[tokio::test]
 async fn the_client_takes_its_turn_between_two_runs() {
     let thinker = ClientDriven::default();
-    let failed = ask_turn(&thinker, acting(), later()).await.unwrap_err();
-    assert_eq!(failed.error, ThinkError::Pending);
+    let failed = ask_turn(&thinker, tool_request(), far_deadline())
+        .await
+        .unwrap_err();
+    assert_eq!(failed.error, ModelError::Pending);
     let pending = thinker.pending().remove(0);
     assert_eq!(pending.key, "act");
     assert!(
@@ -222,10 +256,13 @@ async fn the_client_takes_its_turn_between_two_runs() {
     let replies = BTreeMap::from([("act".to_owned(), said.to_owned())]);
     for _ in 0..2 {
         let thinker = ClientDriven::new(replies.clone());
-        let turn = ask_turn(&thinker, acting(), later()).await.unwrap().value;
+        let turn = ask_turn(&thinker, tool_request(), far_deadline())
+            .await
+            .unwrap()
+            .value;
         assert_eq!(
             turn.calls,
-            [call("call_1", "look_up", json!({ "text": "x" }))]
+            [tool_call("call_1", "look_up", json!({ "text": "x" }))]
         );
     }
 }
@@ -233,8 +270,8 @@ async fn the_client_takes_its_turn_between_two_runs() {
 #[tokio::test]
 async fn of_who_is_asked_in_words_the_answer_is_told_at_its_end() {
     let heard = std::sync::Mutex::new(Vec::new());
-    let script = Script::saying(&[r#"{"calls": 1}"#, r#"{"answer": "Rain."}"#]);
-    ask_turn_streaming(&script, acting(), later(), &|piece| {
+    let script = ReplyScript::with_texts(&[r#"{"calls": 1}"#, r#"{"answer": "Rain."}"#]);
+    ask_turn_streaming(&script, tool_request(), far_deadline(), &|piece| {
         heard.lock().unwrap().push(format!("{piece:?}"));
     })
     .await
@@ -245,21 +282,21 @@ async fn of_who_is_asked_in_words_the_answer_is_told_at_its_end() {
 #[test]
 fn what_was_stored_before_there_were_functions_is_read() {
     let stored = json!({ "role": "user", "text": "x" });
-    let message: Message = serde_json::from_value(stored.clone()).unwrap();
-    assert_eq!(message, Message::user("x"));
+    let message: ChatMessage = serde_json::from_value(stored.clone()).unwrap();
+    assert_eq!(message, ChatMessage::user("x"));
     assert_eq!(serde_json::to_value(&message).unwrap(), stored);
-    let mut before = serde_json::to_value(ask()).unwrap();
+    let mut before = serde_json::to_value(thought_request()).unwrap();
     assert_eq!(before.get("functions"), None);
     assert_eq!(before.get("answer_now"), None);
     before["plain_text"] = json!("is_refused");
     assert_eq!(
-        serde_json::from_value::<deliberate_thinker::Ask>(before).unwrap(),
-        ask()
+        serde_json::from_value::<deliberate_thinker::ModelRequest>(before).unwrap(),
+        thought_request()
     );
-    let whole = serde_json::to_value(acted()).unwrap();
+    let whole = serde_json::to_value(tool_request_with_results()).unwrap();
     assert_eq!(
-        serde_json::from_value::<deliberate_thinker::Ask>(whole).unwrap(),
-        acted()
+        serde_json::from_value::<deliberate_thinker::ModelRequest>(whole).unwrap(),
+        tool_request_with_results()
     );
 }
 
@@ -288,8 +325,8 @@ proptest! {
         let arguments = Value::Object(members.into_iter().collect());
         let said = json!({ "calls": [{ "name": "look_up", "arguments": arguments }] }).to_string();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let turn = runtime.block_on(turn(&said));
-        prop_assert_eq!(turn.calls, [call("call_1", "look_up", arguments)]);
+        let turn = runtime.block_on(turn_from_reply(&said));
+        prop_assert_eq!(turn.calls, [tool_call("call_1", "look_up", arguments)]);
     }
 
     /// Whatever is said, what comes out can be run: functions that are there, with objects, each
@@ -300,12 +337,12 @@ proptest! {
         json_value().prop_map(|value| value.to_string()),
         json_value().prop_map(|value| json!({ "calls": [value, { "name": value, "arguments": value }, { "name": "look_up", "id": "x", "arguments": value }] }).to_string()),
     ]) {
-        let script = Script::saying(&[&said, &said]);
+        let script = ReplyScript::with_texts(&[&said, &said]);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let turn = runtime.block_on(ask_turn(&script, acting(), later()));
+        let turn = runtime.block_on(ask_turn(&script, tool_request(), far_deadline()));
         let Ok(turn) = turn else { return Ok(()) };
-        let calls: Vec<FunctionCall> = turn.value.calls;
-        let known = |name: &str| acting().functions.iter().any(|it| it.name == name);
+        let calls: Vec<ToolCall> = turn.value.calls;
+        let known = |name: &str| tool_request().functions.iter().any(|it| it.name == name);
         for call in &calls {
             prop_assert!(call.arguments.is_object() && known(&call.name));
         }

@@ -21,35 +21,35 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use crate::{
-    Caller, Issue, Parts, ToolError, TraceContext, Waits,
-    bill::Bill,
-    event::Listeners,
-    held::{Doing, Stage},
-    record::Records,
-    registry::Entries,
+    ArgumentIssue, CallerContext, CallerPresence, RegistryDeps, ToolError, TraceContext,
+    bill::UsageTally,
+    event::CallListeners,
+    held::{CallStage, StatusText},
+    record::InvocationWriter,
+    registry::ToolTable,
     trace::SpanReader,
 };
-use telling::Said;
-use thinking::Mind;
+use telling::ProgressState;
+use thinking::CallModel;
 
-pub use thinking::Thinking;
+pub use thinking::ModelAnswer;
 
 /// One run of a tool.
-pub struct Call {
-    pub(crate) whole: Arc<Whole>,
+pub struct ToolContext {
+    pub(crate) shared: Arc<CallShared>,
     /// Stands before the names of asks and notes, so that those of a tool that is run by a tool
     /// are its own. Empty for the tool that was called.
     pub(crate) prefix: String,
 }
 
 /// What a tool shares with the tools it runs.
-pub(crate) struct Whole {
-    pub(crate) scene: Scene,
-    mind: OnceCell<Mind>,
+pub(crate) struct CallShared {
+    pub(crate) env: CallEnv,
+    model: OnceCell<CallModel>,
     deadline: Instant,
-    said: Mutex<Said>,
-    bill: Mutex<Bill>,
-    notes: Mutex<BTreeMap<String, Value>>,
+    progress: Mutex<ProgressState>,
+    usage: Mutex<UsageTally>,
+    memo: Mutex<BTreeMap<String, Value>>,
 }
 
 /// What a call that was suspended knows from its earlier runs.
@@ -66,7 +66,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Of a leg that knows nothing yet.
-    pub(crate) fn of_leg(called_with: Option<&Value>) -> Self {
+    pub(crate) fn for_step(called_with: Option<&Value>) -> Self {
         Self {
             called_with: called_with.cloned(),
             ..Self::default()
@@ -81,103 +81,106 @@ impl Journal {
 
 /// Where a call happens: in which registry, for whom, as which call.
 #[derive(Clone)]
-pub(crate) struct Scene {
-    pub(crate) parts: Arc<Parts>,
-    pub(crate) tools: Arc<Entries>,
-    pub(crate) listeners: Listeners,
+pub(crate) struct CallEnv {
+    pub(crate) deps: Arc<RegistryDeps>,
+    pub(crate) tools: Arc<ToolTable>,
+    pub(crate) listeners: CallListeners,
     pub(crate) number: u64,
     pub(crate) tool: &'static str,
-    pub(crate) caller: Caller,
-    pub(crate) doing: Doing,
-    pub(crate) stage: Arc<AsyncMutex<Stage>>,
-    pub(crate) records: Arc<Records>,
-    pub(crate) reads_spans: Option<SpanReader>,
+    pub(crate) caller: CallerContext,
+    pub(crate) status: StatusText,
+    pub(crate) stage: Arc<AsyncMutex<CallStage>>,
+    pub(crate) log: Arc<InvocationWriter>,
+    pub(crate) span_reader: Option<SpanReader>,
 }
 
-impl Call {
-    pub(crate) fn new(scene: Scene, deadline: Instant, journal: Option<Journal>) -> Self {
+impl ToolContext {
+    pub(crate) fn new(scene: CallEnv, deadline: Instant, journal: Option<Journal>) -> Self {
         let (mind, notes) = match journal {
             Some(journal) => {
                 let client = Arc::new(ClientDriven::new(journal.replies));
-                (Some(Mind::Client(client)), journal.notes)
+                (Some(CallModel::Client(client)), journal.notes)
             }
             None => (None, BTreeMap::new()),
         };
-        let whole = Whole {
-            scene,
-            mind: OnceCell::new_with(mind),
+        let whole = CallShared {
+            env: scene,
+            model: OnceCell::new_with(mind),
             deadline,
-            said: Mutex::default(),
-            bill: Mutex::default(),
-            notes: Mutex::new(notes),
+            progress: Mutex::default(),
+            usage: Mutex::default(),
+            memo: Mutex::new(notes),
         };
         Self {
-            whole: Arc::new(whole),
+            shared: Arc::new(whole),
             prefix: String::new(),
         }
     }
 
     /// The call going on with its next leg: what was told and what was spent stays, what was found
     /// and replied does not, for the next leg asks anew.
-    pub(crate) fn next_leg(&self, deadline: Instant) -> Self {
-        let whole = &self.whole;
-        let mind = match whole.mind.get() {
-            Some(Mind::Model(model)) => Some(Mind::Model(model.clone())),
-            Some(Mind::Client(_)) => Some(Mind::Client(Arc::default())),
+    pub(crate) fn next_step(&self, deadline: Instant) -> Self {
+        let whole = &self.shared;
+        let mind = match whole.model.get() {
+            Some(CallModel::Model(model)) => Some(CallModel::Model(model.clone())),
+            Some(CallModel::Client(_)) => Some(CallModel::Client(Arc::default())),
             None => None,
         };
-        let said = whole.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = Whole {
-            scene: whole.scene.clone(),
-            mind: OnceCell::new_with(mind),
+        let said = whole
+            .progress
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let next = CallShared {
+            env: whole.env.clone(),
+            model: OnceCell::new_with(mind),
             deadline,
-            said: Mutex::new(said.clone()),
-            bill: Mutex::new(self.bill()),
-            notes: Mutex::default(),
+            progress: Mutex::new(said.clone()),
+            usage: Mutex::new(self.usage()),
+            memo: Mutex::default(),
         };
         Self {
-            whole: Arc::new(next),
+            shared: Arc::new(next),
             prefix: String::new(),
         }
     }
 
     /// Waits until the records of calls that were answered before are kept, for who counts them;
     /// not for long.
-    pub async fn recorded(&self) {
-        self.whole.scene.records.flushed_soon().await;
+    pub async fn flush_log(&self) {
+        self.shared.env.log.flush_bounded().await;
     }
 
     /// What is remembered; for reading.
     pub fn store(&self) -> &dyn Store {
-        self.whole.scene.parts.store.as_ref()
+        self.shared.env.deps.store.as_ref()
     }
 
     /// The time.
     pub fn now(&self) -> Timestamp {
-        self.whole.scene.parts.clock.now()
+        self.shared.env.deps.clock.now()
     }
 
     /// A new id of the wanted kind.
-    pub fn fresh<Id: From<String>>(&self) -> Id {
-        Id::from(self.whole.scene.parts.ids.fresh().to_string())
+    pub fn new_id<Id: From<String>>(&self) -> Id {
+        Id::from(self.shared.env.deps.ids.new_id().to_string())
     }
 
     /// How many tokens of earlier reasoning an ask may carry.
     pub fn context_tokens(&self) -> usize {
-        self.whole.scene.parts.bounds.context_tokens
+        self.shared.env.deps.limits.context_tokens
     }
 
     /// `text`, if it says anything and is not too long for the settings.
-    pub fn checked_content<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolError> {
-        let limit = self.whole.scene.parts.bounds.content_chars;
+    pub fn check_content<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolError> {
+        let limit = self.shared.env.deps.limits.content_chars;
         if text.trim().is_empty() {
-            let issue = Issue::new(field, "must not be empty").given(&text.into());
+            let issue = ArgumentIssue::new(field, "must not be empty").with_value(&text.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
         // Bytes first: counting the characters of a huge text is itself work.
         if text.len() > limit && text.chars().count() > limit {
             let rule = format!("must have at most {limit} characters");
-            let issue = Issue::new(field, rule).given(&text.into());
+            let issue = ArgumentIssue::new(field, rule).with_value(&text.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
         Ok(text)
@@ -185,51 +188,51 @@ impl Call {
 
     /// `found`, or what an earlier run of this call found under the same key. A model that replies
     /// between two runs has seen what the first one found; by the second the world has moved on.
-    pub fn keep<T: Serialize + DeserializeOwned>(&self, key: &str, found: T) -> T {
-        if let Some(earlier) = self.kept(key) {
+    pub fn memoize<T: Serialize + DeserializeOwned>(&self, key: &str, found: T) -> T {
+        if let Some(earlier) = self.memoized(key) {
             return earlier;
         }
         if let Ok(note) = serde_json::to_value(&found) {
-            let notes = self.whole.notes.lock();
+            let notes = self.shared.memo.lock();
             let mut notes = notes.unwrap_or_else(PoisonError::into_inner);
-            notes.insert(self.named(key), note);
+            notes.insert(self.scoped_name(key), note);
         }
         found
     }
 
     /// What an earlier run of this call found under that key.
-    pub(crate) fn kept<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let notes = self.whole.notes.lock();
+    pub(crate) fn memoized<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let notes = self.shared.memo.lock();
         let notes = notes.unwrap_or_else(PoisonError::into_inner);
-        let note = notes.get(&self.named(key))?;
+        let note = notes.get(&self.scoped_name(key))?;
         T::deserialize(note).ok()
     }
 
     /// Whose call it is, as it is written down; nobody for whoever runs the program.
     pub fn owner(&self) -> Option<String> {
-        self.whole.scene.caller.principal.owner()
+        self.shared.env.caller.principal.owner()
     }
 
     /// Whether someone waits for its answer.
-    pub fn waits(&self) -> Waits {
-        Waits(self.whole.scene.stage.clone())
+    pub fn caller_presence(&self) -> CallerPresence {
+        CallerPresence(self.shared.env.stage.clone())
     }
 
     /// Its place in a trace, for what it asks of others: its own where traces are collected, else
     /// its client's.
     pub fn trace(&self) -> Option<TraceContext> {
-        let scene = &self.whole.scene;
-        let own = scene.reads_spans.and_then(|read| read(&Span::current()));
+        let scene = &self.shared.env;
+        let own = scene.span_reader.and_then(|read| read(&Span::current()));
         own.or_else(|| scene.caller.trace.clone())
     }
 
     /// Cancelled when the client no longer wants the answer.
-    pub(crate) fn cancelled(&self) -> &CancellationToken {
-        &self.whole.scene.caller.cancelled
+    pub(crate) fn cancellation(&self) -> &CancellationToken {
+        &self.shared.env.caller.cancellation
     }
 
     /// A name of an ask or a note, as the whole call knows it.
-    fn named(&self, name: &str) -> String {
+    fn scoped_name(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 }

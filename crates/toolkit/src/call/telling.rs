@@ -2,74 +2,74 @@
 
 use std::sync::PoisonError;
 
-use crate::{Call, Event, Progress, Running};
+use crate::{CallEvent, CallInfo, CallProgress, ToolContext};
 
 /// The progress told so far.
 #[derive(Clone, Default)]
-pub(super) struct Said {
+pub(super) struct ProgressState {
     done: f64,
     total: Option<f64>,
     message: String,
 }
 
 /// How much a sign of life adds to the progress: it must grow, and must not look like work.
-const SIGN_OF_LIFE: f64 = 0.001;
+const HEARTBEAT_STEP: f64 = 0.001;
 
-impl Call {
+impl ToolContext {
     /// Tells the client how far the call has come.
     pub fn progress(&self, done: f64, total: Option<f64>, message: &str) {
         let update = {
             let mut said = self
-                .whole
-                .said
+                .shared
+                .progress
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            said.done = done.max(said.done + SIGN_OF_LIFE);
+            said.done = done.max(said.done + HEARTBEAT_STEP);
             said.total = total;
             message.clone_into(&mut said.message);
-            self.whole.scene.doing.say(message);
+            self.shared.env.status.set(message);
             said.update()
         };
-        self.tell(update);
+        self.send_progress(update);
     }
 
-    fn tell(&self, update: Progress) {
-        let running = Running {
-            id: self.whole.scene.number,
-            tool: self.whole.scene.tool,
-            principal: &self.whole.scene.caller.principal,
+    fn send_progress(&self, update: CallProgress) {
+        let running = CallInfo {
+            id: self.shared.env.number,
+            tool: self.shared.env.tool,
+            principal: &self.shared.env.caller.principal,
         };
-        self.whole
-            .scene
+        self.shared
+            .env
             .listeners
-            .tell(Event::Progressed(&running, &update));
-        if let Some(hears) = &self.whole.scene.caller.progress {
+            .emit(CallEvent::Progress(&running, &update));
+        if let Some(hears) = &self.shared.env.caller.progress {
             hears(update);
         }
     }
 
     /// Tells the client that the call still runs, so that it does not give up.
-    pub(crate) fn sign_of_life(&self) {
+    pub(crate) fn send_heartbeat(&self) {
         let update = {
             let mut said = self
-                .whole
-                .said
+                .shared
+                .progress
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            said.done += SIGN_OF_LIFE;
+            said.done += HEARTBEAT_STEP;
             if said.message.is_empty() {
                 "working".clone_into(&mut said.message);
             }
             said.update()
         };
-        self.tell(update);
+        self.send_progress(update);
     }
 }
 
-impl Said {
-    fn update(&self) -> Progress {
+impl ProgressState {
+    fn update(&self) -> CallProgress {
         // Sums of small numbers end in many digits that say nothing.
-        Progress {
+        CallProgress {
             done: (self.done * 1e6).round() / 1e6,
             total: self.total,
             message: self.message.clone(),

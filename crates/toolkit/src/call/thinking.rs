@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, PoisonError};
 
-use deliberate_core::Spent;
+use deliberate_core::ModelUsage;
 use deliberate_thinker::{
-    Ask, ClientDriven, Failed, Reply, ThinkError, Thinker, Turn, ask_for, ask_turn,
+    ChatModel, ClientDriven, ModelError, ModelReply, ModelRequest, ModelTurn, StructuredError,
+    ask_structured, ask_turn,
 };
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -12,108 +13,115 @@ use tracing::{Instrument as _, Span};
 
 use super::Journal;
 use crate::{
-    Call, Event, ToolError,
-    bill::{Bill, note_answer, span, total},
+    CallEvent, ToolContext, ToolError,
+    bill::{UsageTally, model_span, record_answer, total_usage},
 };
 
 /// Who thinks in this call.
-pub(super) enum Mind {
+pub(super) enum CallModel {
     /// A model that can be asked now.
-    Model(Arc<dyn Thinker>),
+    Model(Arc<dyn ChatModel>),
     /// The client, between calls.
     Client(Arc<ClientDriven>),
 }
 
 /// An ask that is under way.
-struct Asking<'c> {
-    thinker: &'c dyn Thinker,
+struct InFlightRequest<'c> {
+    model: &'c dyn ChatModel,
     span: Span,
-    at: Instant,
+    started_at: Instant,
 }
 
 /// A model's answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Thinking<T> {
+pub struct ModelAnswer<T> {
     /// What was asked for.
     pub value: T,
     /// The provider's conversation, to continue it.
     pub thread: Option<String>,
     /// What it took: one exchange, or two if the first answer could not be used.
-    pub spent: Spent,
+    pub usage: ModelUsage,
 }
 
-impl Call {
+impl ToolContext {
     /// Asks the model for a `T`. `from_plain` makes one of an answer that is plain text.
-    pub async fn think<T: DeserializeOwned>(
+    pub async fn ask<T: DeserializeOwned>(
         &self,
-        ask: Ask,
+        ask: ModelRequest,
         from_plain: Option<fn(String) -> T>,
-    ) -> Result<Thinking<T>, ToolError> {
-        let (ask, asking) = self.asking(ask).await;
-        let answer = ask_for(asking.thinker, ask, from_plain, self.whole.deadline)
+    ) -> Result<ModelAnswer<T>, ToolError> {
+        let (ask, asking) = self.start_request(ask).await;
+        let answer = ask_structured(asking.model, ask, from_plain, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
-        self.settled(&asking, answer)
+        self.finish_request(&asking, answer)
     }
 
     /// The same for one turn of a conversation in which the model may call functions.
-    pub async fn think_turn(&self, ask: Ask) -> Result<Thinking<Turn>, ToolError> {
-        let (ask, asking) = self.asking(ask).await;
-        let answer = ask_turn(asking.thinker, ask, self.whole.deadline)
+    pub async fn ask_turn(&self, ask: ModelRequest) -> Result<ModelAnswer<ModelTurn>, ToolError> {
+        let (ask, asking) = self.start_request(ask).await;
+        let answer = ask_turn(asking.model, ask, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
-        self.settled(&asking, answer)
+        self.finish_request(&asking, answer)
     }
 
     /// The ask as the whole call knows it, and whom it goes to.
-    async fn asking(&self, ask: Ask) -> (Ask, Asking<'_>) {
-        let ask = Ask {
-            key: self.named(&ask.key),
+    async fn start_request(&self, ask: ModelRequest) -> (ModelRequest, InFlightRequest<'_>) {
+        let ask = ModelRequest {
+            key: self.scoped_name(&ask.key),
             ..ask
         };
-        let mind = self.mind().await;
-        let thinker: &dyn Thinker = match mind {
-            Mind::Model(model) => model.as_ref(),
-            Mind::Client(client) => client.as_ref(),
+        let mind = self.call_model().await;
+        let thinker: &dyn ChatModel = match mind {
+            CallModel::Model(model) => model.as_ref(),
+            CallModel::Client(client) => client.as_ref(),
         };
         let span = match mind {
-            Mind::Model(_) => span(thinker.name()),
-            Mind::Client(_) => Span::none(),
+            CallModel::Model(_) => model_span(thinker.name()),
+            CallModel::Client(_) => Span::none(),
         };
         let at = Instant::now();
-        (ask, Asking { thinker, span, at })
+        (
+            ask,
+            InFlightRequest {
+                model: thinker,
+                span,
+                started_at: at,
+            },
+        )
     }
 
     /// What came of an ask, once it is written down and charged.
-    fn settled<T>(
+    fn finish_request<T>(
         &self,
-        asking: &Asking<'_>,
-        answer: Result<deliberate_thinker::Answer<T>, Failed>,
-    ) -> Result<Thinking<T>, ToolError> {
-        note_answer(&asking.span, &answer);
-        let provider = asking.thinker.name();
+        asking: &InFlightRequest<'_>,
+        answer: Result<deliberate_thinker::StructuredOutput<T>, StructuredError>,
+    ) -> Result<ModelAnswer<T>, ToolError> {
+        record_answer(&asking.span, &answer);
+        let provider = asking.model.name();
         match answer {
             Ok(answer) => {
-                self.charge(|bill| bill.add(provider, &answer.replies));
-                self.asked(provider, asking.at, None, &answer.replies);
+                self.record_usage(|bill| bill.add(provider, &answer.replies));
+                self.emit_model_asked(provider, asking.started_at, None, &answer.replies);
                 let thread = answer
                     .replies
                     .iter()
                     .rev()
                     .find_map(|reply| reply.thread.clone());
-                Ok(Thinking {
+                Ok(ModelAnswer {
                     value: answer.value,
                     thread,
-                    spent: total(&answer.replies),
+                    usage: total_usage(&answer.replies),
                 })
             }
             Err(failed) => {
-                self.charge(|bill| {
+                self.record_usage(|bill| {
                     bill.add(provider, &failed.replies);
                     bill.add_unanswered(provider, &failed.error);
                 });
                 let code = failed.error.code();
-                self.asked(provider, asking.at, Some(code), &failed.replies);
+                self.emit_model_asked(provider, asking.started_at, Some(code), &failed.replies);
                 Err(failed.error.into())
             }
         }
@@ -121,46 +129,46 @@ impl Call {
 
     /// Asks several things that do not depend on each other, all at once. Each has its own
     /// outcome, in their order; if the client has to think, all are put before it together.
-    pub async fn think_all<T: DeserializeOwned>(
+    pub async fn ask_all<T: DeserializeOwned>(
         &self,
-        asks: Vec<Ask>,
-    ) -> Result<Vec<Result<Thinking<T>, ToolError>>, ToolError> {
+        asks: Vec<ModelRequest>,
+    ) -> Result<Vec<Result<ModelAnswer<T>, ToolError>>, ToolError> {
         // Not `try_join_all`: the first that waits for the client must not hide the others.
-        let all = asks.into_iter().map(|ask| self.think(ask, None));
+        let all = asks.into_iter().map(|ask| self.ask(ask, None));
         let outcomes = futures::future::join_all(all).await;
         let pending = |outcome: &Result<_, ToolError>| {
-            matches!(outcome, Err(ToolError::Think(ThinkError::Pending)))
+            matches!(outcome, Err(ToolError::Model(ModelError::Pending)))
         };
         if outcomes.iter().any(pending) {
-            return Err(ThinkError::Pending.into());
+            return Err(ModelError::Pending.into());
         }
         Ok(outcomes)
     }
 
     /// Whether a model can be asked during the call. If not, thinking suspends it.
     pub async fn has_model(&self) -> bool {
-        matches!(self.mind().await, Mind::Model(_))
+        matches!(self.call_model().await, CallModel::Model(_))
     }
 
     /// How often someone was asked to think so far.
-    pub(crate) fn asks(&self) -> i64 {
-        self.bill().spent.model_calls
+    pub(crate) fn ask_count(&self) -> i64 {
+        self.usage().usage.model_calls
     }
 
-    async fn mind(&self) -> &Mind {
-        self.whole
-            .mind
+    async fn call_model(&self) -> &CallModel {
+        self.shared
+            .model
             .get_or_init(|| async {
                 match self
-                    .whole
-                    .scene
-                    .parts
-                    .minds
-                    .choose(self.whole.scene.caller.mind.clone())
+                    .shared
+                    .env
+                    .deps
+                    .models
+                    .choose(self.shared.env.caller.client_model.clone())
                     .await
                 {
-                    Some(model) => Mind::Model(model),
-                    None => Mind::Client(Arc::default()),
+                    Some(model) => CallModel::Model(model),
+                    None => CallModel::Client(Arc::default()),
                 }
             })
             .await
@@ -168,13 +176,13 @@ impl Call {
 
     /// What the client has to think about, and what to keep until it has, if it is the client who
     /// thinks.
-    pub(crate) fn waits_for(&self) -> Option<(Vec<Ask>, Journal)> {
-        let Mind::Client(client) = self.whole.mind.get()? else {
+    pub(crate) fn pending_requests(&self) -> Option<(Vec<ModelRequest>, Journal)> {
+        let CallModel::Client(client) = self.shared.model.get()? else {
             return None;
         };
         let notes = self
-            .whole
-            .notes
+            .shared
+            .memo
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let journal = Journal {
@@ -186,27 +194,33 @@ impl Call {
     }
 
     /// Tells the listeners that a model was asked. A client that thinks between calls was not.
-    fn asked(&self, provider: &str, at: Instant, error: Option<&str>, replies: &[Reply]) {
-        if matches!(self.whole.mind.get(), Some(Mind::Client(_)) | None) {
+    fn emit_model_asked(
+        &self,
+        provider: &str,
+        at: Instant,
+        error: Option<&str>,
+        replies: &[ModelReply],
+    ) {
+        if matches!(self.shared.model.get(), Some(CallModel::Client(_)) | None) {
             return;
         }
-        let spent = total(replies);
-        self.whole.scene.listeners.tell(Event::Asked {
+        let spent = total_usage(replies);
+        self.shared.env.listeners.emit(CallEvent::ModelAsked {
             provider,
-            took: at.elapsed(),
+            elapsed: at.elapsed(),
             error,
-            spent: &spent,
+            usage: &spent,
         });
     }
 
-    fn charge(&self, write: impl FnOnce(&mut Bill)) {
-        let bill = self.whole.bill.lock();
+    fn record_usage(&self, write: impl FnOnce(&mut UsageTally)) {
+        let bill = self.shared.usage.lock();
         write(&mut bill.unwrap_or_else(PoisonError::into_inner));
     }
 
-    pub(crate) fn bill(&self) -> Bill {
-        self.whole
-            .bill
+    pub(crate) fn usage(&self) -> UsageTally {
+        self.shared
+            .usage
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()

@@ -10,31 +10,31 @@ use deliberate_core::SuspensionId;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::NOT_YET;
+use super::POLL_INTERVAL;
 
 /// How many calls of one owner may run on without anyone waiting for them.
-const MOST_EACH: usize = 64;
+const MAX_PER_OWNER: usize = 64;
 
 /// The calls of this process that run on, or were taken over.
 #[derive(Default)]
-pub(crate) struct HeldCalls(Arc<Mutex<HashMap<SuspensionId, Held>>>);
+pub(crate) struct BackgroundCalls(Arc<Mutex<HashMap<SuspensionId, RunningBackgroundCall>>>);
 
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct RunningBackgroundCall {
     pub(super) owner: Option<String>,
     pub(super) stop: CancellationToken,
-    pub(super) over: watch::Receiver<()>,
-    pub(super) doing: Doing,
+    pub(super) finished: watch::Receiver<()>,
+    pub(super) status: StatusText,
 }
 
 /// That a call runs here. Dropped when it is over, however it came to an end.
-pub(crate) struct Presence {
+pub(crate) struct RunningGuard {
     id: SuspensionId,
-    calls: Arc<Mutex<HashMap<SuspensionId, Held>>>,
-    _tell: watch::Sender<()>,
+    calls: Arc<Mutex<HashMap<SuspensionId, RunningBackgroundCall>>>,
+    _finished: watch::Sender<()>,
 }
 
-impl Drop for Presence {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.remove(&self.id);
@@ -43,14 +43,14 @@ impl Drop for Presence {
 
 /// What a call was doing last.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Doing(Arc<Mutex<String>>);
+pub(crate) struct StatusText(Arc<Mutex<String>>);
 
-impl Doing {
-    pub(crate) fn say(&self, message: &str) {
+impl StatusText {
+    pub(crate) fn set(&self, message: &str) {
         message.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    pub(super) fn said(&self) -> String {
+    pub(super) fn get(&self) -> String {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -58,48 +58,48 @@ impl Doing {
     }
 }
 
-impl HeldCalls {
-    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<SuspensionId, Held>> {
+impl BackgroundCalls {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SuspensionId, RunningBackgroundCall>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, id: &SuspensionId) -> Option<Held> {
-        self.map().get(id).cloned()
+    fn get(&self, id: &SuspensionId) -> Option<RunningBackgroundCall> {
+        self.lock().get(id).cloned()
     }
 
     /// What the call of that id was doing last, if it runs here.
-    pub(crate) fn doing(&self, id: &SuspensionId) -> String {
+    pub(crate) fn status(&self, id: &SuspensionId) -> String {
         self.get(id)
-            .map(|held| held.doing.said())
+            .map(|held| held.status.get())
             .unwrap_or_default()
     }
 
     /// Whether the call of that id runs here.
-    pub(crate) fn has(&self, id: &SuspensionId) -> bool {
-        self.map().contains_key(id)
+    pub(crate) fn contains(&self, id: &SuspensionId) -> bool {
+        self.lock().contains_key(id)
     }
 
     /// Whether an owner may leave one more call to run on.
     pub(super) fn has_room_for(&self, owner: Option<&String>) -> bool {
-        let theirs = |held: &&Held| held.owner.as_ref() == owner;
-        self.map().values().filter(theirs).count() < MOST_EACH
+        let theirs = |held: &&RunningBackgroundCall| held.owner.as_ref() == owner;
+        self.lock().values().filter(theirs).count() < MAX_PER_OWNER
     }
 
     /// Enters a call; `None` if it is there already.
-    pub(super) fn enter(
+    pub(super) fn register(
         &self,
         id: &SuspensionId,
-        held: impl FnOnce(watch::Receiver<()>) -> Held,
-    ) -> Option<Presence> {
+        held: impl FnOnce(watch::Receiver<()>) -> RunningBackgroundCall,
+    ) -> Option<RunningGuard> {
         let (tell, over) = watch::channel(());
-        match self.map().entry(id.clone()) {
+        match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => return None,
             Entry::Vacant(place) => place.insert(held(over)),
         };
-        Some(Presence {
+        Some(RunningGuard {
             id: id.clone(),
             calls: self.0.clone(),
-            _tell: tell,
+            _finished: tell,
         })
     }
 
@@ -112,19 +112,19 @@ impl HeldCalls {
     pub(crate) async fn wait_for(&self, id: &SuspensionId) {
         match self.get(id) {
             // An error says that it is over.
-            Some(mut held) => drop(held.over.changed().await),
+            Some(mut held) => drop(held.finished.changed().await),
             // It runs in another process, which does not tell us.
-            None => tokio::time::sleep(NOT_YET).await,
+            None => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
 
     /// Waits until none is left.
     pub(super) async fn wait_for_all(&self) {
         loop {
-            let Some(mut held) = self.map().values().next().cloned() else {
+            let Some(mut held) = self.lock().values().next().cloned() else {
                 return;
             };
-            drop(held.over.changed().await);
+            drop(held.finished.changed().await);
             tokio::task::yield_now().await;
         }
     }

@@ -3,86 +3,90 @@
 
 use std::sync::Arc;
 
-use deliberate_core::{Suspension, SuspensionId, Timestamp};
+use deliberate_core::{SuspendedCall, SuspensionId, Timestamp};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{Doing, Presence};
+use super::calls::{RunningGuard, StatusText};
 
 /// What is between a call and its caller.
 #[derive(Default)]
-pub(crate) struct Hold {
+pub(crate) struct CallHandle {
     /// Whether its caller may stop waiting.
-    pub(crate) may_be_handed_over: bool,
+    pub(crate) may_move_to_background: bool,
     /// Ends the call.
     pub(super) stop: CancellationToken,
-    pub(crate) stage: Arc<AsyncMutex<Stage>>,
-    pub(crate) doing: Doing,
+    pub(crate) stage: Arc<AsyncMutex<CallStage>>,
+    pub(crate) status: StatusText,
 }
 
 /// Where a call is kept.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct StoredCall {
     pub(crate) id: SuspensionId,
-    pub(crate) begun: Timestamp,
+    pub(crate) started_at: Timestamp,
     /// The replies it had and the asks it waited for, if it waited.
-    pub(crate) waited_for: Option<(Value, Value)>,
+    pub(crate) pending: Option<(Value, Value)>,
 }
 
-impl Kept {
-    pub(crate) fn of(suspension: &Suspension) -> Self {
+impl StoredCall {
+    pub(crate) fn from_suspended(suspension: &SuspendedCall) -> Self {
         Self {
             id: suspension.id.clone(),
-            begun: suspension.created_at,
-            waited_for: Some((suspension.journal.clone(), suspension.asks.clone())),
+            started_at: suspension.created_at,
+            pending: Some((suspension.journal.clone(), suspension.asks.clone())),
         }
     }
 }
 
 /// What is kept of a running call if its caller stops waiting: enough to run it again.
-pub(crate) struct Work {
-    pub(crate) suspended: Option<SuspensionId>,
+pub(crate) struct ResumeState {
+    pub(crate) suspended_id: Option<SuspensionId>,
     pub(crate) tool: &'static str,
     pub(crate) arguments: Value,
     pub(crate) journal: Value,
-    pub(crate) begun: Timestamp,
+    pub(crate) started_at: Timestamp,
     pub(crate) owner: Option<String>,
 }
 
 #[derive(Default)]
-pub(crate) enum Stage {
+pub(crate) enum CallStage {
     /// Not known yet what is to be run.
     #[default]
     Preparing,
     /// It waits for another call that runs on.
-    WaitsFor(SuspensionId),
+    WaitingFor(SuspensionId),
     /// It runs, and can be handed over.
-    Runs(Box<Work>),
+    Running(Box<ResumeState>),
     /// It is kept in the store, and runs on.
-    RunsOn {
-        kept: Kept,
-        until: Timestamp,
-        here: Option<Presence>,
+    Background {
+        stored: StoredCall,
+        lease_expiry: Timestamp,
+        guard: Option<RunningGuard>,
     },
     /// It is being finished.
-    Ending {
+    Finishing {
         #[expect(dead_code, reason = "there until the call is over")]
-        here: Option<Presence>,
+        guard: Option<RunningGuard>,
     },
 }
 
-impl Stage {
+impl CallStage {
     /// Where the call is kept and until when it is believed to run, if it was handed over.
-    pub(crate) fn kept(&self) -> Option<(Kept, Option<Timestamp>)> {
+    pub(crate) fn stored_call(&self) -> Option<(StoredCall, Option<Timestamp>)> {
         match self {
-            Self::RunsOn { kept, until, .. } => Some((kept.clone(), Some(*until))),
+            Self::Background {
+                stored: kept,
+                lease_expiry: until,
+                ..
+            } => Some((kept.clone(), Some(*until))),
             _ => None,
         }
     }
 }
 
-impl Hold {
+impl CallHandle {
     /// For a call that ends when `stop` is cancelled.
     pub(crate) fn new(stop: CancellationToken) -> Self {
         Self {
@@ -91,26 +95,30 @@ impl Hold {
         }
     }
 
-    pub(crate) async fn waits_for(&self, id: &SuspensionId) {
-        *self.stage.lock().await = Stage::WaitsFor(id.clone());
+    pub(crate) async fn set_waiting_for(&self, id: &SuspensionId) {
+        *self.stage.lock().await = CallStage::WaitingFor(id.clone());
     }
 
     /// The call runs.
-    pub(crate) async fn runs(&self, work: Work) {
+    pub(crate) async fn set_running(&self, work: ResumeState) {
         let mut stage = self.stage.lock().await;
-        if !matches!(*stage, Stage::RunsOn { .. }) {
-            *stage = Stage::Runs(Box::new(work));
+        if !matches!(*stage, CallStage::Background { .. }) {
+            *stage = CallStage::Running(Box::new(work));
         }
     }
 
     /// The call is about to be finished and can no longer be handed over. Where it is kept, if it
     /// was.
-    pub(crate) async fn ending(&self) -> Option<Kept> {
+    pub(crate) async fn set_finishing(&self) -> Option<StoredCall> {
         let mut stage = self.stage.lock().await;
-        let ending = Stage::Ending { here: None };
+        let ending = CallStage::Finishing { guard: None };
         match std::mem::replace(&mut *stage, ending) {
-            Stage::RunsOn { kept, here, .. } => {
-                *stage = Stage::Ending { here };
+            CallStage::Background {
+                stored: kept,
+                guard: here,
+                ..
+            } => {
+                *stage = CallStage::Finishing { guard: here };
                 Some(kept)
             }
             _ => None,

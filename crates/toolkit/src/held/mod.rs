@@ -11,33 +11,33 @@ mod hold;
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::{Change, Suspension, SuspensionId, Timestamp};
+use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use calls::{Doing, HeldCalls, Presence};
-pub(crate) use hold::{Hold, Kept, Stage, Work};
+pub(crate) use calls::{BackgroundCalls, RunningGuard, StatusText};
+pub(crate) use hold::{CallHandle, CallStage, ResumeState, StoredCall};
 
-use crate::{Answer, Caller, Far, RESUME, Registry, ToolError};
-use calls::Held;
+use crate::{CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolError, UpstreamError};
+use calls::RunningBackgroundCall;
 
 /// How long it is believed that a call runs, after someone said so.
-const BELIEVED: Duration = Duration::from_secs(20);
+const LEASE: Duration = Duration::from_secs(20);
 
 /// How often that is said.
-const SAID_EVERY: Duration = Duration::from_secs(5);
+const LEASE_RENEWAL: Duration = Duration::from_secs(5);
 
 /// How long to wait until a call that could not be handed over may be.
-const NOT_YET: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How a call stands when its caller has waited long enough.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Within {
+pub enum TimedOutcome {
     /// It is over, or waits for replies.
-    Answered(Answer),
+    Outcome(CallOutcome),
     /// It runs on.
     StillRunning(StillRunning),
 }
@@ -60,7 +60,7 @@ impl StillRunning {
             id: id.to_string(),
             doing,
             next: format!(
-                "The call takes longer and runs on. Call {RESUME} with this id alone to have its \
+                "The call takes longer and runs on. Call {RESUME_TOOL} with this id alone to have its \
                  answer."
             ),
         }
@@ -68,131 +68,146 @@ impl StillRunning {
 }
 
 /// What came of handing a call over.
-enum Handed {
-    RunsOn(SuspensionId),
-    WaitsFor(SuspensionId),
+enum HandOver {
+    Background(SuspensionId),
+    WaitingFor(SuspensionId),
     NotYet,
-    Ending,
+    Finishing,
 }
 
 impl Registry {
     /// Calls a tool like [`Registry::call`], but waits no longer than `patience` for tools that
-    /// think: a call that takes longer runs on, and its answer is had by calling [`RESUME`].
-    pub async fn call_within(
+    /// think: a call that takes longer runs on, and its answer is had by calling [`RESUME_TOOL`].
+    pub async fn call_with_timeout(
         self: &Arc<Self>,
         name: &str,
         arguments: Value,
-        caller: Caller,
+        caller: CallerContext,
         patience: Duration,
-    ) -> Result<Within, ToolError> {
-        if !self.may_run_on(name, &caller) {
+    ) -> Result<TimedOutcome, ToolError> {
+        if !self.may_run_in_background(name, &caller) {
             let call = Box::pin(self.call(name, arguments, caller));
-            return call.await.map(Within::Answered);
+            return call.await.map(TimedOutcome::Outcome);
         }
         let stop = CancellationToken::new();
-        let hold = Arc::new(Hold {
-            may_be_handed_over: true,
-            ..Hold::new(stop.clone())
+        let hold = Arc::new(CallHandle {
+            may_move_to_background: true,
+            ..CallHandle::new(stop.clone())
         });
-        let cancelled = caller.cancelled.clone();
+        let cancelled = caller.cancellation.clone();
         let mut work = Box::pin({
             let (registry, hold, name) = (self.clone(), hold.clone(), name.to_owned());
-            let caller = Caller {
-                cancelled: stop.clone(),
+            let caller = CallerContext {
+                cancellation: stop.clone(),
                 ..caller
             };
-            async move { registry.call_held(&name, arguments, caller, &hold).await }
+            async move {
+                registry
+                    .call_with_handle(&name, arguments, caller, &hold)
+                    .await
+            }
         });
         let mut waited_until = Instant::now() + patience;
         loop {
             tokio::select! {
                 biased;
-                answer = &mut work => return answer.map(Within::Answered),
+                answer = &mut work => return answer.map(TimedOutcome::Outcome),
                 () = cancelled.cancelled() => {
                     stop.cancel();
-                    return work.await.map(Within::Answered);
+                    return work.await.map(TimedOutcome::Outcome);
                 }
                 () = tokio::time::sleep_until(waited_until) => {}
             }
             // The call goes on meanwhile: it may hold what handing over waits for.
             let handed = tokio::select! {
                 biased;
-                handed = self.hand_over(&hold) => handed,
-                answer = &mut work => return answer.map(Within::Answered),
+                handed = self.move_to_background(&hold) => handed,
+                answer = &mut work => return answer.map(TimedOutcome::Outcome),
             };
             match handed {
-                Handed::RunsOn(id) => {
-                    let doing = hold.doing.said();
+                HandOver::Background(id) => {
+                    let doing = hold.status.get();
                     // Whoever asks for the answer finds it in the store, or the failure.
                     tokio::spawn(async move { drop(work.await) });
-                    return Ok(Within::StillRunning(StillRunning::new(&id, doing)));
+                    return Ok(TimedOutcome::StillRunning(StillRunning::new(&id, doing)));
                 }
-                Handed::WaitsFor(id) => {
-                    let doing = self.held.doing(&id);
-                    return Ok(Within::StillRunning(StillRunning::new(&id, doing)));
+                HandOver::WaitingFor(id) => {
+                    let doing = self.background_calls.status(&id);
+                    return Ok(TimedOutcome::StillRunning(StillRunning::new(&id, doing)));
                 }
-                Handed::NotYet => waited_until = Instant::now() + NOT_YET,
-                Handed::Ending => return work.await.map(Within::Answered),
+                HandOver::NotYet => waited_until = Instant::now() + POLL_INTERVAL,
+                HandOver::Finishing => return work.await.map(TimedOutcome::Outcome),
             }
         }
     }
 
     /// Whether a caller may stop waiting for what is called by that name.
-    fn may_run_on(&self, name: &str, caller: &Caller) -> bool {
-        let called = self.entries.called(name, json!({}), caller.again.as_ref());
-        called.is_ok_and(|called| called.entry.may_run_on())
+    fn may_run_in_background(&self, name: &str, caller: &CallerContext) -> bool {
+        let called = self
+            .tools
+            .resolve(name, json!({}), caller.input_reply.as_ref());
+        called.is_ok_and(|called| called.entry.may_run_in_background())
     }
 
     /// Keeps a running call in the store, so that it can be picked up.
-    async fn hand_over(&self, hold: &Hold) -> Handed {
+    async fn move_to_background(&self, hold: &CallHandle) -> HandOver {
         let mut stage = hold.stage.lock().await;
         match &mut *stage {
-            Stage::Preparing => Handed::NotYet,
-            Stage::Ending { .. } => Handed::Ending,
-            Stage::WaitsFor(id) => Handed::WaitsFor(id.clone()),
-            Stage::RunsOn { kept, .. } => Handed::RunsOn(kept.id.clone()),
-            Stage::Runs(work) if !self.held.has_room_for(work.owner.as_ref()) => Handed::NotYet,
-            Stage::Runs(work) => {
-                let until = believed_until(self.parts.clock.now());
-                let suspension = self.kept(work, until);
-                let kept = Kept::of(&suspension);
+            CallStage::Preparing => HandOver::NotYet,
+            CallStage::Finishing { .. } => HandOver::Finishing,
+            CallStage::WaitingFor(id) => HandOver::WaitingFor(id.clone()),
+            CallStage::Background { stored: kept, .. } => HandOver::Background(kept.id.clone()),
+            CallStage::Running(work)
+                if !self.background_calls.has_room_for(work.owner.as_ref()) =>
+            {
+                HandOver::NotYet
+            }
+            CallStage::Running(work) => {
+                let until = lease_expiry(self.deps.clock.now());
+                let suspension = self.to_suspended_call(work, until);
+                let kept = StoredCall::from_suspended(&suspension);
                 let change = Change::Suspend(suspension);
-                if let Err(error) = self.parts.store.commit(vec![change]).await {
+                if let Err(error) = self.deps.store.commit(vec![change]).await {
                     tracing::warn!(%error, "a long call can't be kept; its caller has to wait");
-                    return Handed::NotYet;
+                    return HandOver::NotYet;
                 }
-                let handed = Handed::RunsOn(kept.id.clone());
-                let here = self.present(&kept.id, work.owner.clone(), hold);
-                *stage = Stage::RunsOn { kept, until, here };
+                let handed = HandOver::Background(kept.id.clone());
+                let here = self.register_running(&kept.id, work.owner.clone(), hold);
+                *stage = CallStage::Background {
+                    stored: kept,
+                    lease_expiry: until,
+                    guard: here,
+                };
                 handed
             }
         }
     }
 
-    pub(crate) fn present(
+    pub(crate) fn register_running(
         &self,
         id: &SuspensionId,
         owner: Option<String>,
-        hold: &Hold,
-    ) -> Option<Presence> {
-        self.held.enter(id, |over| Held {
-            owner,
-            stop: hold.stop.clone(),
-            over,
-            doing: hold.doing.clone(),
-        })
+        hold: &CallHandle,
+    ) -> Option<RunningGuard> {
+        self.background_calls
+            .register(id, |over| RunningBackgroundCall {
+                owner,
+                stop: hold.stop.clone(),
+                finished: over,
+                status: hold.status.clone(),
+            })
     }
 
-    fn kept(&self, work: &Work, until: Timestamp) -> Suspension {
-        let fresh = || SuspensionId::from(self.parts.ids.fresh());
-        Suspension {
-            id: work.suspended.clone().unwrap_or_else(fresh),
+    fn to_suspended_call(&self, work: &ResumeState, until: Timestamp) -> SuspendedCall {
+        let fresh = || SuspensionId::from(self.deps.ids.new_id());
+        SuspendedCall {
+            id: work.suspended_id.clone().unwrap_or_else(fresh),
             tool_name: work.tool.to_owned(),
             arguments: work.arguments.clone(),
             journal: work.journal.clone(),
             asks: json!([]),
-            created_at: work.begun,
-            expires_at: self.suspended_until(self.parts.clock.now()),
+            created_at: work.started_at,
+            expires_at: self.suspension_expiry(self.deps.clock.now()),
             owner: work.owner.clone(),
             running_until: Some(until),
             outcome: None,
@@ -202,20 +217,25 @@ impl Registry {
 
     /// Says again and again that a call which was handed over runs. Ends if it is another's by now:
     /// someone else has ended it or taken it over.
-    pub(crate) async fn keep_running(&self, hold: &Hold) -> SuspensionId {
+    pub(crate) async fn renew_lease(&self, hold: &CallHandle) -> SuspensionId {
         loop {
-            tokio::time::sleep(SAID_EVERY).await;
+            tokio::time::sleep(LEASE_RENEWAL).await;
             let mut stage = hold.stage.lock().await;
-            let Stage::RunsOn { kept, until, .. } = &mut *stage else {
+            let CallStage::Background {
+                stored: kept,
+                lease_expiry: until,
+                ..
+            } = &mut *stage
+            else {
                 continue;
             };
-            let next = believed_until(self.parts.clock.now());
+            let next = lease_expiry(self.deps.clock.now());
             let change = Change::RunOn {
                 id: kept.id.clone(),
                 seen: Some(*until),
                 until: next,
             };
-            match self.parts.store.commit(vec![change]).await {
+            match self.deps.store.commit(vec![change]).await {
                 Ok(()) => *until = next,
                 Err(StoreError::AlreadyEnded) => return kept.id.clone(),
                 Err(error) => tracing::warn!(%error, "a long call can't be kept up"),
@@ -226,22 +246,22 @@ impl Registry {
     /// Takes over a call that nobody runs any more; false if someone else was first.
     pub(crate) async fn take_over(
         &self,
-        abandoned: &Suspension,
-        hold: &Hold,
+        abandoned: &SuspendedCall,
+        hold: &CallHandle,
     ) -> Result<bool, ToolError> {
-        let until = believed_until(self.parts.clock.now());
+        let until = lease_expiry(self.deps.clock.now());
         let change = Change::RunOn {
             id: abandoned.id.clone(),
             seen: abandoned.running_until,
             until,
         };
-        match self.parts.store.commit(vec![change]).await {
+        match self.deps.store.commit(vec![change]).await {
             Ok(()) => {
                 let owner = abandoned.owner.clone();
-                *hold.stage.lock().await = Stage::RunsOn {
-                    kept: Kept::of(abandoned),
-                    until,
-                    here: self.present(&abandoned.id, owner, hold),
+                *hold.stage.lock().await = CallStage::Background {
+                    stored: StoredCall::from_suspended(abandoned),
+                    lease_expiry: until,
+                    guard: self.register_running(&abandoned.id, owner, hold),
                 };
                 Ok(true)
             }
@@ -251,18 +271,18 @@ impl Registry {
     }
 
     /// Waits until the calls that run on are over.
-    pub async fn settled(&self) {
-        self.held.wait_for_all().await;
+    pub async fn wait_background_calls(&self) {
+        self.background_calls.wait_for_all().await;
     }
 }
 
-pub(crate) fn believed_until(now: Timestamp) -> Timestamp {
-    now.plus_micros(i64::try_from(BELIEVED.as_micros()).unwrap_or(i64::MAX))
+pub(crate) fn lease_expiry(now: Timestamp) -> Timestamp {
+    now.plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// What is kept of a failure, to be told again.
-pub(crate) fn failure(error: &ToolError) -> Value {
-    if let ToolError::Far(far) = error {
+pub(crate) fn encode_failure(error: &ToolError) -> Value {
+    if let ToolError::Upstream(far) = error {
         return json!({ "far": far });
     }
     json!({
@@ -273,14 +293,14 @@ pub(crate) fn failure(error: &ToolError) -> Value {
 }
 
 /// A failure that was kept.
-pub(crate) fn told(outcome: &Value) -> ToolError {
-    let far = outcome.get("far").map(Far::deserialize);
+pub(crate) fn decode_failure(outcome: &Value) -> ToolError {
+    let far = outcome.get("far").map(UpstreamError::deserialize);
     if let Some(Ok(far)) = far {
-        return ToolError::Far(Box::new(far));
+        return ToolError::Upstream(Box::new(far));
     }
     let text = |key: &str| outcome.get(key).and_then(Value::as_str).map(str::to_owned);
     match (text("code"), text("message")) {
-        (Some(code), Some(message)) => ToolError::Told {
+        (Some(code), Some(message)) => ToolError::Custom {
             code,
             message,
             hint: text("hint"),

@@ -3,24 +3,24 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
 use super::separated;
-use crate::{Issue, ToolError};
+use crate::{ArgumentIssue, ToolError};
 
 /// What is wrong with the arguments is told up to this number; a caller who gets more wrong is
 /// helped by the first ones.
-const MOST_ISSUES: usize = 8;
+const MAX_ISSUES: usize = 8;
 
 /// Checks arguments against one tool's schema.
-pub(crate) struct Checker {
+pub(crate) struct ArgumentChecker {
     schema: Value,
     validator: Validator,
 }
 
-impl Checker {
+impl ArgumentChecker {
     pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
         let validator = jsonschema::validator_for(schema).map_err(|error| {
             tracing::error!(%error, "a tool's schema can't be compiled");
@@ -36,20 +36,20 @@ impl Checker {
     pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
         let arguments = match arguments {
             Value::Null => Value::Object(Map::new()),
-            arguments => tidy(arguments, &self.schema),
+            arguments => normalize(arguments, &self.schema),
         };
-        let mut issues: Vec<Issue> = self
+        let mut issues: Vec<ArgumentIssue> = self
             .validator
             .iter_errors(&arguments)
             .flat_map(|error| self.explain(&error))
-            .take(MOST_ISSUES + 1)
+            .take(MAX_ISSUES + 1)
             .collect();
         if issues.is_empty() {
             return Ok(arguments);
         }
-        if issues.len() > MOST_ISSUES {
-            issues.truncate(MOST_ISSUES);
-            issues.push(Issue::new(
+        if issues.len() > MAX_ISSUES {
+            issues.truncate(MAX_ISSUES);
+            issues.push(ArgumentIssue::new(
                 "arguments",
                 "break more rules than are shown here",
             ));
@@ -57,7 +57,7 @@ impl Checker {
         Err(ToolError::Invalid(issues))
     }
 
-    fn explain(&self, error: &ValidationError<'_>) -> Vec<Issue> {
+    fn explain(&self, error: &ValidationError<'_>) -> Vec<ArgumentIssue> {
         let place = error.instance_path().as_str();
         let field = if place.is_empty() {
             "arguments".to_owned()
@@ -74,27 +74,29 @@ impl Checker {
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
                 .iter()
-                .take(MOST_ISSUES + 1)
+                .take(MAX_ISSUES + 1)
                 .map(|name| {
-                    let known = self.names_at(place);
+                    let known = self.property_names(place);
                     let value = error.instance().get(name.as_str()).unwrap_or(&Value::Null);
-                    Issue::new(inside(name), "is not an argument of this tool")
-                        .given(value)
-                        .meant(nearest(name, known.iter().map(String::as_str)))
+                    ArgumentIssue::new(inside(name), "is not an argument of this tool")
+                        .with_value(value)
+                        .with_suggestion(did_you_mean(name, known.iter().map(String::as_str)))
                 })
                 .collect(),
             ValidationErrorKind::Required { property } => {
-                vec![Issue::new(
+                vec![ArgumentIssue::new(
                     inside(property.as_str().unwrap_or_default()),
                     "is required",
                 )]
             }
-            kind => vec![Issue::new(field, rule(kind, error)).given(error.instance())],
+            kind => vec![
+                ArgumentIssue::new(field, describe_rule(kind, error)).with_value(error.instance()),
+            ],
         }
     }
 
     /// The property names the schema knows at a place in the arguments.
-    fn names_at(&self, place: &str) -> BTreeSet<String> {
+    fn property_names(&self, place: &str) -> BTreeSet<String> {
         let mut schema = &self.schema;
         for step in place.split('/').filter(|step| !step.is_empty()) {
             let inner = schema
@@ -115,7 +117,7 @@ impl Checker {
 }
 
 /// The rule in words.
-fn rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
+fn describe_rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
     match kind {
         ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
@@ -139,18 +141,21 @@ fn rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
 
 /// Mends what models and clients often do and what can mean only one thing: `null` for an
 /// argument left out, a number, list or object written as text, one item in place of a list.
-fn tidy(value: Value, schema: &Value) -> Value {
-    match reshape(value, schema) {
-        Value::Object(fields) => Value::Object(tidy_fields(fields, schema)),
+fn normalize(value: Value, schema: &Value) -> Value {
+    match coerce(value, schema) {
+        Value::Object(fields) => Value::Object(normalize_fields(fields, schema)),
         Value::Array(items) => match schema.get("items") {
-            Some(inner) => items.into_iter().map(|item| tidy(item, inner)).collect(),
+            Some(inner) => items
+                .into_iter()
+                .map(|item| normalize(item, inner))
+                .collect(),
             None => Value::Array(items),
         },
         other => other,
     }
 }
 
-fn tidy_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+fn normalize_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let required = |name: &str| {
         let names = schema.get("required").and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|required| required == name))
@@ -163,7 +168,7 @@ fn tidy_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, Value>
         .filter(|(name, value)| !value.is_null() || required(name))
         .map(|(name, value)| match properties.get(&name) {
             Some(inner) => {
-                let value = tidy(value, inner);
+                let value = normalize(value, inner);
                 (name, value)
             }
             None => (name, value),
@@ -172,25 +177,27 @@ fn tidy_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, Value>
 }
 
 /// The value as the wanted type, where it is that type in other clothes.
-fn reshape(value: Value, schema: &Value) -> Value {
+fn coerce(value: Value, schema: &Value) -> Value {
     let Some(wanted) = schema.get("type").and_then(Value::as_str) else {
         return value;
     };
     if let Value::String(text) = &value
         && wanted != "string"
         && let Ok(plain) = serde_json::from_str::<Value>(text.trim())
-        && is_a(&plain, wanted)
+        && is_type(&plain, wanted)
     {
         return plain;
     }
     match value {
-        Value::String(text) if wanted == "array" => Value::Array(separated::items(&text, schema)),
+        Value::String(text) if wanted == "array" => {
+            Value::Array(separated::split_items(&text, schema))
+        }
         Value::Object(_) if wanted == "array" => Value::Array(vec![value]),
         value => value,
     }
 }
 
-fn is_a(value: &Value, kind: &str) -> bool {
+fn is_type(value: &Value, kind: &str) -> bool {
     match kind {
         "number" | "integer" => value.is_number(),
         "boolean" => value.is_boolean(),

@@ -10,7 +10,7 @@ mod separated;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-pub(crate) use check::Checker;
+pub(crate) use check::ArgumentChecker;
 
 /// The schema of what a model is asked to answer.
 pub fn answer_schema<T: JsonSchema>() -> Value {
@@ -18,22 +18,22 @@ pub fn answer_schema<T: JsonSchema>() -> Value {
 }
 
 /// The schema of what a tool takes.
-pub(crate) fn of_input<T: JsonSchema>() -> Value {
-    let mut schema = of_arguments::<T>();
-    separated::unmark(&mut schema);
+pub(crate) fn input_schema<T: JsonSchema>() -> Value {
+    let mut schema = arguments_schema::<T>();
+    separated::remove_marks(&mut schema);
     schema
 }
 
 /// The same as a checker reads it: with the marks that clients are not shown.
-pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
-    let mut schema = marked::<T>(SchemaSettings::draft2020_12());
+pub(crate) fn arguments_schema<T: JsonSchema>() -> Value {
+    let mut schema = generate_marked::<T>(SchemaSettings::draft2020_12());
     without_null(&mut schema);
     schema
 }
 
 /// The schema of what a tool answers. A tool that thinks may answer `needs_reply` or
 /// `still_running` instead.
-pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
+pub(crate) fn output_schema<T: JsonSchema>(thinks: bool) -> Value {
     // As it is written: a field that is left out when it has nothing to say is not required.
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
     if !thinks {
@@ -66,12 +66,12 @@ pub(crate) fn of_output<T: JsonSchema>(thinks: bool) -> Value {
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let mut schema = marked::<T>(settings);
-    separated::unmark(&mut schema);
+    let mut schema = generate_marked::<T>(settings);
+    separated::remove_marks(&mut schema);
     schema
 }
 
-fn marked<T: JsonSchema>(settings: SchemaSettings) -> Value {
+fn generate_marked<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -80,7 +80,7 @@ fn marked<T: JsonSchema>(settings: SchemaSettings) -> Value {
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value();
-    slim(&mut schema);
+    simplify(&mut schema);
     // What the type is for is said to the readers of the code; the tool has a description.
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("description");
@@ -89,7 +89,7 @@ fn marked<T: JsonSchema>(settings: SchemaSettings) -> Value {
 }
 
 /// Takes out what says nothing a caller needs.
-fn slim(schema: &mut Value) {
+fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.remove("title");
@@ -104,7 +104,7 @@ fn slim(schema: &mut Value) {
             if fields.get("description") == Some(&"".into()) {
                 fields.shift_remove("description");
             }
-            if let Some(words) = words_of(fields) {
+            if let Some(words) = enum_values(fields) {
                 fields.shift_remove("oneOf");
                 fields.insert("type".to_owned(), "string".into());
                 fields.insert("enum".to_owned(), words);
@@ -115,24 +115,24 @@ fn slim(schema: &mut Value) {
                     if let Value::Object(properties) = value {
                         properties
                             .iter_mut()
-                            .for_each(|(_, property)| slim(property));
+                            .for_each(|(_, property)| simplify(property));
                     }
                 } else if key == "items" && *value == Value::Bool(true) {
                     // Says the same, and there are clients and models that refuse the short form.
                     *value = json!({});
                 } else {
-                    slim(value);
+                    simplify(value);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(slim),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
     }
 }
 
 /// The words of a choice that is written as one constant each, because its words are documented
 /// in the code. As a list they take less room, and an error can name them.
-fn words_of(fields: &Map<String, Value>) -> Option<Value> {
+fn enum_values(fields: &Map<String, Value>) -> Option<Value> {
     let choices = fields.get("oneOf")?.as_array()?;
     choices
         .iter()
@@ -220,13 +220,13 @@ mod tests {
     }
 
     fn check(arguments: Value) -> Result<Value, String> {
-        let checker = Checker::new(&of_input::<Input>()).unwrap();
+        let checker = ArgumentChecker::new(&input_schema::<Input>()).unwrap();
         checker.check(arguments).map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_schema_is_plain_and_small() {
-        let schema = of_input::<Input>();
+        let schema = input_schema::<Input>();
         assert_eq!(
             schema["properties"]["content"],
             json!({ "description": "What to think about", "type": "string", "minLength": 1 })

@@ -5,20 +5,20 @@
 //! `#[schemars(extend("x-separated" = "words"))]`. Clients are not shown the mark. Whoever sends a
 //! list means the items it has.
 
-use deliberate_core::names_in;
+use deliberate_core::split_person_names;
 use serde_json::Value;
 
-const MARK: &str = "x-separated";
+const SEPARATED_KEY: &str = "x-separated";
 
 /// The items of a list with this schema that was given as one text.
-pub(super) fn items(text: &str, schema: &Value) -> Vec<Value> {
-    let parts = match schema.get(MARK).and_then(Value::as_str) {
-        Some("words") => words(text),
-        Some("ids") => ids(text),
-        Some("names") => names_in(text, 3),
+pub(super) fn split_items(text: &str, schema: &Value) -> Vec<Value> {
+    let parts = match schema.get(SEPARATED_KEY).and_then(Value::as_str) {
+        Some("words") => split_keywords(text),
+        Some("ids") => split_ids(text),
+        Some("names") => split_person_names(text, 3),
         // People who are looked for, most often by their family names alone.
-        Some("families") => names_in(text, 2),
-        _ if schema.get("items").is_some_and(is_closed) => at(text, &[',', ';', '\n']),
+        Some("families") => split_person_names(text, 2),
+        _ if schema.get("items").is_some_and(is_closed) => split_at_chars(text, &[',', ';', '\n']),
         _ => Vec::new(),
     };
     if parts.is_empty() {
@@ -28,13 +28,13 @@ pub(super) fn items(text: &str, schema: &Value) -> Vec<Value> {
 }
 
 /// Takes the marks out.
-pub(super) fn unmark(schema: &mut Value) {
+pub(super) fn remove_marks(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            fields.shift_remove(MARK);
-            fields.iter_mut().for_each(|(_, value)| unmark(value));
+            fields.shift_remove(SEPARATED_KEY);
+            fields.iter_mut().for_each(|(_, value)| remove_marks(value));
         }
-        Value::Array(items) => items.iter_mut().for_each(unmark),
+        Value::Array(items) => items.iter_mut().for_each(remove_marks),
         _ => {}
     }
 }
@@ -45,7 +45,7 @@ fn is_closed(item: &Value) -> bool {
     item.get("enum").is_some() || matches!(kind, Some("integer" | "number"))
 }
 
-fn at(text: &str, marks: &[char]) -> Vec<String> {
+fn split_at_chars(text: &str, marks: &[char]) -> Vec<String> {
     let parts = text.split(marks).map(str::trim);
     parts
         .filter(|it| !it.is_empty())
@@ -55,11 +55,11 @@ fn at(text: &str, marks: &[char]) -> Vec<String> {
 
 /// Keywords, tags and the like. A comma behind a single letter or digit is part of a word:
 /// `1,2-dioxane`.
-fn words(text: &str) -> Vec<String> {
+fn split_keywords(text: &str) -> Vec<String> {
     let apart = text.replace(", ", "\n");
     let mut all = Vec::new();
-    for part in at(&apart, &[';', '\n']) {
-        let inner = at(&part, &[',']);
+    for part in split_at_chars(&apart, &[';', '\n']) {
+        let inner = split_at_chars(&part, &[',']);
         if inner.len() > 1 && inner.iter().any(|it| it.chars().count() == 1) {
             all.push(part);
         } else {
@@ -71,8 +71,8 @@ fn words(text: &str) -> Vec<String> {
 
 /// Ids, in which no space stands: a text that has others between its commas is a title. A semicolon
 /// may be part of an id.
-fn ids(text: &str) -> Vec<String> {
-    let parts = at(&text.replace("; ", "\n"), &[',', '\n']);
+fn split_ids(text: &str) -> Vec<String> {
+    let parts = split_at_chars(&text.replace("; ", "\n"), &[',', '\n']);
     if parts.iter().any(|it| it.contains(char::is_whitespace)) {
         return Vec::new();
     }
@@ -85,7 +85,7 @@ mod tests {
     use serde::Deserialize;
     use serde_json::json;
 
-    use super::super::{Checker, of_arguments, of_input};
+    use super::super::{ArgumentChecker, arguments_schema, input_schema};
     use super::*;
 
     #[derive(Deserialize, JsonSchema)]
@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn read(field: &str, given: &Value) -> Value {
-        let checker = Checker::new(&of_arguments::<Input>()).unwrap();
+        let checker = ArgumentChecker::new(&arguments_schema::<Input>()).unwrap();
         let mut read = checker.check(json!({ field: given })).unwrap();
         read[field].take()
     }
@@ -174,19 +174,23 @@ mod tests {
 
     #[test]
     fn a_title_with_commas_is_no_list_of_ids() {
-        let checker = Checker::new(&of_arguments::<Input>()).unwrap();
+        let checker = ArgumentChecker::new(&arguments_schema::<Input>()).unwrap();
         let error = checker.check(json!({ "articles": "Peat, fire and radio" }));
         assert!(error.unwrap_err().to_string().contains("at least 2"));
     }
 
     #[test]
     fn clients_are_not_shown_the_marks() {
-        let schema = of_input::<Input>();
+        let schema = input_schema::<Input>();
         assert_eq!(
             schema["properties"]["authors"],
             json!({ "type": "array", "items": { "type": "string" } })
         );
-        assert!(!schema.to_string().contains(MARK));
-        assert!(!crate::answer_schema::<Input>().to_string().contains(MARK));
+        assert!(!schema.to_string().contains(SEPARATED_KEY));
+        assert!(
+            !crate::answer_schema::<Input>()
+                .to_string()
+                .contains(SEPARATED_KEY)
+        );
     }
 }

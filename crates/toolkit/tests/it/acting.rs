@@ -6,38 +6,38 @@ use std::sync::{
 };
 
 use deliberate_core::SystemIds;
-use deliberate_thinker::Thinker;
+use deliberate_thinker::ChatModel;
 use deliberate_toolkit::{
-    About, Acted, Acting, Annotations, Call, Caller, Hand, Limits, NeedsReply, Outcome, Parts,
-    Registry, Stopped, Tool, ToolError,
+    AgentLimits, AgentRun, AgentStopReason, CallerContext, NeedsReply, Registry, RegistryDeps,
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    house::{House, done, parts, waits_for},
-    recorder::Recorder,
-    scripted::{Scripted, costs, says},
-    tools::{Note, Ponder, ask},
+    house::{RegistryFixture, deps, expect_done, expect_needs_reply},
+    recorder::RecordingStore,
+    scripted::{ScriptedModel, reply, reply_with_cost},
+    tools::{AskOnceTool, NoteTool, model_request},
 };
 
-fn about(name: &'static str, thinks: bool) -> About {
-    About {
+fn meta(name: &'static str, thinks: bool) -> ToolMeta {
+    ToolMeta {
         name,
         title: name,
         description: "A tool of the tests.",
-        annotations: Annotations::THINKS,
-        thinks,
-        limits: Limits::default(),
+        hints: ToolHints::ASKS_MODEL,
+        asks_model: thinks,
+        limits: ToolLimits::default(),
     }
 }
 
 /// Lets a model act.
-struct Act;
+struct AgentTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Bounds {
+struct AgentInput {
     #[serde(default)]
     turns: Option<usize>,
     #[serde(default)]
@@ -46,38 +46,42 @@ struct Bounds {
     result_bytes: Option<usize>,
 }
 
-impl Tool for Act {
-    type Input = Bounds;
+impl Tool for AgentTool {
+    type Input = AgentInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("act", true)
+    fn meta(&self) -> ToolMeta {
+        meta("act", true)
     }
 
-    async fn run(&self, input: Bounds, call: &Call) -> Result<Outcome<Value>, ToolError> {
-        let tools = ["tally", "note", "ponder"].map(|name| Hand {
+    async fn run(
+        &self,
+        input: AgentInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
+        let tools = ["tally", "note", "ponder"].map(|name| ToolSpec {
             name: name.to_owned(),
             description: format!("Does {name}."),
             schema: json!({ "type": "object" }),
         });
-        let usual = Acting::default();
-        let limits = Acting {
+        let usual = AgentLimits::default();
+        let limits = AgentLimits {
             turns: input.turns.unwrap_or(usual.turns),
             calls: input.calls.unwrap_or(usual.calls),
             result_bytes: input.result_bytes.unwrap_or(usual.result_bytes),
         };
-        let ask = deliberate_thinker::Ask {
+        let ask = deliberate_thinker::ModelRequest {
             schema: Value::Null,
-            ..ask("think", "What is there?")
+            ..model_request("think", "What is there?")
         };
-        let Acted {
+        let AgentRun {
             text,
-            evidence,
+            tool_uses: evidence,
             changes,
-            stopped,
+            stop_reason: stopped,
             conversation,
-        } = call.act(ask, &tools, limits).await?;
-        Ok(Outcome {
+        } = call.run_agent_loop(ask, &tools, limits).await?;
+        Ok(ToolOutput {
             output: json!({ "text": text, "evidence": evidence, "stopped": stopped, "said": null, "messages": conversation.len() }),
             changes,
             session: None,
@@ -86,25 +90,25 @@ impl Tool for Act {
 }
 
 /// Does something outside, and counts how often.
-struct Tally(Arc<AtomicUsize>);
+struct CountingTool(Arc<AtomicUsize>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Size {
+struct SizeInput {
     #[serde(default)]
     size: usize,
 }
 
-impl Tool for Tally {
-    type Input = Size;
+impl Tool for CountingTool {
+    type Input = SizeInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("tally", false)
+    fn meta(&self) -> ToolMeta {
+        meta("tally", false)
     }
 
-    async fn run(&self, input: Size, _: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(&self, input: SizeInput, _: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
         let times = self.0.fetch_add(1, Ordering::SeqCst) + 1;
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: json!({ "said": format!("{times} times{}", "ü".repeat(input.size)) }),
             changes: Vec::new(),
             session: None,
@@ -113,22 +117,22 @@ impl Tool for Tally {
 }
 
 /// Does something outside by itself, then asks.
-struct Reach(Arc<AtomicUsize>);
+struct MemoizingTool(Arc<AtomicUsize>);
 
-impl Tool for Reach {
-    type Input = Size;
+impl Tool for MemoizingTool {
+    type Input = SizeInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("reach", true)
+    fn meta(&self) -> ToolMeta {
+        meta("reach", true)
     }
 
-    async fn run(&self, _: Size, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(&self, _: SizeInput, call: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
         let times = call
-            .outside("reach", async { self.0.fetch_add(1, Ordering::SeqCst) + 1 })
+            .memoize_async("reach", async { self.0.fetch_add(1, Ordering::SeqCst) + 1 })
             .await;
-        let view: Value = call.think(ask("view", "?"), None).await?.value;
-        Ok(Outcome {
+        let view: Value = call.ask(model_request("view", "?"), None).await?.value;
+        Ok(ToolOutput {
             output: json!({ "times": times, "view": view }),
             changes: Vec::new(),
             session: None,
@@ -136,32 +140,35 @@ impl Tool for Reach {
     }
 }
 
-struct Stage {
-    house: House,
+struct AgentFixture {
+    fixture: RegistryFixture,
     times: Arc<AtomicUsize>,
 }
 
-fn registry(parts: Parts, times: &Arc<AtomicUsize>) -> Registry {
+fn registry(parts: RegistryDeps, times: &Arc<AtomicUsize>) -> Registry {
     Registry::new(parts)
-        .with(Act)
-        .with(Tally(times.clone()))
-        .with(Reach(times.clone()))
-        .with(Note)
-        .with(Ponder)
+        .with(AgentTool)
+        .with(CountingTool(times.clone()))
+        .with(MemoizingTool(times.clone()))
+        .with(NoteTool)
+        .with(AskOnceTool)
 }
 
-fn stage(mind: Option<Arc<dyn Thinker>>) -> Stage {
+fn agent_fixture(mind: Option<Arc<dyn ChatModel>>) -> AgentFixture {
     let times = Arc::<AtomicUsize>::default();
-    let mut house = House::without_model();
-    let parts = Parts {
+    let mut house = RegistryFixture::without_model();
+    let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
-        ..parts(house.store.clone(), mind)
+        ..deps(house.store.clone(), mind)
     };
     house.registry = Arc::new(registry(parts, &times));
-    Stage { house, times }
+    AgentFixture {
+        fixture: house,
+        times,
+    }
 }
 
-impl Stage {
+impl AgentFixture {
     fn times(&self) -> usize {
         self.times.load(Ordering::SeqCst)
     }
@@ -179,23 +186,27 @@ fn answer(text: &str) -> Value {
     json!({ "calls": [], "answer": text })
 }
 
-fn last_words(needs: &NeedsReply) -> &str {
+fn last_message(needs: &NeedsReply) -> &str {
     &needs.asks[0].messages.last().unwrap().text
 }
 
 #[tokio::test]
 async fn a_model_calls_and_answers_and_all_is_kept_in_one() {
     let both = calls(&[("tally", json!({})), ("note", json!({ "content": "seen" }))]);
-    let mind = Scripted::new([
-        costs(&both.to_string(), 10, None),
-        costs(&answer("There is one.").to_string(), 10, None),
+    let mind = ScriptedModel::new([
+        reply_with_cost(&both.to_string(), 10, None),
+        reply_with_cost(&answer("There is one.").to_string(), 10, None),
     ]);
-    let store = Recorder::new();
+    let store = RecordingStore::new();
     let times = Arc::default();
-    let registry = registry(parts(store.clone(), Some(mind.clone())), &times);
-    let output = done(registry.call("act", json!({}), Caller::default()).await);
+    let registry = registry(deps(store.clone(), Some(mind.clone())), &times);
+    let output = expect_done(
+        registry
+            .call("act", json!({}), CallerContext::default())
+            .await,
+    );
     assert_eq!(output["text"], "There is one.");
-    assert_eq!(output["stopped"], json!(Stopped::Answered));
+    assert_eq!(output["stopped"], json!(AgentStopReason::Answered));
     assert_eq!(output["messages"], 4);
     let evidence = &output["evidence"];
     assert_eq!(evidence[0]["tool"], "tally");
@@ -203,9 +214,9 @@ async fn a_model_calls_and_answers_and_all_is_kept_in_one() {
     assert_eq!(evidence[1]["arguments"], json!({ "content": "seen" }));
     assert_eq!(evidence[1]["failed"], false);
 
-    let keys: Vec<String> = mind.asked().into_iter().map(|ask| ask.key).collect();
+    let keys: Vec<String> = mind.requests().into_iter().map(|ask| ask.key).collect();
     assert_eq!(keys, ["think/turn1", "think/turn2"]);
-    let told = mind.asked()[1].messages[2].text.clone();
+    let told = mind.requests()[1].messages[2].text.clone();
     assert!(told.contains("1 times") && told.contains("seen"), "{told}");
     let commits = store.commits();
     assert_eq!(commits.len(), 1, "{commits:?}");
@@ -215,63 +226,73 @@ async fn a_model_calls_and_answers_and_all_is_kept_in_one() {
 
 #[tokio::test]
 async fn a_call_that_waits_for_its_client_runs_no_tool_twice() {
-    let stage = stage(None);
-    let needs = waits_for(stage.house.call("act", json!({})).await);
+    let stage = agent_fixture(None);
+    let needs = expect_needs_reply(stage.fixture.call("act", json!({})).await);
     assert_eq!(needs.asks[0].key, "think/turn1");
     let both = calls(&[("tally", json!({})), ("note", json!({ "content": "seen" }))]);
-    let second = waits_for(stage.house.resume(&needs.id, json!([both])).await);
+    let second = expect_needs_reply(stage.fixture.resume(&needs.id, json!([both])).await);
     assert_eq!(second.asks[0].key, "think/turn2");
     assert_eq!(stage.times(), 1);
     assert_eq!(
-        stage.house.thoughts().await,
+        stage.fixture.thoughts().await,
         [],
         "nothing is kept before the end"
     );
 
     let again = calls(&[("tally", json!({}))]);
-    let third = waits_for(stage.house.resume(&needs.id, json!([again])).await);
-    assert!(last_words(&third).contains("2 times"), "{third:?}");
-    let output = done(stage.house.resume(&needs.id, json!([answer("done")])).await);
+    let third = expect_needs_reply(stage.fixture.resume(&needs.id, json!([again])).await);
+    assert!(last_message(&third).contains("2 times"), "{third:?}");
+    let output = expect_done(
+        stage
+            .fixture
+            .resume(&needs.id, json!([answer("done")]))
+            .await,
+    );
     assert_eq!(stage.times(), 2);
     assert_eq!(output["text"], "done");
     assert_eq!(output["evidence"][0]["result"], "1 times");
     // What was noted then is what is kept now, by the id the model was told.
-    let thoughts = stage.house.thoughts().await;
+    let thoughts = stage.fixture.thoughts().await;
     assert_eq!(thoughts.len(), 1);
-    assert!(last_words(&second).contains(thoughts[0].id.as_str()));
+    assert!(last_message(&second).contains(thoughts[0].id.as_str()));
 }
 
 #[tokio::test]
 async fn a_tool_that_waits_itself_holds_up_its_call_and_undoes_nothing() {
-    let stage = stage(None);
-    let needs = waits_for(stage.house.call("act", json!({})).await);
+    let stage = agent_fixture(None);
+    let needs = expect_needs_reply(stage.fixture.call("act", json!({})).await);
     let both = calls(&[
         ("ponder", json!({ "content": "why?" })),
         ("tally", json!({})),
     ]);
-    let inner = waits_for(stage.house.resume(&needs.id, json!([both])).await);
+    let inner = expect_needs_reply(stage.fixture.resume(&needs.id, json!([both])).await);
     let keys: Vec<&str> = inner.asks.iter().map(|ask| ask.key.as_str()).collect();
     assert_eq!(keys, ["think/turn1/call1/view"]);
     assert_eq!(stage.times(), 1);
     let view = json!([{ "view": "because", "percent": 50 }]);
-    let last = waits_for(stage.house.resume(&needs.id, view).await);
-    assert!(last_words(&last).contains("because"));
-    let output = done(stage.house.resume(&needs.id, json!([answer("done")])).await);
+    let last = expect_needs_reply(stage.fixture.resume(&needs.id, view).await);
+    assert!(last_message(&last).contains("because"));
+    let output = expect_done(
+        stage
+            .fixture
+            .resume(&needs.id, json!([answer("done")]))
+            .await,
+    );
     assert_eq!(output["evidence"][0]["tool"], "ponder");
     assert_eq!(stage.times(), 1);
-    assert_eq!(stage.house.thoughts().await.len(), 1);
+    assert_eq!(stage.fixture.thoughts().await.len(), 1);
 }
 
 #[tokio::test]
 async fn what_fails_is_told_and_the_model_goes_on() {
     let wrong = calls(&[("note", json!({ "contend": "x" })), ("tally", json!({}))]);
-    let mind = Scripted::new([says(&wrong.to_string()), says("Well.")]);
-    let stage = stage(Some(mind.clone()));
-    let output = done(stage.house.call("act", json!({})).await);
+    let mind = ScriptedModel::new([reply(&wrong.to_string()), reply("Well.")]);
+    let stage = agent_fixture(Some(mind.clone()));
+    let output = expect_done(stage.fixture.call("act", json!({})).await);
     assert_eq!(output["text"], "Well.");
     assert_eq!(output["evidence"][0]["failed"], true);
     assert_eq!(output["evidence"][1]["failed"], false);
-    let told = mind.asked()[1].messages[2].text.clone();
+    let told = mind.requests()[1].messages[2].text.clone();
     assert!(
         told.starts_with("note failed:") && told.contains("content"),
         "{told}"
@@ -280,43 +301,48 @@ async fn what_fails_is_told_and_the_model_goes_on() {
 
 #[tokio::test]
 async fn turns_and_calls_have_an_end() {
-    let more = || says(&calls(&[("tally", json!({})), ("tally", json!({}))]).to_string());
-    let mind = Scripted::new([more(), more(), says("Enough.")]);
-    let stage = stage(Some(mind.clone()));
-    let output = done(stage.house.call("act", json!({ "turns": 3 })).await);
+    let more = || reply(&calls(&[("tally", json!({})), ("tally", json!({}))]).to_string());
+    let mind = ScriptedModel::new([more(), more(), reply("Enough.")]);
+    let stage = agent_fixture(Some(mind.clone()));
+    let output = expect_done(stage.fixture.call("act", json!({ "turns": 3 })).await);
     assert_eq!(output["stopped"], "out_of_turns");
     assert_eq!(output["text"], "Enough.");
     assert_eq!(stage.times(), 4);
-    let last = mind.asked().pop().unwrap();
+    let last = mind.requests().pop().unwrap();
     assert!(last.system.contains("Answer now"), "{}", last.system);
 
-    let mind = Scripted::new([more(), more(), says("Enough.")]);
-    let stage = self::stage(Some(mind.clone()));
-    let output = done(stage.house.call("act", json!({ "calls": 3 })).await);
+    let mind = ScriptedModel::new([more(), more(), reply("Enough.")]);
+    let stage = self::agent_fixture(Some(mind.clone()));
+    let output = expect_done(stage.fixture.call("act", json!({ "calls": 3 })).await);
     assert_eq!(output["stopped"], "out_of_calls");
     assert_eq!(output["evidence"].as_array().unwrap().len(), 3);
     assert_eq!(stage.times(), 3);
-    let told = mind.asked()[2].messages.last().unwrap().text.clone();
+    let told = mind.requests()[2].messages.last().unwrap().text.clone();
     assert!(told.contains("3 calls are the most"), "{told}");
 }
 
 #[tokio::test]
 async fn long_results_are_cut_and_it_is_said() {
     let long = calls(&[("tally", json!({ "size": 100 }))]);
-    let mind = Scripted::new([says(&long.to_string()), says("Well.")]);
-    let stage = stage(Some(mind));
-    let output = done(stage.house.call("act", json!({ "result_bytes": 20 })).await);
+    let mind = ScriptedModel::new([reply(&long.to_string()), reply("Well.")]);
+    let stage = agent_fixture(Some(mind));
+    let output = expect_done(
+        stage
+            .fixture
+            .call("act", json!({ "result_bytes": 20 }))
+            .await,
+    );
     let result = output["evidence"][0]["result"].as_str().unwrap();
     assert_eq!(result, "1 timesüüüüüü\n[cut here; the whole has 207 bytes]");
 }
 
 #[tokio::test]
 async fn what_is_done_outside_is_done_once() {
-    let stage = stage(None);
-    let needs = waits_for(stage.house.call("reach", json!({})).await);
-    let output = done(
+    let stage = agent_fixture(None);
+    let needs = expect_needs_reply(stage.fixture.call("reach", json!({})).await);
+    let output = expect_done(
         stage
-            .house
+            .fixture
             .resume(&needs.id, json!([{ "view": "x", "percent": 1 }]))
             .await,
     );

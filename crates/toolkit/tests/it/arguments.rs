@@ -1,15 +1,15 @@
 //! What a tool is called with: checked, mended where the meaning is clear, recorded.
 
-use deliberate_core::{Invocation, Spent, Timestamp};
+use deliberate_core::{Invocation, ModelUsage, Timestamp};
 use deliberate_testkit::CountingIds;
-use deliberate_toolkit::{Bounds, ToolError};
+use deliberate_toolkit::{CallLimits, ToolError};
 use serde_json::{Value, json};
 
-use crate::house::{ALL, House, done};
+use crate::house::{ALL, RegistryFixture, expect_done};
 
 #[tokio::test]
 async fn an_unknown_tool_is_named_with_the_nearest() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let error = house.call("Pondr", json!({})).await.unwrap_err();
     assert_eq!(
         error.to_json(),
@@ -30,7 +30,7 @@ async fn an_unknown_tool_is_named_with_the_nearest() {
 
 #[tokio::test]
 async fn wrong_arguments_are_recorded_and_leave_nothing_else() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let arguments = json!({ "content": 7 });
     let error = house.call("note", arguments.clone()).await.unwrap_err();
     assert_eq!(error.code(), "Validation");
@@ -47,7 +47,7 @@ async fn wrong_arguments_are_recorded_and_leave_nothing_else() {
             success: false,
             error: Some("content: must be of type \"string\", got 7".to_owned()),
             error_code: Some("Validation".to_owned()),
-            spent: Spent::default(),
+            spent: ModelUsage::default(),
             created_at: Timestamp::parse("2026-01-01T00:00:00Z").unwrap(),
         }]
     );
@@ -56,7 +56,7 @@ async fn wrong_arguments_are_recorded_and_leave_nothing_else() {
 
 #[tokio::test]
 async fn every_broken_rule_is_named_with_its_field_and_value() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let arguments = json!({
         "content": "",
         "times": 9,
@@ -105,7 +105,7 @@ async fn every_broken_rule_is_named_with_its_field_and_value() {
 
 #[tokio::test]
 async fn what_is_missing_is_named() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     for nothing in [json!({}), Value::Null] {
         let error = house.call("echo", nothing).await.unwrap_err();
         assert_eq!(error.to_string(), "content: is required");
@@ -123,7 +123,7 @@ async fn what_is_missing_is_named() {
 
 #[tokio::test]
 async fn null_means_left_out_and_plain_values_may_be_written_as_text() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let given = json!({
         "content": "12",
         "session_id": null,
@@ -136,7 +136,7 @@ async fn null_means_left_out_and_plain_values_may_be_written_as_text() {
         "tags": ["1", "2"],
     });
     assert_eq!(
-        done(house.call("echo", given.clone()).await),
+        expect_done(house.call("echo", given.clone()).await),
         json!({
             "content": "12",
             "session_id": null,
@@ -155,7 +155,7 @@ async fn null_means_left_out_and_plain_values_may_be_written_as_text() {
 
 #[tokio::test]
 async fn what_can_not_be_meant_is_not_mended() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     for (arguments, text) in [
         (
             json!({ "content": null }),
@@ -189,7 +189,7 @@ async fn what_can_not_be_meant_is_not_mended() {
 
 #[tokio::test]
 async fn a_huge_wrong_value_is_shown_short() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let error = house
         .call("echo", json!({ "content": { "x": "ж".repeat(1_000_000) } }))
         .await
@@ -204,13 +204,13 @@ async fn a_huge_wrong_value_is_shown_short() {
 
 #[tokio::test]
 async fn a_record_keeps_only_so_much_of_arguments_and_answer() {
-    let bounds = Bounds {
+    let bounds = CallLimits {
         record_bytes: 1_000,
-        ..Bounds::default()
+        ..CallLimits::default()
     };
-    let house = House::with(None, bounds);
+    let house = RegistryFixture::with_limits(None, bounds);
     let long = "思考".repeat(50_000);
-    let output = done(
+    let output = expect_done(
         house
             .call("echo", json!({ "content": long, "times": 3 }))
             .await,

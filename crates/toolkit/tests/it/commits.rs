@@ -1,41 +1,41 @@
 //! What a call changes is committed with its record, or not at all.
 
-use deliberate_core::{Change, Invocation, Mode, Score, Session, Spent, Thought, Timestamp};
+use deliberate_core::{Change, Invocation, Mode, ModelUsage, Score, Session, Thought, Timestamp};
 use deliberate_store::StoreError;
 use deliberate_testkit::CountingIds;
-use deliberate_toolkit::{Caller, Registry, ToolError};
+use deliberate_toolkit::{CallerContext, Registry, ToolError};
 use serde_json::{Value, json};
 
 use crate::{
-    house::{ALL, House, done, parts, timeless},
-    recorder::Recorder,
-    tools::Note,
+    house::{ALL, RegistryFixture, deps, expect_done, without_latency},
+    recorder::RecordingStore,
+    tools::NoteTool,
 };
 
-fn moment(text: &str) -> Timestamp {
+fn timestamp(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
 }
 
 #[tokio::test]
 async fn changes_and_record_are_one_commit() {
-    let store = Recorder::new();
-    let registry = Registry::new(parts(store.clone(), None)).with(Note);
+    let store = RecordingStore::new();
+    let registry = Registry::new(deps(store.clone(), None)).with(NoteTool);
     let arguments = json!({ "content": "an idea" });
     let answer = registry
-        .call("note", arguments.clone(), Caller::default())
+        .call("note", arguments.clone(), CallerContext::default())
         .await;
     let output = json!({
         "thought_id": CountingIds::nth(2).to_string(),
         "content": "an idea",
         "confidence": 1.0,
     });
-    assert_eq!(done(answer), output);
+    assert_eq!(expect_done(answer), output);
 
     let [mut changes] = <[Vec<Change>; 1]>::try_from(store.commits()).unwrap();
     let Some(Change::AddInvocation(record)) = changes.pop() else {
         panic!("{changes:?}");
     };
-    let made = moment("2026-01-01T00:00:00.001Z");
+    let made = timestamp("2026-01-01T00:00:00.001Z");
     let session = Session {
         id: CountingIds::nth(1).into(),
         mode: Mode::Linear,
@@ -59,7 +59,7 @@ async fn changes_and_record_are_one_commit() {
         metadata: None,
     };
     assert_eq!(
-        timeless(record),
+        without_latency(record),
         Invocation {
             id: CountingIds::nth(3).into(),
             session_id: Some(session.id.clone()),
@@ -71,8 +71,8 @@ async fn changes_and_record_are_one_commit() {
             success: true,
             error: None,
             error_code: None,
-            spent: Spent::default(),
-            created_at: moment("2026-01-01T00:00:00Z"),
+            spent: ModelUsage::default(),
+            created_at: timestamp("2026-01-01T00:00:00Z"),
         }
     );
     assert_eq!(
@@ -83,8 +83,8 @@ async fn changes_and_record_are_one_commit() {
 
 #[tokio::test]
 async fn what_was_answered_is_stored() {
-    let house = House::without_model();
-    let output = done(house.call("note", json!({ "content": "kept" })).await);
+    let house = RegistryFixture::without_model();
+    let output = expect_done(house.call("note", json!({ "content": "kept" })).await);
     let thoughts = house.thoughts().await;
     assert_eq!(thoughts.len(), 1);
     assert_eq!(output["thought_id"], thoughts[0].id.as_str());
@@ -92,7 +92,7 @@ async fn what_was_answered_is_stored() {
 
 #[tokio::test]
 async fn a_commit_that_fails_leaves_only_the_record_of_the_failure() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let arguments = json!({ "content": "lost", "session_id": "never made" });
     let error = house.call("note", arguments).await.unwrap_err();
     assert_eq!(error.code(), "Conflict");
@@ -112,8 +112,8 @@ async fn a_commit_that_fails_leaves_only_the_record_of_the_failure() {
 
 #[tokio::test]
 async fn a_failure_is_recorded_under_the_session_it_was_about() {
-    let house = House::without_model();
-    done(house.call("note", json!({ "content": "first" })).await);
+    let house = RegistryFixture::without_model();
+    expect_done(house.call("note", json!({ "content": "first" })).await);
     let session = house.thoughts().await[0].session_id.clone();
     let arguments = json!({ "content": 1, "session_id": session });
     house.call("note", arguments).await.unwrap_err();
@@ -130,11 +130,13 @@ async fn a_store_that_fails_is_an_error_of_the_call_and_not_its_end() {
         },
         StoreError::Closed,
     ] {
-        let store = Recorder::failing(failure.clone());
-        let registry = Registry::new(parts(store, None)).with(Note);
-        let good = registry.call("note", json!({ "content": "x" }), Caller::default());
+        let store = RecordingStore::failing(failure.clone());
+        let registry = Registry::new(deps(store, None)).with(NoteTool);
+        let good = registry.call("note", json!({ "content": "x" }), CallerContext::default());
         assert_eq!(good.await, Err(ToolError::Store(failure)));
-        let bad = registry.call("note", Value::Null, Caller::default()).await;
+        let bad = registry
+            .call("note", Value::Null, CallerContext::default())
+            .await;
         assert_eq!(
             bad.unwrap_err().code(),
             "Validation",

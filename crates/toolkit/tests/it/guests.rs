@@ -5,70 +5,73 @@ use std::{sync::Arc, time::Duration};
 use deliberate_core::SystemIds;
 use deliberate_store::StoreError;
 use deliberate_toolkit::{
-    Again, Caller, HANDED_ON, Left, Parts, Principal, RESUME, Registry, Scope, StillRunning,
-    ToolError, Within,
+    BackgroundStatus, CallerContext, InputReply, Principal, RAW_RESULT, RESUME_TOOL, Registry,
+    RegistryDeps, StillRunning, TimedOutcome, ToolError, ToolScope,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    guests_kit::{Changing, Forward, Through, Two},
-    house::{House, done, parts},
-    recorder::Recorder,
-    tools::Echo,
+    guests_kit::{ChangingForwardTool, ForwardTool, NestedTool, TwoExternalTools},
+    house::{RegistryFixture, deps, expect_done},
+    recorder::RecordingStore,
+    tools::EchoTool,
 };
 
-const SOON: Duration = Duration::from_millis(20);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
-fn furnish(registry: Registry, forward: &Forward) -> Arc<Registry> {
-    let registry = registry.with(Echo).with(forward.clone()).with(Through);
-    Arc::new(registry.with_guests(Arc::new(Two)))
+fn build_registry(registry: Registry, forward: &ForwardTool) -> Arc<Registry> {
+    let registry = registry
+        .with(EchoTool)
+        .with(forward.clone())
+        .with(NestedTool);
+    Arc::new(registry.with_external_tools(Arc::new(TwoExternalTools)))
 }
 
 /// With a guest that may answer so often.
-fn house(permits: usize) -> (House, Forward) {
-    let mut house = House::without_model();
-    let forward = Forward::new(permits);
-    let parts = Parts {
+fn fixture(permits: usize) -> (RegistryFixture, ForwardTool) {
+    let mut house = RegistryFixture::without_model();
+    let forward = ForwardTool::new(permits);
+    let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
         clock: house.clock.clone(),
-        ..parts(house.store.clone(), None)
+        ..deps(house.store.clone(), None)
     };
-    house.registry = furnish(Registry::new(parts), &forward);
+    house.registry = build_registry(Registry::new(parts), &forward);
     (house, forward)
 }
 
-fn only(names: &[&str]) -> Caller {
-    Caller {
+fn scoped_caller(names: &[&str]) -> CallerContext {
+    CallerContext {
         principal: Principal {
             name: Some("ann".into()),
-            scope: Scope::Only(names.iter().map(|name| (*name).to_owned()).collect()),
+            scope: ToolScope::Only(names.iter().map(|name| (*name).to_owned()).collect()),
         },
-        ..Caller::default()
+        ..CallerContext::default()
     }
 }
 
-fn path() -> Value {
+fn path_arguments() -> Value {
     json!({ "path": "a", "depth": null })
 }
 
-async fn left_running(house: &House, caller: Caller) -> StillRunning {
+async fn call_in_background(house: &RegistryFixture, caller: CallerContext) -> StillRunning {
     let call = house
         .registry
-        .call_within("fs__write", path(), caller, SOON)
+        .call_with_timeout("fs__write", path_arguments(), caller, SHORT_TIMEOUT)
         .await;
     match call {
-        Ok(Within::StillRunning(running)) => running,
+        Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
 async fn a_call_of_a_guest_is_a_call_of_our_tool_and_recorded_as_such() {
-    let (house, _) = house(1);
-    let output = done(house.call("fs__read", path()).await);
-    assert_eq!(output[HANDED_ON]["zebra"], "fs__read");
+    let (house, _) = fixture(1);
+    let output = expect_done(house.call("fs__read", path_arguments()).await);
+    assert_eq!(output[RAW_RESULT]["zebra"], "fs__read");
     // What it is called with is the guest's business: nothing in it is mended.
-    assert_eq!(output[HANDED_ON]["content"], path());
+    assert_eq!(output[RAW_RESULT]["content"], path_arguments());
     let record = house.last_record().await;
     assert_eq!(record.tool_name, "forward");
     assert_eq!(record.input["tool"], "fs__read");
@@ -77,13 +80,16 @@ async fn a_call_of_a_guest_is_a_call_of_our_tool_and_recorded_as_such() {
 
 #[tokio::test]
 async fn who_may_call_is_asked_of_the_guests_name() {
-    let (house, forward) = house(9);
+    let (house, forward) = fixture(9);
     let call = async |scope: &[&str], name: &str| {
         let arguments = match name {
             "forward" => json!({ "tool": "fs__read" }),
-            _ => path(),
+            _ => path_arguments(),
         };
-        house.registry.call(name, arguments, only(scope)).await
+        house
+            .registry
+            .call(name, arguments, scoped_caller(scope))
+            .await
     };
     let forbidden = |name: &str| {
         Err(ToolError::Forbidden {
@@ -98,23 +104,23 @@ async fn who_may_call_is_asked_of_the_guests_name() {
         call(&["fs__read"], "fs__write").await,
         forbidden("fs__write")
     );
-    assert_eq!(forward.runs(), 2);
+    assert_eq!(forward.run_count(), 2);
 }
 
 #[tokio::test]
 async fn a_name_that_nobody_has_is_told_with_the_nearest_of_all() {
-    let (house, _) = house(0);
-    let error = house.call("fs__raed", path()).await.unwrap_err();
+    let (house, _) = fixture(0);
+    let error = house.call("fs__raed", path_arguments()).await.unwrap_err();
     assert_eq!(error.hint().unwrap(), "Did you mean fs__read?");
-    let error = house.call("eco", path()).await.unwrap_err();
+    let error = house.call("eco", path_arguments()).await.unwrap_err();
     assert_eq!(error.hint().unwrap(), "Did you mean echo?");
 }
 
 #[tokio::test]
 async fn a_tool_can_run_a_guest_within_its_call() {
-    let (house, _) = house(9);
+    let (house, _) = fixture(9);
     let run = |tool: &str| json!({ "tool": tool });
-    let output = done(house.call("through", run("fs__read")).await);
+    let output = expect_done(house.call("through", run("fs__read")).await);
     // What another server answers is told as ours is: its text, or all there is.
     let said = output["inner"]["said"].as_str().unwrap();
     assert!(said.contains(r#"{"path":"b"}"#), "{said}");
@@ -124,93 +130,111 @@ async fn a_tool_can_run_a_guest_within_its_call() {
     );
     let error = house.call("through", run("fs__none")).await.unwrap_err();
     assert_eq!(error.code(), "UnknownTool");
-    let caller = only(&["through", "forward"]);
+    let caller = scoped_caller(&["through", "forward"]);
     let call = house.registry.call("through", run("fs__read"), caller);
     assert_eq!(call.await.unwrap_err().code(), "Forbidden");
-    let caller = only(&["through", "fs__read"]);
+    let caller = scoped_caller(&["through", "fs__read"]);
     let call = house.registry.call("through", run("fs__read"), caller);
     assert!(call.await.is_ok());
 }
 
 #[tokio::test]
 async fn a_call_that_is_sent_again_goes_to_whom_it_belongs() {
-    let (house, forward) = house(9);
-    let again = |state: &str| Caller {
-        again: Some(Again {
+    let (house, forward) = fixture(9);
+    let again = |state: &str| CallerContext {
+        input_reply: Some(InputReply {
             state: state.to_owned(),
             responses: json!({ "name": { "action": "accept" } }),
         }),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let call = house
         .registry
-        .call("fs__read", path(), again("for fs__read"));
-    let output = done(call.await);
-    assert_eq!(output[HANDED_ON]["again"]["name"]["action"], "accept");
+        .call("fs__read", path_arguments(), again("for fs__read"));
+    let output = expect_done(call.await);
+    assert_eq!(output[RAW_RESULT]["again"]["name"]["action"], "accept");
     // One of our own names too, if they gave it.
-    let call = house.registry.call("echo", path(), again("for echo"));
-    assert_eq!(done(call.await)[HANDED_ON]["zebra"], "echo");
     let call = house
         .registry
-        .call("fs__write", path(), again("for fs__read"));
+        .call("echo", path_arguments(), again("for echo"));
+    assert_eq!(expect_done(call.await)[RAW_RESULT]["zebra"], "echo");
+    let call = house
+        .registry
+        .call("fs__write", path_arguments(), again("for fs__read"));
     assert_eq!(call.await.unwrap_err().code(), "UnknownTool");
-    assert_eq!(forward.runs(), 2);
+    assert_eq!(forward.run_count(), 2);
 }
 
 #[tokio::test]
 async fn who_may_call_the_guest_alone_can_pick_up_its_call() {
-    let (house, forward) = house(0);
-    let running = left_running(&house, only(&["fs__write"])).await;
+    let (house, forward) = fixture(0);
+    let running = call_in_background(&house, scoped_caller(&["fs__write"])).await;
     let by_id = json!({ "id": running.id });
-    let found = async |caller: Caller| {
-        let found = house.registry.left_call(&running.id, &caller.principal);
+    let found = async |caller: CallerContext| {
+        let found = house
+            .registry
+            .background_call(&running.id, &caller.principal);
         found.await
     };
     assert_eq!(
-        found(only(&["fs__read"])).await.unwrap_err().code(),
+        found(scoped_caller(&["fs__read"]))
+            .await
+            .unwrap_err()
+            .code(),
         "SuspensionNotFound"
     );
-    let left = found(only(&["fs__write"])).await.unwrap();
+    let left = found(scoped_caller(&["fs__write"])).await.unwrap();
     assert_eq!(left.tool, "forward");
-    assert!(house.registry.is_call(&left, "fs__write", &path()));
-    assert!(!house.registry.is_call(&left, "fs__read", &path()));
-    assert!(!house.registry.is_call(&left, "fs__write", &json!({})));
-    forward.may_end.add_permits(1);
-    let caller = only(&["fs__write"]);
-    let output = done(house.registry.call(RESUME, by_id, caller).await);
-    assert_eq!(output[HANDED_ON]["zebra"], "fs__write");
-    assert_eq!(forward.runs(), 1);
+    assert!(
+        house
+            .registry
+            .matches_call(&left, "fs__write", &path_arguments())
+    );
+    assert!(
+        !house
+            .registry
+            .matches_call(&left, "fs__read", &path_arguments())
+    );
+    assert!(!house.registry.matches_call(&left, "fs__write", &json!({})));
+    forward.permits.add_permits(1);
+    let caller = scoped_caller(&["fs__write"]);
+    let output = expect_done(house.registry.call(RESUME_TOOL, by_id, caller).await);
+    assert_eq!(output[RAW_RESULT]["zebra"], "fs__write");
+    assert_eq!(forward.run_count(), 1);
 }
 
 #[tokio::test]
 async fn a_call_with_work_outside_that_was_cut_off_is_told_as_lost_and_not_run_again() {
-    let (house, forward) = house(0);
-    let running = left_running(&house, Caller::default()).await;
-    let mut other = house.beside(None);
-    let second = Forward::new(9);
-    let parts = Parts {
+    let (house, forward) = fixture(0);
+    let running = call_in_background(&house, CallerContext::default()).await;
+    let mut other = house.second_process(None);
+    let second = ForwardTool::new(9);
+    let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
         clock: house.clock.clone(),
-        ..parts(other.store.clone(), None)
+        ..deps(other.store.clone(), None)
     };
-    other.registry = furnish(Registry::new(parts), &second);
+    other.registry = build_registry(Registry::new(parts), &second);
     house.clock.advance(60_000_000);
     let nobody = Principal::default();
-    let left = other.registry.left_call(&running.id, &nobody).await;
-    assert_eq!(left.unwrap().left, Left::Abandoned);
+    let left = other.registry.background_call(&running.id, &nobody).await;
+    assert_eq!(left.unwrap().status, BackgroundStatus::Abandoned);
     for _ in 0..2 {
-        let resumed = other.call(RESUME, json!({ "id": running.id })).await;
+        let resumed = other.call(RESUME_TOOL, json!({ "id": running.id })).await;
         let lost = resumed.unwrap_err();
         assert_eq!(lost.code(), "CutOff");
         assert!(lost.to_string().contains("may or may not"), "{lost}");
     }
-    let left = other.registry.left_call(&running.id, &nobody).await;
-    assert!(matches!(left.unwrap().left, Left::Ended(Err(_))));
-    assert_eq!((forward.runs(), second.runs()), (1, 0));
+    let left = other.registry.background_call(&running.id, &nobody).await;
+    assert!(matches!(
+        left.unwrap().status,
+        BackgroundStatus::Ended(Err(_))
+    ));
+    assert_eq!((forward.run_count(), second.run_count()), (1, 0));
     // The first was not dead, only slow: what is told stays the same.
-    forward.may_end.add_permits(1);
-    house.registry.settled().await;
-    let told = house.call(RESUME, json!({ "id": running.id })).await;
+    forward.permits.add_permits(1);
+    house.registry.wait_background_calls().await;
+    let told = house.call(RESUME_TOOL, json!({ "id": running.id })).await;
     assert_eq!(told.unwrap_err().code(), "CutOff");
 }
 
@@ -219,11 +243,11 @@ async fn work_outside_is_not_done_twice_because_others_were_faster() {
     let conflict = StoreError::Conflict {
         reason: "others changed it".to_owned(),
     };
-    let forward = Forward::new(99);
-    let parts = parts(Recorder::failing(conflict), None);
-    let changes = Changing(forward.clone());
+    let forward = ForwardTool::new(99);
+    let parts = deps(RecordingStore::failing(conflict), None);
+    let changes = ChangingForwardTool(forward.clone());
     let registry = Registry::new(parts).with(changes);
-    let call = registry.call("changing", json!({ "tool": "x" }), Caller::default());
+    let call = registry.call("changing", json!({ "tool": "x" }), CallerContext::default());
     assert_eq!(call.await.unwrap_err().code(), "Conflict");
-    assert_eq!(forward.runs(), 1);
+    assert_eq!(forward.run_count(), 1);
 }

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use deliberate_toolkit::{
-    About, Again, Annotations, Call, Guest, Guests, HANDED_ON, Limits, Outcome, StandsFor, Tool,
-    ToolError,
+    AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT, Tool, ToolContext, ToolError,
+    ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,14 +16,14 @@ use tokio::sync::Semaphore;
 
 /// Our tool that calls those of others; waits where a test wants it to.
 #[derive(Clone)]
-pub(crate) struct Forward {
+pub(crate) struct ForwardTool {
     runs: Arc<AtomicUsize>,
-    pub(crate) may_end: Arc<Semaphore>,
+    pub(crate) permits: Arc<Semaphore>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct To {
+pub(crate) struct ForwardInput {
     tool: String,
     #[serde(default)]
     arguments: Value,
@@ -31,105 +31,113 @@ pub(crate) struct To {
     again: Option<Value>,
 }
 
-impl Forward {
+impl ForwardTool {
     pub(crate) fn new(permits: usize) -> Self {
         Self {
             runs: Arc::default(),
-            may_end: Arc::new(Semaphore::new(permits)),
+            permits: Arc::new(Semaphore::new(permits)),
         }
     }
 
-    pub(crate) fn runs(&self) -> usize {
+    pub(crate) fn run_count(&self) -> usize {
         self.runs.load(Ordering::SeqCst)
     }
 }
 
-impl Tool for Forward {
-    type Input = To;
+impl Tool for ForwardTool {
+    type Input = ForwardInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "forward",
             title: "Forward",
             description: "Calls a tool of another server.",
-            annotations: Annotations::THINKS,
-            thinks: false,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, to: To, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        to: ForwardInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         self.runs.fetch_add(1, Ordering::SeqCst);
-        self.may_end.acquire().await.unwrap().forget();
+        self.permits.acquire().await.unwrap().forget();
         let result = json!({
             "zebra": to.tool, "content": to.arguments, "again": to.again,
-            "modern": call.client().modern,
+            "modern": call.client_features().modern,
         });
-        Ok(Outcome {
-            output: json!({ HANDED_ON: result }),
+        Ok(ToolOutput {
+            output: json!({ RAW_RESULT: result }),
             changes: Vec::new(),
             session: None,
         })
     }
 
-    fn may_run_again(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         false
     }
 }
 
 /// Runs one other tool.
-pub(crate) struct Through;
+pub(crate) struct NestedTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Named {
+pub(crate) struct ToolNameInput {
     tool: String,
 }
 
-impl Tool for Through {
-    type Input = Named;
+impl Tool for NestedTool {
+    type Input = ToolNameInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "through",
             title: "Through",
             description: "Runs another tool.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, named: Named, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        named: ToolNameInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let can_run = call.can_run(&named.tool);
-        let may_wait = call.may_wait(&named.tool);
+        let may_wait = call.may_suspend(&named.tool);
         let arguments = json!({ "path": "b" });
         let inner = call.run_tool("a", &named.tool, arguments).await?;
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: json!({ "inner": inner.output, "can": can_run, "waits": may_wait }),
             ..inner
         })
     }
 }
 
-pub(crate) struct Two;
+pub(crate) struct TwoExternalTools;
 
-impl Guests for Two {
-    fn list(&self) -> Vec<Guest> {
-        let guest = |name: &str| Guest {
+impl ExternalTools for TwoExternalTools {
+    fn list(&self) -> Vec<ExternalTool> {
+        let guest = |name: &str| ExternalTool {
             name: name.into(),
             definition: Arc::new(json!({ "name": name, "inputSchema": { "type": "object" } })),
         };
         vec![guest("fs__read"), guest("fs__write")]
     }
 
-    fn stands_for(
+    fn resolve(
         &self,
         name: &str,
         arguments: &Value,
-        again: Option<&Again>,
-    ) -> Option<StandsFor> {
+        again: Option<&InputReply>,
+    ) -> Option<AliasTarget> {
         let is_guest = self.list().iter().any(|guest| &*guest.name == name);
         let arguments = match again {
             None if is_guest => json!({ "tool": name, "arguments": arguments }),
@@ -138,32 +146,36 @@ impl Guests for Two {
             }
             _ => return None,
         };
-        Some(StandsFor {
+        Some(AliasTarget {
             tool: "forward",
             arguments,
         })
     }
 
-    fn stood_for(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
+    fn alias_of(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
         (tool == "forward").then(|| arguments["tool"].as_str().unwrap().into())
     }
 }
 
 /// Works outside and changes something here as well.
-pub(crate) struct Changing(pub(crate) Forward);
+pub(crate) struct ChangingForwardTool(pub(crate) ForwardTool);
 
-impl Tool for Changing {
-    type Input = To;
+impl Tool for ChangingForwardTool {
+    type Input = ForwardInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "changing",
-            ..self.0.about()
+            ..self.0.meta()
         }
     }
 
-    async fn run(&self, to: To, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        to: ForwardInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let mut outcome = self.0.run(to, call).await?;
         outcome.changes.push(deliberate_core::Change::SetState {
             key: "k".to_owned(),
@@ -173,7 +185,7 @@ impl Tool for Changing {
         Ok(outcome)
     }
 
-    fn may_run_again(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         false
     }
 }

@@ -5,9 +5,10 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{Ask, Reply, ThinkError, Thinker};
+use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{
-    Answer, Bounds, Caller, Left, Principal, RESUME, StillRunning, ToolError, Within,
+    BackgroundStatus, CallLimits, CallOutcome, CallerContext, Principal, RESUME_TOOL, StillRunning,
+    TimedOutcome, ToolError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -15,151 +16,173 @@ use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    house::{House, done},
-    scripted::says,
+    house::{RegistryFixture, expect_done},
+    scripted::reply,
 };
 
 /// A model that answers when it is let.
-struct Slow {
-    may_answer: Semaphore,
-    asked: Mutex<usize>,
-    reply: Result<Reply, ThinkError>,
+struct GatedModel {
+    permits: Semaphore,
+    asks: Mutex<usize>,
+    reply: Result<ModelReply, ModelError>,
 }
 
-impl Slow {
+impl GatedModel {
     fn new() -> Arc<Self> {
-        Self::reacting(Ok(says(r#"{"view":"yes","percent":85}"#)))
+        Self::with_reply(Ok(reply(r#"{"view":"yes","percent":85}"#)))
     }
 
-    fn reacting(reply: Result<Reply, ThinkError>) -> Arc<Self> {
+    fn with_reply(reply: Result<ModelReply, ModelError>) -> Arc<Self> {
         Arc::new(Self {
-            may_answer: Semaphore::new(0),
-            asked: Mutex::new(0),
+            permits: Semaphore::new(0),
+            asks: Mutex::new(0),
             reply,
         })
     }
 
-    fn asked(&self) -> usize {
-        *self.asked.lock().unwrap()
+    fn ask_count(&self) -> usize {
+        *self.asks.lock().unwrap()
     }
 }
 
-impl Thinker for Slow {
+impl ChatModel for GatedModel {
     fn name(&self) -> &'static str {
         "slow"
     }
 
-    fn think<'a>(&'a self, _: &'a Ask, _: Instant) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    fn complete<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            *self.asked.lock().unwrap() += 1;
-            self.may_answer.acquire().await.unwrap().forget();
+            *self.asks.lock().unwrap() += 1;
+            self.permits.acquire().await.unwrap().forget();
             self.reply.clone()
         })
     }
 }
 
-const SOON: Duration = Duration::from_millis(20);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
-fn why() -> Value {
+fn ponder_arguments() -> Value {
     json!({ "content": "why?" })
 }
 
-async fn within(house: &House, tool: &str, arguments: Value) -> Result<Within, ToolError> {
-    let caller = Caller::default();
+async fn call_with_short_timeout(
+    house: &RegistryFixture,
+    tool: &str,
+    arguments: Value,
+) -> Result<TimedOutcome, ToolError> {
+    let caller = CallerContext::default();
     house
         .registry
-        .call_within(tool, arguments, caller, SOON)
+        .call_with_timeout(tool, arguments, caller, SHORT_TIMEOUT)
         .await
 }
 
-async fn runs_on(house: &House, tool: &str, arguments: Value) -> StillRunning {
-    match within(house, tool, arguments).await {
-        Ok(Within::StillRunning(running)) => running,
+async fn call_in_background(house: &RegistryFixture, tool: &str, arguments: Value) -> StillRunning {
+    match call_with_short_timeout(house, tool, arguments).await {
+        Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
     }
 }
 
-fn by_id(running: &StillRunning) -> Value {
+fn resume_arguments(running: &StillRunning) -> Value {
     json!({ "id": running.id })
 }
 
-async fn left(house: &House, id: &str) -> Left {
-    let left = house.registry.left_call(id, &Principal::default()).await;
-    left.unwrap().left
+async fn background_status(house: &RegistryFixture, id: &str) -> BackgroundStatus {
+    let left = house
+        .registry
+        .background_call(id, &Principal::default())
+        .await;
+    left.unwrap().status
 }
 
 #[tokio::test]
 async fn a_call_that_takes_long_runs_on_and_its_answer_is_had_by_its_id() {
-    let model = Slow::new();
-    let house = House::thinking(model.clone());
-    let running = runs_on(&house, "ponder", why()).await;
-    assert!(running.next.contains(RESUME), "{}", running.next);
+    let model = GatedModel::new();
+    let house = RegistryFixture::with_model(model.clone());
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
+    assert!(running.next.contains(RESUME_TOOL), "{}", running.next);
     assert_eq!(
-        left(&house, &running.id).await,
-        Left::Running(String::new())
+        background_status(&house, &running.id).await,
+        BackgroundStatus::Running(String::new())
     );
     assert_eq!(
-        runs_on(&house, RESUME, by_id(&running)).await.id,
+        call_in_background(&house, RESUME_TOOL, resume_arguments(&running))
+            .await
+            .id,
         running.id
     );
 
-    model.may_answer.add_permits(1);
-    let output = done(house.call(RESUME, by_id(&running)).await);
+    model.permits.add_permits(1);
+    let output = expect_done(house.call(RESUME_TOOL, resume_arguments(&running)).await);
     assert_eq!(output["content"], "yes");
     assert_eq!(
-        left(&house, &running.id).await,
-        Left::Ended(Ok(output.clone()))
+        background_status(&house, &running.id).await,
+        BackgroundStatus::Ended(Ok(output.clone()))
     );
-    assert_eq!(done(house.call(RESUME, by_id(&running)).await), output);
+    assert_eq!(
+        expect_done(house.call(RESUME_TOOL, resume_arguments(&running)).await),
+        output
+    );
     assert_eq!(house.thoughts().await.len(), 1);
-    assert_eq!(model.asked(), 1);
+    assert_eq!(model.ask_count(), 1);
 }
 
 #[tokio::test]
 async fn a_call_that_is_quick_leaves_nothing_to_pick_up() {
-    let model = Slow::new();
-    model.may_answer.add_permits(1);
-    let house = House::thinking(model);
+    let model = GatedModel::new();
+    model.permits.add_permits(1);
+    let house = RegistryFixture::with_model(model);
     let patient = Duration::from_mins(1);
-    let caller = Caller::default();
+    let caller = CallerContext::default();
     let answer = house
         .registry
-        .call_within("ponder", why(), caller, patient)
+        .call_with_timeout("ponder", ponder_arguments(), caller, patient)
         .await;
     assert!(
-        matches!(answer, Ok(Within::Answered(Answer::Done(_)))),
+        matches!(answer, Ok(TimedOutcome::Outcome(CallOutcome::Done(_)))),
         "{answer:?}"
     );
 }
 
 #[tokio::test]
 async fn several_may_wait_for_one_call_and_all_get_its_answer() {
-    let model = Slow::new();
-    let house = House::thinking(model.clone());
-    let running = runs_on(&house, "ponder", why()).await;
-    let waiting = (0..8).map(|_| house.call(RESUME, by_id(&running)));
+    let model = GatedModel::new();
+    let house = RegistryFixture::with_model(model.clone());
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
+    let waiting = (0..8).map(|_| house.call(RESUME_TOOL, resume_arguments(&running)));
     let (answers, ()) = tokio::join!(futures::future::join_all(waiting), async {
-        tokio::time::sleep(SOON).await;
-        model.may_answer.add_permits(1);
+        tokio::time::sleep(SHORT_TIMEOUT).await;
+        model.permits.add_permits(1);
     });
-    let outputs: Vec<Value> = answers.into_iter().map(done).collect();
+    let outputs: Vec<Value> = answers.into_iter().map(expect_done).collect();
     assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
     assert_eq!(house.thoughts().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_failure_nobody_waited_for_is_told_to_who_asks() {
-    let refused = ThinkError::Api {
+    let refused = ModelError::Api {
         provider: "slow".to_owned(),
         status: 403,
         message: "no".to_owned(),
     };
-    let model = Slow::reacting(Err(refused.clone()));
-    let house = House::thinking(model.clone());
-    let running = runs_on(&house, "ponder", why()).await;
-    model.may_answer.add_permits(9);
-    let first = house.call(RESUME, by_id(&running)).await.unwrap_err();
-    let again = house.call(RESUME, by_id(&running)).await.unwrap_err();
+    let model = GatedModel::with_reply(Err(refused.clone()));
+    let house = RegistryFixture::with_model(model.clone());
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
+    model.permits.add_permits(9);
+    let first = house
+        .call(RESUME_TOOL, resume_arguments(&running))
+        .await
+        .unwrap_err();
+    let again = house
+        .call(RESUME_TOOL, resume_arguments(&running))
+        .await
+        .unwrap_err();
     let plain = ToolError::from(refused);
     assert_eq!(first, again);
     assert_eq!(
@@ -171,102 +194,125 @@ async fn a_failure_nobody_waited_for_is_told_to_who_asks() {
 
 #[tokio::test]
 async fn a_call_whose_process_died_is_run_again_by_who_asks_for_it() {
-    let model = Slow::new();
-    let house = House::thinking(model);
-    let running = runs_on(&house, "ponder", why()).await;
-    let quick = Slow::new();
-    quick.may_answer.add_permits(1);
-    let other = house.beside(Some(quick));
+    let model = GatedModel::new();
+    let house = RegistryFixture::with_model(model);
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
+    let quick = GatedModel::new();
+    quick.permits.add_permits(1);
+    let other = house.second_process(Some(quick));
     // It is believed to run until nobody has said so for a while.
     assert_eq!(
-        left(&other, &running.id).await,
-        Left::Running(String::new())
+        background_status(&other, &running.id).await,
+        BackgroundStatus::Running(String::new())
     );
     house.clock.advance(60_000_000);
-    assert_eq!(left(&other, &running.id).await, Left::Abandoned);
-    let output = done(other.call(RESUME, by_id(&running)).await);
+    assert_eq!(
+        background_status(&other, &running.id).await,
+        BackgroundStatus::Abandoned
+    );
+    let output = expect_done(other.call(RESUME_TOOL, resume_arguments(&running)).await);
     assert_eq!(output["content"], "yes");
     assert_eq!(other.thoughts().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_call_that_was_taken_over_takes_effect_once() {
-    let model = Slow::new();
-    let house = House::thinking(model.clone());
-    let running = runs_on(&house, "ponder", why()).await;
+    let model = GatedModel::new();
+    let house = RegistryFixture::with_model(model.clone());
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
     house.clock.advance(60_000_000);
-    let quick = Slow::new();
-    quick.may_answer.add_permits(1);
-    let other = house.beside(Some(quick));
-    let output = done(other.call(RESUME, by_id(&running)).await);
+    let quick = GatedModel::new();
+    quick.permits.add_permits(1);
+    let other = house.second_process(Some(quick));
+    let output = expect_done(other.call(RESUME_TOOL, resume_arguments(&running)).await);
     // The first was not dead, only slow.
-    model.may_answer.add_permits(1);
-    house.registry.settled().await;
-    assert_eq!(done(house.call(RESUME, by_id(&running)).await), output);
+    model.permits.add_permits(1);
+    house.registry.wait_background_calls().await;
+    assert_eq!(
+        expect_done(house.call(RESUME_TOOL, resume_arguments(&running)).await),
+        output
+    );
     assert_eq!(house.thoughts().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_call_runs_on_for_its_owner_alone() {
-    let model = Slow::new();
-    let house = House::thinking(model);
+    let model = GatedModel::new();
+    let house = RegistryFixture::with_model(model);
     let named = |name: &str| Principal {
         name: Some(name.into()),
         ..Principal::default()
     };
-    let caller = Caller {
+    let caller = CallerContext {
         principal: named("ann"),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let answer = house
         .registry
-        .call_within("ponder", why(), caller, SOON)
+        .call_with_timeout("ponder", ponder_arguments(), caller, SHORT_TIMEOUT)
         .await;
-    let Ok(Within::StillRunning(running)) = answer else {
+    let Ok(TimedOutcome::StillRunning(running)) = answer else {
         panic!("{answer:?}");
     };
-    let missing = house.call(RESUME, by_id(&running)).await.unwrap_err();
-    let unknown = house.call(RESUME, json!({ "id": "x" })).await.unwrap_err();
+    let missing = house
+        .call(RESUME_TOOL, resume_arguments(&running))
+        .await
+        .unwrap_err();
+    let unknown = house
+        .call(RESUME_TOOL, json!({ "id": "x" }))
+        .await
+        .unwrap_err();
     assert_eq!(missing.code(), unknown.code());
     for stranger in [Principal::default(), named("bob")] {
-        let look = house.registry.left_call(&running.id, &stranger).await;
+        let look = house.registry.background_call(&running.id, &stranger).await;
         assert_eq!(look.unwrap_err().code(), unknown.code());
-        let stop = house.registry.stop_left_call(&running.id, &stranger).await;
+        let stop = house
+            .registry
+            .cancel_background_call(&running.id, &stranger)
+            .await;
         assert_eq!(stop.unwrap_err().code(), unknown.code());
     }
-    let look = house.registry.left_call(&running.id, &named("ann")).await;
-    assert!(matches!(look.unwrap().left, Left::Running(_)));
+    let look = house
+        .registry
+        .background_call(&running.id, &named("ann"))
+        .await;
+    assert!(matches!(look.unwrap().status, BackgroundStatus::Running(_)));
 }
 
 #[tokio::test]
 async fn a_call_that_runs_on_can_be_stopped() {
-    let model = Slow::new();
-    let house = House::thinking(model);
-    let running = runs_on(&house, "ponder", why()).await;
+    let model = GatedModel::new();
+    let house = RegistryFixture::with_model(model);
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
     let nobody = Principal::default();
     house
         .registry
-        .stop_left_call(&running.id, &nobody)
+        .cancel_background_call(&running.id, &nobody)
         .await
         .unwrap();
-    house.registry.settled().await;
-    let ended = house.call(RESUME, by_id(&running)).await.unwrap_err();
+    house.registry.wait_background_calls().await;
+    let ended = house
+        .call(RESUME_TOOL, resume_arguments(&running))
+        .await
+        .unwrap_err();
     assert_eq!(ended.code(), "Cancelled");
     assert_eq!(house.thoughts().await, []);
 }
 
 #[tokio::test]
 async fn a_caller_who_cancels_while_waiting_stops_the_call() {
-    let house = House::thinking(Slow::new());
+    let house = RegistryFixture::with_model(GatedModel::new());
     let cancelled = CancellationToken::new();
-    let caller = Caller {
-        cancelled: cancelled.clone(),
-        ..Caller::default()
+    let caller = CallerContext {
+        cancellation: cancelled.clone(),
+        ..CallerContext::default()
     };
     let patient = Duration::from_mins(1);
-    let call = house.registry.call_within("ponder", why(), caller, patient);
+    let call = house
+        .registry
+        .call_with_timeout("ponder", ponder_arguments(), caller, patient);
     let (answer, ()) = tokio::join!(call, async {
-        tokio::time::sleep(SOON).await;
+        tokio::time::sleep(SHORT_TIMEOUT).await;
         cancelled.cancel();
     });
     assert_eq!(answer, Err(ToolError::Cancelled));
@@ -275,31 +321,35 @@ async fn a_caller_who_cancels_while_waiting_stops_the_call() {
 
 #[tokio::test]
 async fn replies_for_a_call_that_runs_are_refused() {
-    let house = House::thinking(Slow::new());
-    let running = runs_on(&house, "ponder", why()).await;
+    let house = RegistryFixture::with_model(GatedModel::new());
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
     let arguments = json!({ "id": running.id, "replies": ["x"] });
-    let error = house.call(RESUME, arguments).await.unwrap_err();
+    let error = house.call(RESUME_TOOL, arguments).await.unwrap_err();
     assert_eq!(error.code(), "Validation");
     assert!(error.to_string().contains("left out"), "{error}");
 }
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_ends_even_when_nobody_waits() {
-    let bounds = Bounds {
+    let bounds = CallLimits {
         call_time: Duration::from_secs(3),
-        ..Bounds::default()
+        ..CallLimits::default()
     };
-    let house = House::with(Some(Slow::new()), bounds);
-    let running = runs_on(&house, "ponder", why()).await;
-    house.registry.settled().await;
-    let error = house.call(RESUME, by_id(&running)).await.unwrap_err();
+    let house = RegistryFixture::with_limits(Some(GatedModel::new()), bounds);
+    let running = call_in_background(&house, "ponder", ponder_arguments()).await;
+    house.registry.wait_background_calls().await;
+    let error = house
+        .call(RESUME_TOOL, resume_arguments(&running))
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "Timeout");
 }
 
 #[tokio::test]
 async fn a_suspended_call_is_asked_for_again_by_its_id_alone() {
-    let house = House::without_model();
-    let first = crate::house::waits_for(house.call("ponder", why()).await);
-    let again = crate::house::waits_for(house.call(RESUME, json!({ "id": first.id })).await);
+    let house = RegistryFixture::without_model();
+    let first = crate::house::expect_needs_reply(house.call("ponder", ponder_arguments()).await);
+    let again =
+        crate::house::expect_needs_reply(house.call(RESUME_TOOL, json!({ "id": first.id })).await);
     assert_eq!(first, again);
 }

@@ -4,19 +4,22 @@ use std::{path::Path, sync::Arc};
 
 use deliberate_core::{Invocation, SystemIds, Thought};
 use deliberate_store::{
-    Page, Store, Which,
-    sqlite::{Durability, SqliteOptions, SqliteStore},
+    EpochFilter, Pagination, Store,
+    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::Thinker;
-use deliberate_toolkit::{Answer, Bounds, Caller, OneMind, Parts, RESUME, Registry, ToolError};
+use deliberate_thinker::ChatModel;
+use deliberate_toolkit::{
+    CallLimits, CallOutcome, CallerContext, FixedModel, RESUME_TOOL, Registry, RegistryDeps,
+    ToolError,
+};
 use serde_json::{Value, json};
 
-use crate::tools::{Debate, Echo, Faulty, Note, Ponder};
+use crate::tools::{AskOnceTool, AskThriceTool, EchoTool, NoteTool, PanicTool};
 
-pub(crate) const ALL: Page = Page::first(Page::MOST);
+pub(crate) const ALL: Pagination = Pagination::limit(Pagination::MAX);
 
-pub(crate) struct House {
+pub(crate) struct RegistryFixture {
     pub(crate) registry: Arc<Registry>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<FixedClock>,
@@ -24,52 +27,52 @@ pub(crate) struct House {
 }
 
 /// What is put into a registry by default: fixed time, counted ids.
-pub(crate) fn parts(store: Arc<dyn Store>, mind: Option<Arc<dyn Thinker>>) -> Parts {
-    Parts {
+pub(crate) fn deps(store: Arc<dyn Store>, mind: Option<Arc<dyn ChatModel>>) -> RegistryDeps {
+    RegistryDeps {
         store,
-        minds: Arc::new(OneMind(mind)),
+        models: Arc::new(FixedModel(mind)),
         clock: Arc::new(FixedClock::new()),
         ids: Arc::new(CountingIds::new()),
-        bounds: Bounds::default(),
+        limits: CallLimits::default(),
     }
 }
 
-fn store_in(folder: &Path) -> Arc<dyn Store> {
+fn open_store(folder: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::new(SqliteOptions {
         path: folder.join("store.db"),
         readers: 4,
-        durability: Durability::Relaxed,
+        durability: SqliteDurability::Relaxed,
     }))
 }
 
-impl House {
+impl RegistryFixture {
     /// Nobody can be asked here; the client has to think.
     pub(crate) fn without_model() -> Self {
-        Self::with(None, Bounds::default())
+        Self::with_limits(None, CallLimits::default())
     }
 
-    pub(crate) fn thinking(mind: Arc<dyn Thinker>) -> Self {
-        Self::with(Some(mind), Bounds::default())
+    pub(crate) fn with_model(mind: Arc<dyn ChatModel>) -> Self {
+        Self::with_limits(Some(mind), CallLimits::default())
     }
 
-    pub(crate) fn with(mind: Option<Arc<dyn Thinker>>, bounds: Bounds) -> Self {
+    pub(crate) fn with_limits(mind: Option<Arc<dyn ChatModel>>, bounds: CallLimits) -> Self {
         Self::build(Arc::new(tempfile::tempdir().unwrap()), mind, bounds)
     }
 
     fn build(
         folder: Arc<tempfile::TempDir>,
-        mind: Option<Arc<dyn Thinker>>,
-        bounds: Bounds,
+        mind: Option<Arc<dyn ChatModel>>,
+        bounds: CallLimits,
     ) -> Self {
-        let store = store_in(folder.path());
+        let store = open_store(folder.path());
         let clock = Arc::new(FixedClock::new());
-        let parts = Parts {
+        let parts = RegistryDeps {
             clock: clock.clone(),
-            bounds,
-            ..parts(store.clone(), mind)
+            limits: bounds,
+            ..deps(store.clone(), mind)
         };
         Self {
-            registry: furnished(parts),
+            registry: build_registry(parts),
             store,
             clock,
             folder,
@@ -77,42 +80,48 @@ impl House {
     }
 
     /// The same data, served by another process.
-    pub(crate) async fn restarted(self) -> Self {
+    pub(crate) async fn restart(self) -> Self {
         self.store.close().await;
-        self.beside(None)
+        self.second_process(None)
     }
 
     /// The same data, served by another process at the same time.
-    pub(crate) fn beside(&self, mind: Option<Arc<dyn Thinker>>) -> Self {
-        let store = store_in(self.folder.path());
-        let parts = Parts {
+    pub(crate) fn second_process(&self, mind: Option<Arc<dyn ChatModel>>) -> Self {
+        let store = open_store(self.folder.path());
+        let parts = RegistryDeps {
             clock: self.clock.clone(),
             ids: Arc::new(SystemIds),
-            ..parts(store.clone(), mind)
+            ..deps(store.clone(), mind)
         };
         Self {
-            registry: furnished(parts),
+            registry: build_registry(parts),
             store,
             clock: self.clock.clone(),
             folder: self.folder.clone(),
         }
     }
 
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
-        self.registry.call(tool, arguments, Caller::default()).await
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<CallOutcome, ToolError> {
+        self.registry
+            .call(tool, arguments, CallerContext::default())
+            .await
     }
 
-    pub(crate) async fn resume(&self, id: &str, replies: Value) -> Result<Answer, ToolError> {
-        self.call(RESUME, json!({ "id": id, "replies": replies }))
+    pub(crate) async fn resume(&self, id: &str, replies: Value) -> Result<CallOutcome, ToolError> {
+        self.call(RESUME_TOOL, json!({ "id": id, "replies": replies }))
             .await
     }
 
     /// The records of calls, oldest first, their latency put to zero.
     pub(crate) async fn records(&self) -> Vec<Invocation> {
-        self.registry.recorded().await;
+        self.registry.flush_log().await;
         let mut records = self.store.invocations(None, ALL).await.unwrap();
         records.reverse();
-        records.into_iter().map(timeless).collect()
+        records.into_iter().map(without_latency).collect()
     }
 
     pub(crate) async fn last_record(&self) -> Invocation {
@@ -123,25 +132,27 @@ impl House {
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
         let mut all = Vec::new();
         for entry in self.store.sessions(ALL).await.unwrap() {
-            let thoughts = self.store.thoughts(&entry.session.id, Which::Current, ALL);
+            let thoughts = self
+                .store
+                .thoughts(&entry.session.id, EpochFilter::Current, ALL);
             all.extend(thoughts.await.unwrap());
         }
         all
     }
 }
 
-fn furnished(parts: Parts) -> Arc<Registry> {
+fn build_registry(parts: RegistryDeps) -> Arc<Registry> {
     let registry = Registry::new(parts)
-        .with(Echo)
-        .with(Note)
-        .with(Ponder)
-        .with(Debate)
-        .with(Faulty);
+        .with(EchoTool)
+        .with(NoteTool)
+        .with(AskOnceTool)
+        .with(AskThriceTool)
+        .with(PanicTool);
     Arc::new(registry)
 }
 
 /// The record with a latency that is the same in every run.
-pub(crate) fn timeless(record: Invocation) -> Invocation {
+pub(crate) fn without_latency(record: Invocation) -> Invocation {
     assert!(record.latency_ms.is_some_and(|it| it >= 0), "{record:?}");
     Invocation {
         latency_ms: Some(0),
@@ -150,17 +161,19 @@ pub(crate) fn timeless(record: Invocation) -> Invocation {
 }
 
 /// The output of a call that ended.
-pub(crate) fn done(answer: Result<Answer, ToolError>) -> Value {
+pub(crate) fn expect_done(answer: Result<CallOutcome, ToolError>) -> Value {
     match answer {
-        Ok(Answer::Done(output)) => output,
+        Ok(CallOutcome::Done(output)) => output,
         other => panic!("{other:?}"),
     }
 }
 
 /// What a call waits for.
-pub(crate) fn waits_for(answer: Result<Answer, ToolError>) -> deliberate_toolkit::NeedsReply {
+pub(crate) fn expect_needs_reply(
+    answer: Result<CallOutcome, ToolError>,
+) -> deliberate_toolkit::NeedsReply {
     match answer {
-        Ok(Answer::NeedsReply(needs)) => needs,
+        Ok(CallOutcome::NeedsReply(needs)) => needs,
         other => panic!("{other:?}"),
     }
 }

@@ -6,10 +6,11 @@ use std::{
 };
 
 use deliberate_core::{Change, Mode, Session, SystemIds};
-use deliberate_thinker::Thinker;
+use deliberate_thinker::ChatModel;
 use deliberate_toolkit::{
-    About, Annotations, Call, Caller, Left, LeftCall, Limits, Outcome, Parts, Principal, Progress,
-    RESUME, Registry, StillRunning, Tool, ToolError, Within,
+    BackgroundCall, BackgroundStatus, CallProgress, CallerContext, Principal, RESUME_TOOL,
+    Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext, ToolError, ToolHints,
+    ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,27 +19,27 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    house::{ALL, House, done, parts, waits_for},
-    recorder::Recorder,
-    scripted::{Scripted, costs},
-    tools::{View, ask},
+    house::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
+    recorder::RecordingStore,
+    scripted::{ScriptedModel, reply_with_cost},
+    tools::{ViewAnswer, model_request},
 };
 
 /// Climbs step by step, each a leg that leaves a session, and remembers which it ran.
 #[derive(Clone, Default)]
-pub(crate) struct Climb(Arc<Watched>);
+pub(crate) struct SteppingTool(Arc<StepLog>);
 
-struct Watched {
-    ran: Mutex<Vec<u32>>,
-    may_pass: Semaphore,
+struct StepLog {
+    steps_run: Mutex<Vec<u32>>,
+    permits: Semaphore,
     cancels: CancellationToken,
 }
 
-impl Default for Watched {
+impl Default for StepLog {
     fn default() -> Self {
         Self {
-            ran: Mutex::default(),
-            may_pass: Semaphore::new(0),
+            steps_run: Mutex::default(),
+            permits: Semaphore::new(0),
             cancels: CancellationToken::new(),
         }
     }
@@ -46,7 +47,7 @@ impl Default for Watched {
 
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Going {
+pub(crate) struct SteppingInput {
     step: u32,
     last: u32,
     /// Asks at every step.
@@ -61,55 +62,59 @@ pub(crate) struct Going {
     pause_ms: Option<u64>,
 }
 
-impl Climb {
-    pub(crate) fn ran(&self) -> Vec<u32> {
-        self.0.ran.lock().unwrap().clone()
+impl SteppingTool {
+    pub(crate) fn steps_run(&self) -> Vec<u32> {
+        self.0.steps_run.lock().unwrap().clone()
     }
 
-    pub(crate) fn may_pass(&self, times: usize) {
-        self.0.may_pass.add_permits(times);
+    pub(crate) fn allow_steps(&self, times: usize) {
+        self.0.permits.add_permits(times);
     }
 
-    pub(crate) async fn has_run(&self, steps: &[u32]) {
-        while self.ran() != steps {
+    pub(crate) async fn wait_for_steps(&self, steps: &[u32]) {
+        while self.steps_run() != steps {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 }
 
-impl Tool for Climb {
-    type Input = Going;
+impl Tool for SteppingTool {
+    type Input = SteppingInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "climb",
             title: "Climb",
             description: "Goes on, step by step.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Going, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        input: SteppingInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let step = input.step;
-        self.0.ran.lock().unwrap().push(step);
+        self.0.steps_run.lock().unwrap().push(step);
         call.progress(1.0, None, &format!("at {step}"));
         let seen = call.store().sessions(ALL).await?.len();
         if input.wait_at.as_ref().is_some_and(|at| at.contains(&step)) {
-            self.0.may_pass.acquire().await.unwrap().forget();
+            self.0.permits.acquire().await.unwrap().forget();
         }
         if let Some(pause) = input.pause_ms {
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
         let mut said = Value::Null;
         if input.thinks {
-            let asked = ask("view", &format!("At {step}?"));
-            said = json!(call.think::<View>(asked, None).await?.value.view());
+            let asked = model_request("view", &format!("At {step}?"));
+            said = json!(call.ask::<ViewAnswer>(asked, None).await?.value.view());
         }
         if input.fail_at == Some(step) {
-            return Err(ToolError::Told {
+            return Err(ToolError::Custom {
                 code: "Fell".to_owned(),
                 message: "it fell".to_owned(),
                 hint: None,
@@ -122,29 +127,29 @@ impl Tool for Climb {
         if input.late_at == Some(step) {
             changes.push(Change::DeleteSession("not there".into()));
         }
-        let next = (step < input.last).then(|| Going {
+        let next = (step < input.last).then(|| SteppingInput {
             step: step + 1,
             ..input
         });
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: json!({ "step": step, "seen": seen, "said": said, "next": next }),
             changes,
             session: None,
         })
     }
 
-    fn goes_on(&self, output: &Value) -> Option<Value> {
+    fn next_step(&self, output: &Value) -> Option<Value> {
         output.get("next").filter(|next| !next.is_null()).cloned()
     }
 
-    fn so_far(&self, output: &Value) -> Option<String> {
+    fn partial_summary(&self, output: &Value) -> Option<String> {
         Some(format!("It climbed {} so far.", output["step"]))
     }
 }
 
-fn session(step: u32, call: &Call) -> Session {
+fn session(step: u32, call: &ToolContext) -> Session {
     Session {
-        id: call.fresh(),
+        id: call.new_id(),
         mode: Mode::Linear,
         title: Some(format!("step {step}")),
         created_at: call.now(),
@@ -154,23 +159,26 @@ fn session(step: u32, call: &Call) -> Session {
     }
 }
 
-fn furnish(mut house: House, mind: Option<Arc<dyn Thinker>>) -> (House, Climb) {
-    let climb = Climb::default();
-    let parts = Parts {
+fn add_stepping_tool(
+    mut house: RegistryFixture,
+    mind: Option<Arc<dyn ChatModel>>,
+) -> (RegistryFixture, SteppingTool) {
+    let climb = SteppingTool::default();
+    let parts = RegistryDeps {
         clock: house.clock.clone(),
         ids: Arc::new(SystemIds),
-        ..parts(house.store.clone(), mind)
+        ..deps(house.store.clone(), mind)
     };
     house.registry = Arc::new(Registry::new(parts).with(climb.clone()));
     (house, climb)
 }
 
-fn house(mind: Option<Arc<dyn Thinker>>) -> (House, Climb) {
-    furnish(House::without_model(), mind)
+fn fixture(mind: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, SteppingTool) {
+    add_stepping_tool(RegistryFixture::without_model(), mind)
 }
 
 /// The steps that left something, sorted.
-async fn steps(house: &House) -> Vec<String> {
+async fn stored_steps(house: &RegistryFixture) -> Vec<String> {
     let sessions = house.store.sessions(ALL).await.unwrap();
     let mut titles: Vec<String> = sessions
         .into_iter()
@@ -180,28 +188,31 @@ async fn steps(house: &House) -> Vec<String> {
     titles
 }
 
-async fn runs_on(house: &House, arguments: Value) -> StillRunning {
+async fn call_in_background(house: &RegistryFixture, arguments: Value) -> StillRunning {
     let soon = Duration::from_millis(20);
     let call = house
         .registry
-        .call_within("climb", arguments, Caller::default(), soon);
+        .call_with_timeout("climb", arguments, CallerContext::default(), soon);
     match call.await {
-        Ok(Within::StillRunning(running)) => running,
+        Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
     }
 }
 
-async fn left(house: &House, id: &str) -> LeftCall {
-    let left = house.registry.left_call(id, &Principal::default()).await;
+async fn background_call(house: &RegistryFixture, id: &str) -> BackgroundCall {
+    let left = house
+        .registry
+        .background_call(id, &Principal::default())
+        .await;
     left.unwrap()
 }
 
-fn hears() -> (Caller, Arc<Mutex<Vec<Progress>>>) {
+fn progress_caller() -> (CallerContext, Arc<Mutex<Vec<CallProgress>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = heard.clone();
-    let caller = Caller {
+    let caller = CallerContext {
         progress: Some(Arc::new(move |told| ears.lock().unwrap().push(told))),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     (caller, heard)
 }
@@ -212,15 +223,15 @@ fn view(text: &str) -> Value {
 
 #[tokio::test]
 async fn what_a_leg_changed_is_there_before_the_next_and_the_last_answers() {
-    let reply = || costs(r#"{"view":"up","percent":85}"#, 10, Some(0.5));
-    let (house, climb) = house(Some(Scripted::new([reply(), reply(), reply()])));
-    let (caller, heard) = hears();
+    let reply = || reply_with_cost(r#"{"view":"up","percent":85}"#, 10, Some(0.5));
+    let (house, climb) = fixture(Some(ScriptedModel::new([reply(), reply(), reply()])));
+    let (caller, heard) = progress_caller();
     let arguments = json!({ "step": 1, "last": 3, "thinks": true });
     let call = house.registry.call("climb", arguments.clone(), caller);
-    let output = done(call.await);
+    let output = expect_done(call.await);
     assert_eq!((&output["step"], &output["seen"]), (&json!(3), &json!(2)));
-    assert_eq!(climb.ran(), [1, 2, 3]);
-    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+    assert_eq!(climb.steps_run(), [1, 2, 3]);
+    assert_eq!(stored_steps(&house).await, ["step 1", "step 2", "step 3"]);
 
     let records = house.records().await;
     assert_eq!(records.len(), 1, "{records:?}");
@@ -241,10 +252,10 @@ async fn what_a_leg_changed_is_there_before_the_next_and_the_last_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn many_short_legs_are_not_silent() {
-    let registry = Registry::new(parts(Recorder::new(), None)).with(Climb::default());
-    let (caller, heard) = hears();
+    let registry = Registry::new(deps(RecordingStore::new(), None)).with(SteppingTool::default());
+    let (caller, heard) = progress_caller();
     let arguments = json!({ "step": 1, "last": 20, "pause_ms": 900 });
-    done(registry.call("climb", arguments, caller).await);
+    expect_done(registry.call("climb", arguments, caller).await);
     let heard = heard.lock().unwrap();
     // One each, and the signs of life after 1, 6, 11 and 16 seconds of the 18.
     assert_eq!(heard.len(), 20 + 4, "{heard:?}");
@@ -253,7 +264,7 @@ async fn many_short_legs_are_not_silent() {
 
 #[tokio::test]
 async fn an_error_leaves_what_the_legs_before_it_changed() {
-    let (house, climb) = house(None);
+    let (house, climb) = fixture(None);
     let arguments = json!({ "step": 1, "last": 3, "fail_at": 2 });
     let error = house.call("climb", arguments).await.unwrap_err();
     assert_eq!(
@@ -262,8 +273,8 @@ async fn an_error_leaves_what_the_legs_before_it_changed() {
     );
     let told = "What was done before is kept. It climbed 1 so far.";
     assert_eq!(error.hint().as_deref(), Some(told));
-    assert_eq!(climb.ran(), [1, 2]);
-    assert_eq!(steps(&house).await, ["step 1"]);
+    assert_eq!(climb.steps_run(), [1, 2]);
+    assert_eq!(stored_steps(&house).await, ["step 1"]);
     let records = house.records().await;
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].error_code.as_deref(), Some("Fell"));
@@ -271,67 +282,70 @@ async fn an_error_leaves_what_the_legs_before_it_changed() {
 
 #[tokio::test]
 async fn a_call_that_is_cancelled_begins_no_further_leg() {
-    let (house, climb) = house(None);
-    let caller = Caller {
-        cancelled: climb.0.cancels.clone(),
-        ..Caller::default()
+    let (house, climb) = fixture(None);
+    let caller = CallerContext {
+        cancellation: climb.0.cancels.clone(),
+        ..CallerContext::default()
     };
     let arguments = json!({ "step": 1, "last": 3, "cancel_at": 1 });
     let answer = house.registry.call("climb", arguments, caller).await;
     assert_eq!(answer, Err(ToolError::Cancelled));
-    assert_eq!(climb.ran(), [1]);
-    assert_eq!(steps(&house).await, ["step 1"]);
+    assert_eq!(climb.steps_run(), [1]);
+    assert_eq!(stored_steps(&house).await, ["step 1"]);
 }
 
 #[tokio::test]
 async fn a_leg_that_waits_for_replies_is_resumed_where_it_was() {
-    let (house, climb) = house(None);
+    let (house, climb) = fixture(None);
     let arguments = json!({ "step": 1, "last": 3, "thinks": true });
-    let needs = waits_for(house.call("climb", arguments.clone()).await);
+    let needs = expect_needs_reply(house.call("climb", arguments.clone()).await);
     for step in 1..3 {
         let question = format!("At {}?", step + 1);
-        let again = waits_for(house.resume(&needs.id, view(&format!("{step} up"))).await);
+        let again = expect_needs_reply(house.resume(&needs.id, view(&format!("{step} up"))).await);
         assert_eq!(again.id, needs.id);
         assert_eq!(again.asks[0].messages[0].text, question);
-        let kept = left(&house, &needs.id).await;
+        let kept = background_call(&house, &needs.id).await;
         assert_eq!(kept.arguments["step"], step + 1);
-        assert!(house.registry.is_call(&kept, "climb", &arguments));
-        assert_eq!(kept.left, Left::Waiting);
+        assert!(house.registry.matches_call(&kept, "climb", &arguments));
+        assert_eq!(kept.status, BackgroundStatus::Waiting);
     }
-    let output = done(house.resume(&needs.id, view("3 up")).await);
+    let output = expect_done(house.resume(&needs.id, view("3 up")).await);
     assert_eq!(output["said"], "3 up");
-    assert_eq!(climb.ran(), [1, 1, 2, 2, 3, 3]);
-    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
-    assert_eq!(done(house.resume(&needs.id, json!([])).await), output);
+    assert_eq!(climb.steps_run(), [1, 1, 2, 2, 3, 3]);
+    assert_eq!(stored_steps(&house).await, ["step 1", "step 2", "step 3"]);
+    assert_eq!(
+        expect_done(house.resume(&needs.id, json!([])).await),
+        output
+    );
 }
 
 #[tokio::test]
 async fn a_leg_in_the_middle_that_waits_survives_a_restart() {
-    let (house, _) = house(None);
+    let (house, _) = fixture(None);
     let arguments = json!({ "step": 1, "last": 2, "thinks": true });
-    let needs = waits_for(house.call("climb", arguments).await);
-    waits_for(house.resume(&needs.id, view("up")).await);
-    let (house, climb) = furnish(house.restarted().await, None);
-    let output = done(house.resume(&needs.id, view("there")).await);
+    let needs = expect_needs_reply(house.call("climb", arguments).await);
+    expect_needs_reply(house.resume(&needs.id, view("up")).await);
+    let (house, climb) = add_stepping_tool(house.restart().await, None);
+    let output = expect_done(house.resume(&needs.id, view("there")).await);
     assert_eq!(output["said"], "there");
-    assert_eq!(climb.ran(), [2]);
-    assert_eq!(steps(&house).await, ["step 1", "step 2"]);
+    assert_eq!(climb.steps_run(), [2]);
+    assert_eq!(stored_steps(&house).await, ["step 1", "step 2"]);
 }
 
 #[tokio::test]
 async fn a_leg_that_two_resume_takes_effect_once() {
-    let (house, climb) = house(None);
-    climb.0.may_pass.add_permits(1);
+    let (house, climb) = fixture(None);
+    climb.0.permits.add_permits(1);
     let arguments = json!({ "step": 1, "last": 2, "thinks": true, "wait_at": [1] });
-    let id = waits_for(house.call("climb", arguments).await).id;
+    let id = expect_needs_reply(house.call("climb", arguments).await).id;
     let resume = || async {
         let answer = house.resume(&id, view("up")).await;
-        climb.0.may_pass.add_permits(1);
+        climb.0.permits.add_permits(1);
         answer
     };
     let (one, other, ()) = tokio::join!(resume(), resume(), async {
-        climb.has_run(&[1, 1, 1]).await;
-        climb.0.may_pass.add_permits(1);
+        climb.wait_for_steps(&[1, 1, 1]).await;
+        climb.0.permits.add_permits(1);
     });
     // The slower comes when the call waits again, for something else.
     let (first, second) = if one.is_ok() {
@@ -339,79 +353,82 @@ async fn a_leg_that_two_resume_takes_effect_once() {
     } else {
         (other, one)
     };
-    assert_eq!(waits_for(first).asks[0].messages[0].text, "At 2?");
+    assert_eq!(expect_needs_reply(first).asks[0].messages[0].text, "At 2?");
     assert_eq!(second.unwrap_err().code(), "Conflict");
-    assert_eq!(steps(&house).await, ["step 1"]);
-    done(house.resume(&id, view("there")).await);
-    assert_eq!(steps(&house).await, ["step 1", "step 2"]);
+    assert_eq!(stored_steps(&house).await, ["step 1"]);
+    expect_done(house.resume(&id, view("there")).await);
+    assert_eq!(stored_steps(&house).await, ["step 1", "step 2"]);
 }
 
 #[tokio::test]
 async fn a_call_handed_over_in_its_first_leg_comes_to_its_end() {
-    let (house, climb) = house(None);
+    let (house, climb) = fixture(None);
     let arguments = json!({ "step": 1, "last": 3, "wait_at": [1] });
-    let running = runs_on(&house, arguments).await;
+    let running = call_in_background(&house, arguments).await;
     assert_eq!(running.doing, "at 1");
-    climb.0.may_pass.add_permits(1);
-    let output = done(house.call(RESUME, json!({ "id": running.id })).await);
+    climb.0.permits.add_permits(1);
+    let output = expect_done(house.call(RESUME_TOOL, json!({ "id": running.id })).await);
     assert_eq!((&output["step"], &output["seen"]), (&json!(3), &json!(2)));
-    assert_eq!(climb.ran(), [1, 2, 3]);
-    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+    assert_eq!(climb.steps_run(), [1, 2, 3]);
+    assert_eq!(stored_steps(&house).await, ["step 1", "step 2", "step 3"]);
 }
 
 #[tokio::test]
 async fn a_call_whose_process_died_goes_on_from_the_leg_it_had_reached() {
-    let (house, climb) = house(None);
+    let (house, climb) = fixture(None);
     let arguments = json!({ "step": 1, "last": 3, "wait_at": [1, 2] });
-    let running = runs_on(&house, arguments).await;
-    climb.0.may_pass.add_permits(1);
-    climb.has_run(&[1, 2]).await;
+    let running = call_in_background(&house, arguments).await;
+    climb.0.permits.add_permits(1);
+    climb.wait_for_steps(&[1, 2]).await;
 
     house.clock.advance(60_000_000);
-    let (other, others) = furnish(house.beside(None), None);
-    others.0.may_pass.add_permits(1);
+    let (other, others) = add_stepping_tool(house.second_process(None), None);
+    others.0.permits.add_permits(1);
     let by_id = json!({ "id": running.id });
-    let output = done(other.call(RESUME, by_id.clone()).await);
+    let output = expect_done(other.call(RESUME_TOOL, by_id.clone()).await);
     assert_eq!(output["step"], 3);
-    assert_eq!(others.ran(), [2, 3]);
+    assert_eq!(others.steps_run(), [2, 3]);
 
     // The first was not dead, only slow; what it does is too late.
-    climb.0.may_pass.add_permits(1);
-    house.registry.settled().await;
-    assert_eq!(done(house.call(RESUME, by_id).await), output);
-    assert_eq!(steps(&house).await, ["step 1", "step 2", "step 3"]);
+    climb.0.permits.add_permits(1);
+    house.registry.wait_background_calls().await;
+    assert_eq!(expect_done(house.call(RESUME_TOOL, by_id).await), output);
+    assert_eq!(stored_steps(&house).await, ["step 1", "step 2", "step 3"]);
 }
 
 #[tokio::test]
 async fn a_call_is_believed_to_run_as_long_as_its_legs_follow_each_other() {
-    let (house, climb) = house(None);
+    let (house, climb) = fixture(None);
     let arguments = json!({ "step": 1, "last": 4, "wait_at": [1, 2, 3, 4] });
-    let running = runs_on(&house, arguments).await;
+    let running = call_in_background(&house, arguments).await;
     for step in 2..=4 {
         house.clock.advance(15_000_000);
-        climb.0.may_pass.add_permits(1);
-        climb.has_run(&(1..=step).collect::<Vec<_>>()).await;
-        let (other, _) = furnish(house.beside(None), None);
-        let left = left(&other, &running.id).await.left;
-        assert!(matches!(left, Left::Running(_)), "{step} {left:?}");
+        climb.0.permits.add_permits(1);
+        climb.wait_for_steps(&(1..=step).collect::<Vec<_>>()).await;
+        let (other, _) = add_stepping_tool(house.second_process(None), None);
+        let left = background_call(&other, &running.id).await.status;
+        assert!(
+            matches!(left, BackgroundStatus::Running(_)),
+            "{step} {left:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_call_handed_over_that_comes_too_late_tells_so() {
-    let model = Scripted::new([costs(r#"{"view":"up","percent":85}"#, 10, None)]);
-    let (house, climb) = house(Some(model));
+    let model = ScriptedModel::new([reply_with_cost(r#"{"view":"up","percent":85}"#, 10, None)]);
+    let (house, climb) = fixture(Some(model));
     let arguments = json!({ "step": 1, "last": 2, "thinks": true, "wait_at": [1], "late_at": 1 });
-    let running = runs_on(&house, arguments).await;
-    climb.0.may_pass.add_permits(1);
-    house.registry.settled().await;
-    let left = left(&house, &running.id).await.left;
+    let running = call_in_background(&house, arguments).await;
+    climb.0.permits.add_permits(1);
+    house.registry.wait_background_calls().await;
+    let left = background_call(&house, &running.id).await.status;
     assert!(
-        matches!(&left, Left::Ended(Err(error)) if error.code() == "Conflict"),
+        matches!(&left, BackgroundStatus::Ended(Err(error)) if error.code() == "Conflict"),
         "{left:?}"
     );
     assert_eq!(
-        climb.ran(),
+        climb.steps_run(),
         [1],
         "a model was asked, so it is not run again"
     );

@@ -3,30 +3,32 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::Invocation;
-use deliberate_toolkit::{Answer, Bounds, Caller, Limits, Parts, Registry, ToolError};
+use deliberate_toolkit::{
+    CallLimits, CallOutcome, CallerContext, Registry, RegistryDeps, ToolError, ToolLimits,
+};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::Instant};
 
 use crate::{
-    house::{House, done, parts},
-    recorder::Recorder,
-    tools::{Wait, Waiting, waits},
+    house::{RegistryFixture, deps, expect_done},
+    recorder::RecordingStore,
+    tools::{WaitControl, WaitTool, wait_tools},
 };
 
 /// A registry of waiting tools on a store that needs no time.
-struct Hall {
+struct LimitsFixture {
     registry: Arc<Registry>,
-    store: Arc<Recorder>,
-    waiting: Waiting,
+    store: Arc<RecordingStore>,
+    waiting: WaitControl,
 }
 
-impl Hall {
-    fn new<const N: usize>(bounds: Bounds, tools: [(&'static str, Limits); N]) -> Self {
-        let store = Recorder::new();
-        let (tools, waiting): ([Wait; N], Waiting) = waits(tools);
-        let registry = Registry::new(Parts {
-            bounds,
-            ..parts(store.clone(), None)
+impl LimitsFixture {
+    fn new<const N: usize>(bounds: CallLimits, tools: [(&'static str, ToolLimits); N]) -> Self {
+        let store = RecordingStore::new();
+        let (tools, waiting): ([WaitTool; N], WaitControl) = wait_tools(tools);
+        let registry = Registry::new(RegistryDeps {
+            limits: bounds,
+            ..deps(store.clone(), None)
         });
         Self {
             registry: Arc::new(tools.into_iter().fold(registry, Registry::with)),
@@ -35,16 +37,16 @@ impl Hall {
         }
     }
 
-    fn call(&self, tool: &str, name: &str) -> JoinHandle<Result<Answer, ToolError>> {
-        self.call_as(tool, name, Caller::default())
+    fn call(&self, tool: &str, name: &str) -> JoinHandle<Result<CallOutcome, ToolError>> {
+        self.call_as(tool, name, CallerContext::default())
     }
 
     fn call_as(
         &self,
         tool: &str,
         name: &str,
-        caller: Caller,
-    ) -> JoinHandle<Result<Answer, ToolError>> {
+        caller: CallerContext,
+    ) -> JoinHandle<Result<CallOutcome, ToolError>> {
         let registry = self.registry.clone();
         let (tool, arguments) = (tool.to_owned(), json!({ "name": name }));
         tokio::spawn(async move { registry.call(&tool, arguments, caller).await })
@@ -56,14 +58,14 @@ impl Hall {
 
     /// Lets everything run that can run without time passing. The runtime has one thread and
     /// nothing here waits for anything outside it.
-    async fn settle(&self) {
+    async fn run_until_idle(&self) {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
     }
 
-    fn let_go(&self, many: usize) {
-        self.waiting.let_go.add_permits(many);
+    fn release(&self, many: usize) {
+        self.waiting.release.add_permits(many);
     }
 
     fn codes(&self) -> Vec<Option<String>> {
@@ -75,24 +77,24 @@ impl Hall {
     }
 }
 
-fn at_once(limit: usize) -> Limits {
-    Limits {
-        at_once: Some(limit),
-        ..Limits::default()
+fn concurrency(limit: usize) -> ToolLimits {
+    ToolLimits {
+        max_concurrent: Some(limit),
+        ..ToolLimits::default()
     }
 }
 
-fn places(running_calls: usize, waiting_calls: usize) -> Bounds {
-    Bounds {
+fn call_limits(running_calls: usize, waiting_calls: usize) -> CallLimits {
+    CallLimits {
         running_calls,
         waiting_calls,
-        ..Bounds::default()
+        ..CallLimits::default()
     }
 }
 
 #[tokio::test]
 async fn a_panic_is_an_error_of_its_call_alone() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     for late in [false, true] {
         let error = house
             .call("faulty", json!({ "late": late }))
@@ -103,14 +105,14 @@ async fn a_panic_is_an_error_of_its_call_alone() {
             house.last_record().await.error_code.as_deref(),
             Some("Internal")
         );
-        done(house.call("echo", json!({ "content": "still here" })).await);
-        house.registry.recorded().await;
+        expect_done(house.call("echo", json!({ "content": "still here" })).await);
+        house.registry.flush_log().await;
     }
 }
 
 #[tokio::test]
 async fn a_panic_gives_its_place_back() {
-    let house = House::with(None, places(1, 0));
+    let house = RegistryFixture::with_limits(None, call_limits(1, 0));
     for _ in 0..3 {
         let error = house
             .call("faulty", json!({ "late": true }))
@@ -118,25 +120,25 @@ async fn a_panic_gives_its_place_back() {
             .unwrap_err();
         assert_eq!(error, ToolError::Internal);
     }
-    done(house.call("echo", json!({ "content": "still here" })).await);
+    expect_done(house.call("echo", json!({ "content": "still here" })).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_stopped_at_the_shorter_of_the_two_limits() {
-    let limits = |secs| Limits {
+    let limits = |secs| ToolLimits {
         time: Some(Duration::from_secs(secs)),
-        ..Limits::default()
+        ..ToolLimits::default()
     };
-    let bounds = Bounds {
+    let bounds = CallLimits {
         call_time: Duration::from_secs(10),
-        ..Bounds::default()
+        ..CallLimits::default()
     };
     let tools = [
         ("quick", limits(2)),
         ("slow", limits(60)),
-        ("plain", Limits::default()),
+        ("plain", ToolLimits::default()),
     ];
-    let mut hall = Hall::new(bounds, tools);
+    let mut hall = LimitsFixture::new(bounds, tools);
     for (tool, secs) in [("quick", 2), ("slow", 10), ("plain", 10)] {
         let begun = Instant::now();
         let outcome = hall.call(tool, tool).await.unwrap();
@@ -158,15 +160,15 @@ async fn a_call_is_stopped_at_the_shorter_of_the_two_limits() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_place_counts_as_time_of_the_call() {
-    let bounds = Bounds {
+    let bounds = CallLimits {
         call_time: Duration::from_secs(10),
-        ..places(1, 5)
+        ..call_limits(1, 5)
     };
-    let mut hall = Hall::new(bounds, [("wait", Limits::default())]);
+    let mut hall = LimitsFixture::new(bounds, [("wait", ToolLimits::default())]);
     let first = hall.call("wait", "one");
     assert_eq!(hall.event().await, "one began");
     let second = hall.call("wait", "two");
-    hall.settle().await;
+    hall.run_until_idle().await;
     let timeout = Err(ToolError::Timeout { limit_ms: 10_000 });
     assert_eq!(first.await.unwrap(), timeout);
     assert_eq!(second.await.unwrap(), timeout);
@@ -176,11 +178,11 @@ async fn waiting_for_a_place_counts_as_time_of_the_call() {
 
 #[tokio::test]
 async fn cancelling_drops_the_work_and_records_it() {
-    let mut hall = Hall::new(Bounds::default(), [("wait", Limits::default())]);
-    let caller = Caller::default();
+    let mut hall = LimitsFixture::new(CallLimits::default(), [("wait", ToolLimits::default())]);
+    let caller = CallerContext::default();
     let call = hall.call_as("wait", "one", caller.clone());
     assert_eq!(hall.event().await, "one began");
-    caller.cancelled.cancel();
+    caller.cancellation.cancel();
     assert_eq!(call.await.unwrap(), Err(ToolError::Cancelled));
     assert_eq!(hall.event().await, "one was dropped");
     assert_eq!(hall.codes(), [Some("Cancelled".to_owned())]);
@@ -189,9 +191,9 @@ async fn cancelling_drops_the_work_and_records_it() {
 
 #[tokio::test]
 async fn a_call_cancelled_before_it_begins_does_not_begin() {
-    let mut hall = Hall::new(Bounds::default(), [("wait", Limits::default())]);
-    let caller = Caller::default();
-    caller.cancelled.cancel();
+    let mut hall = LimitsFixture::new(CallLimits::default(), [("wait", ToolLimits::default())]);
+    let caller = CallerContext::default();
+    caller.cancellation.cancel();
     let call = hall.call_as("wait", "one", caller);
     assert_eq!(call.await.unwrap(), Err(ToolError::Cancelled));
     assert!(hall.waiting.events.try_recv().is_err());
@@ -200,17 +202,17 @@ async fn a_call_cancelled_before_it_begins_does_not_begin() {
 
 #[tokio::test]
 async fn a_waiting_call_can_be_cancelled_and_leaves_the_queue() {
-    let mut hall = Hall::new(places(1, 1), [("wait", Limits::default())]);
+    let mut hall = LimitsFixture::new(call_limits(1, 1), [("wait", ToolLimits::default())]);
     let first = hall.call("wait", "one");
     assert_eq!(hall.event().await, "one began");
-    let caller = Caller::default();
+    let caller = CallerContext::default();
     let second = hall.call_as("wait", "two", caller.clone());
-    hall.settle().await;
-    caller.cancelled.cancel();
+    hall.run_until_idle().await;
+    caller.cancellation.cancel();
     assert_eq!(second.await.unwrap(), Err(ToolError::Cancelled));
     let third = hall.call("wait", "three");
-    hall.settle().await;
-    hall.let_go(2);
+    hall.run_until_idle().await;
+    hall.release(2);
     first.await.unwrap().unwrap();
     third.await.unwrap().unwrap();
     let mut events = Vec::new();
@@ -222,15 +224,15 @@ async fn a_waiting_call_can_be_cancelled_and_leaves_the_queue() {
 
 #[tokio::test]
 async fn the_second_call_waits_for_the_only_place() {
-    let mut hall = Hall::new(places(1, 1), [("wait", Limits::default())]);
+    let mut hall = LimitsFixture::new(call_limits(1, 1), [("wait", ToolLimits::default())]);
     let first = hall.call("wait", "one");
     assert_eq!(hall.event().await, "one began");
     let second = hall.call("wait", "two");
-    hall.settle().await;
-    hall.let_go(1);
+    hall.run_until_idle().await;
+    hall.release(1);
     assert_eq!(hall.event().await, "one ended");
     assert_eq!(hall.event().await, "two began");
-    hall.let_go(1);
+    hall.release(1);
     assert_eq!(hall.event().await, "two ended");
     first.await.unwrap().unwrap();
     second.await.unwrap().unwrap();
@@ -239,16 +241,19 @@ async fn the_second_call_waits_for_the_only_place() {
 #[tokio::test]
 async fn a_call_too_many_is_refused_at_once() {
     for waiting_calls in [0, 2] {
-        let mut hall = Hall::new(places(2, waiting_calls), [("wait", Limits::default())]);
+        let mut hall = LimitsFixture::new(
+            call_limits(2, waiting_calls),
+            [("wait", ToolLimits::default())],
+        );
         let accepted: Vec<_> = (0..2 + waiting_calls)
             .map(|_| hall.call("wait", "ok"))
             .collect();
-        hall.settle().await;
+        hall.run_until_idle().await;
         let error = hall.call("wait", "too many").await.unwrap().unwrap_err();
         assert_eq!(error, ToolError::Overloaded { running: 2 });
         assert_eq!(error.hint().unwrap(), "Call again in a moment.");
         assert_eq!(hall.codes(), [Some("Overloaded".to_owned())]);
-        hall.let_go(10);
+        hall.release(10);
         for call in accepted {
             call.await.unwrap().unwrap();
         }
@@ -260,19 +265,19 @@ async fn a_call_too_many_is_refused_at_once() {
 
 #[tokio::test]
 async fn a_tool_may_run_less_often_at_once_than_others() {
-    let tools = [("single", at_once(1)), ("other", Limits::default())];
-    let mut hall = Hall::new(Bounds::default(), tools);
+    let tools = [("single", concurrency(1)), ("other", ToolLimits::default())];
+    let mut hall = LimitsFixture::new(CallLimits::default(), tools);
     let first = hall.call("single", "one");
     assert_eq!(hall.event().await, "one began");
     let second = hall.call("single", "two");
-    hall.settle().await;
+    hall.run_until_idle().await;
     let other = hall.call("other", "other");
     assert_eq!(
         hall.event().await,
         "other began",
         "it does not stand behind the others"
     );
-    hall.let_go(3);
+    hall.release(3);
     for call in [first, second, other] {
         call.await.unwrap().unwrap();
     }
@@ -286,17 +291,17 @@ async fn a_tool_may_run_less_often_at_once_than_others() {
 
 #[tokio::test]
 async fn waiting_for_ones_own_tool_takes_no_place_from_others() {
-    let tools = [("single", at_once(1)), ("other", Limits::default())];
-    let mut hall = Hall::new(places(2, 1), tools);
+    let tools = [("single", concurrency(1)), ("other", ToolLimits::default())];
+    let mut hall = LimitsFixture::new(call_limits(2, 1), tools);
     let first = hall.call("single", "one");
     assert_eq!(hall.event().await, "one began");
     let second = hall.call("single", "two");
-    hall.settle().await;
+    hall.run_until_idle().await;
     let third = hall.call("single", "three").await.unwrap().unwrap_err();
     assert_eq!(third.code(), "Overloaded", "only one may wait");
     let other = hall.call("other", "other");
     assert_eq!(hall.event().await, "other began");
-    hall.let_go(3);
+    hall.release(3);
     for call in [first, second, other] {
         call.await.unwrap().unwrap();
     }

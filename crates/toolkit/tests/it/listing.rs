@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::house::House;
+use crate::house::RegistryFixture;
 
 #[test]
 fn tools_are_listed_in_their_order_and_resuming_comes_last() {
-    let house = House::without_model();
-    let names: Vec<_> = house.registry.list().map(|it| it.about.name).collect();
+    let house = RegistryFixture::without_model();
+    let names: Vec<_> = house.registry.list().map(|it| it.meta.name).collect();
     assert_eq!(
         names,
         [
@@ -25,7 +25,7 @@ fn tools_are_listed_in_their_order_and_resuming_comes_last() {
 
 #[test]
 fn schemas_are_small_and_whole() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let echo = house.registry.get("echo").unwrap();
     assert_eq!(
         *echo.input_schema,
@@ -58,13 +58,13 @@ fn schemas_are_small_and_whole() {
 
 #[test]
 fn a_tool_that_thinks_may_answer_that_it_needs_a_reply() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     for (tool, thinks) in [("note", false), ("ponder", true)] {
         let listing = house.registry.get(tool).unwrap();
-        assert_eq!(listing.about.thinks, thinks);
+        assert_eq!(listing.meta.asks_model, thinks);
     }
     let resume = house.registry.get("reasoning_resume").unwrap();
-    assert!(resume.about.annotations.idempotent);
+    assert!(resume.meta.hints.idempotent);
     assert_eq!(resume.input_schema["required"], json!(["id"]));
     assert_eq!(
         resume.input_schema["properties"]["replies"]["type"],

@@ -3,56 +3,60 @@
 use std::sync::{Arc, Mutex};
 
 use deliberate_core::SystemIds;
-use deliberate_thinker::Thinker;
+use deliberate_thinker::ChatModel;
 use deliberate_toolkit::{
-    About, Annotations, Call, Caller, Limits, Outcome, Parts, Principal, Registry, Scope, Tool,
-    ToolError,
+    CallerContext, Principal, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
+    ToolLimits, ToolMeta, ToolOutput, ToolScope,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    house::{ALL, House, done, parts, waits_for},
-    legs::Climb,
-    recorder::Recorder,
-    scripted::{Scripted, costs},
-    tools::{Note, Ponder, Steps},
+    house::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
+    legs::SteppingTool,
+    recorder::RecordingStore,
+    scripted::{ScriptedModel, reply_with_cost},
+    tools::{AskOnceTool, NoteTool, ProgressTool},
 };
 
 /// Runs other tools, all at once, and hands on what they changed.
-struct Outer(&'static str);
+struct NestedRunner(&'static str);
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Plan {
-    inner: Vec<Inner>,
+struct NestedPlan {
+    inner: Vec<NestedCall>,
     #[serde(default)]
     fail: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Inner {
+struct NestedCall {
     key: String,
     tool: String,
     arguments: Value,
 }
 
-impl Tool for Outer {
-    type Input = Plan;
+impl Tool for NestedRunner {
+    type Input = NestedPlan;
     type Output = Value;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: self.0,
             title: "Runs others",
             description: "Runs other tools.",
-            annotations: Annotations::THINKS,
-            thinks: true,
-            limits: Limits::default(),
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, plan: Plan, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        plan: NestedPlan,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let runs = plan
             .inner
             .iter()
@@ -65,7 +69,7 @@ impl Tool for Outer {
             changes.extend(inner.changes);
         }
         if plan.fail {
-            return Err(ToolError::Told {
+            return Err(ToolError::Custom {
                 code: "Afterwards".to_owned(),
                 message: "it failed afterwards".to_owned(),
                 hint: None,
@@ -74,7 +78,7 @@ impl Tool for Outer {
         let can_run: Vec<bool> = ["note", "outer", "reasoning_resume", "nothing"]
             .map(|name| call.can_run(name))
             .to_vec();
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: json!({ "answers": answers, "can_run": can_run }),
             changes,
             session: None,
@@ -82,21 +86,21 @@ impl Tool for Outer {
     }
 }
 
-fn registry(parts: Parts) -> Registry {
+fn registry(parts: RegistryDeps) -> Registry {
     Registry::new(parts)
-        .with(Outer("outer"))
-        .with(Outer("middle"))
-        .with(Note)
-        .with(Ponder)
-        .with(Steps)
-        .with(Climb::default())
+        .with(NestedRunner("outer"))
+        .with(NestedRunner("middle"))
+        .with(NoteTool)
+        .with(AskOnceTool)
+        .with(ProgressTool)
+        .with(SteppingTool::default())
 }
 
-fn house(mind: Option<Arc<dyn Thinker>>) -> House {
-    let mut house = House::without_model();
-    house.registry = Arc::new(registry(Parts {
+fn fixture(mind: Option<Arc<dyn ChatModel>>) -> RegistryFixture {
+    let mut house = RegistryFixture::without_model();
+    house.registry = Arc::new(registry(RegistryDeps {
         ids: Arc::new(SystemIds),
-        ..parts(house.store.clone(), mind)
+        ..deps(house.store.clone(), mind)
     }));
     house
 }
@@ -113,16 +117,20 @@ fn note(text: &str) -> Value {
     json!({ "content": text })
 }
 
-async fn refused(arguments: Value) -> ToolError {
-    house(None).call("outer", arguments).await.unwrap_err()
+async fn expect_error(arguments: Value) -> ToolError {
+    fixture(None).call("outer", arguments).await.unwrap_err()
 }
 
 #[tokio::test]
 async fn what_inner_tools_change_is_committed_with_the_call_in_one() {
-    let store = Recorder::new();
-    let registry = registry(parts(store.clone(), None));
+    let store = RecordingStore::new();
+    let registry = registry(deps(store.clone(), None));
     let arguments = run(&[("a", "note", note("one")), ("b", "note", note("two"))]);
-    let output = done(registry.call("outer", arguments, Caller::default()).await);
+    let output = expect_done(
+        registry
+            .call("outer", arguments, CallerContext::default())
+            .await,
+    );
     assert_eq!(output["answers"][0]["content"], "one");
     assert_eq!(output["answers"][1]["content"], "two");
     let commits = store.commits();
@@ -139,7 +147,7 @@ async fn what_inner_tools_change_is_committed_with_the_call_in_one() {
 
 #[tokio::test]
 async fn nothing_of_an_inner_tool_is_kept_if_the_outer_fails() {
-    let house = house(None);
+    let house = fixture(None);
     let mut arguments = run(&[("a", "note", note("lost"))]);
     arguments["fail"] = json!(true);
     let error = house.call("outer", arguments).await.unwrap_err();
@@ -149,14 +157,14 @@ async fn nothing_of_an_inner_tool_is_kept_if_the_outer_fails() {
 
 #[tokio::test]
 async fn the_arguments_of_an_inner_tool_are_checked() {
-    let error = refused(run(&[("a", "note", json!({ "contend": "x" }))])).await;
+    let error = expect_error(run(&[("a", "note", json!({ "contend": "x" }))])).await;
     assert_eq!(error.code(), "Validation");
     assert!(error.to_string().contains("content"), "{error}");
 }
 
 #[tokio::test]
 async fn an_unknown_inner_tool_is_told_with_the_nearest() {
-    let error = refused(run(&[("a", "noted", note("x"))])).await;
+    let error = expect_error(run(&[("a", "noted", note("x"))])).await;
     assert!(
         matches!(&error, ToolError::UnknownTool { nearest: Some(near), .. } if near == "note"),
         "{error:?}"
@@ -171,7 +179,7 @@ async fn a_tool_runs_neither_itself_nor_resuming_nor_a_chain_of_tools() {
         run(&[("a", "reasoning_resume", json!({ "id": "x" }))]),
         chain,
     ] {
-        let error = refused(arguments).await;
+        let error = expect_error(arguments).await;
         assert_eq!(error.code(), "NotWithin", "{error}");
         assert!(error.hint().is_some());
     }
@@ -179,17 +187,17 @@ async fn a_tool_runs_neither_itself_nor_resuming_nor_a_chain_of_tools() {
 
 #[tokio::test]
 async fn what_can_be_run_is_known_before() {
-    let output = done(house(None).call("outer", run(&[])).await);
+    let output = expect_done(fixture(None).call("outer", run(&[])).await);
     assert_eq!(output["can_run"], json!([true, false, false, false]));
 }
 
 #[tokio::test]
 async fn an_inner_tool_is_for_those_who_may_call_it() {
-    let house = house(None);
-    let scope = Scope::Only(["outer".to_owned()].into());
-    let caller = Caller {
+    let house = fixture(None);
+    let scope = ToolScope::Only(["outer".to_owned()].into());
+    let caller = CallerContext {
         principal: Principal { name: None, scope },
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let arguments = run(&[("a", "note", note("x"))]);
     let error = house.registry.call("outer", arguments, caller).await;
@@ -204,7 +212,7 @@ async fn an_inner_tool_is_for_those_who_may_call_it() {
 
 #[tokio::test]
 async fn a_tool_whose_work_goes_on_is_not_taken_for_done_after_its_first_leg() {
-    let house = house(None);
+    let house = fixture(None);
     let climb = |last: u32| run(&[("a", "climb", json!({ "step": 1, "last": last }))]);
     let error = house.call("outer", climb(3)).await.unwrap_err();
     assert_eq!(error.code(), "NotWithin");
@@ -214,19 +222,19 @@ async fn a_tool_whose_work_goes_on_is_not_taken_for_done_after_its_first_leg() {
     );
     assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
     // What fits into one is done.
-    let output = done(house.call("outer", climb(1)).await);
+    let output = expect_done(house.call("outer", climb(1)).await);
     assert_eq!(output["answers"][0]["step"], 1);
     assert_eq!(house.store.sessions(ALL).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn asks_of_the_same_name_get_each_their_own_reply() {
-    let house = house(None);
+    let house = fixture(None);
     let arguments = run(&[
         ("a", "ponder", note("tea?")),
         ("b", "ponder", note("milk?")),
     ]);
-    let needs = waits_for(house.call("outer", arguments).await);
+    let needs = expect_needs_reply(house.call("outer", arguments).await);
     let questions: Vec<_> = needs
         .asks
         .iter()
@@ -237,10 +245,10 @@ async fn asks_of_the_same_name_get_each_their_own_reply() {
 
     // One by one: the first is not asked again.
     let view = |text: &str| json!([{ "view": text, "percent": 50 }]);
-    let second = waits_for(house.resume(&needs.id, view("green")).await);
+    let second = expect_needs_reply(house.resume(&needs.id, view("green")).await);
     let keys: Vec<_> = second.asks.iter().map(|ask| ask.key.as_str()).collect();
     assert_eq!(keys, ["b/view"]);
-    let output = done(house.resume(&needs.id, view("a little")).await);
+    let output = expect_done(house.resume(&needs.id, view("a little")).await);
     assert_eq!(output["answers"][0]["content"], "green");
     assert_eq!(output["answers"][1]["content"], "a little");
     assert_eq!(house.thoughts().await.len(), 2);
@@ -248,13 +256,13 @@ async fn asks_of_the_same_name_get_each_their_own_reply() {
 
 #[tokio::test]
 async fn what_inner_tools_spend_and_tell_counts_for_the_call() {
-    let reply = || costs(r#"{"view":"yes","percent":85}"#, 10, Some(0.5));
-    let house = house(Some(Scripted::new([reply(), reply()])));
+    let reply = || reply_with_cost(r#"{"view":"yes","percent":85}"#, 10, Some(0.5));
+    let house = fixture(Some(ScriptedModel::new([reply(), reply()])));
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = heard.clone();
-    let caller = Caller {
+    let caller = CallerContext {
         progress: Some(Arc::new(move |told| ears.lock().unwrap().push(told))),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let steps = json!({ "numbers": [1.0, 1.0], "pause_secs": 0 });
     let arguments = run(&[
@@ -262,7 +270,7 @@ async fn what_inner_tools_spend_and_tell_counts_for_the_call() {
         ("b", "ponder", note("milk?")),
         ("c", "steps", steps),
     ]);
-    done(house.registry.call("outer", arguments, caller).await);
+    expect_done(house.registry.call("outer", arguments, caller).await);
     let records = house.records().await;
     assert_eq!(records.len(), 1, "{records:?}");
     let spent = &records[0].spent;

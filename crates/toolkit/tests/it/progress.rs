@@ -2,32 +2,32 @@
 
 use std::sync::{Arc, Mutex};
 
-use deliberate_toolkit::{Caller, Progress, Registry};
+use deliberate_toolkit::{CallProgress, CallerContext, Registry};
 use serde_json::{Value, json};
 
 use crate::{
-    house::{done, parts},
-    recorder::Recorder,
-    tools::Steps,
+    house::{deps, expect_done},
+    recorder::RecordingStore,
+    tools::ProgressTool,
 };
 
 /// What is heard of one call of `steps`.
-async fn heard(arguments: Value) -> Vec<Progress> {
-    let registry = Registry::new(parts(Recorder::new(), None)).with(Steps);
+async fn collect_progress(arguments: Value) -> Vec<CallProgress> {
+    let registry = Registry::new(deps(RecordingStore::new(), None)).with(ProgressTool);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = heard.clone();
-    let caller = Caller {
+    let caller = CallerContext {
         progress: Some(Arc::new(move |progress| {
             ears.lock().unwrap().push(progress);
         })),
-        ..Caller::default()
+        ..CallerContext::default()
     };
-    done(registry.call("steps", arguments, caller).await);
+    expect_done(registry.call("steps", arguments, caller).await);
     let heard = heard.lock().unwrap();
     heard.clone()
 }
 
-fn assert_grows(heard: &[Progress]) {
+fn assert_grows(heard: &[CallProgress]) {
     for pair in heard.windows(2) {
         assert!(pair[0].done < pair[1].done, "{pair:?}");
     }
@@ -36,7 +36,7 @@ fn assert_grows(heard: &[Progress]) {
 #[tokio::test(start_paused = true)]
 async fn progress_only_grows_whatever_the_tool_says() {
     let numbers = [0.0, 0.0, 5.0, 3.0, -1.0, 5.0, 10.0, 10.0];
-    let heard = heard(json!({ "numbers": numbers, "pause_secs": 0 })).await;
+    let heard = collect_progress(json!({ "numbers": numbers, "pause_secs": 0 })).await;
     let messages: Vec<_> = heard.iter().map(|it| it.message.as_str()).collect();
     assert_eq!(
         messages,
@@ -50,7 +50,7 @@ async fn progress_only_grows_whatever_the_tool_says() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_call_gives_signs_of_life() {
-    let heard = heard(json!({ "numbers": [1.0, 2.0], "pause_secs": 12 })).await;
+    let heard = collect_progress(json!({ "numbers": [1.0, 2.0], "pause_secs": 12 })).await;
     let messages: Vec<_> = heard.iter().map(|it| it.message.as_str()).collect();
     // After one second of the 24 and every five from there, with what was said last.
     assert_eq!(
@@ -66,25 +66,26 @@ async fn a_silent_call_gives_signs_of_life() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_said_anything_is_said_to_be_working() {
-    let (tools, waiting) = crate::tools::waits([("wait", deliberate_toolkit::Limits::default())]);
-    let store = Recorder::new();
+    let (tools, waiting) =
+        crate::tools::wait_tools([("wait", deliberate_toolkit::ToolLimits::default())]);
+    let store = RecordingStore::new();
     let registry = tools
         .into_iter()
-        .fold(Registry::new(parts(store, None)), Registry::with);
+        .fold(Registry::new(deps(store, None)), Registry::with);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = heard.clone();
-    let caller = Caller {
+    let caller = CallerContext {
         progress: Some(Arc::new(move |progress| {
             let mut heard = ears.lock().unwrap();
             heard.push(progress);
             if heard.len() == 3 {
-                waiting.let_go.add_permits(1);
+                waiting.release.add_permits(1);
             }
         })),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let begun = tokio::time::Instant::now();
-    done(registry.call("wait", json!({ "name": "x" }), caller).await);
+    expect_done(registry.call("wait", json!({ "name": "x" }), caller).await);
     assert_eq!(begun.elapsed().as_secs(), 11);
     let heard = heard.lock().unwrap();
     assert!(

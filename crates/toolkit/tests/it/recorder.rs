@@ -7,25 +7,26 @@ use std::{
 };
 
 use deliberate_core::{
-    Branch, BranchId, Change, Checkpoint, CheckpointId, CrossRef, Graph, GraphEdge, GraphId,
-    GraphNode, Invocation, Item, NodeId, Run, RunEvent, RunId, Session, SessionId, StateSnapshot,
-    Suspension, SuspensionId, Thought, ThoughtId, Timestamp,
+    Branch, BranchId, ChainEvent, ChainRun, Change, Checkpoint, CheckpointId, CrossRef, Graph,
+    GraphEdge, GraphId, GraphNode, Invocation, NodeId, RunId, Session, SessionId, StateSnapshot,
+    StoredDocument, SuspendedCall, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use deliberate_store::{
-    BranchEntry, Found, ItemChange, ItemFilter, Items, Page, RunFilter, Search, SessionEntry,
-    State, Store, StoreError, StoreFuture, Usage, WayBack, Which,
+    BacktrackPreview, BranchEntry, ChainRunFilter, DocumentChange, DocumentFilter, Documents,
+    EpochFilter, Pagination, SearchHit, SearchQuery, SessionEntry, Store, StoreError, StoreFuture,
+    StoreInfo, ToolUsage,
 };
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
 
 #[derive(Default)]
-pub(crate) struct Recorder {
+pub(crate) struct RecordingStore {
     commits: Mutex<Vec<Vec<Change>>>,
     /// What every commit fails with, if it is to fail.
     failure: Option<StoreError>,
 }
 
-impl Recorder {
+impl RecordingStore {
     pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -53,46 +54,60 @@ impl Recorder {
     }
 }
 
-fn nothing<'a, T: Default + Send + 'a>() -> StoreFuture<'a, T> {
+fn empty<'a, T: Default + Send + 'a>() -> StoreFuture<'a, T> {
     Box::pin(ready(Ok(T::default())))
 }
 
-impl Items for Recorder {
-    fn item<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, Option<Item>> {
-        nothing()
+impl Documents for RecordingStore {
+    fn document<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, Option<StoredDocument>> {
+        empty()
     }
 
-    fn items<'a>(&'a self, _: &'a ItemFilter, _: Page) -> StoreFuture<'a, Vec<Item>> {
-        nothing()
+    fn documents<'a>(
+        &'a self,
+        _: &'a DocumentFilter,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<StoredDocument>> {
+        empty()
     }
 
-    fn count_items<'a>(&'a self, _: &'a ItemFilter) -> StoreFuture<'a, u64> {
-        nothing()
+    fn count_documents<'a>(&'a self, _: &'a DocumentFilter) -> StoreFuture<'a, u64> {
+        empty()
     }
 
-    fn item_values<'a>(
+    fn document_values<'a>(
         &'a self,
         _: &'a str,
         _: &'a str,
-        _: Page,
+        _: Pagination,
     ) -> StoreFuture<'a, Vec<(String, u64)>> {
-        nothing()
+        empty()
     }
 
-    fn item_parts<'a>(&'a self, _: &'a str, _: &'a str, _: Page) -> StoreFuture<'a, Vec<String>> {
-        nothing()
+    fn document_parts<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<String>> {
+        empty()
     }
 
-    fn count_item_parts<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, u64> {
-        nothing()
+    fn count_document_parts<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, u64> {
+        empty()
     }
 
-    fn changed_items<'a>(&'a self, _: &'a str, _: i64, _: u32) -> StoreFuture<'a, Vec<ItemChange>> {
-        nothing()
+    fn changed_documents<'a>(
+        &'a self,
+        _: &'a str,
+        _: i64,
+        _: u32,
+    ) -> StoreFuture<'a, Vec<DocumentChange>> {
+        empty()
     }
 }
 
-impl Store for Recorder {
+impl Store for RecordingStore {
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()> {
         let outcome = self.failure.clone().map_or(Ok(()), Err);
         if outcome.is_ok() {
@@ -102,178 +117,208 @@ impl Store for Recorder {
     }
 
     fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        nothing()
+        empty()
     }
 
-    fn sessions(&self, _: Page) -> StoreFuture<'_, Vec<SessionEntry>> {
-        nothing()
+    fn sessions(&self, _: Pagination) -> StoreFuture<'_, Vec<SessionEntry>> {
+        empty()
     }
 
     fn thought<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
-        nothing()
+        empty()
     }
 
     fn thoughts<'a>(
         &'a self,
         _: &'a SessionId,
-        _: Which,
-        _: Page,
+        _: EpochFilter,
+        _: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        nothing()
+        empty()
     }
 
     fn latest_thoughts<'a>(&'a self, _: &'a SessionId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
-        nothing()
+        empty()
     }
 
-    fn latest_on_branch<'a>(&'a self, _: &'a BranchId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
-        nothing()
-    }
-
-    fn on_branch<'a>(
+    fn latest_branch_thoughts<'a>(
         &'a self,
         _: &'a BranchId,
-        _: Which,
-        _: Page,
+        _: u32,
     ) -> StoreFuture<'a, Vec<Thought>> {
-        nothing()
+        empty()
     }
 
-    fn opening<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
-        nothing()
+    fn branch_thoughts<'a>(
+        &'a self,
+        _: &'a BranchId,
+        _: EpochFilter,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<Thought>> {
+        empty()
     }
 
-    fn line_start<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
-        nothing()
+    fn first_prompt<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
+        empty()
     }
 
-    fn line<'a>(&'a self, _: &'a ThoughtId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
-        nothing()
+    fn root_of<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
+        empty()
     }
 
-    fn way_back<'a>(&'a self, _: &'a CheckpointId) -> StoreFuture<'a, Option<WayBack>> {
-        nothing()
+    fn ancestors<'a>(&'a self, _: &'a ThoughtId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
+        empty()
+    }
+
+    fn preview_backtrack<'a>(
+        &'a self,
+        _: &'a CheckpointId,
+    ) -> StoreFuture<'a, Option<BacktrackPreview>> {
+        empty()
     }
 
     fn branch<'a>(&'a self, _: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
-        nothing()
+        empty()
     }
 
     fn branches<'a>(
         &'a self,
         _: &'a SessionId,
-        _: Which,
-        _: Page,
+        _: EpochFilter,
+        _: Pagination,
     ) -> StoreFuture<'a, Vec<BranchEntry>> {
-        nothing()
+        empty()
     }
 
     fn cross_refs<'a>(
         &'a self,
         _: &'a SessionId,
-        _: Which,
-        _: Page,
+        _: EpochFilter,
+        _: Pagination,
     ) -> StoreFuture<'a, Vec<CrossRef>> {
-        nothing()
+        empty()
     }
 
     fn checkpoint<'a>(&'a self, _: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
-        nothing()
+        empty()
     }
 
-    fn checkpoint_named<'a>(
+    fn checkpoint_by_name<'a>(
         &'a self,
         _: &'a SessionId,
         _: &'a str,
     ) -> StoreFuture<'a, Option<CheckpointId>> {
-        nothing()
+        empty()
     }
 
-    fn checkpoints<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<Checkpoint>> {
-        nothing()
+    fn checkpoints<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<Checkpoint>> {
+        empty()
     }
 
-    fn snapshots<'a>(&'a self, _: &'a SessionId, _: Page) -> StoreFuture<'a, Vec<StateSnapshot>> {
-        nothing()
+    fn snapshots<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<StateSnapshot>> {
+        empty()
     }
 
     fn graph<'a>(&'a self, _: &'a GraphId) -> StoreFuture<'a, Option<Graph>> {
-        nothing()
+        empty()
     }
 
-    fn graphs<'a>(&'a self, _: &'a SessionId, _: Which, _: Page) -> StoreFuture<'a, Vec<Graph>> {
-        nothing()
+    fn graphs<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: EpochFilter,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<Graph>> {
+        empty()
     }
 
     fn node<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>> {
-        nothing()
+        empty()
     }
 
-    fn nodes<'a>(&'a self, _: &'a GraphId, _: Which, _: Page) -> StoreFuture<'a, Vec<GraphNode>> {
-        nothing()
+    fn nodes<'a>(
+        &'a self,
+        _: &'a GraphId,
+        _: EpochFilter,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<GraphNode>> {
+        empty()
     }
 
-    fn edges<'a>(&'a self, _: &'a GraphId, _: Which, _: Page) -> StoreFuture<'a, Vec<GraphEdge>> {
-        nothing()
+    fn edges<'a>(
+        &'a self,
+        _: &'a GraphId,
+        _: EpochFilter,
+        _: Pagination,
+    ) -> StoreFuture<'a, Vec<GraphEdge>> {
+        empty()
     }
 
     fn invocations<'a>(
         &'a self,
         _: Option<&'a SessionId>,
-        _: Page,
+        _: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>> {
-        nothing()
+        empty()
     }
 
-    fn suspension<'a>(&'a self, _: &'a SuspensionId) -> StoreFuture<'a, Option<Suspension>> {
-        nothing()
+    fn suspended_call<'a>(&'a self, _: &'a SuspensionId) -> StoreFuture<'a, Option<SuspendedCall>> {
+        empty()
     }
 
-    fn search<'a>(&'a self, _: &'a Search) -> StoreFuture<'a, Vec<Found>> {
-        nothing()
+    fn search<'a>(&'a self, _: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>> {
+        empty()
     }
 
-    fn run<'a>(&'a self, _: &'a RunId) -> StoreFuture<'a, Option<Run>> {
-        nothing()
+    fn run<'a>(&'a self, _: &'a RunId) -> StoreFuture<'a, Option<ChainRun>> {
+        empty()
     }
 
     fn run_with_events<'a>(
         &'a self,
         _: &'a RunId,
-    ) -> StoreFuture<'a, Option<(Run, Vec<RunEvent>)>> {
-        nothing()
+    ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
+        empty()
     }
 
-    fn runs<'a>(&'a self, _: &'a RunFilter, _: Page) -> StoreFuture<'a, Vec<Run>> {
-        nothing()
+    fn runs<'a>(&'a self, _: &'a ChainRunFilter, _: Pagination) -> StoreFuture<'a, Vec<ChainRun>> {
+        empty()
     }
 
     fn newest_run<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> StoreFuture<'a, Option<RunId>> {
-        nothing()
+        empty()
     }
 
     fn last_run_number<'a>(&'a self, _: &'a str) -> StoreFuture<'a, i64> {
-        nothing()
+        empty()
     }
 
-    fn engine_state<'a>(&'a self, _: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
-        nothing()
+    fn settings<'a>(&'a self, _: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
+        empty()
     }
 
-    fn usage(&self, _: Option<Timestamp>) -> StoreFuture<'_, Vec<Usage>> {
-        nothing()
+    fn tool_usage(&self, _: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>> {
+        empty()
     }
 
-    fn invocations_of<'a>(
+    fn tool_invocations<'a>(
         &'a self,
         _: &'a str,
         _: Option<Timestamp>,
-        _: Page,
+        _: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>> {
-        nothing()
+        empty()
     }
 
-    fn state(&self) -> StoreFuture<'_, State> {
+    fn info(&self) -> StoreFuture<'_, StoreInfo> {
         Box::pin(ready(Err(StoreError::Closed)))
     }
 

@@ -2,42 +2,42 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::{Suspension, Timestamp};
+use deliberate_core::{SuspendedCall, Timestamp};
 use deliberate_testkit::CountingIds;
-use deliberate_thinker::Message;
-use deliberate_toolkit::{AskForClient, Bounds, NeedsReply, ToolError, answer_schema};
+use deliberate_thinker::ChatMessage;
+use deliberate_toolkit::{CallLimits, ClientPrompt, NeedsReply, ToolError, answer_schema};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    house::{ALL, House, done, waits_for},
-    scripted::{Scripted, says},
-    tools::View,
+    house::{ALL, RegistryFixture, expect_done, expect_needs_reply},
+    scripted::{ScriptedModel, reply},
+    tools::ViewAnswer,
 };
 
-pub(crate) fn good() -> Value {
+pub(crate) fn good_reply() -> Value {
     json!([{ "view": "yes", "percent": 85 }])
 }
 
 /// A call of `ponder` that waits, and the id it waits under.
-async fn suspended(house: &House) -> String {
-    waits_for(house.call("ponder", json!({ "content": "why?" })).await).id
+async fn suspend_call(house: &RegistryFixture) -> String {
+    expect_needs_reply(house.call("ponder", json!({ "content": "why?" })).await).id
 }
 
 #[tokio::test]
 async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
-    let house = House::without_model();
-    let needs = waits_for(house.call("ponder", json!({ "content": "why?" })).await);
+    let house = RegistryFixture::without_model();
+    let needs = expect_needs_reply(house.call("ponder", json!({ "content": "why?" })).await);
     let id = CountingIds::nth(1).to_string();
     assert_eq!(
         needs,
         NeedsReply {
             id: id.clone(),
-            asks: vec![AskForClient {
+            asks: vec![ClientPrompt {
                 key: "view".to_owned(),
                 system: "Be brief.".to_owned(),
-                messages: vec![Message::user("why?")],
-                schema: answer_schema::<View>(),
+                messages: vec![ChatMessage::user("why?")],
+                schema: answer_schema::<ViewAnswer>(),
                 max_tokens: needs.asks[0].max_tokens,
                 temperature: needs.asks[0].temperature,
             }],
@@ -49,8 +49,12 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
     );
     let begun = Timestamp::parse("2026-01-01T00:00:00.001Z").unwrap();
     assert_eq!(
-        house.store.suspension(&id.as_str().into()).await.unwrap(),
-        Some(Suspension {
+        house
+            .store
+            .suspended_call(&id.as_str().into())
+            .await
+            .unwrap(),
+        Some(SuspendedCall {
             id: id.as_str().into(),
             tool_name: "ponder".to_owned(),
             arguments: json!({ "content": "why?" }),
@@ -76,16 +80,17 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
 
 #[tokio::test]
 async fn a_resumed_call_ends_as_one_with_a_model() {
-    let with_model = House::thinking(Scripted::new([says(&good()[0].to_string())]));
-    let wanted = done(
+    let with_model =
+        RegistryFixture::with_model(ScriptedModel::new([reply(&good_reply()[0].to_string())]));
+    let wanted = expect_done(
         with_model
             .call("ponder", json!({ "content": "why?" }))
             .await,
     );
 
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    let output = done(house.resume(&id, good()).await);
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    let output = expect_done(house.resume(&id, good_reply()).await);
     for field in ["content", "confidence"] {
         assert_eq!(output[field], wanted[field]);
     }
@@ -102,24 +107,24 @@ async fn a_resumed_call_ends_as_one_with_a_model() {
 
 #[tokio::test]
 async fn resuming_twice_gives_the_same_answer_and_one_thought() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    let first = done(house.resume(&id, good()).await);
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    let first = expect_done(house.resume(&id, good_reply()).await);
     let other = json!([{ "view": "no, after all", "percent": 1 }]);
-    assert_eq!(done(house.resume(&id, other).await), first);
+    assert_eq!(expect_done(house.resume(&id, other).await), first);
     assert_eq!(house.thoughts().await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resuming_at_once_gives_everyone_the_same_answer_and_one_thought() {
     for _ in 0..5 {
-        let house = Arc::new(House::without_model());
-        let id = suspended(&house).await;
+        let house = Arc::new(RegistryFixture::without_model());
+        let id = suspend_call(&house).await;
         let tasks = (0..8).map(|number| {
             let (house, id) = (house.clone(), id.clone());
             tokio::spawn(async move {
                 let reply = json!([{ "view": format!("view {number}"), "percent": 50 }]);
-                done(house.resume(&id, reply).await)
+                expect_done(house.resume(&id, reply).await)
             })
         });
         let answers: Vec<Value> = join_all(tasks)
@@ -137,9 +142,9 @@ async fn resuming_at_once_gives_everyone_the_same_answer_and_one_thought() {
 
 #[tokio::test]
 async fn a_bad_reply_is_asked_for_again_with_what_is_wrong() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    let again = waits_for(house.resume(&id, json!([{ "percent": 50 }])).await);
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    let again = expect_needs_reply(house.resume(&id, json!([{ "percent": 50 }])).await);
     assert_eq!(again.id, id);
     let [ask] = again.asks.as_slice() else {
         panic!("{again:?}");
@@ -152,16 +157,16 @@ async fn a_bad_reply_is_asked_for_again_with_what_is_wrong() {
     );
     assert_eq!(house.thoughts().await, []);
 
-    let output = done(house.resume(&id, good()).await);
+    let output = expect_done(house.resume(&id, good_reply()).await);
     assert_eq!(output["content"], "yes");
     assert_eq!(house.thoughts().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_reply_that_stays_bad_is_an_error_and_may_be_given_again() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    waits_for(house.resume(&id, json!(["no idea"])).await);
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    expect_needs_reply(house.resume(&id, json!(["no idea"])).await);
     let error = house.resume(&id, json!(["still none"])).await.unwrap_err();
     assert_eq!(error.code(), "InvalidResponse");
     let record = house.last_record().await;
@@ -170,15 +175,18 @@ async fn a_reply_that_stays_bad_is_an_error_and_may_be_given_again() {
         Some(json!({ "unusable_answer": "still none" }))
     );
     assert_eq!(house.thoughts().await, []);
-    assert_eq!(done(house.resume(&id, good()).await)["content"], "yes");
+    assert_eq!(
+        expect_done(house.resume(&id, good_reply()).await)["content"],
+        "yes"
+    );
 }
 
 #[tokio::test]
 async fn a_reply_may_be_text_that_holds_the_object() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
     let text = "Here it is:\n```json\n{\"view\": \"yes\", \"percent\": \"85%\"}\n```";
-    let output = done(house.resume(&id, json!([text])).await);
+    let output = expect_done(house.resume(&id, json!([text])).await);
     assert_eq!(
         (&output["content"], &output["confidence"]),
         (&json!("yes"), &json!(0.85))
@@ -187,17 +195,17 @@ async fn a_reply_may_be_text_that_holds_the_object() {
 
 #[tokio::test]
 async fn the_only_reply_needs_no_list() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    let output = done(house.resume(&id, good()[0].clone()).await);
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    let output = expect_done(house.resume(&id, good_reply()[0].clone()).await);
     assert_eq!(output["content"], "yes");
 }
 
 #[tokio::test]
 async fn more_replies_than_asks_are_refused() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    let reply = &good()[0];
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    let reply = &good_reply()[0];
     let error = house.resume(&id, json!([reply, reply])).await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -205,17 +213,17 @@ async fn more_replies_than_asks_are_refused() {
     );
     assert_eq!(error.code(), "Validation");
     assert_eq!(house.thoughts().await, []);
-    done(house.resume(&id, good()).await);
+    expect_done(house.resume(&id, good_reply()).await);
 }
 
 #[tokio::test]
 async fn resuming_wants_an_id_and_no_more_replies_than_asks() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
     for (arguments, text) in [
-        (json!({ "replies": good() }), "id: is required"),
+        (json!({ "replies": good_reply() }), "id: is required"),
         (
-            json!({ "id": "", "replies": good() }),
+            json!({ "id": "", "replies": good_reply() }),
             "id: must not be empty, got \"\"",
         ),
         (
@@ -223,7 +231,7 @@ async fn resuming_wants_an_id_and_no_more_replies_than_asks() {
             "replies: must have at most 1 item(s), one for each ask, got 2",
         ),
         (
-            json!({ "id": id, "reply": good(), "replies": good() }),
+            json!({ "id": id, "reply": good_reply(), "replies": good_reply() }),
             "reply: is not an argument of this tool, got [{\"view\":\"yes\",\"percent\":85}] \
              (did you mean \"replies\"?)",
         ),
@@ -235,9 +243,9 @@ async fn resuming_wants_an_id_and_no_more_replies_than_asks() {
 
 #[tokio::test]
 async fn an_unknown_id_is_not_found() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     for id in ["nothing", "' OR 1=1 --", &"x".repeat(100_000)] {
-        let error = house.resume(id, good()).await.unwrap_err();
+        let error = house.resume(id, good_reply()).await.unwrap_err();
         assert_eq!(error.code(), "SuspensionNotFound");
         assert!(error.to_string().len() < 200);
         assert!(error.hint().unwrap().contains("original call"));
@@ -246,19 +254,19 @@ async fn an_unknown_id_is_not_found() {
 
 #[tokio::test]
 async fn a_call_waits_only_so_long() {
-    let bounds = Bounds {
+    let bounds = CallLimits {
         suspension_time: Duration::from_mins(1),
-        ..Bounds::default()
+        ..CallLimits::default()
     };
-    let house = House::with(None, bounds);
-    let id = suspended(&house).await;
+    let house = RegistryFixture::with_limits(None, bounds);
+    let id = suspend_call(&house).await;
     house.clock.advance(59_000_000);
-    waits_for(house.resume(&id, json!(["bad"])).await);
+    expect_needs_reply(house.resume(&id, json!(["bad"])).await);
     // A new round gives new time.
     house.clock.advance(59_000_000);
-    waits_for(house.call("ponder", json!({ "content": "another" })).await);
+    expect_needs_reply(house.call("ponder", json!({ "content": "another" })).await);
     house.clock.advance(2_000_000);
-    let error = house.resume(&id, good()).await.unwrap_err();
+    let error = house.resume(&id, good_reply()).await.unwrap_err();
     assert!(matches!(&error, ToolError::NotFound { .. }), "{error:?}");
     assert_eq!(error.code(), "SuspensionNotFound");
     assert_eq!(house.thoughts().await, []);
@@ -266,23 +274,23 @@ async fn a_call_waits_only_so_long() {
 
 #[tokio::test]
 async fn a_suspended_call_survives_a_restart() {
-    let house = House::without_model();
-    let id = suspended(&house).await;
-    waits_for(house.resume(&id, json!(["bad"])).await);
-    let house = house.restarted().await;
-    let output = done(house.resume(&id, good()).await);
+    let house = RegistryFixture::without_model();
+    let id = suspend_call(&house).await;
+    expect_needs_reply(house.resume(&id, json!(["bad"])).await);
+    let house = house.restart().await;
+    let output = expect_done(house.resume(&id, good_reply()).await);
     assert_eq!(output["content"], "yes");
-    let house = house.restarted().await;
-    assert_eq!(done(house.resume(&id, good()).await), output);
+    let house = house.restart().await;
+    assert_eq!(expect_done(house.resume(&id, good_reply()).await), output);
     assert_eq!(house.thoughts().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_call_that_fails_when_resumed_leaves_its_record_and_can_be_resumed_again() {
-    let house = House::without_model();
+    let house = RegistryFixture::without_model();
     let arguments = json!({ "content": "why?", "session_id": "not there yet" });
-    let id = waits_for(house.call("ponder", arguments).await).id;
-    let error = house.resume(&id, good()).await.unwrap_err();
+    let id = expect_needs_reply(house.call("ponder", arguments).await).id;
+    let error = house.resume(&id, good_reply()).await.unwrap_err();
     assert_eq!(error.code(), "Conflict");
     assert_eq!(
         house.last_record().await.error_code.as_deref(),
@@ -300,5 +308,8 @@ async fn a_call_that_fails_when_resumed_leaves_its_record_and_can_be_resumed_aga
     };
     let change = deliberate_core::Change::AddSession(session);
     house.store.commit(vec![change]).await.unwrap();
-    assert_eq!(done(house.resume(&id, good()).await)["content"], "yes");
+    assert_eq!(
+        expect_done(house.resume(&id, good_reply()).await)["content"],
+        "yes"
+    );
 }

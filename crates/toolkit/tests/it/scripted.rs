@@ -5,56 +5,56 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use deliberate_thinker::{Ask, Reply, ThinkError, Thinker, Usage};
+use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-pub(crate) struct Scripted {
-    replies: Mutex<VecDeque<Result<Reply, ThinkError>>>,
-    asked: Mutex<Vec<(Ask, Instant)>>,
+pub(crate) struct ScriptedModel {
+    replies: Mutex<VecDeque<Result<ModelReply, ModelError>>>,
+    requests: Mutex<Vec<(ModelRequest, Instant)>>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// One that replies with these, in order.
-    pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Arc<Self> {
-        Self::reacting(replies.into_iter().map(Ok))
+    pub(crate) fn new(replies: impl IntoIterator<Item = ModelReply>) -> Arc<Self> {
+        Self::with_results(replies.into_iter().map(Ok))
     }
 
     /// One that replies with these or fails with these, in order.
-    pub(crate) fn reacting(
-        reactions: impl IntoIterator<Item = Result<Reply, ThinkError>>,
+    pub(crate) fn with_results(
+        reactions: impl IntoIterator<Item = Result<ModelReply, ModelError>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             replies: Mutex::new(reactions.into_iter().collect()),
-            asked: Mutex::default(),
+            requests: Mutex::default(),
         })
     }
 
     /// What it was asked, in order.
-    pub(crate) fn asked(&self) -> Vec<Ask> {
-        let asked = self.asked.lock().unwrap();
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        let asked = self.requests.lock().unwrap();
         asked.iter().map(|(ask, _)| ask.clone()).collect()
     }
 
     /// By when it had to answer, in order.
     pub(crate) fn deadlines(&self) -> Vec<Instant> {
-        let asked = self.asked.lock().unwrap();
+        let asked = self.requests.lock().unwrap();
         asked.iter().map(|(_, deadline)| *deadline).collect()
     }
 }
 
-impl Thinker for Scripted {
+impl ChatModel for ScriptedModel {
     fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn think<'a>(
+    fn complete<'a>(
         &'a self,
-        ask: &'a Ask,
+        ask: &'a ModelRequest,
         deadline: Instant,
-    ) -> BoxFuture<'a, Result<Reply, ThinkError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            self.asked.lock().unwrap().push((ask.clone(), deadline));
+            self.requests.lock().unwrap().push((ask.clone(), deadline));
             let next = self.replies.lock().unwrap().pop_front();
             next.expect("it is asked no more often than it was told to answer")
         })
@@ -62,23 +62,23 @@ impl Thinker for Scripted {
 }
 
 /// A reply of which only the text matters.
-pub(crate) fn says(text: &str) -> Reply {
-    Reply {
+pub(crate) fn reply(text: &str) -> ModelReply {
+    ModelReply {
         text: text.to_owned(),
-        ..Reply::default()
+        ..ModelReply::default()
     }
 }
 
 /// A reply of model `m` that cost something.
-pub(crate) fn costs(text: &str, tokens: u64, cost_usd: Option<f64>) -> Reply {
-    Reply {
+pub(crate) fn reply_with_cost(text: &str, tokens: u64, cost_usd: Option<f64>) -> ModelReply {
+    ModelReply {
         model: Some("m".to_owned()),
         pipe: Some("pipe-v1".to_owned()),
-        usage: Usage {
+        usage: TokenUsage {
             prompt_tokens: tokens,
             completion_tokens: tokens * 2,
             cost_usd,
         },
-        ..says(text)
+        ..reply(text)
     }
 }

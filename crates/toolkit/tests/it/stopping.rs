@@ -4,73 +4,78 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_core::SystemIds;
 use deliberate_toolkit::{
-    Caller, Left, Parts, Principal, RESUME, Registry, StillRunning, ToolError, Within,
+    BackgroundStatus, CallerContext, Principal, RESUME_TOOL, Registry, RegistryDeps, StillRunning,
+    TimedOutcome, ToolError,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    guests_kit::Forward,
-    house::{House, done, parts},
-    legs::Climb,
+    guests_kit::ForwardTool,
+    house::{RegistryFixture, deps, expect_done},
+    legs::SteppingTool,
 };
 
-const SOON: Duration = Duration::from_millis(20);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// A house whose calls end when they are let, and none is let yet.
-fn house() -> (House, Forward, Climb) {
-    furnish(House::without_model())
+fn fixture() -> (RegistryFixture, ForwardTool, SteppingTool) {
+    add_waiting_tools(RegistryFixture::without_model())
 }
 
-fn furnish(mut house: House) -> (House, Forward, Climb) {
-    let (forward, climb) = (Forward::new(0), Climb::default());
-    let parts = Parts {
+fn add_waiting_tools(mut house: RegistryFixture) -> (RegistryFixture, ForwardTool, SteppingTool) {
+    let (forward, climb) = (ForwardTool::new(0), SteppingTool::default());
+    let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
         clock: house.clock.clone(),
-        ..parts(house.store.clone(), None)
+        ..deps(house.store.clone(), None)
     };
     let registry = Registry::new(parts).with(forward.clone());
     house.registry = Arc::new(registry.with(climb.clone()));
     (house, forward, climb)
 }
 
-fn outside() -> Value {
+fn forward_arguments() -> Value {
     json!({ "tool": "x" })
 }
 
-fn climbing(wait_at: u32) -> Value {
+fn step_arguments(wait_at: u32) -> Value {
     json!({ "step": 1, "last": 2, "wait_at": [wait_at] })
 }
 
-async fn runs_on(house: &House, tool: &str, arguments: Value) -> StillRunning {
-    let call = house
-        .registry
-        .call_within(tool, arguments, Caller::default(), SOON);
+async fn call_in_background(house: &RegistryFixture, tool: &str, arguments: Value) -> StillRunning {
+    let call =
+        house
+            .registry
+            .call_with_timeout(tool, arguments, CallerContext::default(), SHORT_TIMEOUT);
     match call.await {
-        Ok(Within::StillRunning(running)) => running,
+        Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
     }
 }
 
 /// Stops when `running` calls run.
-async fn stopped_when(house: &House, running: usize) {
-    while house.registry.load().0 < running {
+async fn stop_when_running(house: &RegistryFixture, running: usize) {
+    while house.registry.running_and_waiting().0 < running {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    house.registry.stop_calls();
+    house.registry.start_shutdown();
 }
 
-async fn left(house: &House, id: &str) -> Left {
-    let left = house.registry.left_call(id, &Principal::default()).await;
-    left.unwrap().left
+async fn background_status(house: &RegistryFixture, id: &str) -> BackgroundStatus {
+    let left = house
+        .registry
+        .background_call(id, &Principal::default())
+        .await;
+    left.unwrap().status
 }
 
 #[tokio::test]
 async fn who_waits_is_told_and_the_call_is_recorded() {
-    let (house, ..) = house();
+    let (house, ..) = fixture();
     let (again, once, ()) = tokio::join!(
-        house.call("climb", climbing(1)),
-        house.call("forward", outside()),
-        stopped_when(&house, 2),
+        house.call("climb", step_arguments(1)),
+        house.call("forward", forward_arguments()),
+        stop_when_running(&house, 2),
     );
     let again = again.unwrap_err();
     assert_eq!(again, ToolError::Stopping);
@@ -78,22 +83,25 @@ async fn who_waits_is_told_and_the_call_is_recorded() {
     // Nobody knows how far it came, so nobody is told to call again.
     let once = once.unwrap_err();
     assert_eq!(once.code(), "CutOff");
-    house.registry.idle().await;
+    house.registry.wait_idle().await;
     let mut codes: Vec<_> = house.records().await.into_iter().collect();
     codes.sort_by(|one, other| one.tool_name.cmp(&other.tool_name));
     let codes: Vec<_> = codes.into_iter().filter_map(|it| it.error_code).collect();
     assert_eq!(codes, ["Stopping", "CutOff"]);
     // And nothing begins any more.
-    let late = house.call("forward", outside()).await.unwrap_err();
+    let late = house
+        .call("forward", forward_arguments())
+        .await
+        .unwrap_err();
     assert_eq!(late, ToolError::Stopping);
 }
 
 #[tokio::test]
 async fn what_earlier_legs_kept_is_there_and_told() {
-    let (house, _, climb) = house();
-    let (answer, ()) = tokio::join!(house.call("climb", climbing(2)), async {
-        climb.has_run(&[1, 2]).await;
-        house.registry.stop_calls();
+    let (house, _, climb) = fixture();
+    let (answer, ()) = tokio::join!(house.call("climb", step_arguments(2)), async {
+        climb.wait_for_steps(&[1, 2]).await;
+        house.registry.start_shutdown();
     });
     let error = answer.unwrap_err();
     assert_eq!(error.code(), "Stopping");
@@ -105,44 +113,50 @@ async fn what_earlier_legs_kept_is_there_and_told() {
 
 #[tokio::test]
 async fn a_call_that_was_told_to_run_on_is_gone_on_with_at_once_by_another_process() {
-    let (house, _, climb) = house();
-    let running = runs_on(&house, "climb", climbing(2)).await;
-    climb.has_run(&[1, 2]).await;
-    house.registry.stop_calls();
-    house.registry.settled().await;
-    assert_eq!(left(&house, &running.id).await, Left::Abandoned);
+    let (house, _, climb) = fixture();
+    let running = call_in_background(&house, "climb", step_arguments(2)).await;
+    climb.wait_for_steps(&[1, 2]).await;
+    house.registry.start_shutdown();
+    house.registry.wait_background_calls().await;
+    assert_eq!(
+        background_status(&house, &running.id).await,
+        BackgroundStatus::Abandoned
+    );
 
-    let (other, _, second) = furnish(house.restarted().await);
-    let resumed = other.call(RESUME, json!({ "id": running.id }));
-    let (answer, ()) = tokio::join!(resumed, async { second.may_pass(1) });
-    assert_eq!(done(answer)["step"], 2);
-    assert_eq!(second.ran(), [2]);
+    let (other, _, second) = add_waiting_tools(house.restart().await);
+    let resumed = other.call(RESUME_TOOL, json!({ "id": running.id }));
+    let (answer, ()) = tokio::join!(resumed, async { second.allow_steps(1) });
+    assert_eq!(expect_done(answer)["step"], 2);
+    assert_eq!(second.steps_run(), [2]);
     let sessions = other.store.sessions(crate::house::ALL).await.unwrap();
     assert_eq!(sessions.len(), 2);
 }
 
 #[tokio::test]
 async fn work_outside_that_was_told_to_run_on_is_told_as_lost_and_not_done_again() {
-    let (house, ..) = house();
-    let running = runs_on(&house, "forward", outside()).await;
-    house.registry.stop_calls();
-    house.registry.settled().await;
-    let (other, second, _) = furnish(house.restarted().await);
-    let lost = other.call(RESUME, json!({ "id": running.id })).await;
+    let (house, ..) = fixture();
+    let running = call_in_background(&house, "forward", forward_arguments()).await;
+    house.registry.start_shutdown();
+    house.registry.wait_background_calls().await;
+    let (other, second, _) = add_waiting_tools(house.restart().await);
+    let lost = other.call(RESUME_TOOL, json!({ "id": running.id })).await;
     assert_eq!(lost.unwrap_err().code(), "CutOff");
-    assert_eq!(second.runs(), 0);
+    assert_eq!(second.run_count(), 0);
 }
 
 #[tokio::test]
 async fn who_waits_for_a_call_that_runs_on_is_told_and_may_ask_again() {
-    let (house, ..) = house();
-    let running = runs_on(&house, "climb", climbing(1)).await;
+    let (house, ..) = fixture();
+    let running = call_in_background(&house, "climb", step_arguments(1)).await;
     let by_id = json!({ "id": running.id });
-    let (told, ()) = tokio::join!(house.call(RESUME, by_id), async {
-        tokio::time::sleep(SOON).await;
-        house.registry.stop_calls();
+    let (told, ()) = tokio::join!(house.call(RESUME_TOOL, by_id), async {
+        tokio::time::sleep(SHORT_TIMEOUT).await;
+        house.registry.start_shutdown();
     });
     assert_eq!(told.unwrap_err(), ToolError::Stopping);
-    house.registry.idle().await;
-    assert_eq!(left(&house, &running.id).await, Left::Abandoned);
+    house.registry.wait_idle().await;
+    assert_eq!(
+        background_status(&house, &running.id).await,
+        BackgroundStatus::Abandoned
+    );
 }

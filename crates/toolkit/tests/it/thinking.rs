@@ -2,36 +2,36 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::Spent;
-use deliberate_thinker::ThinkError;
-use deliberate_toolkit::{Bounds, Caller, Parts, Registry, ToolError};
+use deliberate_core::ModelUsage;
+use deliberate_thinker::ModelError;
+use deliberate_toolkit::{CallLimits, CallerContext, Registry, RegistryDeps, ToolError};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    house::{ALL, House, done, parts, waits_for},
-    recorder::Recorder,
-    scripted::{Scripted, costs, says},
-    tools::{Ponder, ask},
+    house::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
+    recorder::RecordingStore,
+    scripted::{ScriptedModel, reply, reply_with_cost},
+    tools::{AskOnceTool, model_request},
 };
 
 const GOOD: &str = r#"{"view": "yes", "percent": 85}"#;
 
 #[tokio::test]
 async fn the_answer_is_used_and_its_cost_recorded() {
-    let mind = Scripted::new([costs(GOOD, 100, Some(0.25))]);
-    let house = House::thinking(mind.clone());
-    let output = done(house.call("ponder", json!({ "content": "why?" })).await);
+    let mind = ScriptedModel::new([reply_with_cost(GOOD, 100, Some(0.25))]);
+    let house = RegistryFixture::with_model(mind.clone());
+    let output = expect_done(house.call("ponder", json!({ "content": "why?" })).await);
     assert_eq!(
         (&output["content"], &output["confidence"]),
         (&json!("yes"), &json!(0.85))
     );
-    assert_eq!(mind.asked(), [ask("view", "why?")]);
+    assert_eq!(mind.requests(), [model_request("view", "why?")]);
     let record = house.last_record().await;
     assert_eq!(record.pipe_name.as_deref(), Some("pipe-v1"));
     assert_eq!(
         record.spent,
-        Spent {
+        ModelUsage {
             model: Some("m".to_owned()),
             model_calls: 1,
             prompt_tokens: 100,
@@ -43,17 +43,17 @@ async fn the_answer_is_used_and_its_cost_recorded() {
 
 #[tokio::test]
 async fn asking_again_is_paid_for_too() {
-    let mind = Scripted::new([
-        costs("let me think", 100, Some(0.25)),
-        costs(GOOD, 10, Some(0.5)),
+    let mind = ScriptedModel::new([
+        reply_with_cost("let me think", 100, Some(0.25)),
+        reply_with_cost(GOOD, 10, Some(0.5)),
     ]);
-    let house = House::thinking(mind.clone());
-    done(house.call("ponder", json!({ "content": "why?" })).await);
-    let keys: Vec<_> = mind.asked().into_iter().map(|ask| ask.key).collect();
+    let house = RegistryFixture::with_model(mind.clone());
+    expect_done(house.call("ponder", json!({ "content": "why?" })).await);
+    let keys: Vec<_> = mind.requests().into_iter().map(|ask| ask.key).collect();
     assert_eq!(keys, ["view", "view/again"]);
     assert_eq!(
         house.last_record().await.spent,
-        Spent {
+        ModelUsage {
             model: Some("m".to_owned()),
             model_calls: 2,
             prompt_tokens: 110,
@@ -65,20 +65,20 @@ async fn asking_again_is_paid_for_too() {
 
 #[tokio::test]
 async fn several_asks_add_up_and_an_unknown_price_is_no_price() {
-    let mind = Scripted::new([
-        costs(GOOD, 1, None),
-        costs(GOOD, 10, Some(0.5)),
-        costs(GOOD, 100, None),
+    let mind = ScriptedModel::new([
+        reply_with_cost(GOOD, 1, None),
+        reply_with_cost(GOOD, 10, Some(0.5)),
+        reply_with_cost(GOOD, 100, None),
     ]);
-    let house = House::thinking(mind);
-    done(house.call("debate", json!({ "content": "tea" })).await);
+    let house = RegistryFixture::with_model(mind);
+    expect_done(house.call("debate", json!({ "content": "tea" })).await);
     let spent = house.last_record().await.spent;
     assert_eq!((spent.model_calls, spent.prompt_tokens), (3, 111));
     assert_eq!(spent.cost_usd, Some(0.5));
 
-    let mind = Scripted::new([says(GOOD)]);
-    let house = House::thinking(mind);
-    done(house.call("ponder", json!({ "content": "tea" })).await);
+    let mind = ScriptedModel::new([reply(GOOD)]);
+    let house = RegistryFixture::with_model(mind);
+    expect_done(house.call("ponder", json!({ "content": "tea" })).await);
     let record = house.last_record().await;
     assert_eq!(
         record.pipe_name.as_deref(),
@@ -87,20 +87,20 @@ async fn several_asks_add_up_and_an_unknown_price_is_no_price() {
     );
     assert_eq!(
         record.spent,
-        Spent {
+        ModelUsage {
             model_calls: 1,
-            ..Spent::default()
+            ..ModelUsage::default()
         }
     );
 }
 
 #[tokio::test]
 async fn an_answer_that_stays_unusable_is_an_error_kept_in_the_record() {
-    let mind = Scripted::new([
-        costs("first try", 100, Some(0.25)),
-        costs("second try", 10, None),
+    let mind = ScriptedModel::new([
+        reply_with_cost("first try", 100, Some(0.25)),
+        reply_with_cost("second try", 10, None),
     ]);
-    let house = House::thinking(mind);
+    let house = RegistryFixture::with_model(mind);
     let error = house
         .call("ponder", json!({ "content": "why?" }))
         .await
@@ -124,7 +124,7 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
     let provider = || "langbase".to_owned();
     for (error, code, hint) in [
         (
-            ThinkError::Unavailable {
+            ModelError::Unavailable {
                 provider: provider(),
                 reason: "connection refused".to_owned(),
                 attempts: 4,
@@ -133,7 +133,7 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
             "deliberate doctor",
         ),
         (
-            ThinkError::Api {
+            ModelError::Api {
                 provider: provider(),
                 status: 401,
                 message: "no".to_owned(),
@@ -142,7 +142,7 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
             "API key",
         ),
         (
-            ThinkError::RateLimited {
+            ModelError::RateLimited {
                 provider: provider(),
                 retry_after: Some(Duration::from_secs(7)),
             },
@@ -150,7 +150,7 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
             "in 7 s",
         ),
         (
-            ThinkError::Timeout {
+            ModelError::Timeout {
                 provider: provider(),
                 after: Duration::from_secs(30),
             },
@@ -158,7 +158,7 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
             "REQUEST_TIMEOUT_MS",
         ),
         (
-            ThinkError::Misconfigured {
+            ModelError::Misconfigured {
                 provider: provider(),
                 reason: "no base URL".to_owned(),
             },
@@ -166,12 +166,12 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
             "Correct the setting",
         ),
     ] {
-        let house = House::thinking(Scripted::reacting([Err(error.clone())]));
+        let house = RegistryFixture::with_model(ScriptedModel::with_results([Err(error.clone())]));
         let got = house
             .call("ponder", json!({ "content": "x" }))
             .await
             .unwrap_err();
-        assert_eq!(got, ToolError::Think(error.clone()));
+        assert_eq!(got, ToolError::Model(error.clone()));
         assert_eq!(got.code(), code);
         assert!(got.hint().unwrap().contains(hint), "{:?}", got.hint());
         let record = house.last_record().await;
@@ -184,13 +184,13 @@ async fn an_error_of_the_thinker_keeps_its_code_and_hint() {
 #[tokio::test]
 async fn an_ask_that_failed_was_an_ask() {
     let down = || {
-        Err(ThinkError::Unavailable {
+        Err(ModelError::Unavailable {
             provider: "scripted".to_owned(),
             reason: "gone".to_owned(),
             attempts: 1,
         })
     };
-    let house = House::thinking(Scripted::reacting([down()]));
+    let house = RegistryFixture::with_model(ScriptedModel::with_results([down()]));
     house
         .call("ponder", json!({ "content": "x" }))
         .await
@@ -200,8 +200,8 @@ async fn an_ask_that_failed_was_an_ask() {
     assert_eq!(record.spent.model_calls, 1);
 
     // The first answer was paid for; the second ask never came back.
-    let house = House::thinking(Scripted::reacting([
-        Ok(costs("hm", 100, Some(0.25))),
+    let house = RegistryFixture::with_model(ScriptedModel::with_results([
+        Ok(reply_with_cost("hm", 100, Some(0.25))),
         down(),
     ]));
     house
@@ -219,26 +219,30 @@ async fn an_ask_that_failed_was_an_ask() {
 
 #[tokio::test]
 async fn waiting_for_the_client_is_no_ask_of_a_model() {
-    let house = House::without_model();
-    waits_for(house.call("ponder", json!({ "content": "x" })).await);
-    assert_eq!(house.last_record().await.spent, Spent::default());
+    let house = RegistryFixture::without_model();
+    expect_needs_reply(house.call("ponder", json!({ "content": "x" })).await);
+    assert_eq!(house.last_record().await.spent, ModelUsage::default());
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_thinker_has_until_the_end_of_the_call() {
-    let mind = Scripted::new([says(GOOD)]);
-    let registry = Registry::new(Parts {
-        bounds: Bounds {
+    let mind = ScriptedModel::new([reply(GOOD)]);
+    let registry = Registry::new(RegistryDeps {
+        limits: CallLimits {
             call_time: Duration::from_secs(42),
-            ..Bounds::default()
+            ..CallLimits::default()
         },
-        ..parts(Recorder::new(), Some(mind.clone()))
+        ..deps(RecordingStore::new(), Some(mind.clone()))
     })
-    .with(Ponder);
+    .with(AskOnceTool);
     let end = Instant::now() + Duration::from_secs(42);
-    done(
+    expect_done(
         registry
-            .call("ponder", json!({ "content": "x" }), Caller::default())
+            .call(
+                "ponder",
+                json!({ "content": "x" }),
+                CallerContext::default(),
+            )
             .await,
     );
     assert_eq!(mind.deadlines(), [end]);
@@ -247,28 +251,28 @@ async fn the_thinker_has_until_the_end_of_the_call() {
 #[tokio::test]
 async fn the_clients_own_model_is_asked_where_there_is_no_other() {
     let offered = |text: &str| {
-        let mind = Scripted::new([says(text)]);
-        let caller = Caller {
-            mind: Some(mind.clone()),
-            ..Caller::default()
+        let mind = ScriptedModel::new([reply(text)]);
+        let caller = CallerContext {
+            client_model: Some(mind.clone()),
+            ..CallerContext::default()
         };
         (mind, caller)
     };
     let arguments = json!({ "content": "x" });
 
     let (client, caller) = offered(GOOD);
-    let house = House::without_model();
-    done(
+    let house = RegistryFixture::without_model();
+    expect_done(
         house
             .registry
             .call("ponder", arguments.clone(), caller)
             .await,
     );
-    assert_eq!(client.asked().len(), 1);
+    assert_eq!(client.requests().len(), 1);
 
     let (client, caller) = offered(GOOD);
-    let own = Scripted::new([says(GOOD)]);
-    let house = House::thinking(Arc::clone(&own) as Arc<_>);
-    done(house.registry.call("ponder", arguments, caller).await);
-    assert_eq!((own.asked().len(), client.asked().len()), (1, 0));
+    let own = ScriptedModel::new([reply(GOOD)]);
+    let house = RegistryFixture::with_model(Arc::clone(&own) as Arc<_>);
+    expect_done(house.registry.call("ponder", arguments, caller).await);
+    assert_eq!((own.requests().len(), client.requests().len()), (1, 0));
 }

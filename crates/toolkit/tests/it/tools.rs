@@ -3,33 +3,33 @@
 use std::sync::Arc;
 
 use deliberate_core::{Change, Mode, Percent, Score, Session, SessionId, Thought};
-use deliberate_thinker::{Ask, Message, PlainText, Purpose};
+use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{
-    About, Annotations, Call, Limits, Outcome, Tool, ToolError, answer_schema,
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
-fn about(name: &'static str, thinks: bool, limits: Limits) -> About {
-    About {
+fn meta(name: &'static str, thinks: bool, limits: ToolLimits) -> ToolMeta {
+    ToolMeta {
         name,
         title: "A tool for tests",
         description: "Does what its test needs.",
-        annotations: Annotations {
+        hints: ToolHints {
             read_only: false,
             destructive: false,
             idempotent: false,
             open_world: false,
         },
-        thinks,
+        asks_model: thinks,
         limits,
     }
 }
 
-fn only<T>(output: T) -> Outcome<T> {
-    Outcome {
+fn output_only<T>(output: T) -> ToolOutput<T> {
+    ToolOutput {
         output,
         changes: Vec::new(),
         session: None,
@@ -37,11 +37,11 @@ fn only<T>(output: T) -> Outcome<T> {
 }
 
 /// Answers what it was given, as it understood it.
-pub(crate) struct Echo;
+pub(crate) struct EchoTool;
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Said {
+pub(crate) struct EchoInput {
     #[schemars(length(min = 1))]
     content: String,
     session_id: Option<String>,
@@ -80,38 +80,46 @@ struct Config {
     max_depth: Option<u32>,
 }
 
-impl Tool for Echo {
-    type Input = Said;
-    type Output = Said;
+impl Tool for EchoTool {
+    type Input = EchoInput;
+    type Output = EchoInput;
 
-    fn about(&self) -> About {
-        about("echo", false, Limits::default())
+    fn meta(&self) -> ToolMeta {
+        meta("echo", false, ToolLimits::default())
     }
 
-    async fn run(&self, input: Said, _: &Call) -> Result<Outcome<Said>, ToolError> {
-        Ok(only(input))
+    async fn run(
+        &self,
+        input: EchoInput,
+        _: &ToolContext,
+    ) -> Result<ToolOutput<EchoInput>, ToolError> {
+        Ok(output_only(input))
     }
 }
 
 /// Writes a session, if none is named, and a thought; asks nobody.
-pub(crate) struct Note;
+pub(crate) struct NoteTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Noted {
+pub(crate) struct NoteInput {
     content: String,
     session_id: Option<SessionId>,
 }
 
-impl Tool for Note {
-    type Input = Noted;
+impl Tool for NoteTool {
+    type Input = NoteInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("note", false, Limits::default())
+    fn meta(&self) -> ToolMeta {
+        meta("note", false, ToolLimits::default())
     }
 
-    async fn run(&self, input: Noted, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        input: NoteInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         Ok(remember(input.content, Score::ONE, input.session_id, call))
     }
 }
@@ -121,13 +129,13 @@ fn remember(
     content: String,
     confidence: Score,
     session_id: Option<SessionId>,
-    call: &Call,
-) -> Outcome<Value> {
+    call: &ToolContext,
+) -> ToolOutput<Value> {
     let now = call.now();
     let mut changes = Vec::new();
     let session_id = session_id.unwrap_or_else(|| {
         let session = Session {
-            id: call.fresh(),
+            id: call.new_id(),
             mode: Mode::Linear,
             title: None,
             created_at: now,
@@ -140,7 +148,7 @@ fn remember(
         id
     });
     let thought = Thought {
-        id: call.fresh(),
+        id: call.new_id(),
         session_id: session_id.clone(),
         input: None,
         content,
@@ -158,7 +166,7 @@ fn remember(
         "confidence": thought.confidence,
     });
     changes.push(Change::AddThought(thought));
-    Outcome {
+    ToolOutput {
         output,
         changes,
         session: Some(session_id),
@@ -167,92 +175,112 @@ fn remember(
 
 /// What the thinking tools ask for.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct View {
+pub(crate) struct ViewAnswer {
     #[schemars(length(min = 1))]
     view: String,
     percent: Percent,
 }
 
-impl View {
+impl ViewAnswer {
     pub(crate) fn view(self) -> String {
         self.view
     }
 }
 
-pub(crate) fn ask(key: &str, question: &str) -> Ask {
-    Ask {
+pub(crate) fn model_request(key: &str, question: &str) -> ModelRequest {
+    ModelRequest {
         key: key.to_owned(),
         purpose: Purpose::new("test"),
         system: "Be brief.".to_owned(),
-        messages: vec![Message::user(question)],
-        schema: answer_schema::<View>(),
+        messages: vec![ChatMessage::user(question)],
+        schema: answer_schema::<ViewAnswer>(),
         plain_text: PlainText::IsRefused,
         max_tokens: 100,
         temperature: 0.0,
-        ..Ask::default()
+        ..ModelRequest::default()
     }
 }
 
 /// Asks once, and remembers the answer.
-pub(crate) struct Ponder;
+pub(crate) struct AskOnceTool;
 
-impl Tool for Ponder {
-    type Input = Noted;
+impl Tool for AskOnceTool {
+    type Input = NoteInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("ponder", true, Limits::default())
+    fn meta(&self) -> ToolMeta {
+        meta("ponder", true, ToolLimits::default())
     }
 
-    async fn run(&self, input: Noted, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        input: NoteInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let answer = call
-            .think::<View>(ask("view", &input.content), None)
+            .ask::<ViewAnswer>(model_request("view", &input.content), None)
             .await?;
-        let View { view, percent } = answer.value;
+        let ViewAnswer { view, percent } = answer.value;
         Ok(remember(view, percent.0, input.session_id, call))
     }
 }
 
 /// Asks two at once, then a third with their answers.
-pub(crate) struct Debate;
+pub(crate) struct AskThriceTool;
 
-impl Tool for Debate {
-    type Input = Noted;
+impl Tool for AskThriceTool {
+    type Input = NoteInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("debate", true, Limits::default())
+    fn meta(&self) -> ToolMeta {
+        meta("debate", true, ToolLimits::default())
     }
 
-    async fn run(&self, input: Noted, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        input: NoteInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         let (pro, contra) = futures::join!(
-            call.think::<View>(ask("for", &format!("For {}?", input.content)), None),
-            call.think::<View>(ask("against", &format!("Against {}?", input.content)), None),
+            call.ask::<ViewAnswer>(
+                model_request("for", &format!("For {}?", input.content)),
+                None
+            ),
+            call.ask::<ViewAnswer>(
+                model_request("against", &format!("Against {}?", input.content)),
+                None
+            ),
         );
         let question = format!("{} or {}?", pro?.value.view, contra?.value.view);
-        let verdict = call.think::<View>(ask("verdict", &question), None).await?;
-        let View { view, percent } = verdict.value;
+        let verdict = call
+            .ask::<ViewAnswer>(model_request("verdict", &question), None)
+            .await?;
+        let ViewAnswer { view, percent } = verdict.value;
         Ok(remember(view, percent.0, input.session_id, call))
     }
 }
 
 /// Panics, at once or after it was suspended by the runtime.
-pub(crate) struct Faulty;
+pub(crate) struct PanicTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct When {
+pub(crate) struct PanicInput {
     late: bool,
 }
 
-impl Tool for Faulty {
-    type Input = When;
+impl Tool for PanicTool {
+    type Input = PanicInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("faulty", false, Limits::default())
+    fn meta(&self) -> ToolMeta {
+        meta("faulty", false, ToolLimits::default())
     }
 
-    async fn run(&self, input: When, _: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        input: PanicInput,
+        _: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         if input.late {
             tokio::task::yield_now().await;
         }
@@ -261,98 +289,114 @@ impl Tool for Faulty {
 }
 
 /// Tells how far it has come, as it is told to.
-pub(crate) struct Steps;
+pub(crate) struct ProgressTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Numbers {
+pub(crate) struct ProgressInput {
     numbers: Vec<f64>,
     pause_secs: u64,
 }
 
-impl Tool for Steps {
-    type Input = Numbers;
+impl Tool for ProgressTool {
+    type Input = ProgressInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about("steps", false, Limits::default())
+    fn meta(&self) -> ToolMeta {
+        meta("steps", false, ToolLimits::default())
     }
 
-    async fn run(&self, input: Numbers, call: &Call) -> Result<Outcome<Value>, ToolError> {
+    async fn run(
+        &self,
+        input: ProgressInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
         for number in input.numbers {
             call.progress(number, Some(10.0), &format!("at {number}"));
             tokio::time::sleep(std::time::Duration::from_secs(input.pause_secs)).await;
         }
-        Ok(only(json!({})))
+        Ok(output_only(json!({})))
     }
 }
 
 /// Runs until it is let go, and tells when it begins, ends or is dropped in between.
-pub(crate) struct Wait {
+pub(crate) struct WaitTool {
     name: &'static str,
-    limits: Limits,
+    limits: ToolLimits,
     events: mpsc::UnboundedSender<String>,
-    let_go: Arc<Semaphore>,
+    release: Arc<Semaphore>,
 }
 
-/// The test's side of [`Wait`].
-pub(crate) struct Waiting {
+/// The test's side of [`WaitTool`].
+pub(crate) struct WaitControl {
     pub(crate) events: mpsc::UnboundedReceiver<String>,
-    pub(crate) let_go: Arc<Semaphore>,
+    pub(crate) release: Arc<Semaphore>,
 }
 
 /// Tools of these names and limits, all watched together.
-pub(crate) fn waits<const N: usize>(tools: [(&'static str, Limits); N]) -> ([Wait; N], Waiting) {
+pub(crate) fn wait_tools<const N: usize>(
+    tools: [(&'static str, ToolLimits); N],
+) -> ([WaitTool; N], WaitControl) {
     let (sender, events) = mpsc::unbounded_channel();
     let let_go = Arc::new(Semaphore::new(0));
-    let tools = tools.map(|(name, limits)| Wait {
+    let tools = tools.map(|(name, limits)| WaitTool {
         name,
         limits,
         events: sender.clone(),
-        let_go: let_go.clone(),
+        release: let_go.clone(),
     });
-    (tools, Waiting { events, let_go })
+    (
+        tools,
+        WaitControl {
+            events,
+            release: let_go,
+        },
+    )
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Named {
+pub(crate) struct NameInput {
     name: String,
 }
 
-struct Life<'a> {
+struct RunGuard<'a> {
     name: String,
     events: &'a mpsc::UnboundedSender<String>,
     ended: bool,
 }
 
-impl Life<'_> {
-    fn tell(&self, what: &str) {
+impl RunGuard<'_> {
+    fn send_event(&self, what: &str) {
         // The test may be over.
         drop(self.events.send(format!("{} {what}", self.name)));
     }
 }
 
-impl Drop for Life<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
-        self.tell(if self.ended { "ended" } else { "was dropped" });
+        self.send_event(if self.ended { "ended" } else { "was dropped" });
     }
 }
 
-impl Tool for Wait {
-    type Input = Named;
+impl Tool for WaitTool {
+    type Input = NameInput;
     type Output = Value;
 
-    fn about(&self) -> About {
-        about(self.name, false, self.limits)
+    fn meta(&self) -> ToolMeta {
+        meta(self.name, false, self.limits)
     }
 
-    async fn run(&self, input: Named, call: &Call) -> Result<Outcome<Value>, ToolError> {
-        let mut life = Life {
+    async fn run(
+        &self,
+        input: NameInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<Value>, ToolError> {
+        let mut life = RunGuard {
             name: input.name.clone(),
             events: &self.events,
             ended: false,
         };
-        life.tell("began");
-        self.let_go.acquire().await.unwrap().forget();
+        life.send_event("began");
+        self.release.acquire().await.unwrap().forget();
         life.ended = true;
         Ok(remember(input.name, Score::ONE, None, call))
     }

@@ -3,93 +3,105 @@
 
 use serde_json::{Map, Value};
 
-use super::{Form, Undo, WRAPPER, modern::modern, name::safe_field, no_fields};
-use crate::schema::{Kind, Parameters, Shape, keywords::type_of_rule, refs::SHELF, words, write};
+use super::{
+    ArgumentRestore, ParameterForm, WRAPPER_FIELD, empty_object, modern::upgrade_schema,
+    name::safe_field,
+};
+use crate::schema::{
+    Parameters, SchemaShape, ShapeKind, keywords::keyword_type, refs::DEFS, words, write,
+};
 
 /// What an API does not take at the top of a schema.
-const NOT_AT_TOP: [&str; 9] = [
+const FORBIDDEN_AT_TOP: [&str; 9] = [
     "anyOf", "oneOf", "allOf", "enum", "const", "not", "if", "then", "else",
 ];
 
 /// The parameters as an object every API takes.
-pub(super) fn form(parameters: &Parameters) -> Form {
-    let mut form = Form {
+pub(super) fn build(parameters: &Parameters) -> ParameterForm {
+    let mut form = ParameterForm {
         schema: Value::Null,
         rules: Vec::new(),
         notes: Vec::new(),
-        undo: Undo::default(),
+        restore: ArgumentRestore::default(),
     };
     let root = parameters.resolve(&parameters.root);
     let mut top = match &root.kind {
-        Kind::Object { .. } => plain_top(parameters, root, &mut form),
-        Kind::Any if root.is_bare() => no_fields(),
-        Kind::Schema(Value::Object(fields)) if is_plain(fields) => fields.clone(),
-        _ => wrapped(parameters, &mut form),
+        ShapeKind::Object { .. } => top_level_object(parameters, root, &mut form),
+        ShapeKind::Any if root.is_bare() => empty_object(),
+        ShapeKind::Opaque(Value::Object(fields)) if is_plain_object(fields) => fields.clone(),
+        _ => wrap_parameters(parameters, &mut form),
     };
     for key in ["$schema", "$id"] {
         top.shift_remove(key);
     }
     if !parameters.definitions.is_empty() {
-        top.insert(SHELF.to_owned(), parameters.shelf(parameters.draft()));
+        top.insert(
+            DEFS.to_owned(),
+            parameters.definitions_schema(parameters.draft()),
+        );
     }
     form.schema = Value::Object(top);
-    if parameters.draft().is_old() {
-        form.schema = modern(&form.schema, parameters.draft());
+    if parameters.draft().is_legacy() {
+        form.schema = upgrade_schema(&form.schema, parameters.draft());
     }
     form
 }
 
-fn is_plain(fields: &Map<String, Value>) -> bool {
-    let refused = |key: &String| NOT_AT_TOP.contains(&key.as_str()) || key == "$ref";
+fn is_plain_object(fields: &Map<String, Value>) -> bool {
+    let refused = |key: &String| FORBIDDEN_AT_TOP.contains(&key.as_str()) || key == "$ref";
     fields.get("type").is_some_and(|it| it == "object") && !fields.keys().any(refused)
 }
 
 /// An object; the rules that may not stand at the top are told instead.
-fn plain_top(parameters: &Parameters, root: &Shape, form: &mut Form) -> Map<String, Value> {
+fn top_level_object(
+    parameters: &Parameters,
+    root: &SchemaShape,
+    form: &mut ParameterForm,
+) -> Map<String, Value> {
     let mut root = root.clone();
     root.nullable = false;
     root.implied = false;
     let mut lifted = Map::new();
-    if let Some(values) = root.choices.take() {
+    if let Some(values) = root.enum_values.take() {
         lifted.insert("enum".to_owned(), Value::Array(values));
     }
     root.constraints.retain(|key, value| {
-        let refused = NOT_AT_TOP.contains(&key.as_str()) || type_of_rule(key).is_none();
+        let refused = FORBIDDEN_AT_TOP.contains(&key.as_str()) || keyword_type(key).is_none();
         if refused {
             lifted.insert(key.clone(), value.clone());
         }
         !refused
     });
-    form.rules = words::of_rules(&lifted);
+    form.rules = words::describe_keywords(&lifted);
     for key in lifted.keys() {
         form.notes.push(format!(
             "{key} can't stand at the top; it is told in the description"
         ));
     }
-    match write::write(&root, parameters.draft()) {
+    match write::write_schema(&root, parameters.draft()) {
         Value::Object(fields) => fields,
-        _ => no_fields(),
+        _ => empty_object(),
     }
 }
 
 /// Arguments that are no plain object stand in one field.
-fn wrapped(parameters: &Parameters, form: &mut Form) -> Map<String, Value> {
-    form.undo.wrapped = true;
+fn wrap_parameters(parameters: &Parameters, form: &mut ParameterForm) -> Map<String, Value> {
+    form.restore.wrapped = true;
     form.notes.push(format!(
-        "the schema is no plain object; it stands in the field {WRAPPER}"
+        "the schema is no plain object; it stands in the field {WRAPPER_FIELD}"
     ));
-    let mut top = no_fields();
-    let held = write::write(&parameters.root, parameters.draft());
+    let mut top = empty_object();
+    let held = write::write_schema(&parameters.root, parameters.draft());
     let mut fields = Map::new();
-    fields.insert(WRAPPER.to_owned(), held);
+    fields.insert(WRAPPER_FIELD.to_owned(), held);
     top.insert("properties".to_owned(), Value::Object(fields));
-    top.insert("required".to_owned(), vec![WRAPPER].into());
+    top.insert("required".to_owned(), vec![WRAPPER_FIELD].into());
     top.insert("additionalProperties".to_owned(), false.into());
     top
 }
 
 /// The same with the names of the top's fields as Anthropic takes them.
-pub(super) fn with_safe_fields(mut form: Form) -> Form {
+pub(super) fn with_safe_fields(mut form: ParameterForm) -> ParameterForm {
     let Some(top) = form.schema.as_object_mut() else {
         return form;
     };
@@ -123,6 +135,6 @@ pub(super) fn with_safe_fields(mut form: Form) -> Form {
         let old: String = old.chars().take(80).collect();
         form.notes.push(format!("the field {old:?} became {new}"));
     }
-    form.undo.renamed = renamed;
+    form.restore.renamed = renamed;
     form
 }

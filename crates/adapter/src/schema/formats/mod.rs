@@ -11,20 +11,20 @@ use serde_json::{Map, Value, json};
 
 use super::{Parameters, words};
 
-pub use name::{LONGEST_NAME, safe_name};
+pub use name::{MAX_TOOL_NAME_CHARS, safe_name};
 
 /// The longest description `OpenAI` takes.
-pub const LONGEST_DESCRIPTION: usize = 1024;
+pub const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 /// The longest that is sent to an API which tells no limit.
-const LONGEST_ANYWHERE: usize = 10_000;
+const MAX_UNLIMITED_CHARS: usize = 10_000;
 
 /// The field that holds arguments which are no plain object.
-pub(super) const WRAPPER: &str = "arguments";
+pub(super) const WRAPPER_FIELD: &str = "arguments";
 
 /// A tool in the form of one API.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exported {
+pub struct ExportedTool {
     /// The name the model knows the tool by.
     pub name: String,
     /// The tool as the API takes it.
@@ -33,43 +33,48 @@ pub struct Exported {
     pub notes: Vec<String>,
     /// Whether the API was asked to hold the model to the schema.
     pub strict: bool,
-    undo: Undo,
+    restore: ArgumentRestore,
 }
 
 /// What an export did to the arguments.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Undo {
+struct ArgumentRestore {
     /// They stand inside one field.
     wrapped: bool,
     /// Fields that were renamed: new name, old name.
     renamed: Vec<(String, String)>,
     /// Fields that may be left out were asked for, with null for "left out".
-    nulls: Option<Box<Parameters>>,
+    null_parameters: Option<Box<Parameters>>,
 }
 
-impl Exported {
+impl ExportedTool {
     /// What the model wrote, as the tool expects it.
-    pub fn arguments_back(&self, arguments: &Value) -> Value {
-        self.undo.apply(arguments)
+    pub fn restore_arguments(&self, arguments: &Value) -> Value {
+        self.restore.apply(arguments)
     }
 }
 
 /// What the APIs share: a schema for the parameters and what could not be put into it.
-struct Form {
+struct ParameterForm {
     schema: Value,
     /// Rules on the arguments as a whole that the schema does not hold.
     rules: Vec<String>,
     notes: Vec<String>,
-    undo: Undo,
+    restore: ArgumentRestore,
 }
 
 /// For the tools of `OpenAI`'s chat completions.
-pub fn openai(name: &str, description: &str, parameters: &Parameters, strict: bool) -> Exported {
-    let (form, strict) = form_for_openai(parameters, strict);
-    exported(
+pub fn openai(
+    name: &str,
+    description: &str,
+    parameters: &Parameters,
+    strict: bool,
+) -> ExportedTool {
+    let (form, strict) = openai_form(parameters, strict);
+    build_export(
         name,
         description,
-        LONGEST_DESCRIPTION,
+        MAX_DESCRIPTION_CHARS,
         form,
         strict,
         |name, description, schema| {
@@ -86,12 +91,12 @@ pub fn openai_responses(
     description: &str,
     parameters: &Parameters,
     strict: bool,
-) -> Exported {
-    let (form, strict) = form_for_openai(parameters, strict);
-    exported(
+) -> ExportedTool {
+    let (form, strict) = openai_form(parameters, strict);
+    build_export(
         name,
         description,
-        LONGEST_DESCRIPTION,
+        MAX_DESCRIPTION_CHARS,
         form,
         strict,
         |name, description, schema| {
@@ -104,12 +109,12 @@ pub fn openai_responses(
 }
 
 /// For the tools of Anthropic's messages.
-pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> Exported {
-    let form = loose::with_safe_fields(loose::form(parameters));
-    exported(
+pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> ExportedTool {
+    let form = loose::with_safe_fields(loose::build(parameters));
+    build_export(
         name,
         description,
-        LONGEST_ANYWHERE,
+        MAX_UNLIMITED_CHARS,
         form,
         false,
         |name, description, schema| json!({"name": name, "description": description, "input_schema": schema}),
@@ -117,12 +122,12 @@ pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> Expo
 }
 
 /// For the tools of Langbase's pipes.
-pub fn langbase(name: &str, description: &str, parameters: &Parameters) -> Exported {
-    let form = loose::form(parameters);
-    exported(
+pub fn langbase(name: &str, description: &str, parameters: &Parameters) -> ExportedTool {
+    let form = loose::build(parameters);
+    build_export(
         name,
         description,
-        LONGEST_DESCRIPTION,
+        MAX_DESCRIPTION_CHARS,
         form,
         false,
         |name, description, schema| {
@@ -133,51 +138,56 @@ pub fn langbase(name: &str, description: &str, parameters: &Parameters) -> Expor
     )
 }
 
-fn form_for_openai(parameters: &Parameters, strict: bool) -> (Form, bool) {
+fn openai_form(parameters: &Parameters, strict: bool) -> (ParameterForm, bool) {
     if !strict {
-        return (loose::form(parameters), false);
+        return (loose::build(parameters), false);
     }
-    match strict::form(parameters) {
+    match strict::build(parameters) {
         Ok(form) => (form, true),
         Err(why) => {
-            let mut form = loose::form(parameters);
+            let mut form = loose::build(parameters);
             form.notes.insert(0, format!("not strict: {why}"));
             (form, false)
         }
     }
 }
 
-fn exported(
+fn build_export(
     name: &str,
     description: &str,
     longest: usize,
-    mut form: Form,
+    mut form: ParameterForm,
     strict: bool,
     put: impl FnOnce(&str, &str, Value) -> Value,
-) -> Exported {
+) -> ExportedTool {
     let safe = safe_name(name);
     if safe != name {
         form.notes.push(format!("the name became {safe}"));
     }
-    let told = described(description, &form.rules, longest, &mut form.notes);
-    Exported {
+    let told = describe_with_rules(description, &form.rules, longest, &mut form.notes);
+    ExportedTool {
         tool: put(&safe, &told, form.schema),
         name: safe,
         notes: form.notes,
         strict,
-        undo: form.undo,
+        restore: form.restore,
     }
 }
 
 /// The description with the rules at its end. Rules are kept before words.
-fn described(text: &str, rules: &[String], longest: usize, notes: &mut Vec<String>) -> String {
+fn describe_with_rules(
+    text: &str,
+    rules: &[String],
+    longest: usize,
+    notes: &mut Vec<String>,
+) -> String {
     let rules = with_rules(String::new(), rules);
-    let rules = words::cut(&rules, longest / 2);
+    let rules = words::truncate_at_word(&rules, longest / 2);
     let room = longest - rules.chars().count() - usize::from(!rules.is_empty());
     if text.chars().count() > room {
         notes.push(format!("the description was cut to {room} characters"));
     }
-    let text = words::cut(text, room);
+    let text = words::truncate_at_word(text, room);
     match (text.is_empty(), rules.is_empty()) {
         (true, _) => rules,
         (_, true) => text,
@@ -195,7 +205,7 @@ fn with_rules(text: String, rules: &[String]) -> String {
 }
 
 /// An object with no fields.
-fn no_fields() -> Map<String, Value> {
+fn empty_object() -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("type".to_owned(), "object".into());
     out.insert("properties".to_owned(), Value::Object(Map::new()));

@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::{draft::Draft, keywords::is_rule, refs::Held};
+use crate::schema::{draft::SchemaDraft, keywords::is_validation_keyword, refs::SubSchemas};
 
 /// The same schema for the newest edition. Its depth was bounded when it was read.
-pub(super) fn modern(schema: &Value, draft: Draft) -> Value {
+pub(super) fn upgrade_schema(schema: &Value, draft: SchemaDraft) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
     };
     let mut out = Map::new();
-    let alone = draft.ref_stands_alone && fields.contains_key("$ref");
+    let alone = draft.ref_ignores_siblings && fields.contains_key("$ref");
     for (key, value) in fields {
-        if alone && is_rule(key) {
+        if alone && is_validation_keyword(key) {
             continue;
         }
         match key.as_str() {
-            "dependencies" => dependencies(value, &mut out, draft),
+            "dependencies" => split_dependencies(value, &mut out, draft),
             "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => {}
             "minimum" if is_true(fields, "exclusiveMinimum") => {
                 out.insert("exclusiveMinimum".to_owned(), value.clone());
@@ -27,16 +27,16 @@ pub(super) fn modern(schema: &Value, draft: Draft) -> Value {
             "items" if value.is_array() => {
                 out.insert(
                     "prefixItems".to_owned(),
-                    inside("prefixItems", value, draft),
+                    upgrade_keyword("prefixItems", value, draft),
                 );
                 if let Some(rest) = fields.get("additionalItems") {
-                    out.insert("items".to_owned(), modern(rest, draft));
+                    out.insert("items".to_owned(), upgrade_schema(rest, draft));
                 }
             }
             // The one is told with the list it follows; the other was no word yet.
             "additionalItems" | "prefixItems" => {}
             key => {
-                out.insert(key.to_owned(), inside(key, value, draft));
+                out.insert(key.to_owned(), upgrade_keyword(key, value, draft));
             }
         }
     }
@@ -48,14 +48,16 @@ fn is_true(fields: &Map<String, Value>, key: &str) -> bool {
 }
 
 /// The value of a keyword, with the schemas in it made modern.
-fn inside(key: &str, value: &Value, draft: Draft) -> Value {
-    match Held::of(key, value) {
-        Some(Held::One(schema)) => modern(schema, draft),
-        Some(Held::List(schemas)) => schemas.iter().map(|it| modern(it, draft)).collect(),
-        Some(Held::Named(schemas)) => {
+fn upgrade_keyword(key: &str, value: &Value, draft: SchemaDraft) -> Value {
+    match SubSchemas::from_keyword(key, value) {
+        Some(SubSchemas::Single(schema)) => upgrade_schema(schema, draft),
+        Some(SubSchemas::List(schemas)) => {
+            schemas.iter().map(|it| upgrade_schema(it, draft)).collect()
+        }
+        Some(SubSchemas::Named(schemas)) => {
             let each = schemas
                 .iter()
-                .map(|(name, it)| (name.clone(), modern(it, draft)));
+                .map(|(name, it)| (name.clone(), upgrade_schema(it, draft)));
             Value::Object(each.collect())
         }
         None => value.clone(),
@@ -63,14 +65,14 @@ fn inside(key: &str, value: &Value, draft: Draft) -> Value {
 }
 
 /// What was one keyword is two.
-fn dependencies(value: &Value, out: &mut Map<String, Value>, draft: Draft) {
+fn split_dependencies(value: &Value, out: &mut Map<String, Value>, draft: SchemaDraft) {
     let Value::Object(rules) = value else {
         return;
     };
     for (name, needs) in rules {
         let (key, needs) = match needs {
             Value::Array(_) => ("dependentRequired", needs.clone()),
-            schema => ("dependentSchemas", modern(schema, draft)),
+            schema => ("dependentSchemas", upgrade_schema(schema, draft)),
         };
         let held = out.entry(key).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(held) = held {

@@ -3,116 +3,119 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Form, Undo, WRAPPER, back::takes_null, with_rules};
+use super::{ArgumentRestore, ParameterForm, WRAPPER_FIELD, back::accepts_null, with_rules};
 use crate::schema::{
-    Additional, Kind, Param, Parameters, Shape,
-    refs::{SHELF, link},
+    AdditionalProperties, Param, Parameters, SchemaShape, ShapeKind,
+    refs::{DEFS, definition_ref},
     words, write,
 };
 
 /// What a strict schema may hold.
-const MOST_FIELDS: usize = 5_000;
-const MOST_LEVELS: usize = 10;
-const MOST_CHOICES: usize = 1_000;
-const LONGEST_NAMES: usize = 120_000;
+const MAX_FIELDS: usize = 5_000;
+const MAX_LEVELS: usize = 10;
+const MAX_ENUM_VALUES: usize = 1_000;
+const MAX_NAME_CHARS: usize = 120_000;
 /// A list of more than so many texts may hold only so many characters.
-const LONG_LIST: usize = 250;
-const LONGEST_LONG_LIST: usize = 15_000;
+const LARGE_ENUM: usize = 250;
+const MAX_LARGE_ENUM_CHARS: usize = 15_000;
 
-type Strict<T> = Result<T, String>;
+type StrictResult<T> = Result<T, String>;
 
 /// The parameters in strict form; an error says what strictness can't hold.
-pub(super) fn form(parameters: &Parameters) -> Strict<Form> {
+pub(super) fn build(parameters: &Parameters) -> StrictResult<ParameterForm> {
     let root = parameters.resolve(&parameters.root);
-    let wrapped = !matches!(root.kind, Kind::Object { .. });
+    let wrapped = !matches!(root.kind, ShapeKind::Object { .. });
     let mut plain = if wrapped {
-        in_wrapper(&parameters.root)
+        wrap_shape(&parameters.root)
     } else {
         root.clone()
     };
-    let mut writer = Writer::of(parameters);
+    let mut writer = StrictSchemaWriter::new(parameters);
     plain.nullable = false;
     plain.implied = false;
     plain.description = None;
-    let mut rules = words::of_rules(&plain.constraints);
-    if let Some(values) = plain.choices.take() {
-        rules.push(format!("one of {}", words::json(&Value::Array(values))));
+    let mut rules = words::describe_keywords(&plain.constraints);
+    if let Some(values) = plain.enum_values.take() {
+        rules.push(format!(
+            "one of {}",
+            words::schema_text(&Value::Array(values))
+        ));
     }
-    let notes = told_notes(&plain.constraints);
+    let notes = rule_notes(&plain.constraints);
     plain.constraints.clear();
-    let is_free = matches!(&plain.kind, Kind::Object { params, also_required, .. }
+    let is_free = matches!(&plain.kind, ShapeKind::Object { params, also_required, .. }
         if params.is_empty() && also_required.is_empty());
-    let mut schema = if is_free && closed(&plain.kind) {
-        empty()
+    let mut schema = if is_free && is_closed(&plain.kind) {
+        empty_object_schema()
     } else {
         writer.write(&plain, 1)?
     };
-    let shelf = writer.shelf()?;
+    let shelf = writer.write_definitions()?;
     if let Some(fields) = schema.as_object_mut()
         && !shelf.is_empty()
     {
-        fields.insert(SHELF.to_owned(), Value::Object(shelf));
+        fields.insert(DEFS.to_owned(), Value::Object(shelf));
     }
     writer.notes.splice(0..0, notes);
     if wrapped {
-        let note = format!("the schema is no plain object; it stands in the field {WRAPPER}");
+        let note = format!("the schema is no plain object; it stands in the field {WRAPPER_FIELD}");
         writer.notes.insert(0, note);
     }
-    Ok(Form {
+    Ok(ParameterForm {
         schema,
         rules,
         notes: writer.notes,
-        undo: Undo {
+        restore: ArgumentRestore {
             wrapped,
-            nulls: Some(Box::new(parameters.clone())),
-            ..Undo::default()
+            null_parameters: Some(Box::new(parameters.clone())),
+            ..ArgumentRestore::default()
         },
     })
 }
 
 /// Arguments that are no plain object stand in one field.
-fn in_wrapper(root: &Shape) -> Shape {
-    Shape::of(Kind::Object {
+fn wrap_shape(root: &SchemaShape) -> SchemaShape {
+    SchemaShape::new(ShapeKind::Object {
         params: vec![Param {
-            name: WRAPPER.to_owned(),
+            name: WRAPPER_FIELD.to_owned(),
             required: true,
             shape: root.clone(),
         }],
         also_required: Vec::new(),
-        additional: Additional::Closed,
+        additional: AdditionalProperties::Closed,
     })
 }
 
-fn closed(kind: &Kind) -> bool {
+fn is_closed(kind: &ShapeKind) -> bool {
     matches!(
         kind,
-        Kind::Object {
-            additional: Additional::Closed,
+        ShapeKind::Object {
+            additional: AdditionalProperties::Closed,
             ..
         }
     )
 }
 
-fn is_open(additional: &Additional) -> bool {
+fn is_open(additional: &AdditionalProperties) -> bool {
     match additional {
-        Additional::Open => true,
-        Additional::Closed => false,
-        Additional::Shape(shape) => shape.kind == Kind::Any && shape.is_bare(),
+        AdditionalProperties::Open => true,
+        AdditionalProperties::Closed => false,
+        AdditionalProperties::Shape(shape) => shape.kind == ShapeKind::Any && shape.is_bare(),
     }
 }
 
-fn empty() -> Value {
+fn empty_object_schema() -> Value {
     json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
 }
 
-fn told_notes(rules: &Map<String, Value>) -> Vec<String> {
+fn rule_notes(rules: &Map<String, Value>) -> Vec<String> {
     let told = rules
         .keys()
         .map(|key| format!("{key} is told in the description"));
     told.collect()
 }
 
-struct Writer<'a> {
+struct StrictSchemaWriter<'a> {
     parameters: &'a Parameters,
     fields: usize,
     choices: usize,
@@ -121,8 +124,8 @@ struct Writer<'a> {
     used: Vec<String>,
 }
 
-impl<'a> Writer<'a> {
-    const fn of(parameters: &'a Parameters) -> Self {
+impl<'a> StrictSchemaWriter<'a> {
+    const fn new(parameters: &'a Parameters) -> Self {
         Self {
             parameters,
             fields: 0,
@@ -134,65 +137,69 @@ impl<'a> Writer<'a> {
     }
 
     /// A shape with its description and the rules that are told in it.
-    fn write(&mut self, shape: &Shape, level: usize) -> Strict<Value> {
-        let (mut out, mut rules) = self.core(shape, level)?;
-        rules.extend(words::of_rules(&shape.constraints));
+    fn write(&mut self, shape: &SchemaShape, level: usize) -> StrictResult<Value> {
+        let (mut out, mut rules) = self.write_core(shape, level)?;
+        rules.extend(words::describe_keywords(&shape.constraints));
         for key in shape.constraints.keys() {
-            self.note(format!("{key} is told in the description"));
+            self.add_note(format!("{key} is told in the description"));
         }
         if let Some(value) = &shape.default {
-            rules.push(format!("{} when left out", words::json(value)));
-            self.note("default is told in the description".to_owned());
+            rules.push(format!("{} when left out", words::schema_text(value)));
+            self.add_note("default is told in the description".to_owned());
         }
-        if shape.nullable && !matches!(shape.kind, Kind::Null) {
-            out = or_null(out);
+        if shape.nullable && !matches!(shape.kind, ShapeKind::Null) {
+            out = allow_null(out);
         }
         let text = with_rules(shape.description.clone().unwrap_or_default(), &rules);
         if !text.is_empty() {
-            out = described(out, text);
+            out = with_description(out, text);
         }
         Ok(Value::Object(out))
     }
 
-    fn note(&mut self, note: String) {
+    fn add_note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    fn core(&mut self, shape: &Shape, level: usize) -> Strict<(Map<String, Value>, Vec<String>)> {
-        if level > MOST_LEVELS {
-            return Err(format!("it is nested deeper than {MOST_LEVELS} levels"));
+    fn write_core(
+        &mut self,
+        shape: &SchemaShape,
+        level: usize,
+    ) -> StrictResult<(Map<String, Value>, Vec<String>)> {
+        if level > MAX_LEVELS {
+            return Err(format!("it is nested deeper than {MAX_LEVELS} levels"));
         }
         let mut out = Map::new();
         let mut rules = Vec::new();
         match &shape.kind {
-            Kind::Object { .. } => out = self.object(&shape.kind, level)?,
-            Kind::Array { prefix, items } => {
+            ShapeKind::Object { .. } => out = self.write_object(&shape.kind, level)?,
+            ShapeKind::Array { prefix, items } => {
                 let Some(items) = items.as_ref().filter(|_| prefix.is_empty()) else {
                     return Err("a list must say what all its items are".to_owned());
                 };
                 out.insert("type".to_owned(), "array".into());
                 out.insert("items".to_owned(), self.write(items, level + 1)?);
             }
-            Kind::Union(forms) | Kind::OneOf(forms) => {
-                if matches!(shape.kind, Kind::OneOf(_)) {
+            ShapeKind::AnyOf(forms) | ShapeKind::OneOf(forms) => {
+                if matches!(shape.kind, ShapeKind::OneOf(_)) {
                     rules.push("fits exactly one of the forms".to_owned());
-                    self.note("oneOf became anyOf".to_owned());
+                    self.add_note("oneOf became anyOf".to_owned());
                 }
-                let forms: Strict<Vec<Value>> = forms
+                let forms: StrictResult<Vec<Value>> = forms
                     .iter()
                     .map(|form| self.write(form, level + 1))
                     .collect();
                 out.insert("anyOf".to_owned(), Value::Array(forms?));
             }
-            Kind::Const(value) => self.values(&mut out, std::slice::from_ref(value))?,
-            Kind::Any if shape.choices.is_some() => {}
-            Kind::Ref(name) => {
+            ShapeKind::Const(value) => self.write_values(&mut out, std::slice::from_ref(value))?,
+            ShapeKind::Any if shape.enum_values.is_some() => {}
+            ShapeKind::Ref(name) => {
                 if !self.used.contains(name) {
                     self.used.push(name.clone());
                 }
-                out.insert("$ref".to_owned(), link(name).into());
+                out.insert("$ref".to_owned(), definition_ref(name).into());
             }
             _ => match write::type_name(shape).or(implied_type(shape)) {
                 Some(name) => {
@@ -201,23 +208,23 @@ impl<'a> Writer<'a> {
                 None => return Err("a part of it says no type".to_owned()),
             },
         }
-        if let Some(values) = &shape.choices {
-            self.values(&mut out, values)?;
+        if let Some(values) = &shape.enum_values {
+            self.write_values(&mut out, values)?;
         }
         Ok((out, rules))
     }
 
     /// A list of plain values, with its type beside it.
-    fn values(&mut self, out: &mut Map<String, Value>, values: &[Value]) -> Strict<()> {
+    fn write_values(&mut self, out: &mut Map<String, Value>, values: &[Value]) -> StrictResult<()> {
         self.choices += values.len();
         let length: usize = values.iter().filter_map(Value::as_str).map(str::len).sum();
         self.names += length;
-        if self.choices > MOST_CHOICES || self.names > LONGEST_NAMES {
+        if self.choices > MAX_ENUM_VALUES || self.names > MAX_NAME_CHARS {
             return Err(format!(
-                "it lists more than {MOST_CHOICES} values or very long ones"
+                "it lists more than {MAX_ENUM_VALUES} values or very long ones"
             ));
         }
-        if values.len() > LONG_LIST && length > LONGEST_LONG_LIST {
+        if values.len() > LARGE_ENUM && length > MAX_LARGE_ENUM_CHARS {
             return Err("one of its lists of values is too long".to_owned());
         }
         let mut types: Vec<&str> = Vec::new();
@@ -245,8 +252,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn object(&mut self, kind: &Kind, level: usize) -> Strict<Map<String, Value>> {
-        let Kind::Object {
+    fn write_object(&mut self, kind: &ShapeKind, level: usize) -> StrictResult<Map<String, Value>> {
+        let ShapeKind::Object {
             params,
             also_required,
             additional,
@@ -258,25 +265,25 @@ impl<'a> Writer<'a> {
             return Err("it asks for a field that it doesn't describe".to_owned());
         }
         match additional {
-            Additional::Closed => {}
+            AdditionalProperties::Closed => {}
             other if !params.is_empty() && is_open(other) => {
-                self.note("other fields than the named ones can't be given".to_owned());
+                self.add_note("other fields than the named ones can't be given".to_owned());
             }
             _ => return Err("a part of it takes fields of any name".to_owned()),
         }
         self.fields += params.len();
         self.names += params.iter().map(|param| param.name.len()).sum::<usize>();
-        if self.fields > MOST_FIELDS || self.names > LONGEST_NAMES {
+        if self.fields > MAX_FIELDS || self.names > MAX_NAME_CHARS {
             return Err(format!(
-                "it has more than {MOST_FIELDS} fields or very long names"
+                "it has more than {MAX_FIELDS} fields or very long names"
             ));
         }
         let mut properties = Map::new();
         for param in params {
             let mut schema = self.write(&param.shape, level + 1)?;
-            if !param.required && !takes_null(self.parameters, &param.shape) {
-                self.note("fields that may be left out are null instead".to_owned());
-                schema = optional(schema);
+            if !param.required && !accepts_null(self.parameters, &param.shape) {
+                self.add_note("fields that may be left out are null instead".to_owned());
+                schema = make_optional(schema);
             }
             properties.insert(param.name.clone(), schema);
         }
@@ -290,7 +297,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The definitions that were used, and those that they use.
-    fn shelf(&mut self) -> Strict<Map<String, Value>> {
+    fn write_definitions(&mut self) -> StrictResult<Map<String, Value>> {
         let mut shelf = Map::new();
         while let Some(name) = self
             .used
@@ -315,26 +322,26 @@ impl<'a> Writer<'a> {
 }
 
 /// Without a type in the schema, the one its rules speak of is what is meant.
-fn implied_type(shape: &Shape) -> Option<&'static str> {
-    let mut named = Shape::of(shape.kind.clone());
+fn implied_type(shape: &SchemaShape) -> Option<&'static str> {
+    let mut named = SchemaShape::new(shape.kind.clone());
     named.implied = false;
     write::type_name(&named)
 }
 
 /// A field that may be left out takes null; its description stays outside.
-fn optional(schema: Value) -> Value {
+fn make_optional(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else {
         return schema;
     };
     let text = fields.shift_remove("description");
-    let mut out = or_null(fields);
+    let mut out = allow_null(fields);
     if let Some(Value::String(text)) = text {
-        out = described(out, text);
+        out = with_description(out, text);
     }
     Value::Object(out)
 }
 
-fn or_null(mut fields: Map<String, Value>) -> Map<String, Value> {
+fn allow_null(mut fields: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Array(forms)) = fields.get_mut("anyOf") {
         let null = json!({"type": "null"});
         if !forms.contains(&null) {
@@ -368,7 +375,7 @@ fn or_null(mut fields: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// A reference takes no description beside it, so it is put one deeper.
-fn described(mut fields: Map<String, Value>, text: String) -> Map<String, Value> {
+fn with_description(mut fields: Map<String, Value>, text: String) -> Map<String, Value> {
     if fields.contains_key("$ref") {
         let mut out = Map::new();
         out.insert("anyOf".to_owned(), json!([fields]));

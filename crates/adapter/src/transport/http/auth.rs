@@ -13,7 +13,7 @@ pub trait Authorizer: Send + Sync {
 
     /// The server answered 401 or 403 to try number `attempt` (from 1). Says whether to try
     /// again, with another token.
-    fn challenged<'a>(
+    fn handle_challenge<'a>(
         &'a self,
         status: u16,
         www_authenticate: Option<&'a str>,

@@ -9,20 +9,20 @@ use crate::transport::TransportError;
 
 /// What is left of an answer that nobody needs is read this far, so that the connection can be
 /// used again.
-const MAX_REST: usize = 64 * 1024;
+const MAX_DISCARD_BYTES: usize = 64 * 1024;
 
 /// And for so long.
-const MAX_REST_WAIT: Duration = Duration::from_secs(1);
+const MAX_DISCARD_WAIT: Duration = Duration::from_secs(1);
 
 /// What a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BodyKind {
     /// One message.
     Json,
     /// A stream of events.
     Events,
     /// Nothing, or nobody says what.
-    Nothing,
+    Empty,
     /// Plain text.
     Text,
     /// Something else.
@@ -30,22 +30,25 @@ pub(crate) enum Kind {
 }
 
 /// What the body of an answer is, by its headers.
-pub(crate) fn kind(response: &Response) -> Kind {
+pub(crate) fn body_kind(response: &Response) -> BodyKind {
     let Some(kind) = response.headers().get(CONTENT_TYPE) else {
-        return Kind::Nothing;
+        return BodyKind::Empty;
     };
     let kind = kind.to_str().unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     match kind.to_ascii_lowercase().as_str() {
-        "text/event-stream" => Kind::Events,
-        "text/plain" => Kind::Text,
-        kind if kind == "application/json" || kind.ends_with("+json") => Kind::Json,
-        _ => Kind::Other,
+        "text/event-stream" => BodyKind::Events,
+        "text/plain" => BodyKind::Text,
+        kind if kind == "application/json" || kind.ends_with("+json") => BodyKind::Json,
+        _ => BodyKind::Other,
     }
 }
 
 /// The whole body, if it is no larger than `limit`.
-pub(crate) async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, TransportError> {
+pub(crate) async fn read_body(
+    mut response: Response,
+    limit: usize,
+) -> Result<Vec<u8>, TransportError> {
     let too_large = TransportError::TooLarge { limit };
     let said = response.content_length().unwrap_or_default();
     let said = usize::try_from(said).unwrap_or(usize::MAX);
@@ -53,7 +56,7 @@ pub(crate) async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8
         return Err(too_large);
     }
     // What a server says it will send is no reason to reserve it all.
-    let mut body = Vec::with_capacity(said.min(MAX_REST));
+    let mut body = Vec::with_capacity(said.min(MAX_DISCARD_BYTES));
     loop {
         match response.chunk().await {
             Ok(Some(chunk)) if body.len().saturating_add(chunk.len()) > limit => {
@@ -61,14 +64,15 @@ pub(crate) async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => return Ok(body),
-            Err(error) => return Err(fault::broken(fault::reason(&error))),
+            Err(error) => return Err(fault::connection_broken(fault::innermost_reason(&error))),
         }
     }
 }
 
 /// Reads what is left and nobody needs.
 pub(crate) async fn discard(response: Response) {
-    if kind(&response) != Kind::Events {
-        let _ = tokio::time::timeout(MAX_REST_WAIT, whole(response, MAX_REST)).await;
+    if body_kind(&response) != BodyKind::Events {
+        let _ =
+            tokio::time::timeout(MAX_DISCARD_WAIT, read_body(response, MAX_DISCARD_BYTES)).await;
     }
 }

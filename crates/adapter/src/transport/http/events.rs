@@ -8,17 +8,17 @@ use reqwest::header::HeaderValue;
 const MAX_ID: usize = 1024;
 
 /// The longest a server may make us wait before we come back.
-const LONGEST_RETRY: Duration = Duration::from_hours(1);
+const MAX_RETRY: Duration = Duration::from_hours(1);
 
 /// Names and colons beside the data of an event.
 const OVERHEAD: usize = 2048;
 
 /// Buffers keep this much between events.
-const KEPT: usize = 64 * 1024;
+const MAX_RETAINED_BYTES: usize = 64 * 1024;
 
 /// One event.
 #[derive(Debug)]
-pub(crate) struct Event<'a> {
+pub(crate) struct SseStreamEvent<'a> {
     /// Its name; empty for a plain message.
     pub(crate) name: &'a [u8],
     /// What it carries.
@@ -27,11 +27,11 @@ pub(crate) struct Event<'a> {
 
 /// An event is larger than allowed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub(crate) struct McpSseEventTooLarge;
 
 /// Reads events. Remembers where the stream was, for who wants to go on with it.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct SseStreamParser {
     limit: usize,
     line: Vec<u8>,
     name: Vec<u8>,
@@ -44,7 +44,7 @@ pub(crate) struct Events {
     retry: Option<Duration>,
 }
 
-impl Events {
+impl SseStreamParser {
     /// A reader of events that carry at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Events {
     }
 
     /// Forgets where the stream was.
-    pub(crate) fn forget_place(&mut self) {
+    pub(crate) fn clear_last_id(&mut self) {
         self.last_id = None;
     }
 
@@ -88,8 +88,8 @@ impl Events {
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
-        take: &mut impl FnMut(&Event<'_>),
-    ) -> Result<(), TooLong> {
+        take: &mut impl FnMut(&SseStreamEvent<'_>),
+    ) -> Result<(), McpSseEventTooLarge> {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -97,17 +97,17 @@ impl Events {
         while !bytes.is_empty() {
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let Some((line, rest)) = end.and_then(|end| bytes.split_at_checked(end)) else {
-                self.keep(bytes)?;
+                self.buffer(bytes)?;
                 return Ok(());
             };
             if self.line.is_empty() {
-                self.take_line(line, take)?;
+                self.parse_line(line, take)?;
             } else {
-                self.keep(line)?;
+                self.buffer(line)?;
                 let mut whole = std::mem::take(&mut self.line);
-                let outcome = self.take_line(&whole, take);
+                let outcome = self.parse_line(&whole, take);
                 whole.clear();
-                whole.shrink_to(KEPT);
+                whole.shrink_to(MAX_RETAINED_BYTES);
                 self.line = whole;
                 outcome?;
             }
@@ -123,32 +123,36 @@ impl Events {
         Ok(())
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        self.room_for(self.line.len().saturating_add(bytes.len()))?;
+    fn buffer(&mut self, bytes: &[u8]) -> Result<(), McpSseEventTooLarge> {
+        self.check_limit(self.line.len().saturating_add(bytes.len()))?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn room_for(&self, more: usize) -> Result<(), TooLong> {
+    fn check_limit(&self, more: usize) -> Result<(), McpSseEventTooLarge> {
         let beside = self.name.len() + self.id.as_ref().map_or(0, Vec::len);
         let all = self.data.len().saturating_add(beside).saturating_add(more);
         if all > self.limit.saturating_add(OVERHEAD) {
-            return Err(TooLong);
+            return Err(McpSseEventTooLarge);
         }
         Ok(())
     }
 
-    fn take_line(&mut self, line: &[u8], take: &mut impl FnMut(&Event<'_>)) -> Result<(), TooLong> {
+    fn parse_line(
+        &mut self,
+        line: &[u8],
+        take: &mut impl FnMut(&SseStreamEvent<'_>),
+    ) -> Result<(), McpSseEventTooLarge> {
         let line = if std::mem::take(&mut self.at_start) {
             line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
         } else {
             line
         };
         if line.is_empty() {
-            self.finish(take);
+            self.dispatch_event(take);
             return Ok(());
         }
-        self.room_for(line.len())?;
+        self.check_limit(line.len())?;
         let mut halves = line.splitn(2, |byte| *byte == b':');
         let field = halves.next().unwrap_or_default();
         let value = halves.next().unwrap_or_default();
@@ -162,21 +166,21 @@ impl Events {
             }
             b"event" => value.clone_into(&mut self.name),
             b"id" if !value.contains(&0) => self.id = Some(value.to_vec()),
-            b"retry" => self.retry = milliseconds(value).or(self.retry),
+            b"retry" => self.retry = parse_milliseconds(value).or(self.retry),
             // Comments, and what the format does not know.
             _ => {}
         }
         Ok(())
     }
 
-    fn finish(&mut self, take: &mut impl FnMut(&Event<'_>)) {
+    fn dispatch_event(&mut self, take: &mut impl FnMut(&SseStreamEvent<'_>)) {
         if let Some(id) = self.id.take() {
             self.last_id = (!id.is_empty() && id.len() <= MAX_ID)
                 .then(|| HeaderValue::from_bytes(&id).ok())
                 .flatten();
         }
         if self.has_data {
-            take(&Event {
+            take(&SseStreamEvent {
                 name: &self.name,
                 data: &self.data,
             });
@@ -187,19 +191,19 @@ impl Events {
     fn clear(&mut self) {
         self.name.clear();
         self.data.clear();
-        self.data.shrink_to(KEPT);
+        self.data.shrink_to(MAX_RETAINED_BYTES);
         self.has_data = false;
         self.id = None;
     }
 }
 
-fn milliseconds(value: &[u8]) -> Option<Duration> {
+fn parse_milliseconds(value: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?;
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let wait = text.parse().map_or(LONGEST_RETRY, Duration::from_millis);
-    Some(wait.min(LONGEST_RETRY))
+    let wait = text.parse().map_or(MAX_RETRY, Duration::from_millis);
+    Some(wait.min(MAX_RETRY))
 }
 
 #[cfg(test)]
@@ -208,9 +212,9 @@ mod tests {
 
     use super::*;
 
-    fn read(events: &mut Events, bytes: &[u8]) -> Vec<(String, String)> {
+    fn read(events: &mut SseStreamParser, bytes: &[u8]) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        let mut take = |event: &Event<'_>| {
+        let mut take = |event: &SseStreamEvent<'_>| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             all.push((text(event.name), text(event.data)));
         };
@@ -236,7 +240,7 @@ mod tests {
     #[test]
     fn events_are_the_same_however_the_bytes_are_cut() {
         for size in 1..STREAM.len() {
-            let mut events = Events::new(1000);
+            let mut events = SseStreamParser::new(1000);
             let mut all = Vec::new();
             for part in STREAM.as_bytes().chunks(size) {
                 all.extend(read(&mut events, part));
@@ -249,7 +253,7 @@ mod tests {
 
     #[test]
     fn an_id_counts_once_its_event_is_whole() {
-        let mut events = Events::new(1000);
+        let mut events = SseStreamParser::new(1000);
         read(&mut events, b"id: 1\ndata: x\n\nid: 2\ndata: y\n");
         assert_eq!(events.last_id().unwrap(), "1");
         events.restart();
@@ -261,14 +265,14 @@ mod tests {
 
     #[test]
     fn too_large_an_event_is_refused_in_one_line_or_many() {
-        let mut ignore = |_: &Event<'_>| {};
-        let mut events = Events::new(10);
+        let mut ignore = |_: &SseStreamEvent<'_>| {};
+        let mut events = SseStreamParser::new(10);
         let long = vec![b'x'; OVERHEAD + 11];
-        assert_eq!(events.feed(&long, &mut ignore), Err(TooLong));
-        let mut events = Events::new(10);
+        assert_eq!(events.feed(&long, &mut ignore), Err(McpSseEventTooLarge));
+        let mut events = SseStreamParser::new(10);
         let lines = b"data: xxxxxxxxxxxx\n".repeat(OVERHEAD);
-        assert_eq!(events.feed(&lines, &mut ignore), Err(TooLong));
-        let mut events = Events::new(10);
+        assert_eq!(events.feed(&lines, &mut ignore), Err(McpSseEventTooLarge));
+        let mut events = SseStreamParser::new(10);
         let comments = b": still here\n\n".repeat(OVERHEAD);
         assert_eq!(events.feed(&comments, &mut ignore), Ok(()));
     }
@@ -280,16 +284,16 @@ mod tests {
             ("-1", None),
             ("", None),
             ("0", Some(Duration::ZERO)),
-            ("99999999999999999999999999", Some(LONGEST_RETRY)),
+            ("99999999999999999999999999", Some(MAX_RETRY)),
         ] {
-            assert_eq!(milliseconds(value.as_bytes()), wait, "{value}");
+            assert_eq!(parse_milliseconds(value.as_bytes()), wait, "{value}");
         }
     }
 
     proptest! {
         #[test]
         fn no_bytes_break_the_reader(parts in prop::collection::vec(any::<Vec<u8>>(), 0..20)) {
-            let mut events = Events::new(50);
+            let mut events = SseStreamParser::new(50);
             for part in parts {
                 let _ = events.feed(&part, &mut |event| assert!(event.data.len() <= 50 + OVERHEAD));
             }

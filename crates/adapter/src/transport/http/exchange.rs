@@ -47,11 +47,11 @@ const MAX_TOKENS: usize = 4;
 const MAX_SEGMENT: usize = 20;
 
 /// Whom we talk to, and how.
-pub(crate) struct Exchange {
+pub(crate) struct HttpSender {
     client: Client,
     origin: Origin,
-    posting: HeaderMap,
-    listening: HeaderMap,
+    post_headers: HeaderMap,
+    get_headers: HeaderMap,
     secrets: Vec<SecretString>,
     auth: Option<Arc<dyn Authorizer>>,
     tokens: Mutex<Vec<SecretString>>,
@@ -62,7 +62,7 @@ pub(crate) struct Exchange {
 }
 
 /// One request.
-pub(crate) struct Call {
+pub(crate) struct OutgoingHttpRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
@@ -71,7 +71,7 @@ pub(crate) struct Call {
     pub(crate) may_log_in: bool,
 }
 
-impl Exchange {
+impl HttpSender {
     pub(crate) fn new(
         config: HttpConfig,
         limits: &ServerLimits,
@@ -80,7 +80,7 @@ impl Exchange {
         let mut listening = HeaderMap::new();
         let mut secrets = Vec::new();
         for (name, value) in &config.headers {
-            let (name, value) = header(name, value)?;
+            let (name, value) = parse_header(name, value)?;
             listening.insert(name, value);
         }
         for value in config.headers.into_values() {
@@ -98,10 +98,10 @@ impl Exchange {
         );
         posting.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(Self {
-            client: client(&config.url, limits)?,
+            client: build_client(&config.url, limits)?,
             origin: config.url.origin(),
-            posting,
-            listening,
+            post_headers: posting,
+            get_headers: listening,
             secrets,
             auth,
             tokens: Mutex::default(),
@@ -111,7 +111,7 @@ impl Exchange {
     }
 
     /// Where the server is, for people. Queries and long segments may be keys: they are left out.
-    pub(crate) fn address(&self) -> String {
+    pub(crate) fn display_url(&self) -> String {
         let path: Vec<&str> = (self.url.path().split('/'))
             .map(|segment| {
                 if segment.len() > MAX_SEGMENT {
@@ -125,7 +125,7 @@ impl Exchange {
     }
 
     /// Whether an address belongs to the server.
-    pub(crate) fn is_home(&self, url: &Url) -> bool {
+    pub(crate) fn is_same_origin(&self, url: &Url) -> bool {
         url.origin() == self.origin
     }
 
@@ -135,7 +135,7 @@ impl Exchange {
         self.secrets.iter().chain(tokens.iter()).cloned().collect()
     }
 
-    fn remember(&self, token: SecretString) {
+    fn remember_token(&self, token: SecretString) {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &SecretString| known.expose_secret() == token.expose_secret();
         if !tokens.iter().any(is_it) {
@@ -151,7 +151,7 @@ impl Exchange {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<Response, TransportError> {
-        self.run(Call {
+        self.send(OutgoingHttpRequest {
             method: Method::POST,
             url: url.clone(),
             headers,
@@ -163,32 +163,35 @@ impl Exchange {
 
     /// Sends a request, with a token if there is one, again with another if the server wants
     /// that. `Ok` is an answer with any status.
-    pub(crate) async fn run(&self, mut call: Call) -> Result<Response, TransportError> {
+    pub(crate) async fn send(
+        &self,
+        mut call: OutgoingHttpRequest,
+    ) -> Result<Response, TransportError> {
         let mut headers = match call.method {
-            Method::POST => self.posting.clone(),
-            _ => self.listening.clone(),
+            Method::POST => self.post_headers.clone(),
+            _ => self.get_headers.clone(),
         };
         headers.extend(std::mem::take(&mut call.headers));
         call.headers = headers;
         let Some(auth) = &self.auth else {
-            return self.follow(&call).await;
+            return self.send_with_redirects(&call).await;
         };
         let mut attempt = 0;
         loop {
             attempt += 1;
             if let Some(token) = auth.token().await? {
-                call.headers.insert(AUTHORIZATION, bearer(&token)?);
-                self.remember(token);
+                call.headers.insert(AUTHORIZATION, bearer_header(&token)?);
+                self.remember_token(token);
             }
-            let response = self.follow(&call).await?;
+            let response = self.send_with_redirects(&call).await?;
             let status = response.status();
             let challenged = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
             if !challenged || !call.may_log_in || attempt > MAX_CHALLENGES {
                 return Ok(response);
             }
-            let said = challenge(response.headers());
+            let said = www_authenticate(response.headers());
             if !auth
-                .challenged(status.as_u16(), said.as_deref(), attempt)
+                .handle_challenge(status.as_u16(), said.as_deref(), attempt)
                 .await?
             {
                 return Ok(response);
@@ -196,7 +199,10 @@ impl Exchange {
         }
     }
 
-    async fn follow(&self, call: &Call) -> Result<Response, TransportError> {
+    async fn send_with_redirects(
+        &self,
+        call: &OutgoingHttpRequest,
+    ) -> Result<Response, TransportError> {
         let mut url = call.url.clone();
         let mut status = StatusCode::TEMPORARY_REDIRECT;
         for _ in 0..=MAX_REDIRECTS {
@@ -204,9 +210,9 @@ impl Exchange {
             request.headers_mut().clone_from(&call.headers);
             *request.body_mut() = call.body.clone().map(Into::into);
             let response = (self.client.execute(request).await)
-                .map_err(|error| fault::of(&error, self.limits.connect))?;
+                .map_err(|error| fault::from_reqwest(&error, self.limits.connect_timeout))?;
             status = response.status();
-            match self.elsewhere(&call.method, &url, &response)? {
+            match self.redirect_target(&call.method, &url, &response)? {
                 Some(next) => url = next,
                 None => return Ok(response),
             }
@@ -219,7 +225,7 @@ impl Exchange {
     }
 
     /// Where an answer sends us, if we may go there.
-    fn elsewhere(
+    fn redirect_target(
         &self,
         method: &Method,
         here: &Url,
@@ -238,7 +244,7 @@ impl Exchange {
         else {
             return Ok(None);
         };
-        if self.is_home(&next) {
+        if self.is_same_origin(&next) {
             return Ok(Some(next));
         }
         Err(TransportError::Http {
@@ -252,7 +258,10 @@ impl Exchange {
     }
 }
 
-fn header(name: &str, value: &SecretString) -> Result<(HeaderName, HeaderValue), TransportError> {
+fn parse_header(
+    name: &str,
+    value: &SecretString,
+) -> Result<(HeaderName, HeaderValue), TransportError> {
     let unsendable = || TransportError::Unsendable {
         reason: format!("the header {name:?} can't be sent"),
     };
@@ -262,22 +271,22 @@ fn header(name: &str, value: &SecretString) -> Result<(HeaderName, HeaderValue),
     Ok((name, value))
 }
 
-fn bearer(token: &SecretString) -> Result<HeaderValue, TransportError> {
-    let (_, value) = header(
+fn bearer_header(token: &SecretString) -> Result<HeaderValue, TransportError> {
+    let (_, value) = parse_header(
         AUTHORIZATION.as_str(),
         &SecretString::from(format!("Bearer {}", token.expose_secret())),
     )?;
     Ok(value)
 }
 
-fn challenge(headers: &HeaderMap) -> Option<String> {
+fn www_authenticate(headers: &HeaderMap) -> Option<String> {
     let said: Vec<&str> = (headers.get_all(WWW_AUTHENTICATE).iter())
         .filter_map(|value| value.to_str().ok())
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-fn client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportError> {
+fn build_client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportError> {
     // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let idle = match url.scheme() {
@@ -287,7 +296,7 @@ fn client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportError> {
     let builder = Client::builder()
         .redirect(Policy::none())
         .http1_only()
-        .connect_timeout(limits.connect)
+        .connect_timeout(limits.connect_timeout)
         .pool_idle_timeout(idle)
         .tcp_keepalive(KEEP_ALIVE)
         .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
@@ -298,7 +307,7 @@ fn client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportError> {
         builder
     };
     builder.build().map_err(|error| TransportError::Unsendable {
-        reason: format!("HTTP can't be used: {}", fault::reason(&error)),
+        reason: format!("HTTP can't be used: {}", fault::innermost_reason(&error)),
     })
 }
 

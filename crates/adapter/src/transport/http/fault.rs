@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::body;
 use crate::{
-    transport::{Sent, TransportError},
+    transport::{DeliveryStatus, TransportError},
     wire::RpcError,
 };
 
@@ -20,45 +20,45 @@ const MAX_BODY: usize = 256 * 1024;
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// How much of it is shown.
-const MAX_SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// A word of this length with letters and digits in it looks like a key.
 const KEY_LENGTH: usize = 24;
 
 /// A shorter secret would be found in ordinary words.
-const LEAST_SECRET: usize = 4;
+const MIN_SECRET_CHARS: usize = 4;
 
 /// The longest wait a server may ask for.
 const MAX_RETRY_AFTER: u64 = 24 * 60 * 60;
 
 /// Why a request got no answer.
-pub(super) fn of(error: &reqwest::Error, connect: Duration) -> TransportError {
+pub(super) fn from_reqwest(error: &reqwest::Error, connect: Duration) -> TransportError {
     if error.is_connect() {
         if error.is_timeout() {
             return TransportError::ConnectTimeout { after: connect };
         }
         return TransportError::Unreachable {
-            reason: reason(error),
+            reason: innermost_reason(error),
         };
     }
     if error.is_builder() {
         return TransportError::Unsendable {
-            reason: reason(error),
+            reason: innermost_reason(error),
         };
     }
-    broken(reason(error))
+    connection_broken(innermost_reason(error))
 }
 
 /// The connection ended when the server may have had the message.
-pub(crate) fn broken(reason: impl Into<String>) -> TransportError {
+pub(crate) fn connection_broken(reason: impl Into<String>) -> TransportError {
     TransportError::Closed {
         reason: reason.into(),
-        sent: Sent::Maybe,
+        sent: DeliveryStatus::Maybe,
     }
 }
 
 /// The innermost reason; the outer ones only say what was tried, and hold the address.
-pub(crate) fn reason(error: &reqwest::Error) -> String {
+pub(crate) fn innermost_reason(error: &reqwest::Error) -> String {
     let mut inner = error.source();
     let mut text = None;
     while let Some(error) = inner {
@@ -69,7 +69,7 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
 }
 
 /// An answer whose status says no.
-pub(crate) struct Refusal {
+pub(crate) struct HttpStatusError {
     /// The status.
     pub(crate) status: u16,
     /// The error of the protocol that came with it.
@@ -79,19 +79,24 @@ pub(crate) struct Refusal {
 }
 
 /// Reads an answer whose status says no.
-pub(crate) async fn refusal(response: Response, secrets: &[SecretString]) -> Refusal {
+pub(crate) async fn read_status_error(
+    response: Response,
+    secrets: &[SecretString],
+) -> HttpStatusError {
     let status = response.status().as_u16();
     let retry_after = retry_after(&response);
-    let kind = body::kind(&response);
-    let read = tokio::time::timeout(MAX_WAIT, body::whole(response, MAX_BODY)).await;
+    let kind = body::body_kind(&response);
+    let read = tokio::time::timeout(MAX_WAIT, body::read_body(response, MAX_BODY)).await;
     let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
-    let rpc = error_without_request(&bytes);
+    let rpc = parse_anonymous_error(&bytes);
     let said = match (&rpc, kind) {
         (Some(rpc), _) => Some(rpc.message.clone()),
-        (None, body::Kind::Json | body::Kind::Nothing | body::Kind::Text) => text(&bytes),
+        (None, body::BodyKind::Json | body::BodyKind::Empty | body::BodyKind::Text) => {
+            body_message(&bytes)
+        }
         (None, _) => None,
     };
-    let message = said.and_then(|said| shown(&said, secrets));
+    let message = said.and_then(|said| redact(&said, secrets));
     let error = match status {
         401 | 403 => TransportError::Unauthorized {
             reason: match message {
@@ -105,16 +110,16 @@ pub(crate) async fn refusal(response: Response, secrets: &[SecretString]) -> Ref
             retry_after,
         },
     };
-    Refusal { status, rpc, error }
+    HttpStatusError { status, rpc, error }
 }
 
 /// The error in an answer that may not say to which request.
-pub(crate) fn error_without_request(bytes: &[u8]) -> Option<RpcError> {
+pub(crate) fn parse_anonymous_error(bytes: &[u8]) -> Option<RpcError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct AnonymousError {
         error: RpcError,
     }
-    let answer: Answer = serde_json::from_slice(bytes).ok()?;
+    let answer: AnonymousError = serde_json::from_slice(bytes).ok()?;
     Some(answer.error)
 }
 
@@ -125,7 +130,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
 }
 
 /// What a body says, if it says it in a usual way.
-fn text(bytes: &[u8]) -> Option<String> {
+fn body_message(bytes: &[u8]) -> Option<String> {
     if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
         let places = [
             "/error_description",
@@ -145,13 +150,13 @@ fn text(bytes: &[u8]) -> Option<String> {
 }
 
 /// A text on one line, short, with nothing in it that looks like a key.
-pub(crate) fn shown(text: &str, secrets: &[SecretString]) -> Option<String> {
+pub(crate) fn redact(text: &str, secrets: &[SecretString]) -> Option<String> {
     let mut line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     for secret in secrets {
-        if secret.expose_secret().len() >= LEAST_SECRET {
+        if secret.expose_secret().len() >= MIN_SECRET_CHARS {
             line = line.replace(secret.expose_secret(), "…");
         }
     }
@@ -170,7 +175,7 @@ pub(crate) fn shown(text: &str, secrets: &[SecretString]) -> Option<String> {
             None => shown.push_str(piece),
         }
     }
-    let short: String = shown.trim().chars().take(MAX_SHOWN).collect();
+    let short: String = shown.trim().chars().take(MAX_SHOWN_CHARS).collect();
     (!short.is_empty()).then_some(short)
 }
 
@@ -194,10 +199,10 @@ mod tests {
                 Some("internationalisation-of-everything failed"),
             ),
         ] {
-            assert_eq!(shown(text, &secrets).as_deref(), line, "{text:?}");
+            assert_eq!(redact(text, &secrets).as_deref(), line, "{text:?}");
         }
-        let long = shown(&"ab ".repeat(1000), &[]).unwrap();
-        assert_eq!(long.chars().count(), MAX_SHOWN);
+        let long = redact(&"ab ".repeat(1000), &[]).unwrap();
+        assert_eq!(long.chars().count(), MAX_SHOWN_CHARS);
     }
 
     #[test]
@@ -209,7 +214,7 @@ mod tests {
             ("<html>oops</html>", None),
             ("plain", Some("plain")),
         ] {
-            assert_eq!(text(body.as_bytes()).as_deref(), said, "{body}");
+            assert_eq!(body_message(body.as_bytes()).as_deref(), said, "{body}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::transport::{Agreed, Era, Outgoing, TransportError};
+use crate::transport::{McpEra, NegotiatedProtocol, OutgoingMessage, TransportError};
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
@@ -12,31 +12,31 @@ const SUFFIX: &str = "?=";
 /// The longest id of a session that is sent back.
 const MAX_SESSION: usize = 4096;
 
-pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const MCP_PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// What goes along with messages.
 #[derive(Debug, Default)]
-pub(super) struct Along {
+pub(super) struct SessionHeaders {
     version: Option<HeaderValue>,
-    era: Option<Era>,
+    era: Option<McpEra>,
     session: Option<HeaderValue>,
 }
 
-impl Along {
-    pub(super) fn agree(&mut self, agreed: &Agreed) {
+impl SessionHeaders {
+    pub(super) fn set_protocol(&mut self, agreed: &NegotiatedProtocol) {
         self.version = HeaderValue::try_from(agreed.version.as_str()).ok();
         self.era = Some(agreed.era);
-        if agreed.era == Era::Stateless {
+        if agreed.era == McpEra::Stateless {
             self.session = None;
         }
     }
 
     pub(super) fn is_stateless(&self) -> bool {
-        self.era == Some(Era::Stateless)
+        self.era == Some(McpEra::Stateless)
     }
 
     pub(super) fn session(&self) -> Option<&HeaderValue> {
@@ -44,8 +44,8 @@ impl Along {
     }
 
     /// Keeps the session that an answer to `initialize` names.
-    pub(super) fn keep_session(&mut self, answer: &HeaderMap) -> Result<(), TransportError> {
-        let Some(id) = answer.get(SESSION) else {
+    pub(super) fn store_session(&mut self, answer: &HeaderMap) -> Result<(), TransportError> {
+        let Some(id) = answer.get(MCP_SESSION_ID) else {
             self.session = None;
             return Ok(());
         };
@@ -62,51 +62,54 @@ impl Along {
     }
 
     /// Headers of what carries no message: the streams and the goodbye.
-    pub(super) fn bare(&self) -> HeaderMap {
+    pub(super) fn base_headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Some(version) = &self.version {
-            headers.insert(VERSION, version.clone());
+            headers.insert(MCP_PROTOCOL_VERSION, version.clone());
         }
         if let Some(session) = &self.session {
-            headers.insert(SESSION, session.clone());
+            headers.insert(MCP_SESSION_ID, session.clone());
         }
         headers
     }
 
     /// Headers of this message. `initialize` begins anew: nothing goes along with it.
-    pub(super) fn with(&self, outgoing: &Outgoing) -> Result<HeaderMap, TransportError> {
+    pub(super) fn message_headers(
+        &self,
+        outgoing: &OutgoingMessage,
+    ) -> Result<HeaderMap, TransportError> {
         if outgoing.method.as_deref() == Some("initialize") {
             return Ok(HeaderMap::new());
         }
-        let mut headers = self.bare();
+        let mut headers = self.base_headers();
         if self.is_stateless() {
             if let Some(method) = &outgoing.method {
-                headers.insert(METHOD, value(method)?);
+                headers.insert(MCP_METHOD, header_value(method)?);
             }
             if let Some(name) = &outgoing.name {
-                headers.insert(NAME, value(&encoded(name))?);
+                headers.insert(MCP_NAME, header_value(&encode_value(name))?);
             }
-            for (name, text) in &outgoing.params {
+            for (name, text) in &outgoing.param_headers {
                 let name = HeaderName::try_from(format!("mcp-param-{name}")).map_err(|_| {
                     TransportError::Unsendable {
                         reason: format!("{name:?} can't be part of the name of a header"),
                     }
                 })?;
-                headers.insert(name, value(&encoded(text))?);
+                headers.insert(name, header_value(&encode_value(text))?);
             }
         }
         Ok(headers)
     }
 }
 
-fn value(text: &str) -> Result<HeaderValue, TransportError> {
+fn header_value(text: &str) -> Result<HeaderValue, TransportError> {
     HeaderValue::try_from(text).map_err(|_| TransportError::Unsendable {
         reason: "the message has a value that no header can hold".to_owned(),
     })
 }
 
 /// A value as a header can hold it.
-fn encoded(text: &str) -> String {
+fn encode_value(text: &str) -> String {
     let odd = text.bytes().any(|byte| !matches!(byte, 0x20..=0x7e));
     let edges = text.starts_with(' ') || text.ends_with(' ');
     // What only looks encoded would be decoded.
@@ -138,15 +141,15 @@ mod tests {
             ("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?="),
             ("=?base64?x", "=?base64?x"),
         ] {
-            assert_eq!(encoded(text), header, "{text:?}");
+            assert_eq!(encode_value(text), header, "{text:?}");
         }
     }
 
     proptest! {
         #[test]
         fn every_value_fits_and_comes_back(text in ".*") {
-            let header = encoded(&text);
-            prop_assert!(value(&header).is_ok());
+            let header = encode_value(&text);
+            prop_assert!(header_value(&header).is_ok());
             let inner = header.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
             let back = match inner {
                 Some(inner) => String::from_utf8(BASE64_STANDARD.decode(inner).unwrap()).unwrap(),

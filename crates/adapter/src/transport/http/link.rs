@@ -13,50 +13,53 @@ use reqwest::Method;
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use super::{
-    exchange::{Call, Exchange},
+    exchange::{HttpSender, OutgoingHttpRequest},
     fault, listen,
-    request::{self, Posting},
-    shared::Shared,
+    request::{self, PostedMessage},
+    shared::HttpSession,
 };
 use crate::{
-    transport::{Agreed, Inbox, Incoming, Link, Outgoing, Sending, Sent, TransportError},
+    transport::{
+        DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, MessageKind, NegotiatedProtocol,
+        OutgoingMessage, TransportError,
+    },
     wire::RequestId,
 };
 
 /// How long a goodbye may take.
-const GOODBYE: Duration = Duration::from_secs(2);
+const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long it is waited until the server is listened to.
-const LISTENING: Duration = Duration::from_secs(1);
+const GET_STREAM_WAIT: Duration = Duration::from_secs(1);
 
-pub(super) struct HttpLink {
-    shared: Arc<Shared>,
-    listening: Mutex<Option<AbortHandle>>,
+pub(super) struct HttpClientTransport {
+    session: Arc<HttpSession>,
+    get_stream: Mutex<Option<AbortHandle>>,
     closed: AtomicBool,
 }
 
-impl HttpLink {
-    pub(super) fn new(exchange: Arc<Exchange>, inbox: Inbox) -> Self {
+impl HttpClientTransport {
+    pub(super) fn new(exchange: Arc<HttpSender>, inbox: IncomingSink) -> Self {
         Self {
-            shared: Arc::new(Shared::new(exchange, inbox)),
-            listening: Mutex::default(),
+            session: Arc::new(HttpSession::new(exchange, inbox)),
+            get_stream: Mutex::default(),
             closed: AtomicBool::new(false),
         }
     }
 
-    fn listening(&self) -> MutexGuard<'_, Option<AbortHandle>> {
-        let listening = self.listening.lock();
+    fn get_stream(&self) -> MutexGuard<'_, Option<AbortHandle>> {
+        let listening = self.get_stream.lock();
         listening.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets a request on its way. Its errors come through the inbox, for its status may come no
     /// sooner than its answer.
-    fn launch(&self, id: RequestId, posting: Posting) -> Result<(), TransportError> {
-        let shared = Arc::clone(&self.shared);
+    fn spawn_request(&self, id: RequestId, posting: PostedMessage) -> Result<(), TransportError> {
+        let shared = Arc::clone(&self.session);
         // Held until the task is listed, so that it can't take itself off before.
-        let mut on_their_way = self.shared.on_their_way();
+        let mut on_their_way = self.session.in_flight();
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
         let task = tokio::spawn(request::run(shared, id, posting));
         on_their_way.insert(id, task.abort_handle());
@@ -64,116 +67,118 @@ impl HttpLink {
     }
 
     /// Waits until the server has taken the message, so that what is sent next comes later.
-    async fn tell(&self, posting: Posting) -> Result<(), TransportError> {
-        let limit = self.shared.exchange.limits.answer;
-        let told = request::tell(&self.shared, posting);
-        tokio::time::timeout(limit, told)
-            .await
-            .unwrap_or_else(|_| Err(fault::broken("the server did not take the message")))
+    async fn send_one_way(&self, posting: PostedMessage) -> Result<(), TransportError> {
+        let limit = self.session.sender.limits.response_timeout;
+        let told = request::send_one_way(&self.session, posting);
+        tokio::time::timeout(limit, told).await.unwrap_or_else(|_| {
+            Err(fault::connection_broken(
+                "the server did not take the message",
+            ))
+        })
     }
 
     /// Begins to listen; what is given ends when the server has let us, or has not.
-    fn start_listening(&self) -> Option<oneshot::Receiver<()>> {
-        let mut listening = self.listening();
-        let wanted = listening.is_none() && !self.shared.along().is_stateless();
+    fn start_get_stream(&self) -> Option<oneshot::Receiver<()>> {
+        let mut listening = self.get_stream();
+        let wanted = listening.is_none() && !self.session.headers().is_stateless();
         if !wanted || self.closed.load(Ordering::Acquire) {
             return None;
         }
         let (tried, begun) = oneshot::channel();
-        let task = tokio::spawn(listen::run(Arc::clone(&self.shared), tried));
+        let task = tokio::spawn(listen::run(Arc::clone(&self.session), tried));
         *listening = Some(task.abort_handle());
         Some(begun)
     }
 
     /// Stops everything. Says whether this was the first time.
-    fn stop(&self) -> bool {
+    fn abort_all(&self) -> bool {
         let first = !self.closed.swap(true, Ordering::AcqRel);
-        if let Some(task) = self.listening().take() {
+        if let Some(task) = self.get_stream().take() {
             task.abort();
         }
-        for (_, task) in self.shared.on_their_way().drain() {
+        for (_, task) in self.session.in_flight().drain() {
             task.abort();
         }
         first
     }
 
-    async fn say_goodbye(&self) {
+    async fn delete_session(&self) {
         let headers = {
-            let along = self.shared.along();
+            let along = self.session.headers();
             if along.session().is_none() {
                 return;
             }
-            along.bare()
+            along.base_headers()
         };
-        let call = Call {
+        let call = OutgoingHttpRequest {
             method: Method::DELETE,
-            url: self.shared.exchange.url.clone(),
+            url: self.session.sender.url.clone(),
             headers,
             body: None,
             may_log_in: false,
         };
         // A server may refuse this; there is nothing more to say then.
-        let _ = tokio::time::timeout(GOODBYE, self.shared.exchange.run(call)).await;
+        let _ = tokio::time::timeout(DELETE_TIMEOUT, self.session.sender.send(call)).await;
     }
 }
 
-impl Link for HttpLink {
-    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<(), TransportError>> {
+impl McpTransport for HttpClientTransport {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
             if self.closed.load(Ordering::Acquire) {
-                return Err(closed());
+                return Err(closed_error());
             }
-            let posting = Posting {
-                headers: self.shared.along().with(&outgoing)?,
+            let posting = PostedMessage {
+                headers: self.session.headers().message_headers(&outgoing)?,
                 body: outgoing.body,
                 begins_session: outgoing.method.as_deref() == Some("initialize"),
             };
-            if let Sending::Request(id) = outgoing.kind {
-                return self.launch(id, posting);
+            if let MessageKind::Request(id) = outgoing.kind {
+                return self.spawn_request(id, posting);
             }
-            self.tell(posting).await?;
+            self.send_one_way(posting).await?;
             // Before that the server does not expect to be listened to.
             if outgoing.method.as_deref() == Some("notifications/initialized")
-                && let Some(begun) = self.start_listening()
+                && let Some(begun) = self.start_get_stream()
             {
                 // What a server asks while nobody listens is lost with many, and it waits for ever.
-                let _ = tokio::time::timeout(LISTENING, begun).await;
+                let _ = tokio::time::timeout(GET_STREAM_WAIT, begun).await;
             }
             Ok(())
         })
     }
 
-    fn agreed(&self, agreed: &Agreed) {
-        self.shared.along().agree(agreed);
+    fn set_protocol(&self, agreed: &NegotiatedProtocol) {
+        self.session.headers().set_protocol(agreed);
     }
 
     /// Nobody reads the stream of this request any more. In the stateless era that tells the
     /// server; in the handshake era it has to be told.
     fn abandon(&self, id: RequestId) -> bool {
-        self.shared.stop(id) && self.shared.along().is_stateless()
+        self.session.abort_request(id) && self.session.headers().is_stateless()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if self.stop() {
-                self.shared.inbox.put(Incoming::Closed(None));
-                self.say_goodbye().await;
+            if self.abort_all() {
+                self.session.incoming.push(IncomingEvent::Closed(None));
+                self.delete_session().await;
             }
         })
     }
 }
 
-impl Drop for HttpLink {
+impl Drop for HttpClientTransport {
     fn drop(&mut self) {
-        if self.stop() {
-            self.shared.inbox.put(Incoming::Closed(None));
+        if self.abort_all() {
+            self.session.incoming.push(IncomingEvent::Closed(None));
         }
     }
 }
 
-fn closed() -> TransportError {
+fn closed_error() -> TransportError {
     TransportError::Closed {
         reason: "it was closed by us".to_owned(),
-        sent: Sent::No,
+        sent: DeliveryStatus::No,
     }
 }

@@ -5,42 +5,44 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    events::Events,
-    pause::pause,
-    shared::{Ended, Shared, Stream},
+    events::SseStreamParser,
+    pause::backoff_delay,
+    shared::{HttpSession, StreamAttempt, StreamEnd},
 };
-use crate::transport::Incoming;
+use crate::transport::IncomingEvent;
 
 /// The longest wait between two tries, unless the server asks for more.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_BACKOFF: Duration = Duration::from_mins(1);
 
 /// A stream that lived so long was none that failed.
-const LIVED: Duration = Duration::from_secs(30);
+const MIN_STABLE_STREAM: Duration = Duration::from_secs(30);
 
 /// Listens for as long as the server lets us. `tried` is dropped once that has begun, or can't.
-pub(super) async fn run(shared: Arc<Shared>, tried: oneshot::Sender<()>) {
+pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
     let mut tried = Some(tried);
-    let mut events = Events::new(shared.exchange.limits.message_bytes);
+    let mut events = SseStreamParser::new(shared.sender.limits.message_bytes);
     let mut failures = 0;
     loop {
         let stream = shared.open_stream(events.last_id()).await;
         drop(tried.take());
         match stream {
-            Stream::None(reason) => {
+            StreamAttempt::Unavailable(reason) => {
                 tracing::debug!(reason, "the server has no stream of its own");
                 return;
             }
-            Stream::Later => failures += 1,
-            Stream::Open(mut response) => {
+            StreamAttempt::RetryLater => failures += 1,
+            StreamAttempt::Open(mut response) => {
                 let since = Instant::now();
                 let ended = (shared.read_stream(&mut response, &mut events, None)).await;
-                let heard = matches!(ended, Ended::Over { heard: true, .. });
-                if matches!(ended, Ended::TooLarge) {
+                let heard = matches!(ended, StreamEnd::Interrupted { heard: true, .. });
+                if matches!(ended, StreamEnd::TooLarge) {
                     let said = "an event on the server's own stream was larger than allowed";
-                    shared.inbox.put(Incoming::Garbage(said.to_owned()));
-                    events.forget_place();
+                    shared
+                        .incoming
+                        .push(IncomingEvent::Garbage(said.to_owned()));
+                    events.clear_last_id();
                 }
-                failures = if heard || since.elapsed() > LIVED {
+                failures = if heard || since.elapsed() > MIN_STABLE_STREAM {
                     0
                 } else {
                     failures + 1
@@ -48,6 +50,6 @@ pub(super) async fn run(shared: Arc<Shared>, tried: oneshot::Sender<()>) {
                 events.restart();
             }
         }
-        tokio::time::sleep(pause(events.retry(), failures, LONGEST_PAUSE)).await;
+        tokio::time::sleep(backoff_delay(events.retry(), failures, MAX_BACKOFF)).await;
     }
 }

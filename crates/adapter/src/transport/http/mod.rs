@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::{
     config::{HttpConfig, ServerLimits},
-    transport::{Connector, Inbox, Link, TransportError},
+    transport::{Connector, IncomingSink, McpTransport, TransportError},
 };
 
 mod auth;
@@ -26,12 +26,12 @@ mod shared;
 
 pub use auth::Authorizer;
 
-use exchange::Exchange;
-use link::HttpLink;
+use exchange::HttpSender;
+use link::HttpClientTransport;
 
 /// Reaches a server by streamable HTTP.
 pub struct HttpConnector {
-    exchange: Arc<Exchange>,
+    sender: Arc<HttpSender>,
 }
 
 impl HttpConnector {
@@ -42,8 +42,8 @@ impl HttpConnector {
         limits: &ServerLimits,
         auth: Option<Arc<dyn Authorizer>>,
     ) -> Result<Self, TransportError> {
-        let exchange = Arc::new(Exchange::new(config, limits, auth)?);
-        Ok(Self { exchange })
+        let exchange = Arc::new(HttpSender::new(config, limits, auth)?);
+        Ok(Self { sender: exchange })
     }
 }
 
@@ -51,21 +51,22 @@ impl Connector for HttpConnector {
     /// Sends nothing: the connection is made with the first message.
     fn open(
         &self,
-        inbox: Inbox,
+        inbox: IncomingSink,
         _deadline: Instant,
-    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
-        let link: Arc<dyn Link> = Arc::new(HttpLink::new(Arc::clone(&self.exchange), inbox));
+    ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
+        let link: Arc<dyn McpTransport> =
+            Arc::new(HttpClientTransport::new(Arc::clone(&self.sender), inbox));
         Box::pin(std::future::ready(Ok(link)))
     }
 
-    fn address(&self) -> String {
-        self.exchange.address()
+    fn display_address(&self) -> String {
+        self.sender.display_url()
     }
 }
 
 impl fmt::Debug for HttpConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HttpConnector({})", self.address())
+        write!(f, "HttpConnector({})", self.display_address())
     }
 }
 

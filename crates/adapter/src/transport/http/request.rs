@@ -7,26 +7,26 @@ use bytes::Bytes;
 use reqwest::{Response, header::HeaderMap};
 
 use super::{
-    body::{self, Kind},
-    events::Events,
+    body::{self, BodyKind},
+    events::SseStreamParser,
     fault,
-    headers::SESSION,
-    pause::pause,
-    shared::{Delivered, Ended, Shared, Stream},
+    headers::MCP_SESSION_ID,
+    pause::backoff_delay,
+    shared::{DeliveredMessage, HttpSession, StreamAttempt, StreamEnd},
 };
 use crate::{
-    transport::{Incoming, Sent, TransportError},
-    wire::{Message, RequestId, RpcError, code},
+    transport::{DeliveryStatus, IncomingEvent, TransportError},
+    wire::{RequestId, RpcError, RpcMessage, code},
 };
 
 /// Tries to go on with a stream, in a row, that come to nothing.
 const MAX_RESUMES: u32 = 5;
 
 /// The longest wait between two of them, unless the server asks for more.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// A message on its way.
-pub(super) struct Posting {
+pub(super) struct PostedMessage {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// Whether its answer begins a session.
@@ -35,18 +35,21 @@ pub(super) struct Posting {
 
 /// Sends a request and sees to it that its answer, or that there will be none, gets into the
 /// inbox.
-pub(super) async fn run(shared: Arc<Shared>, id: RequestId, posting: Posting) {
-    let outcome = ask(&shared, id, posting).await;
-    shared.on_their_way().remove(&id);
+pub(super) async fn run(shared: Arc<HttpSession>, id: RequestId, posting: PostedMessage) {
+    let outcome = send_request(&shared, id, posting).await;
+    shared.in_flight().remove(&id);
     if let Err(error) = outcome {
-        shared.inbox.put(Incoming::Failed { id, error });
+        shared.incoming.push(IncomingEvent::Failed { id, error });
     }
 }
 
 /// Sends what wants no answer.
-pub(super) async fn tell(shared: &Shared, posting: Posting) -> Result<(), TransportError> {
-    let in_session = posting.headers.contains_key(SESSION);
-    let exchange = &shared.exchange;
+pub(super) async fn send_one_way(
+    shared: &HttpSession,
+    posting: PostedMessage,
+) -> Result<(), TransportError> {
+    let in_session = posting.headers.contains_key(MCP_SESSION_ID);
+    let exchange = &shared.sender;
     let response = exchange
         .post(&exchange.url, posting.headers, posting.body)
         .await?;
@@ -54,75 +57,83 @@ pub(super) async fn tell(shared: &Shared, posting: Posting) -> Result<(), Transp
         body::discard(response).await;
         return Ok(());
     }
-    let refusal = fault::refusal(response, &exchange.secrets()).await;
+    let refusal = fault::read_status_error(response, &exchange.secrets()).await;
     if in_session && is_session_lost(refusal.status, refusal.rpc.as_ref()) {
-        return Err(session_lost(shared));
+        return Err(session_lost_error(shared));
     }
     Err(refusal.error)
 }
 
-async fn ask(shared: &Shared, id: RequestId, posting: Posting) -> Result<(), TransportError> {
-    let in_session = posting.headers.contains_key(SESSION);
-    let exchange = &shared.exchange;
+async fn send_request(
+    shared: &HttpSession,
+    id: RequestId,
+    posting: PostedMessage,
+) -> Result<(), TransportError> {
+    let in_session = posting.headers.contains_key(MCP_SESSION_ID);
+    let exchange = &shared.sender;
     let response = exchange
         .post(&exchange.url, posting.headers, posting.body)
         .await?;
     if !response.status().is_success() {
-        return refused(shared, id, in_session, response).await;
+        return handle_error_status(shared, id, in_session, response).await;
     }
     if posting.begins_session {
-        shared.along().keep_session(response.headers())?;
+        shared.headers().store_session(response.headers())?;
     }
-    match body::kind(&response) {
-        Kind::Events => streamed(shared, id, response).await,
-        Kind::Json | Kind::Nothing => single(shared, id, response).await,
-        Kind::Text | Kind::Other => Err(TransportError::Garbage {
+    match body::body_kind(&response) {
+        BodyKind::Events => read_event_stream(shared, id, response).await,
+        BodyKind::Json | BodyKind::Empty => read_json_response(shared, id, response).await,
+        BodyKind::Text | BodyKind::Other => Err(TransportError::Garbage {
             reason: "the answer is neither JSON nor a stream of events; check `url`".to_owned(),
         }),
     }
 }
 
-async fn single(shared: &Shared, id: RequestId, answer: Response) -> Result<(), TransportError> {
-    let bytes = body::whole(answer, shared.exchange.limits.message_bytes).await?;
+async fn read_json_response(
+    shared: &HttpSession,
+    id: RequestId,
+    answer: Response,
+) -> Result<(), TransportError> {
+    let bytes = body::read_body(answer, shared.sender.limits.message_bytes).await?;
     let reason = match shared.deliver(&bytes, Some(id)) {
-        Delivered::Answer => return Ok(()),
-        Delivered::Others => "the answer is to another request".to_owned(),
-        Delivered::Garbage(_) if bytes.is_empty() => "the answer is empty".to_owned(),
-        Delivered::Garbage(reason) => reason,
+        DeliveredMessage::Response => return Ok(()),
+        DeliveredMessage::Other => "the answer is to another request".to_owned(),
+        DeliveredMessage::Garbage(_) if bytes.is_empty() => "the answer is empty".to_owned(),
+        DeliveredMessage::Garbage(reason) => reason,
     };
     Err(TransportError::Garbage { reason })
 }
 
-async fn refused(
-    shared: &Shared,
+async fn handle_error_status(
+    shared: &HttpSession,
     id: RequestId,
     in_session: bool,
     response: Response,
 ) -> Result<(), TransportError> {
-    let refusal = fault::refusal(response, &shared.exchange.secrets()).await;
+    let refusal = fault::read_status_error(response, &shared.sender.secrets()).await;
     if in_session && is_session_lost(refusal.status, refusal.rpc.as_ref()) {
-        return Err(session_lost(shared));
+        return Err(session_lost_error(shared));
     }
     match (refusal.error, refusal.rpc) {
         (error @ TransportError::Unauthorized { .. }, _) | (error, None) => Err(error),
         (_, Some(error)) => {
-            shared.inbox.put(Incoming::Message {
-                message: Message::Response {
+            shared.incoming.push(IncomingEvent::Message {
+                message: RpcMessage::Response {
                     id,
                     outcome: Err(error),
                 },
-                during: Some(id),
+                request_id: Some(id),
             });
             Ok(())
         }
     }
 }
 
-fn session_lost(shared: &Shared) -> TransportError {
-    shared.lose_session();
+fn session_lost_error(shared: &HttpSession) -> TransportError {
+    shared.report_session_lost();
     TransportError::Closed {
         reason: "the server has forgotten the session".to_owned(),
-        sent: Sent::No,
+        sent: DeliveryStatus::No,
     }
 }
 
@@ -140,54 +151,54 @@ fn is_session_lost(status: u16, rpc: Option<&RpcError>) -> bool {
     }
 }
 
-async fn streamed(
-    shared: &Shared,
+async fn read_event_stream(
+    shared: &HttpSession,
     id: RequestId,
     mut response: Response,
 ) -> Result<(), TransportError> {
-    let limit = shared.exchange.limits.message_bytes;
-    let mut events = Events::new(limit);
+    let limit = shared.sender.limits.message_bytes;
+    let mut events = SseStreamParser::new(limit);
     let mut failures = 0;
     loop {
         match (shared.read_stream(&mut response, &mut events, Some(id))).await {
-            Ended::Answered => return Ok(()),
-            Ended::TooLarge => return Err(TransportError::TooLarge { limit }),
-            Ended::Over { reason, heard } => {
+            StreamEnd::Answered => return Ok(()),
+            StreamEnd::TooLarge => return Err(TransportError::TooLarge { limit }),
+            StreamEnd::Interrupted { reason, heard } => {
                 if heard {
                     failures = 0;
                 }
-                response = resumed(shared, &mut events, reason, &mut failures).await?;
+                response = resume_stream(shared, &mut events, reason, &mut failures).await?;
             }
         }
     }
 }
 
 /// The same stream again, from where it broke.
-async fn resumed(
-    shared: &Shared,
-    events: &mut Events,
+async fn resume_stream(
+    shared: &HttpSession,
+    events: &mut SseStreamParser,
     reason: String,
     failures: &mut u32,
 ) -> Result<Response, TransportError> {
     events.restart();
     let after = events.last_id().cloned();
-    let Some(after) = after.filter(|_| !shared.along().is_stateless()) else {
-        return Err(fault::broken(reason));
+    let Some(after) = after.filter(|_| !shared.headers().is_stateless()) else {
+        return Err(fault::connection_broken(reason));
     };
     while *failures < MAX_RESUMES {
-        tokio::time::sleep(pause(events.retry(), *failures, LONGEST_PAUSE)).await;
+        tokio::time::sleep(backoff_delay(events.retry(), *failures, MAX_BACKOFF)).await;
         *failures += 1;
         match shared.open_stream(Some(&after)).await {
-            Stream::Open(response) => return Ok(response),
-            Stream::Later => {}
-            Stream::None(why) => {
-                return Err(fault::broken(format!(
+            StreamAttempt::Open(response) => return Ok(response),
+            StreamAttempt::RetryLater => {}
+            StreamAttempt::Unavailable(why) => {
+                return Err(fault::connection_broken(format!(
                     "{reason}, nor was it gone on with: {why}"
                 )));
             }
         }
     }
-    Err(fault::broken(format!(
+    Err(fault::connection_broken(format!(
         "{reason}, nor was it gone on with in {MAX_RESUMES} tries"
     )))
 }

@@ -13,119 +13,125 @@ use reqwest::{Method, Response, header::HeaderValue};
 use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
-    body::{self, Kind},
-    events::{Event, Events},
-    exchange::{Call, Exchange},
+    body::{self, BodyKind},
+    events::{SseStreamEvent, SseStreamParser},
+    exchange::{HttpSender, OutgoingHttpRequest},
     fault,
-    headers::{Along, LAST_EVENT_ID},
+    headers::{LAST_EVENT_ID, SessionHeaders},
 };
 use crate::{
-    transport::{Inbox, Incoming, TransportError},
-    wire::{self, Message, RequestId},
+    transport::{IncomingEvent, IncomingSink, TransportError},
+    wire::{self, RequestId, RpcMessage},
 };
 
 /// A stream is read for so long after the answer came, so that it can end in good order and its
 /// connection be used again.
-const AFTER_ANSWER: std::time::Duration = std::time::Duration::from_secs(1);
+const DRAIN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 
-pub(super) struct Shared {
-    pub(super) exchange: Arc<Exchange>,
-    pub(super) inbox: Inbox,
-    along: Mutex<Along>,
-    on_their_way: Mutex<HashMap<RequestId, AbortHandle>>,
+pub(super) struct HttpSession {
+    pub(super) sender: Arc<HttpSender>,
+    pub(super) incoming: IncomingSink,
+    headers: Mutex<SessionHeaders>,
+    in_flight: Mutex<HashMap<RequestId, AbortHandle>>,
     session_lost: AtomicBool,
 }
 
 /// What some bytes turned out to be.
-pub(super) enum Delivered {
+pub(super) enum DeliveredMessage {
     /// The answer to the request on whose stream they came.
-    Answer,
+    Response,
     /// Other messages.
-    Others,
+    Other,
     /// No message; why.
     Garbage(String),
 }
 
 /// How a stream ended.
-pub(super) enum Ended {
+pub(super) enum StreamEnd {
     /// With the answer.
     Answered,
     /// Without; why, and whether anything came.
-    Over { reason: String, heard: bool },
+    Interrupted { reason: String, heard: bool },
     /// An event was larger than allowed.
     TooLarge,
 }
 
 /// What a server made of the wish for a stream.
-pub(super) enum Stream {
+pub(super) enum StreamAttempt {
     /// Here it is.
     Open(Response),
     /// It may be there later.
-    Later,
+    RetryLater,
     /// There is none.
-    None(String),
+    Unavailable(String),
 }
 
-impl Shared {
-    pub(super) fn new(exchange: Arc<Exchange>, inbox: Inbox) -> Self {
+impl HttpSession {
+    pub(super) fn new(sender: Arc<HttpSender>, incoming: IncomingSink) -> Self {
         Self {
-            exchange,
-            inbox,
-            along: Mutex::default(),
-            on_their_way: Mutex::default(),
+            sender,
+            incoming,
+            headers: Mutex::default(),
+            in_flight: Mutex::default(),
             session_lost: AtomicBool::new(false),
         }
     }
 
-    pub(super) fn along(&self) -> MutexGuard<'_, Along> {
-        self.along.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn headers(&self) -> MutexGuard<'_, SessionHeaders> {
+        self.headers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The requests on their way.
-    pub(super) fn on_their_way(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
-        let requests = self.on_their_way.lock();
+    pub(super) fn in_flight(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
+        let requests = self.in_flight.lock();
         requests.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops what is done for a request. Says whether something was.
-    pub(super) fn stop(&self, id: RequestId) -> bool {
-        let task = self.on_their_way().remove(&id);
+    pub(super) fn abort_request(&self, id: RequestId) -> bool {
+        let task = self.in_flight().remove(&id);
         task.as_ref().map(AbortHandle::abort).is_some()
     }
 
     /// The server has forgotten the session; said once.
-    pub(super) fn lose_session(&self) {
+    pub(super) fn report_session_lost(&self) {
         if !self.session_lost.swap(true, Ordering::Relaxed) {
-            self.inbox.put(Incoming::SessionLost);
+            self.incoming.push(IncomingEvent::SessionLost);
         }
     }
 
     /// Puts the messages into the inbox that these bytes hold.
-    pub(super) fn deliver(&self, bytes: &[u8], during: Option<RequestId>) -> Delivered {
-        let messages = match wire::read(bytes) {
+    pub(super) fn deliver(&self, bytes: &[u8], during: Option<RequestId>) -> DeliveredMessage {
+        let messages = match wire::parse_messages(bytes) {
             Ok(messages) => messages,
             Err(error) => {
-                let nameless = during.zip(fault::error_without_request(bytes));
+                let nameless = during.zip(fault::parse_anonymous_error(bytes));
                 let Some((id, error)) = nameless else {
-                    return Delivered::Garbage(error.to_string());
+                    return DeliveredMessage::Garbage(error.to_string());
                 };
                 // It came on the stream of this request, so it is about no other.
                 let outcome = Err(error);
-                let message = Message::Response { id, outcome };
-                self.inbox.put(Incoming::Message { message, during });
-                return Delivered::Answer;
+                let message = RpcMessage::Response { id, outcome };
+                self.incoming.push(IncomingEvent::Message {
+                    message,
+                    request_id: during,
+                });
+                return DeliveredMessage::Response;
             }
         };
-        let mut delivered = Delivered::Others;
+        let mut delivered = DeliveredMessage::Other;
         for message in messages {
-            if let Message::Response { id, .. } = &message {
+            if let RpcMessage::Response { id, .. } = &message {
                 if during == Some(*id) {
-                    delivered = Delivered::Answer;
+                    delivered = DeliveredMessage::Response;
                 } else if during.is_none() {
-                    self.stop(*id);
+                    self.abort_request(*id);
                 }
             }
-            self.inbox.put(Incoming::Message { message, during });
+            self.incoming.push(IncomingEvent::Message {
+                message,
+                request_id: during,
+            });
         }
         delivered
     }
@@ -134,85 +140,89 @@ impl Shared {
     pub(super) async fn read_stream(
         &self,
         response: &mut Response,
-        events: &mut Events,
+        events: &mut SseStreamParser,
         during: Option<RequestId>,
-    ) -> Ended {
+    ) -> StreamEnd {
         let mut answered: Option<Instant> = None;
         let mut heard = false;
         loop {
             let chunk = match answered {
                 None => response.chunk().await,
                 Some(since) => {
-                    let rest = tokio::time::timeout_at(since + AFTER_ANSWER, response.chunk());
+                    let rest = tokio::time::timeout_at(since + DRAIN_TIMEOUT, response.chunk());
                     rest.await.unwrap_or(Ok(None))
                 }
             };
             let reason = match chunk {
                 Ok(Some(bytes)) => {
-                    let mut take = |event: &Event<'_>| {
+                    let mut take = |event: &SseStreamEvent<'_>| {
                         heard = true;
-                        if let Some(Delivered::Answer) = self.take(event, during) {
+                        if let Some(DeliveredMessage::Response) = self.handle_event(event, during) {
                             answered = answered.or_else(|| Some(Instant::now()));
                         }
                     };
                     match events.feed(&bytes, &mut take) {
                         Ok(()) => continue,
-                        Err(_) if answered.is_some() => return Ended::Answered,
-                        Err(_) => return Ended::TooLarge,
+                        Err(_) if answered.is_some() => return StreamEnd::Answered,
+                        Err(_) => return StreamEnd::TooLarge,
                     }
                 }
                 Ok(None) => "the stream ended without the answer".to_owned(),
-                Err(error) => fault::reason(&error),
+                Err(error) => fault::innermost_reason(&error),
             };
             return match answered {
-                Some(_) => Ended::Answered,
-                None => Ended::Over { reason, heard },
+                Some(_) => StreamEnd::Answered,
+                None => StreamEnd::Interrupted { reason, heard },
             };
         }
     }
 
-    fn take(&self, event: &Event<'_>, during: Option<RequestId>) -> Option<Delivered> {
+    fn handle_event(
+        &self,
+        event: &SseStreamEvent<'_>,
+        during: Option<RequestId>,
+    ) -> Option<DeliveredMessage> {
         // An event without data only says where the stream is.
         if event.data.is_empty() || !matches!(event.name, b"" | b"message") {
             return None;
         }
         let delivered = self.deliver(event.data, during);
-        if let Delivered::Garbage(reason) = &delivered {
-            self.inbox.put(Incoming::Garbage(reason.clone()));
+        if let DeliveredMessage::Garbage(reason) = &delivered {
+            self.incoming.push(IncomingEvent::Garbage(reason.clone()));
         }
         Some(delivered)
     }
 
     /// Asks for a stream: from that event on, if it is one that broke.
-    pub(super) async fn open_stream(&self, after: Option<&HeaderValue>) -> Stream {
-        let mut headers = self.along().bare();
+    pub(super) async fn open_stream(&self, after: Option<&HeaderValue>) -> StreamAttempt {
+        let mut headers = self.headers().base_headers();
         if let Some(after) = after {
             headers.insert(LAST_EVENT_ID, after.clone());
         }
-        let call = Call {
+        let call = OutgoingHttpRequest {
             method: Method::GET,
-            url: self.exchange.url.clone(),
+            url: self.sender.url.clone(),
             headers,
             body: None,
             may_log_in: false,
         };
-        let response = match self.exchange.run(call).await {
+        let response = match self.sender.send(call).await {
             Ok(response) => response,
             Err(
                 error @ (TransportError::Unsendable { .. }
                 | TransportError::Unauthorized { .. }
                 | TransportError::Http { .. }),
-            ) => return Stream::None(error.to_string()),
-            Err(_) => return Stream::Later,
+            ) => return StreamAttempt::Unavailable(error.to_string()),
+            Err(_) => return StreamAttempt::RetryLater,
         };
         let status = response.status();
-        if status.is_success() && body::kind(&response) == Kind::Events {
-            return Stream::Open(response);
+        if status.is_success() && body::body_kind(&response) == BodyKind::Events {
+            return StreamAttempt::Open(response);
         }
         if status.is_server_error() || matches!(status.as_u16(), 408 | 429) {
-            return Stream::Later;
+            return StreamAttempt::RetryLater;
         }
         body::discard(response).await;
-        Stream::None(format!("HTTP status {}", status.as_u16()))
+        StreamAttempt::Unavailable(format!("HTTP status {}", status.as_u16()))
     }
 }

@@ -19,50 +19,53 @@ use tokio::task::AbortHandle;
 use url::Url;
 
 use super::super::http::{
-    body::{self, Kind},
-    events::{Event, Events},
-    exchange::Exchange,
-    fault::{self, Refusal},
+    body::{self, BodyKind},
+    events::{SseStreamEvent, SseStreamParser},
+    exchange::HttpSender,
+    fault::{self, HttpStatusError},
 };
 use crate::{
-    transport::{Agreed, Inbox, Incoming, Link, Outgoing, Sending, Sent, TransportError},
-    wire::{self, Message, RequestId},
+    transport::{
+        DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, MessageKind, NegotiatedProtocol,
+        OutgoingMessage, TransportError,
+    },
+    wire::{self, RequestId, RpcMessage},
 };
 
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const MCP_PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-struct Shared {
-    exchange: Arc<Exchange>,
+struct SseClientState {
+    sender: Arc<HttpSender>,
     endpoint: Url,
-    inbox: Inbox,
+    incoming: IncomingSink,
     closed: AtomicBool,
-    on_their_way: Mutex<HashMap<RequestId, AbortHandle>>,
+    in_flight: Mutex<HashMap<RequestId, AbortHandle>>,
 }
 
-pub(super) struct SseLink {
-    shared: Arc<Shared>,
+pub(super) struct SseClientTransport {
+    state: Arc<SseClientState>,
     version: Mutex<Option<HeaderValue>>,
     reader: AbortHandle,
 }
 
-impl SseLink {
+impl SseClientTransport {
     pub(super) fn new(
-        exchange: Arc<Exchange>,
+        exchange: Arc<HttpSender>,
         endpoint: Url,
-        inbox: Inbox,
+        inbox: IncomingSink,
         response: Response,
-        events: Events,
+        events: SseStreamParser,
     ) -> Self {
-        let shared = Arc::new(Shared {
-            exchange,
+        let state = Arc::new(SseClientState {
+            sender: exchange,
             endpoint,
-            inbox,
+            incoming: inbox,
             closed: AtomicBool::new(false),
-            on_their_way: Mutex::default(),
+            in_flight: Mutex::default(),
         });
-        let reader = tokio::spawn(read(Arc::clone(&shared), response, events));
+        let reader = tokio::spawn(read_stream(Arc::clone(&state), response, events));
         Self {
-            shared,
+            state,
             version: Mutex::default(),
             reader: reader.abort_handle(),
         }
@@ -72,25 +75,27 @@ impl SseLink {
         let version = self.version.lock();
         let version = version.unwrap_or_else(PoisonError::into_inner);
         let version = version.iter().cloned();
-        version.map(|version| (VERSION, version)).collect()
+        version
+            .map(|version| (MCP_PROTOCOL_VERSION, version))
+            .collect()
     }
 
-    fn launch(&self, id: RequestId, body: Bytes) -> Result<(), TransportError> {
-        let shared = Arc::clone(&self.shared);
+    fn spawn_request(&self, id: RequestId, body: Bytes) -> Result<(), TransportError> {
+        let shared = Arc::clone(&self.state);
         let headers = self.headers();
         // Held until the task is listed, so that it can't take itself off before.
-        let mut on_their_way = self.shared.on_their_way();
-        if self.shared.closed.load(Ordering::Acquire) {
-            return Err(closed());
+        let mut on_their_way = self.state.in_flight();
+        if self.state.closed.load(Ordering::Acquire) {
+            return Err(closed_error());
         }
         let task = tokio::spawn(async move {
             // The answer comes on the stream, so nobody may ever say that this is of no use.
-            let limit = shared.exchange.limits.longest;
+            let limit = shared.sender.limits.total_timeout;
             let posted = tokio::time::timeout(limit, shared.post(headers, body, Some(id))).await;
-            let posted = posted.unwrap_or_else(|_| Err(not_taken()));
-            shared.on_their_way().remove(&id);
+            let posted = posted.unwrap_or_else(|_| Err(not_accepted_error()));
+            shared.in_flight().remove(&id);
             if let Err(error) = posted {
-                shared.inbox.put(Incoming::Failed { id, error });
+                shared.incoming.push(IncomingEvent::Failed { id, error });
             }
         });
         on_their_way.insert(id, task.abort_handle());
@@ -98,19 +103,19 @@ impl SseLink {
     }
 }
 
-impl Shared {
-    fn on_their_way(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
-        let requests = self.on_their_way.lock();
+impl SseClientState {
+    fn in_flight(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
+        let requests = self.in_flight.lock();
         requests.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the connection, once.
     fn end(&self, why: Option<TransportError>) {
         if !self.closed.swap(true, Ordering::AcqRel) {
-            for (_, task) in self.on_their_way().drain() {
+            for (_, task) in self.in_flight().drain() {
                 task.abort();
             }
-            self.inbox.put(Incoming::Closed(why));
+            self.incoming.push(IncomingEvent::Closed(why));
         }
     }
 
@@ -120,42 +125,49 @@ impl Shared {
         body: Bytes,
         id: Option<RequestId>,
     ) -> Result<(), TransportError> {
-        let posted = self.exchange.post(&self.endpoint, headers, body);
+        let posted = self.sender.post(&self.endpoint, headers, body);
         let response = posted.await?;
         if !response.status().is_success() {
-            let refusal = fault::refusal(response, &self.exchange.secrets()).await;
-            return self.refused(refusal, id);
+            let refusal = fault::read_status_error(response, &self.sender.secrets()).await;
+            return self.handle_error_status(refusal, id);
         }
-        if body::kind(&response) != Kind::Json {
+        if body::body_kind(&response) != BodyKind::Json {
             body::discard(response).await;
             return Ok(());
         }
         // Some servers answer right here. What is no message is a courtesy.
-        let limit = self.exchange.limits.message_bytes;
-        let bytes = body::whole(response, limit).await?;
-        for message in wire::read(&bytes).unwrap_or_default() {
+        let limit = self.sender.limits.message_bytes;
+        let bytes = body::read_body(response, limit).await?;
+        for message in wire::parse_messages(&bytes).unwrap_or_default() {
             let during = id;
-            self.inbox.put(Incoming::Message { message, during });
+            self.incoming.push(IncomingEvent::Message {
+                message,
+                request_id: during,
+            });
         }
         Ok(())
     }
 
-    fn refused(&self, refusal: Refusal, id: Option<RequestId>) -> Result<(), TransportError> {
+    fn handle_error_status(
+        &self,
+        refusal: HttpStatusError,
+        id: Option<RequestId>,
+    ) -> Result<(), TransportError> {
         match (refusal.status, refusal.rpc, id) {
             (404, ..) => {
-                self.inbox.put(Incoming::SessionLost);
+                self.incoming.push(IncomingEvent::SessionLost);
                 Err(TransportError::Closed {
                     reason: "the server has forgotten the session".to_owned(),
-                    sent: Sent::No,
+                    sent: DeliveryStatus::No,
                 })
             }
             (400..=599, Some(error), Some(id)) if !matches!(refusal.status, 401 | 403) => {
-                self.inbox.put(Incoming::Message {
-                    message: Message::Response {
+                self.incoming.push(IncomingEvent::Message {
+                    message: RpcMessage::Response {
                         id,
                         outcome: Err(error),
                     },
-                    during: Some(id),
+                    request_id: Some(id),
                 });
                 Ok(())
             }
@@ -165,81 +177,85 @@ impl Shared {
 }
 
 /// Reads the stream to its end, which is that of the connection.
-async fn read(shared: Arc<Shared>, mut response: Response, mut events: Events) {
-    let limit = shared.exchange.limits.message_bytes;
+async fn read_stream(
+    shared: Arc<SseClientState>,
+    mut response: Response,
+    mut events: SseStreamParser,
+) {
+    let limit = shared.sender.limits.message_bytes;
     let why = loop {
         match response.chunk().await {
             Ok(Some(bytes)) => {
-                let mut take = |event: &Event<'_>| take(event, &shared.inbox);
+                let mut take = |event: &SseStreamEvent<'_>| handle_event(event, &shared.incoming);
                 if events.feed(&bytes, &mut take).is_err() {
                     break TransportError::TooLarge { limit };
                 }
             }
-            Ok(None) => break fault::broken("the server ended its stream"),
-            Err(error) => break fault::broken(fault::reason(&error)),
+            Ok(None) => break fault::connection_broken("the server ended its stream"),
+            Err(error) => break fault::connection_broken(fault::innermost_reason(&error)),
         }
     };
     shared.end(Some(why));
 }
 
 /// Puts an event's message into the inbox.
-pub(super) fn take(event: &Event<'_>, inbox: &Inbox) {
+pub(super) fn handle_event(event: &SseStreamEvent<'_>, inbox: &IncomingSink) {
     if matches!(event.name, b"" | b"message") && !event.data.is_empty() {
-        inbox.put_bytes(event.data, None);
+        inbox.push_bytes(event.data, None);
     }
 }
 
-impl Link for SseLink {
-    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<(), TransportError>> {
+impl McpTransport for SseClientTransport {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
-            if self.shared.closed.load(Ordering::Acquire) {
-                return Err(closed());
+            if self.state.closed.load(Ordering::Acquire) {
+                return Err(closed_error());
             }
-            if let Sending::Request(id) = outgoing.kind {
-                return self.launch(id, outgoing.body);
+            if let MessageKind::Request(id) = outgoing.kind {
+                return self.spawn_request(id, outgoing.body);
             }
-            let limit = self.shared.exchange.limits.answer;
-            let posted = self.shared.post(self.headers(), outgoing.body, None);
+            let limit = self.state.sender.limits.response_timeout;
+            let posted = self.state.post(self.headers(), outgoing.body, None);
             tokio::time::timeout(limit, posted)
                 .await
-                .unwrap_or_else(|_| Err(not_taken()))
+                .unwrap_or_else(|_| Err(not_accepted_error()))
         })
     }
 
-    fn agreed(&self, agreed: &Agreed) {
+    fn set_protocol(&self, agreed: &NegotiatedProtocol) {
         let version = self.version.lock();
         *version.unwrap_or_else(PoisonError::into_inner) =
             HeaderValue::try_from(agreed.version.as_str()).ok();
     }
 
     fn abandon(&self, id: RequestId) -> bool {
-        if let Some(task) = self.shared.on_their_way().remove(&id) {
+        if let Some(task) = self.state.in_flight().remove(&id) {
             task.abort();
         }
         false
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        self.shared.end(None);
+        self.state.end(None);
         self.reader.abort();
         Box::pin(std::future::ready(()))
     }
 }
 
-impl Drop for SseLink {
+impl Drop for SseClientTransport {
     fn drop(&mut self) {
-        self.shared.end(None);
+        self.state.end(None);
         self.reader.abort();
     }
 }
 
-fn not_taken() -> TransportError {
-    fault::broken("the server did not take the message")
+fn not_accepted_error() -> TransportError {
+    fault::connection_broken("the server did not take the message")
 }
 
-fn closed() -> TransportError {
+fn closed_error() -> TransportError {
     TransportError::Closed {
         reason: "it has ended".to_owned(),
-        sent: Sent::No,
+        sent: DeliveryStatus::No,
     }
 }

@@ -11,26 +11,26 @@ use url::Url;
 
 use super::http::{
     Authorizer,
-    body::{self, Kind},
-    events::{Event, Events},
-    exchange::{Call, Exchange},
+    body::{self, BodyKind},
+    events::{SseStreamEvent, SseStreamParser},
+    exchange::{HttpSender, OutgoingHttpRequest},
     fault,
 };
 use crate::{
     config::{HttpConfig, ServerLimits},
-    transport::{Connector, Inbox, Link, TransportError},
+    transport::{Connector, IncomingSink, McpTransport, TransportError},
 };
 
 mod link;
 
-use link::SseLink;
+use link::SseClientTransport;
 
 /// The longest address that messages are posted to.
 const MAX_ENDPOINT: usize = 4096;
 
 /// Reaches a server by HTTP with server-sent events.
 pub struct SseConnector {
-    exchange: Arc<Exchange>,
+    sender: Arc<HttpSender>,
 }
 
 impl SseConnector {
@@ -41,50 +41,52 @@ impl SseConnector {
         limits: &ServerLimits,
         auth: Option<Arc<dyn Authorizer>>,
     ) -> Result<Self, TransportError> {
-        let exchange = Arc::new(Exchange::new(config, limits, auth)?);
-        Ok(Self { exchange })
+        let exchange = Arc::new(HttpSender::new(config, limits, auth)?);
+        Ok(Self { sender: exchange })
     }
 
-    async fn connect(&self, inbox: Inbox) -> Result<Arc<dyn Link>, TransportError> {
-        let exchange = Arc::clone(&self.exchange);
-        let call = Call {
+    async fn connect(&self, inbox: IncomingSink) -> Result<Arc<dyn McpTransport>, TransportError> {
+        let exchange = Arc::clone(&self.sender);
+        let call = OutgoingHttpRequest {
             method: Method::GET,
             url: exchange.url.clone(),
             headers: HeaderMap::new(),
             body: None,
             may_log_in: true,
         };
-        let mut response = exchange.run(call).await.map_err(unsent)?;
+        let mut response = exchange.send(call).await.map_err(mark_unsent)?;
         if !response.status().is_success() {
-            return Err(fault::refusal(response, &exchange.secrets()).await.error);
+            return Err(fault::read_status_error(response, &exchange.secrets())
+                .await
+                .error);
         }
-        if body::kind(&response) != Kind::Events {
+        if body::body_kind(&response) != BodyKind::Events {
             return Err(TransportError::Garbage {
                 reason: "the answer is no stream of events; check `url`".to_owned(),
             });
         }
-        let mut events = Events::new(exchange.limits.message_bytes);
-        let endpoint = endpoint(&exchange, &mut response, &mut events, &inbox).await?;
-        let link = SseLink::new(exchange, endpoint, inbox, response, events);
+        let mut events = SseStreamParser::new(exchange.limits.message_bytes);
+        let endpoint = read_endpoint(&exchange, &mut response, &mut events, &inbox).await?;
+        let link = SseClientTransport::new(exchange, endpoint, inbox, response, events);
         Ok(Arc::new(link))
     }
 }
 
 /// Reads the stream up to the address that messages are posted to.
-async fn endpoint(
-    exchange: &Exchange,
+async fn read_endpoint(
+    exchange: &HttpSender,
     response: &mut Response,
-    events: &mut Events,
-    inbox: &Inbox,
+    events: &mut SseStreamParser,
+    inbox: &IncomingSink,
 ) -> Result<Url, TransportError> {
     let mut said = None;
     while said.is_none() {
         let chunk = response.chunk().await;
-        let chunk = chunk.map_err(|error| unreachable(fault::reason(&error)))?;
-        let bytes = chunk.ok_or_else(|| unreachable("the stream ended at once"))?;
-        let mut take = |event: &Event<'_>| match event.name {
+        let chunk = chunk.map_err(|error| unreachable_error(fault::innermost_reason(&error)))?;
+        let bytes = chunk.ok_or_else(|| unreachable_error("the stream ended at once"))?;
+        let mut take = |event: &SseStreamEvent<'_>| match event.name {
             b"endpoint" => said = said.take().or_else(|| Some(event.data.to_vec())),
-            _ => link::take(event, inbox),
+            _ => link::handle_event(event, inbox),
         };
         let limit = exchange.limits.message_bytes;
         events
@@ -98,7 +100,7 @@ async fn endpoint(
         .ok_or_else(|| TransportError::Garbage {
             reason: "the address to post to is none".to_owned(),
         })?;
-    if exchange.is_home(&url) {
+    if exchange.is_same_origin(&url) {
         return Ok(url);
     }
     Err(TransportError::Garbage {
@@ -109,16 +111,16 @@ async fn endpoint(
     })
 }
 
-fn unreachable(reason: impl Into<String>) -> TransportError {
+fn unreachable_error(reason: impl Into<String>) -> TransportError {
     TransportError::Unreachable {
         reason: reason.into(),
     }
 }
 
 /// A stream that breaks while it is opened has carried no message.
-fn unsent(error: TransportError) -> TransportError {
+fn mark_unsent(error: TransportError) -> TransportError {
     match error {
-        TransportError::Closed { reason, .. } => unreachable(reason),
+        TransportError::Closed { reason, .. } => unreachable_error(reason),
         other => other,
     }
 }
@@ -126,25 +128,25 @@ fn unsent(error: TransportError) -> TransportError {
 impl Connector for SseConnector {
     fn open(
         &self,
-        inbox: Inbox,
+        inbox: IncomingSink,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
+    ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
         Box::pin(async move {
             let opened = tokio::time::timeout_at(deadline, self.connect(inbox)).await;
             opened.unwrap_or_else(|_| {
-                let after = self.exchange.limits.connect;
+                let after = self.sender.limits.connect_timeout;
                 Err(TransportError::ConnectTimeout { after })
             })
         })
     }
 
-    fn address(&self) -> String {
-        self.exchange.address()
+    fn display_address(&self) -> String {
+        self.sender.display_url()
     }
 }
 
 impl fmt::Debug for SseConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SseConnector({})", self.address())
+        write!(f, "SseConnector({})", self.display_address())
     }
 }

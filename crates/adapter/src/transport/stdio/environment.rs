@@ -12,12 +12,12 @@ use crate::config::StdioConfig;
 
 /// What every program needs.
 #[cfg(not(windows))]
-const NEEDED: &[&str] = &[
+const REQUIRED_VARIABLES: &[&str] = &[
     "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 ];
 /// What every program needs.
 #[cfg(windows)]
-const NEEDED: &[&str] = &[
+const REQUIRED_VARIABLES: &[&str] = &[
     "APPDATA",
     "COMSPEC",
     "HOMEDRIVE",
@@ -38,29 +38,34 @@ const NEEDED: &[&str] = &[
 ];
 
 /// The whole environment of the program, out of ours.
-pub(super) fn environment(
+pub(super) fn build_environment(
     config: &StdioConfig,
     ours: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> BTreeMap<OsString, OsString> {
     let mut theirs: BTreeMap<OsString, OsString> = ours
         .into_iter()
         .filter(|(name, value)| {
-            let passed = config.pass_env.iter().any(|wanted| same(name, wanted));
+            let passed = config
+                .pass_env
+                .iter()
+                .any(|wanted| is_same_name(name, wanted));
             // A shell exports its functions as variables: code, which no server asked for.
-            let needed = NEEDED.iter().any(|needed| same(name, needed))
+            let needed = REQUIRED_VARIABLES
+                .iter()
+                .any(|needed| is_same_name(name, needed))
                 && !value.as_encoded_bytes().starts_with(b"()");
             passed || needed
         })
         .collect();
     for (name, value) in &config.env {
-        theirs.retain(|known, _| !same(known, name));
+        theirs.retain(|known, _| !is_same_name(known, name));
         theirs.insert(name.into(), value.expose_secret().into());
     }
     theirs
 }
 
 /// Names of variables are the same whatever their case on Windows, and only there.
-fn same(name: &OsStr, wanted: &str) -> bool {
+fn is_same_name(name: &OsStr, wanted: &str) -> bool {
     if cfg!(windows) {
         name.eq_ignore_ascii_case(wanted)
     } else {
@@ -70,12 +75,17 @@ fn same(name: &OsStr, wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Reach, ServerConfig};
+    use crate::config::{ServerConfig, TransportConfig};
 
     use super::*;
 
-    fn theirs(env: &[(&str, &str)], pass_env: &[&str], ours: &[(&str, &str)]) -> Vec<String> {
-        let Reach::Stdio(mut config) = ServerConfig::stdio("s", "s", ["a"]).reach else {
+    fn child_environment(
+        env: &[(&str, &str)],
+        pass_env: &[&str],
+        ours: &[(&str, &str)],
+    ) -> Vec<String> {
+        let TransportConfig::Stdio(mut config) = ServerConfig::stdio("s", "s", ["a"]).transport
+        else {
             panic!("not stdio");
         };
         config.env = env
@@ -86,7 +96,7 @@ mod tests {
         let ours = ours
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()));
-        environment(&config, ours)
+        build_environment(&config, ours)
             .into_iter()
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))
             .collect()
@@ -95,15 +105,18 @@ mod tests {
     #[test]
     fn nothing_is_passed_on_that_nobody_named() {
         let ours = [("PATH", "/bin"), ("LANGBASE_API_KEY", "k"), ("SEEN", "1")];
-        assert_eq!(theirs(&[], &[], &ours), ["PATH=/bin"]);
-        assert_eq!(theirs(&[], &["SEEN"], &ours), ["PATH=/bin", "SEEN=1"]);
+        assert_eq!(child_environment(&[], &[], &ours), ["PATH=/bin"]);
+        assert_eq!(
+            child_environment(&[], &["SEEN"], &ours),
+            ["PATH=/bin", "SEEN=1"]
+        );
     }
 
     #[test]
     fn the_configuration_has_the_last_word() {
         let ours = [("PATH", "/bin"), ("SEEN", "1")];
         assert_eq!(
-            theirs(&[("PATH", "/other"), ("NEW", "2")], &["SEEN"], &ours),
+            child_environment(&[("PATH", "/other"), ("NEW", "2")], &["SEEN"], &ours),
             ["NEW=2", "PATH=/other", "SEEN=1"]
         );
     }
@@ -111,6 +124,6 @@ mod tests {
     #[test]
     fn functions_of_a_shell_stay_behind() {
         let ours = [("TERM", "() { :; }; echo"), ("USER", "u")];
-        assert_eq!(theirs(&[], &[], &ours), ["USER=u"]);
+        assert_eq!(child_environment(&[], &[], &ours), ["USER=u"]);
     }
 }

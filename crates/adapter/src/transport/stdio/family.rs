@@ -5,29 +5,29 @@ use std::{io, process::ExitStatus, time::Duration};
 use tokio::{process::Child, time::timeout};
 
 /// How long a program may take to go by itself, once its input is closed.
-const GRACE: Duration = Duration::from_secs(2);
+const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 /// How long it may take once it is told to.
-const TOLD: Duration = Duration::from_secs(1);
+const TERMINATE_GRACE: Duration = Duration::from_secs(1);
 
 /// How long those are waited for that the program left behind.
 #[cfg(unix)]
-const REST_GRACE: Duration = Duration::from_millis(500);
+const DESCENDANT_GRACE: Duration = Duration::from_millis(500);
 
 /// How often it is looked whether those are gone whose end can't be waited for.
 #[cfg(unix)]
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A program and all it started. What is left of it is killed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Family {
+pub(super) struct ProcessGroup {
     child: Child,
     /// The program's group, which has its id.
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
 }
 
-impl Family {
+impl ProcessGroup {
     pub(super) fn new(child: Child) -> Self {
         Self {
             #[cfg(unix)]
@@ -40,34 +40,34 @@ impl Family {
     }
 
     /// Waits for the program itself.
-    pub(super) async fn exit(&mut self) -> io::Result<ExitStatus> {
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }
 
     /// Ends it. Its input is closed already, which for most is the sign to go.
-    pub(super) async fn end(&mut self) {
-        if timeout(GRACE, self.child.wait()).await.is_err() {
-            self.ask_to_end();
-            if timeout(TOLD, self.child.wait()).await.is_err() {
+    pub(super) async fn terminate(&mut self) {
+        if timeout(EXIT_GRACE, self.child.wait()).await.is_err() {
+            self.send_terminate();
+            if timeout(TERMINATE_GRACE, self.child.wait()).await.is_err() {
                 self.kill();
                 let _ = self.child.wait().await;
                 return;
             }
         }
-        self.end_rest().await;
+        self.terminate_descendants().await;
     }
 
     /// Ends what the program started and left behind.
     #[cfg(unix)]
-    pub(super) async fn end_rest(&mut self) {
-        if self.is_there() {
-            self.ask_to_end();
+    pub(super) async fn terminate_descendants(&mut self) {
+        if self.is_alive() {
+            self.send_terminate();
             let gone = async {
-                while self.is_there() {
-                    tokio::time::sleep(LOOK).await;
+                while self.is_alive() {
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
-            let _ = timeout(REST_GRACE, gone).await;
+            let _ = timeout(DESCENDANT_GRACE, gone).await;
         }
         self.kill();
     }
@@ -75,25 +75,25 @@ impl Family {
     /// Ends what the program started and left behind: not known on this system.
     #[cfg(not(unix))]
     #[expect(clippy::unused_async, reason = "elsewhere it waits")]
-    pub(super) async fn end_rest(&mut self) {
+    pub(super) async fn terminate_descendants(&mut self) {
         self.kill();
     }
 
     #[cfg(unix)]
-    fn is_there(&self) -> bool {
+    fn is_alive(&self) -> bool {
         self.group
             .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
     }
 
     #[cfg(unix)]
-    fn ask_to_end(&self) {
+    fn send_terminate(&self) {
         if let Some(group) = self.group {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
         }
     }
 
     #[cfg(not(unix))]
-    fn ask_to_end(&mut self) {
+    fn send_terminate(&mut self) {
         let _ = self.child.start_kill();
     }
 
@@ -111,7 +111,7 @@ impl Family {
     }
 }
 
-impl Drop for Family {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }

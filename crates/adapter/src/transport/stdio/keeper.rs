@@ -11,15 +11,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{family::Family, writer::Writer};
-use crate::transport::{Inbox, Incoming, Sent, TransportError};
+use super::{family::ProcessGroup, writer::StdinWriter};
+use crate::transport::{DeliveryStatus, IncomingEvent, IncomingSink, TransportError};
 
 /// How long a program's last words are waited for once it is gone, or its end once it is silent.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
 /// How far a connection has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ProcessStage {
     /// It is open.
     Open,
     /// Nothing more will come, for this reason; the program may be there still.
@@ -28,85 +28,85 @@ pub(super) enum Stage {
     Gone,
 }
 
-type Reading = JoinHandle<Result<(), TransportError>>;
+type ReaderTask = JoinHandle<Result<(), TransportError>>;
 
 /// What it takes to watch over a program.
-pub(super) struct Keeper {
-    pub(super) family: Family,
-    pub(super) writer: Arc<Writer<ChildStdin>>,
-    pub(super) reading: Reading,
-    pub(super) inbox: Inbox,
+pub(super) struct ProcessSupervisor {
+    pub(super) process: ProcessGroup,
+    pub(super) writer: Arc<StdinWriter<ChildStdin>>,
+    pub(super) reader: ReaderTask,
+    pub(super) incoming: IncomingSink,
     /// Somebody wants the end.
-    pub(super) asked: CancellationToken,
-    pub(super) stage: watch::Sender<Stage>,
+    pub(super) stop: CancellationToken,
+    pub(super) stage: watch::Sender<ProcessStage>,
 }
 
-enum Event {
-    Asked,
+enum SupervisorEvent {
+    StopRequested,
     Exited(io::Result<ExitStatus>),
-    Silent(Result<Result<(), TransportError>, JoinError>),
+    OutputClosed(Result<Result<(), TransportError>, JoinError>),
 }
 
-impl Keeper {
-    pub(super) async fn keep(mut self) {
+impl ProcessSupervisor {
+    pub(super) async fn supervise(mut self) {
         let event = tokio::select! {
-            () = self.asked.cancelled() => Event::Asked,
-            status = self.family.exit() => Event::Exited(status),
-            read = &mut self.reading => Event::Silent(read),
+            () = self.stop.cancelled() => SupervisorEvent::StopRequested,
+            status = self.process.wait() => SupervisorEvent::Exited(status),
+            read = &mut self.reader => SupervisorEvent::OutputClosed(read),
         };
         match event {
-            Event::Asked => {
+            SupervisorEvent::StopRequested => {
                 self.writer.close("it was closed");
-                self.family.end().await;
-                self.last_words().await;
-                self.say_closed(None);
+                self.process.terminate().await;
+                self.drain_output().await;
+                self.report_closed(None);
             }
-            Event::Exited(status) => {
-                self.last_words().await;
-                self.say_closed(Some(ended(&described(status))));
-                self.family.end_rest().await;
+            SupervisorEvent::Exited(status) => {
+                self.drain_output().await;
+                self.report_closed(Some(closed_error(&describe_exit(status))));
+                self.process.terminate_descendants().await;
             }
-            Event::Silent(read) => {
+            SupervisorEvent::OutputClosed(read) => {
                 let error = match read {
-                    Ok(Ok(())) => self.how_it_ended().await,
+                    Ok(Ok(())) => self.exit_error().await,
                     Ok(Err(error)) => error,
-                    Err(_) => ended("its output could not be read"),
+                    Err(_) => closed_error("its output could not be read"),
                 };
-                self.say_closed(Some(error));
-                self.family.end().await;
+                self.report_closed(Some(error));
+                self.process.terminate().await;
             }
         }
-        self.stage.send_replace(Stage::Gone);
+        self.stage.send_replace(ProcessStage::Gone);
     }
 
     /// Lets the reader come to the end of what is in the pipe. Somebody the program left behind
     /// may hold it open for ever.
-    async fn last_words(&mut self) {
-        if timeout(LAST_WORDS, &mut self.reading).await.is_err() {
-            self.reading.abort();
+    async fn drain_output(&mut self) {
+        if timeout(OUTPUT_GRACE, &mut self.reader).await.is_err() {
+            self.reader.abort();
             // Nothing may come after the word that nothing comes.
-            let _ = (&mut self.reading).await;
+            let _ = (&mut self.reader).await;
         }
     }
 
-    async fn how_it_ended(&mut self) -> TransportError {
-        match timeout(LAST_WORDS, self.family.exit()).await {
-            Ok(status) => ended(&described(status)),
-            Err(_) => ended("the program closed its output"),
+    async fn exit_error(&mut self) -> TransportError {
+        match timeout(OUTPUT_GRACE, self.process.wait()).await {
+            Ok(status) => closed_error(&describe_exit(status)),
+            Err(_) => closed_error("the program closed its output"),
         }
     }
 
-    fn say_closed(&self, error: Option<TransportError>) {
+    fn report_closed(&self, error: Option<TransportError>) {
         let reason = error
             .as_ref()
-            .map_or_else(|| "it was closed".to_owned(), reason_of);
+            .map_or_else(|| "it was closed".to_owned(), error_reason);
         self.writer.close(&reason);
-        self.stage.send_replace(Stage::Closed(reason));
-        self.inbox.put(Incoming::Closed(error));
+        self.stage.send_replace(ProcessStage::Closed(reason));
+        self.incoming.push(IncomingEvent::Closed(error));
     }
 }
 
-fn reason_of(error: &TransportError) -> String {
+fn error_reason(error: &TransportError) -> String {
     match error {
         TransportError::Closed { reason, .. } => reason.clone(),
         other => other.to_string(),
@@ -114,14 +114,14 @@ fn reason_of(error: &TransportError) -> String {
 }
 
 /// What was sent may have been read before the end.
-fn ended(reason: &str) -> TransportError {
+fn closed_error(reason: &str) -> TransportError {
     TransportError::Closed {
         reason: reason.to_owned(),
-        sent: Sent::Maybe,
+        sent: DeliveryStatus::Maybe,
     }
 }
 
-fn described(status: io::Result<ExitStatus>) -> String {
+fn describe_exit(status: io::Result<ExitStatus>) -> String {
     match status {
         Ok(status) => format!("the program ended, {status}"),
         Err(error) => format!("the program can't be watched ({error})"),

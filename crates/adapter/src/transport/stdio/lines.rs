@@ -10,13 +10,13 @@ const HEAD_BYTES: usize = 64 * 1024;
 const TAIL_BYTES: usize = 1024;
 
 /// A buffer that grew beyond this for one message is given back after it.
-const KEPT_BYTES: usize = 1024 * 1024;
+const MAX_RETAINED_BYTES: usize = 1024 * 1024;
 
 /// A line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// All of it, without what ends it.
-    Whole(BytesMut),
+    Complete(BytesMut),
     /// It was too long.
     TooLong {
         /// How it began.
@@ -28,22 +28,22 @@ pub(super) enum Line {
 
 /// Bytes on their way to be lines.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct OutputLines {
     limit: usize,
     /// What was read and is not yet a line. Readers append to it.
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line's end.
     scanned: usize,
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedLine>,
 }
 
 #[derive(Debug, Default)]
-struct Skipped {
+struct SkippedLine {
     head: Vec<u8>,
     tail: Vec<u8>,
 }
 
-impl Lines {
+impl OutputLines {
     /// Lines of at most that many bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
@@ -55,8 +55,8 @@ impl Lines {
     }
 
     /// Where to put what is read, with room for that much.
-    pub(super) fn room(&mut self, bytes: usize) -> &mut BytesMut {
-        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BYTES {
+    pub(super) fn reserve(&mut self, bytes: usize) -> &mut BytesMut {
+        if self.buffer.is_empty() && self.buffer.capacity() > MAX_RETAINED_BYTES {
             self.buffer = BytesMut::new();
         }
         self.buffer.reserve(bytes);
@@ -64,7 +64,7 @@ impl Lines {
     }
 
     /// The next line, if its end has been read.
-    pub(super) fn next(&mut self) -> Option<Line> {
+    pub(super) fn next(&mut self) -> Option<OutputLine> {
         let unseen = self.buffer.get(self.scanned..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', unseen).map(|at| at + self.scanned) else {
             self.scanned = self.buffer.len();
@@ -76,33 +76,33 @@ impl Lines {
         self.scanned = 0;
         let mut line = self.buffer.split_to(end + 1);
         line.truncate(end);
-        Some(self.finished(line))
+        Some(self.finish_line(line))
     }
 
     /// What is left when nothing more will come: a last line that nobody ended.
-    pub(super) fn rest(&mut self) -> Option<Line> {
+    pub(super) fn take_rest(&mut self) -> Option<OutputLine> {
         self.scanned = 0;
         let line = self.buffer.split();
-        (!line.is_empty() || self.skipped.is_some()).then(|| self.finished(line))
+        (!line.is_empty() || self.skipped.is_some()).then(|| self.finish_line(line))
     }
 
-    fn finished(&mut self, mut line: BytesMut) -> Line {
+    fn finish_line(&mut self, mut line: BytesMut) -> OutputLine {
         if self.skipped.is_some() || line.len() > self.limit {
             let mut skipped = self.skipped.take().unwrap_or_default();
             skipped.add(&line);
-            let Skipped { head, tail } = skipped;
-            return Line::TooLong { head, tail };
+            let SkippedLine { head, tail } = skipped;
+            return OutputLine::TooLong { head, tail };
         }
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
         }
-        Line::Whole(line)
+        OutputLine::Complete(line)
     }
 
     fn skip_buffer(&mut self) {
         self.skipped.get_or_insert_default().add(&self.buffer);
         self.scanned = 0;
-        if self.buffer.capacity() > KEPT_BYTES {
+        if self.buffer.capacity() > MAX_RETAINED_BYTES {
             self.buffer = BytesMut::new();
         } else {
             self.buffer.clear();
@@ -110,7 +110,7 @@ impl Lines {
     }
 }
 
-impl Skipped {
+impl SkippedLine {
     fn add(&mut self, bytes: &[u8]) {
         let wanted = HEAD_BYTES.saturating_sub(self.head.len()).min(bytes.len());
         self.head
@@ -129,49 +129,54 @@ mod tests {
 
     use super::*;
 
-    fn all(limit: usize, pieces: &[&[u8]]) -> Vec<Line> {
-        let mut lines = Lines::new(limit);
+    fn split_lines(limit: usize, pieces: &[&[u8]]) -> Vec<OutputLine> {
+        let mut lines = OutputLines::new(limit);
         let mut found = Vec::new();
         for piece in pieces {
-            lines.room(piece.len()).extend_from_slice(piece);
+            lines.reserve(piece.len()).extend_from_slice(piece);
             found.extend(std::iter::from_fn(|| lines.next()));
         }
-        found.extend(lines.rest());
+        found.extend(lines.take_rest());
         found
     }
 
-    fn whole(text: &str) -> Line {
-        Line::Whole(text.into())
+    fn complete_line(text: &str) -> OutputLine {
+        OutputLine::Complete(text.into())
     }
 
     #[test]
     fn ends_may_be_of_either_kind_or_missing() {
         assert_eq!(
-            all(9, &[b"a\r\n\nb", b"c\nd"]),
-            [whole("a"), whole(""), whole("bc"), whole("d")]
+            split_lines(9, &[b"a\r\n\nb", b"c\nd"]),
+            [
+                complete_line("a"),
+                complete_line(""),
+                complete_line("bc"),
+                complete_line("d")
+            ]
         );
     }
 
     #[test]
     fn a_long_line_costs_its_ends_only() {
         let long = vec![b'x'; 300_000];
-        let found = all(10, &[b"ok\n", &long, &long, b"end\nok\n"]);
+        let found = split_lines(10, &[b"ok\n", &long, &long, b"end\nok\n"]);
         assert_eq!(found.len(), 3);
-        let Some(Line::TooLong { head, tail }) = found.get(1) else {
+        let Some(OutputLine::TooLong { head, tail }) = found.get(1) else {
             panic!("{found:?}");
         };
         assert_eq!(head.len(), HEAD_BYTES);
         assert_eq!(tail.len(), TAIL_BYTES);
         assert!(tail.ends_with(b"xend"));
-        assert_eq!(found.get(2), Some(&whole("ok")));
+        assert_eq!(found.get(2), Some(&complete_line("ok")));
     }
 
     #[test]
     fn the_bound_is_the_longest_that_passes() {
-        assert_eq!(all(3, &[b"abc\n"]), [whole("abc")]);
+        assert_eq!(split_lines(3, &[b"abc\n"]), [complete_line("abc")]);
         assert!(matches!(
-            all(3, &[b"abcd\n"]).as_slice(),
-            [Line::TooLong { .. }]
+            split_lines(3, &[b"abcd\n"]).as_slice(),
+            [OutputLine::TooLong { .. }]
         ));
     }
 
@@ -186,7 +191,7 @@ mod tests {
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
-            prop_assert_eq!(all(5, &pieces), all(5, &[bytes]));
+            prop_assert_eq!(split_lines(5, &pieces), split_lines(5, &[bytes]));
         }
     }
 }

@@ -8,7 +8,10 @@ use std::{
 };
 
 /// The file that the command means, or the command if there is none.
-pub(super) fn program(command: &str, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+pub(super) fn resolve_program(
+    command: &str,
+    environment: &BTreeMap<OsString, OsString>,
+) -> PathBuf {
     let value = |wanted: &str| {
         let mut all = environment.iter();
         let found = all.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -48,8 +51,11 @@ mod tests {
             ("Path".into(), folder.path().into()),
             ("PATHEXT".into(), ".EXE;.CMD".into()),
         ]);
-        assert_eq!(program("npx", &environment), script);
-        assert_eq!(program("node", &environment), Path::new("node"));
-        assert_eq!(program("npx.CMD", &environment), Path::new("npx.CMD"));
+        assert_eq!(resolve_program("npx", &environment), script);
+        assert_eq!(resolve_program("node", &environment), Path::new("node"));
+        assert_eq!(
+            resolve_program("npx.CMD", &environment),
+            Path::new("npx.CMD")
+        );
     }
 }

@@ -11,8 +11,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{family::Family, keeper::Stage, notes::Notes, writer::Writer};
-use super::{Agreed, Connector, Inbox, Link, Outgoing, Sent, TransportError};
+use self::{family::ProcessGroup, keeper::ProcessStage, notes::StderrLog, writer::StdinWriter};
+use super::{
+    Connector, DeliveryStatus, IncomingSink, McpTransport, NegotiatedProtocol, OutgoingMessage,
+    TransportError,
+};
 use crate::{
     config::{ServerLimits, StdioConfig},
     wire::RequestId,
@@ -31,15 +34,15 @@ mod whose;
 mod writer;
 
 /// How long is waited to learn why a program takes no more input.
-const REASON: Duration = Duration::from_millis(500);
+const REASON_WAIT: Duration = Duration::from_millis(500);
 
 /// Starts a program for each connection.
 #[derive(Debug)]
 pub struct StdioConnector {
     config: StdioConfig,
     message_bytes: usize,
-    connect: Duration,
-    answer: Duration,
+    connect_timeout: Duration,
+    write_timeout: Duration,
 }
 
 impl StdioConnector {
@@ -48,26 +51,33 @@ impl StdioConnector {
         Self {
             config,
             message_bytes: limits.message_bytes,
-            connect: limits.connect,
-            answer: limits.answer,
+            connect_timeout: limits.connect_timeout,
+            write_timeout: limits.response_timeout,
         }
     }
 
-    async fn started(&self, inbox: Inbox) -> Result<Arc<dyn Link>, TransportError> {
-        let mut child = start::start(&self.config).await?;
+    async fn start_process(
+        &self,
+        inbox: IncomingSink,
+    ) -> Result<Arc<dyn McpTransport>, TransportError> {
+        let mut child = start::launch(&self.config).await?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let family = Family::new(child);
+        let family = ProcessGroup::new(child);
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(TransportError::NotStarted {
                 command: self.config.command.clone(),
                 reason: "it has no pipes".to_owned(),
             });
         };
-        let writer = Arc::new(Writer::new(stdin, self.answer));
-        let notes = Arc::new(Notes::default());
+        let writer = Arc::new(StdinWriter::new(stdin, self.write_timeout));
+        let notes = Arc::new(StderrLog::default());
         let asked = CancellationToken::new();
-        let (stage, watched) = watch::channel(Stage::Open);
-        let reading = tokio::spawn(reader::read(stdout, self.message_bytes, inbox.clone()));
+        let (stage, watched) = watch::channel(ProcessStage::Open);
+        let reading = tokio::spawn(reader::read_stdout(
+            stdout,
+            self.message_bytes,
+            inbox.clone(),
+        ));
         tokio::spawn({
             let notes = Arc::clone(&notes);
             async move { notes.drain(stderr).await }
@@ -76,19 +86,19 @@ impl StdioConnector {
             let writer = Arc::clone(&writer);
             async move { writer.pump().await }
         });
-        let keeper = keeper::Keeper {
-            family,
+        let keeper = keeper::ProcessSupervisor {
+            process: family,
             writer: Arc::clone(&writer),
-            reading,
-            inbox,
-            asked: asked.clone(),
+            reader: reading,
+            incoming: inbox,
+            stop: asked.clone(),
             stage,
         };
-        tokio::spawn(keeper.keep());
-        Ok(Arc::new(StdioLink {
+        tokio::spawn(keeper.supervise());
+        Ok(Arc::new(StdioClientTransport {
             writer,
-            notes,
-            asked,
+            stderr_log: notes,
+            stop: asked,
             stage: watched,
         }))
     }
@@ -97,34 +107,34 @@ impl StdioConnector {
 impl Connector for StdioConnector {
     fn open(
         &self,
-        inbox: Inbox,
+        inbox: IncomingSink,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
+    ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
         Box::pin(async move {
-            timeout_at(deadline, self.started(inbox))
+            timeout_at(deadline, self.start_process(inbox))
                 .await
                 .unwrap_or(Err(TransportError::ConnectTimeout {
-                    after: self.connect,
+                    after: self.connect_timeout,
                 }))
         })
     }
 
     /// The program. Its arguments may hold secrets.
-    fn address(&self) -> String {
+    fn display_address(&self) -> String {
         self.config.command.clone()
     }
 }
 
 /// A program that runs. It is ended when this is dropped.
-struct StdioLink {
-    writer: Arc<Writer<ChildStdin>>,
-    notes: Arc<Notes>,
-    asked: CancellationToken,
-    stage: watch::Receiver<Stage>,
+struct StdioClientTransport {
+    writer: Arc<StdinWriter<ChildStdin>>,
+    stderr_log: Arc<StderrLog>,
+    stop: CancellationToken,
+    stage: watch::Receiver<ProcessStage>,
 }
 
-impl StdioLink {
-    async fn write(&self, outgoing: Outgoing) -> Result<(), TransportError> {
+impl StdioClientTransport {
+    async fn write(&self, outgoing: OutgoingMessage) -> Result<(), TransportError> {
         if outgoing.body.contains(&b'\n') {
             return Err(TransportError::Unsendable {
                 reason: "a message must not hold a line break".to_owned(),
@@ -132,19 +142,23 @@ impl StdioLink {
         }
         match self.writer.send(outgoing.body).await {
             Err(TransportError::Closed { reason, sent }) if !self.writer.is_open() => {
-                Err(self.better_reason(reason, sent).await)
+                Err(self.close_reason(reason, sent).await)
             }
             other => other,
         }
     }
 
     /// A broken pipe is noticed here first; why it broke, a moment later.
-    async fn better_reason(&self, reason: String, sent: Sent) -> TransportError {
+    async fn close_reason(&self, reason: String, sent: DeliveryStatus) -> TransportError {
         let mut stage = self.stage.clone();
-        let closed = timeout(REASON, stage.wait_for(|stage| *stage != Stage::Open)).await;
+        let closed = timeout(
+            REASON_WAIT,
+            stage.wait_for(|stage| *stage != ProcessStage::Open),
+        )
+        .await;
         let reason = match closed {
             Ok(Ok(stage)) => match &*stage {
-                Stage::Closed(better) => better.clone(),
+                ProcessStage::Closed(better) => better.clone(),
                 _ => reason,
             },
             _ => reason,
@@ -153,12 +167,12 @@ impl StdioLink {
     }
 }
 
-impl Link for StdioLink {
-    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<(), TransportError>> {
+impl McpTransport for StdioClientTransport {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(self.write(outgoing))
     }
 
-    fn agreed(&self, _: &Agreed) {}
+    fn set_protocol(&self, _: &NegotiatedProtocol) {}
 
     fn abandon(&self, _: RequestId) -> bool {
         false
@@ -166,29 +180,29 @@ impl Link for StdioLink {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            self.asked.cancel();
+            self.stop.cancel();
             // An error means that who watches over the program is gone, and it with them.
             let _ = self
                 .stage
                 .clone()
-                .wait_for(|stage| *stage == Stage::Gone)
+                .wait_for(|stage| *stage == ProcessStage::Gone)
                 .await;
         })
     }
 
     fn diagnosis(&self) -> Option<String> {
-        self.notes.text()
+        self.stderr_log.text()
     }
 }
 
-impl Drop for StdioLink {
+impl Drop for StdioClientTransport {
     fn drop(&mut self) {
-        self.asked.cancel();
+        self.stop.cancel();
     }
 }
 
-impl fmt::Debug for StdioLink {
+impl fmt::Debug for StdioClientTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StdioLink")
+        f.write_str("StdioClientTransport")
     }
 }

@@ -9,26 +9,26 @@ use std::{
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// How much is kept.
-const KEPT_BYTES: usize = 16 * 1024;
+const MAX_LOG_BYTES: usize = 16 * 1024;
 
 /// The longest line that is kept whole.
-const LINE_BYTES: usize = 2 * 1024;
+const MAX_LINE_BYTES: usize = 2 * 1024;
 
 const READ_BYTES: usize = 8 * 1024;
 
 /// The last lines a program wrote.
 #[derive(Debug, Default)]
-pub(super) struct Notes(Mutex<Kept>);
+pub(super) struct StderrLog(Mutex<StderrLines>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StderrLines {
     lines: VecDeque<String>,
     bytes: usize,
     /// A line whose end has not come yet.
-    open: Vec<u8>,
+    partial: Vec<u8>,
 }
 
-impl Notes {
+impl StderrLog {
     /// Reads all there is, until the other side closes.
     pub(super) async fn drain(&self, mut from: impl AsyncRead + Unpin) {
         let mut chunk = vec![0; READ_BYTES];
@@ -47,8 +47,10 @@ impl Notes {
                 Some(text) => (text, true),
                 None => (piece, false),
             };
-            let room = LINE_BYTES.saturating_sub(kept.open.len()).min(text.len());
-            kept.open
+            let room = MAX_LINE_BYTES
+                .saturating_sub(kept.partial.len())
+                .min(text.len());
+            kept.partial
                 .extend_from_slice(text.get(..room).unwrap_or_default());
             if ended {
                 kept.end_line();
@@ -59,7 +61,7 @@ impl Notes {
     /// The last lines, if there are any.
     pub(super) fn text(&self) -> Option<String> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = harmless(&kept.open);
+        let open = sanitize_line(&kept.partial);
         let mut lines: Vec<&str> = kept.lines.iter().map(String::as_str).collect();
         if !open.is_empty() {
             lines.push(&open);
@@ -68,17 +70,17 @@ impl Notes {
     }
 }
 
-impl Kept {
+impl StderrLines {
     fn end_line(&mut self) {
-        let line = harmless(&self.open);
-        self.open.clear();
+        let line = sanitize_line(&self.partial);
+        self.partial.clear();
         if line.is_empty() {
             return;
         }
         tracing::debug!(target: "deliberate::upstream", "{line}");
         self.bytes += line.len() + 1;
         self.lines.push_back(line);
-        while self.bytes > KEPT_BYTES
+        while self.bytes > MAX_LOG_BYTES
             && let Some(oldest) = self.lines.pop_front()
         {
             self.bytes -= oldest.len() + 1;
@@ -88,7 +90,7 @@ impl Kept {
 
 /// A line that can be shown on any screen: without colours, control characters, and marks that
 /// turn the direction of text or can't be seen.
-pub(super) fn harmless(line: &[u8]) -> String {
+pub(super) fn sanitize_line(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut shown = String::with_capacity(text.len());
     let mut chars = text.trim_end().chars().peekable();
@@ -114,31 +116,31 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_kept() {
-        let notes = Notes::default();
+        let notes = StderrLog::default();
         assert_eq!(notes.text(), None);
         for number in 0..5_000 {
             notes.add(format!("line {number}\n").as_bytes());
         }
         notes.add(b"no end");
         let text = notes.text().unwrap();
-        assert!(text.len() <= KEPT_BYTES + LINE_BYTES);
+        assert!(text.len() <= MAX_LOG_BYTES + MAX_LINE_BYTES);
         assert!(text.ends_with("line 4998\nline 4999\nno end"));
         assert!(!text.contains("line 100\n"));
     }
 
     #[test]
     fn one_endless_line_is_bounded() {
-        let notes = Notes::default();
+        let notes = StderrLog::default();
         for _ in 0..1_000 {
             notes.add(&[b'x'; 1_000]);
         }
-        assert_eq!(notes.text().unwrap().len(), LINE_BYTES);
+        assert_eq!(notes.text().unwrap().len(), MAX_LINE_BYTES);
     }
 
     #[test]
     fn nothing_of_a_terminal_gets_through() {
         assert_eq!(
-            harmless(b"\x1b[31mred\x1b[0m \x07bell\ttab\xff\xe2\x80\xaeturned\r"),
+            sanitize_line(b"\x1b[31mred\x1b[0m \x07bell\ttab\xff\xe2\x80\xaeturned\r"),
             "red \u{fffd}bell tab\u{fffd}turned"
         );
     }

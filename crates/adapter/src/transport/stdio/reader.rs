@@ -4,12 +4,12 @@
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{
-    lines::{Line, Lines},
-    notes::harmless,
+    lines::{OutputLine, OutputLines},
+    notes::sanitize_line,
     whose,
 };
 use crate::{
-    transport::{Inbox, Incoming, TransportError},
+    transport::{IncomingEvent, IncomingSink, TransportError},
     wire,
 };
 
@@ -20,85 +20,87 @@ const READ_BYTES: usize = 64 * 1024;
 const MAX_GARBAGE: u32 = 1_000;
 
 /// How much of such a line is shown.
-const SHOWN_BYTES: usize = 120;
+const MAX_SHOWN_BYTES: usize = 120;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads until nothing more comes. An error says that more would have come, but is not wanted.
-pub(super) async fn read(
+pub(super) async fn read_stdout(
     mut from: impl AsyncRead + Unpin,
     limit: usize,
-    inbox: Inbox,
+    inbox: IncomingSink,
 ) -> Result<(), TransportError> {
-    let mut lines = Lines::new(limit);
-    let mut taker = Taker {
-        inbox,
+    let mut lines = OutputLines::new(limit);
+    let mut taker = LineHandler {
+        incoming: inbox,
         limit,
         garbage: 0,
     };
     loop {
-        let read = from.read_buf(lines.room(READ_BYTES)).await;
+        let read = from.read_buf(lines.reserve(READ_BYTES)).await;
         // An error is the end too: the program is gone, or has closed its side.
         if !read.is_ok_and(|read| read > 0) {
-            return lines.rest().map_or(Ok(()), |line| taker.take(line));
+            return lines
+                .take_rest()
+                .map_or(Ok(()), |line| taker.handle_line(line));
         }
         while let Some(line) = lines.next() {
-            taker.take(line)?;
+            taker.handle_line(line)?;
         }
     }
 }
 
-struct Taker {
-    inbox: Inbox,
+struct LineHandler {
+    incoming: IncomingSink,
     limit: usize,
     garbage: u32,
 }
 
-impl Taker {
-    fn take(&mut self, line: Line) -> Result<(), TransportError> {
+impl LineHandler {
+    fn handle_line(&mut self, line: OutputLine) -> Result<(), TransportError> {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong { head, tail } => return self.too_long(&head, &tail),
+            OutputLine::Complete(line) => line,
+            OutputLine::TooLong { head, tail } => return self.handle_oversized(&head, &tail),
         };
         let bytes = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
         if bytes.trim_ascii().is_empty() {
             return Ok(());
         }
         if std::str::from_utf8(bytes).is_err() {
-            return self.no_message("not UTF-8", bytes);
+            return self.handle_malformed("not UTF-8", bytes);
         }
-        match wire::read(bytes) {
+        match wire::parse_messages(bytes) {
             Ok(messages) => {
                 self.garbage = 0;
                 for message in messages {
-                    self.inbox.put(Incoming::Message {
+                    self.incoming.push(IncomingEvent::Message {
                         message,
-                        during: None,
+                        request_id: None,
                     });
                 }
                 Ok(())
             }
-            Err(error) => self.no_message(&error.to_string(), bytes),
+            Err(error) => self.handle_malformed(&error.to_string(), bytes),
         }
     }
 
-    fn too_long(&mut self, head: &[u8], tail: &[u8]) -> Result<(), TransportError> {
+    fn handle_oversized(&mut self, head: &[u8], tail: &[u8]) -> Result<(), TransportError> {
         let limit = self.limit;
-        match whose::answered(head, tail) {
+        match whose::response_id(head, tail) {
             Some(id) => {
                 self.garbage = 0;
                 let error = TransportError::TooLarge { limit };
-                self.inbox.put(Incoming::Failed { id, error });
+                self.incoming.push(IncomingEvent::Failed { id, error });
                 Ok(())
             }
-            None => self.no_message(&format!("longer than {limit} bytes"), head),
+            None => self.handle_malformed(&format!("longer than {limit} bytes"), head),
         }
     }
 
-    fn no_message(&mut self, why: &str, line: &[u8]) -> Result<(), TransportError> {
-        let shown = harmless(line.get(..SHOWN_BYTES).unwrap_or(line));
-        self.inbox
-            .put(Incoming::Garbage(format!("{why}: {shown:?}")));
+    fn handle_malformed(&mut self, why: &str, line: &[u8]) -> Result<(), TransportError> {
+        let shown = sanitize_line(line.get(..MAX_SHOWN_BYTES).unwrap_or(line));
+        self.incoming
+            .push(IncomingEvent::Garbage(format!("{why}: {shown:?}")));
         self.garbage += 1;
         if self.garbage < MAX_GARBAGE {
             return Ok(());

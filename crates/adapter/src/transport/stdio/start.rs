@@ -9,11 +9,11 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::environment::environment;
+use super::environment::build_environment;
 use crate::{config::StdioConfig, transport::TransportError};
 
 /// Starts the program with pipes for its three streams.
-pub(super) async fn start(config: &StdioConfig) -> Result<Child, TransportError> {
+pub(super) async fn launch(config: &StdioConfig) -> Result<Child, TransportError> {
     let failed = |reason: String| TransportError::NotStarted {
         command: config.command.clone(),
         reason,
@@ -21,8 +21,8 @@ pub(super) async fn start(config: &StdioConfig) -> Result<Child, TransportError>
     if let Some(folder) = config.cwd.as_deref().filter(|folder| !folder.is_dir()) {
         return Err(failed(format!("{} is no folder", folder.display())));
     }
-    let command = command(config);
-    spawned(command).await.map_err(|error| {
+    let command = build_command(config);
+    spawn_child(command).await.map_err(|error| {
         failed(match error.kind() {
             io::ErrorKind::NotFound => "there is no such program".to_owned(),
             io::ErrorKind::PermissionDenied => "it may not be run".to_owned(),
@@ -31,10 +31,10 @@ pub(super) async fn start(config: &StdioConfig) -> Result<Child, TransportError>
     })
 }
 
-fn command(config: &StdioConfig) -> Command {
-    let environment = environment(config, std::env::vars_os());
+fn build_command(config: &StdioConfig) -> Command {
+    let environment = build_environment(config, std::env::vars_os());
     #[cfg(windows)]
-    let program = super::lookup::program(&config.command, &environment);
+    let program = super::lookup::resolve_program(&config.command, &environment);
     #[cfg(not(windows))]
     let program = Path::new(&config.command);
     let mut command = Command::new(program);
@@ -52,7 +52,7 @@ fn command(config: &StdioConfig) -> Command {
     #[cfg(unix)]
     command.process_group(0);
     #[cfg(target_os = "linux")]
-    die_with_us(&mut command);
+    set_parent_death_signal(&mut command);
     command
 }
 
@@ -62,7 +62,7 @@ fn command(config: &StdioConfig) -> Command {
     unsafe_code,
     reason = "the promise can only be asked for by the new process itself, before it becomes the program"
 )]
-fn die_with_us(command: &mut Command) {
+fn set_parent_death_signal(command: &mut Command) {
     use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 
     let us: Pid = getpid();
@@ -82,23 +82,23 @@ fn die_with_us(command: &mut Command) {
     }
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+type SpawnJob = Box<dyn FnOnce() + Send>;
 
 /// Starts it from a thread that lives as long as we do: the system's promise is bound to the
 /// thread that starts a program, and threads of the runtime come and go. Nor does the runtime wait
 /// while a process is made.
-async fn spawned(mut command: Command) -> io::Result<Child> {
-    static STARTER: OnceLock<Option<std::sync::mpsc::Sender<Job>>> = OnceLock::new();
+async fn spawn_child(mut command: Command) -> io::Result<Child> {
+    static SPAWNER: OnceLock<Option<std::sync::mpsc::Sender<SpawnJob>>> = OnceLock::new();
 
-    let starter = STARTER.get_or_init(|| {
-        let (jobs, waiting) = std::sync::mpsc::channel::<Job>();
+    let starter = SPAWNER.get_or_init(|| {
+        let (jobs, waiting) = std::sync::mpsc::channel::<SpawnJob>();
         let run = move || waiting.into_iter().for_each(|job| job());
         let thread = std::thread::Builder::new().name("starter".to_owned());
         thread.spawn(run).ok().map(|_| jobs)
     });
     let (done, child) = oneshot::channel();
     let runtime = Handle::current();
-    let job: Job = Box::new(move || {
+    let job: SpawnJob = Box::new(move || {
         let _in_runtime = runtime.enter();
         // Nobody waits any more: the program ends as it is dropped.
         let _ = done.send(command.spawn());

@@ -7,40 +7,40 @@ use serde_json::value::RawValue;
 use crate::wire::RequestId;
 
 /// The request that a message answers of which only the two ends are known.
-pub(super) fn answered(head: &[u8], tail: &[u8]) -> Option<RequestId> {
-    match in_head(head) {
-        Found::Id(id) => Some(id),
-        Found::NoAnswer => None,
-        Found::Nothing => in_tail(tail),
+pub(super) fn response_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {
+    match scan_head(head) {
+        HeadScan::Id(id) => Some(id),
+        HeadScan::NotResponse => None,
+        HeadScan::NotFound => scan_tail(tail),
     }
 }
 
-enum Found {
+enum HeadScan {
     Id(RequestId),
     /// It is no answer: the server asks or tells something.
-    NoAnswer,
-    Nothing,
+    NotResponse,
+    NotFound,
 }
 
 /// Goes through the fields of the outermost object, as far as they are there.
-fn in_head(head: &[u8]) -> Found {
+fn scan_head(head: &[u8]) -> HeadScan {
     let mut id = None;
-    let so_far = |id: Option<RequestId>| id.map_or(Found::Nothing, Found::Id);
+    let so_far = |id: Option<RequestId>| id.map_or(HeadScan::NotFound, HeadScan::Id);
     let Some(mut rest) = head.trim_ascii_start().strip_prefix(b"{") else {
-        return Found::NoAnswer;
+        return HeadScan::NotResponse;
     };
     loop {
-        let Some((name, after)) = text(rest.trim_ascii_start()) else {
+        let Some((name, after)) = read_string(rest.trim_ascii_start()) else {
             return so_far(id);
         };
         let Some(value) = after.trim_ascii_start().strip_prefix(b":") else {
             return so_far(id);
         };
         if name == b"method" {
-            return Found::NoAnswer;
+            return HeadScan::NotResponse;
         }
         if let (b"result" | b"error", Some(id)) = (name, id) {
-            return Found::Id(id);
+            return HeadScan::Id(id);
         }
         let Some((value, after)) =
             value_length(value).and_then(|length| value.split_at_checked(length))
@@ -48,9 +48,9 @@ fn in_head(head: &[u8]) -> Found {
             return so_far(id);
         };
         if name == b"id" {
-            id = number(value.trim_ascii());
+            id = parse_id(value.trim_ascii());
             if id.is_none() {
-                return Found::NoAnswer;
+                return HeadScan::NotResponse;
             }
         }
         match after.strip_prefix(b",") {
@@ -61,7 +61,7 @@ fn in_head(head: &[u8]) -> Found {
 }
 
 /// A text in quotes at the beginning, as it is written, and what comes after it.
-fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn read_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inside = bytes.strip_prefix(b"\"")?;
     let mut escaped = false;
     for (at, byte) in inside.iter().enumerate() {
@@ -82,7 +82,7 @@ fn value_length(bytes: &[u8]) -> Option<usize> {
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
         match rest.first()? {
             b'"' => {
-                at = bytes.len() - text(rest)?.1.len();
+                at = bytes.len() - read_string(rest)?.1.len();
                 continue;
             }
             b'{' | b'[' => depth += 1,
@@ -97,9 +97,9 @@ fn value_length(bytes: &[u8]) -> Option<usize> {
 
 /// Tries what follows each `"id"` as the last fields of the outermost object. A field of an inner
 /// object does not fit, for more than one brace closes after it.
-fn in_tail(tail: &[u8]) -> Option<RequestId> {
+fn scan_tail(tail: &[u8]) -> Option<RequestId> {
     #[derive(Deserialize)]
-    struct Last<'a> {
+    struct TailFields<'a> {
         #[serde(borrow)]
         id: &'a RawValue,
         #[serde(default)]
@@ -108,16 +108,16 @@ fn in_tail(tail: &[u8]) -> Option<RequestId> {
     memchr::memmem::rfind_iter(tail, b"\"id\"").find_map(|at| {
         let mut object = vec![b'{'];
         object.extend_from_slice(tail.get(at..)?);
-        let last: Last<'_> = serde_json::from_slice(&object).ok()?;
+        let last: TailFields<'_> = serde_json::from_slice(&object).ok()?;
         match last.method {
             Some(_) => None,
-            None => number(last.id.get().as_bytes()),
+            None => parse_id(last.id.get().as_bytes()),
         }
     })
 }
 
 /// Our ids are numbers; some servers answer with the number as text.
-fn number(value: &[u8]) -> Option<RequestId> {
+fn parse_id(value: &[u8]) -> Option<RequestId> {
     let bare = value
         .strip_prefix(b"\"")
         .and_then(|inside| inside.strip_suffix(b"\""))
@@ -138,7 +138,7 @@ mod tests {
             r#" { "id" : "7" , "result":{"#,
             r#"{"_meta":{"id":1,"a":["}\"{"]},"id":7,"result":"#,
         ] {
-            assert_eq!(answered(head.as_bytes(), CUT), Some(7), "{head}");
+            assert_eq!(response_id(head.as_bytes(), CUT), Some(7), "{head}");
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
             r#"xx\"id\":4}"}]},"id":7}"#,
             r#"x"}],"id":4},"id":"7", "jsonrpc":"2.0"} "#,
         ] {
-            assert_eq!(answered(head, tail.as_bytes()), Some(7), "{tail}");
+            assert_eq!(response_id(head, tail.as_bytes()), Some(7), "{tail}");
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
             ("a banner without an end", r#","id":7}"#),
             ("", ""),
         ] {
-            let found = answered(head.as_bytes(), tail.as_bytes());
+            let found = response_id(head.as_bytes(), tail.as_bytes());
             assert_eq!(found, None, "{head}");
         }
     }

@@ -15,38 +15,41 @@ use tokio_tungstenite::{
     },
 };
 
-use super::Socket;
+use super::ClientWebSocket;
 use crate::{config::HttpConfig, transport::TransportError};
 
 /// The protocol that is spoken inside.
 const SUBPROTOCOL: (&str, &str) = ("sec-websocket-protocol", "mcp");
 
 /// How much a refusal may say.
-const SHOWN_CHARS: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// A connection, with frames and messages of at most that many bytes.
-pub(super) async fn connect(config: &HttpConfig, limit: usize) -> Result<Socket, TransportError> {
+pub(super) async fn connect(
+    config: &HttpConfig,
+    limit: usize,
+) -> Result<ClientWebSocket, TransportError> {
     let limits = WebSocketConfig::default()
         .max_message_size(Some(limit))
         .max_frame_size(Some(limit));
     let connector = if config.url.scheme() == "wss" {
-        Some(Connector::Rustls(tls()?))
+        Some(Connector::Rustls(tls_config()?))
     } else {
         Some(Connector::Plain)
     };
     let open =
         |request| connect_async_tls_with_config(request, Some(limits), true, connector.clone());
-    let opened = match open(request(config, true)?).await {
+    let opened = match open(build_request(config, true)?).await {
         // It speaks no subprotocols, as many do: what counts is what it says inside.
         Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(
             SubProtocolError::NoSubProtocol,
-        ))) => open(request(config, false)?).await,
+        ))) => open(build_request(config, false)?).await,
         opened => opened,
     };
-    opened.map(|(socket, _)| socket).map_err(refused)
+    opened.map(|(socket, _)| socket).map_err(handshake_error)
 }
 
-fn request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, TransportError> {
+fn build_request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, TransportError> {
     let unsendable = |reason: String| TransportError::Unsendable { reason };
     let mut request = config
         .url
@@ -70,7 +73,7 @@ fn request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, Transp
 }
 
 /// The certificates of the system, as for all our connections.
-fn tls() -> Result<Arc<rustls::ClientConfig>, TransportError> {
+fn tls_config() -> Result<Arc<rustls::ClientConfig>, TransportError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -81,7 +84,7 @@ fn tls() -> Result<Arc<rustls::ClientConfig>, TransportError> {
         })
 }
 
-fn refused(error: Error) -> TransportError {
+fn handshake_error(error: Error) -> TransportError {
     match error {
         Error::Http(response) if matches!(response.status().as_u16(), 401 | 403) => {
             TransportError::Unauthorized {
@@ -90,7 +93,7 @@ fn refused(error: Error) -> TransportError {
         }
         Error::Http(response) => TransportError::Http {
             status: response.status().as_u16(),
-            message: response.body().as_deref().and_then(said),
+            message: response.body().as_deref().and_then(body_excerpt),
             retry_after: None,
         },
         Error::Protocol(error) => TransportError::Garbage {
@@ -102,12 +105,12 @@ fn refused(error: Error) -> TransportError {
     }
 }
 
-fn said(body: &[u8]) -> Option<String> {
+fn body_excerpt(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
-        .take(SHOWN_CHARS)
+        .take(MAX_SHOWN_CHARS)
         .collect();
     Some(line.trim().to_owned()).filter(|line| !line.is_empty())
 }

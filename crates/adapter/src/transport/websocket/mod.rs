@@ -12,7 +12,10 @@ use tokio::{
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, tungstenite::Message as Frame};
 use tokio_util::sync::CancellationToken;
 
-use super::{Agreed, Connector, Inbox, Link, Outgoing, Sent, TransportError};
+use super::{
+    Connector, DeliveryStatus, IncomingSink, McpTransport, NegotiatedProtocol, OutgoingMessage,
+    TransportError,
+};
 use crate::{
     config::{HttpConfig, ServerLimits},
     wire::RequestId,
@@ -22,17 +25,17 @@ mod handshake;
 mod reader;
 
 /// How long the other side is waited for at the end.
-const GOODBYE: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type ClientWebSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Opens a WebSocket for each connection.
 #[derive(Debug)]
 pub struct WebSocketConnector {
     config: HttpConfig,
     message_bytes: usize,
-    connect: Duration,
-    answer: Duration,
+    connect_timeout: Duration,
+    write_timeout: Duration,
 }
 
 impl WebSocketConnector {
@@ -41,31 +44,34 @@ impl WebSocketConnector {
         Self {
             config,
             message_bytes: limits.message_bytes,
-            connect: limits.connect,
-            answer: limits.answer,
+            connect_timeout: limits.connect_timeout,
+            write_timeout: limits.response_timeout,
         }
     }
 
-    async fn opened(&self, inbox: Inbox) -> Result<Arc<dyn Link>, TransportError> {
+    async fn open_socket(
+        &self,
+        inbox: IncomingSink,
+    ) -> Result<Arc<dyn McpTransport>, TransportError> {
         let socket = handshake::connect(&self.config, self.message_bytes).await?;
         let (sink, frames) = futures::StreamExt::split(socket);
         let (gone, watched) = watch::channel(false);
-        let reading = reader::Reader {
+        let reading = reader::FrameReader {
             frames,
-            inbox,
+            incoming: inbox,
             limit: self.message_bytes,
-            leaving: CancellationToken::new(),
+            closing: CancellationToken::new(),
             end: CancellationToken::new(),
-            gone,
+            closed: gone,
         };
-        let (leaving, end) = (reading.leaving.clone(), reading.end.clone());
+        let (leaving, end) = (reading.closing.clone(), reading.end.clone());
         tokio::spawn(reading.read());
-        Ok(Arc::new(WebSocketLink {
+        Ok(Arc::new(WebSocketClientTransport {
             sink: Mutex::new(sink),
-            leaving,
-            patience: self.answer,
+            closing: leaving,
+            write_timeout: self.write_timeout,
             end,
-            gone: watched,
+            closed: watched,
         }))
     }
 }
@@ -73,20 +79,20 @@ impl WebSocketConnector {
 impl Connector for WebSocketConnector {
     fn open(
         &self,
-        inbox: Inbox,
+        inbox: IncomingSink,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Arc<dyn Link>, TransportError>> {
+    ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
         Box::pin(async move {
-            timeout_at(deadline, self.opened(inbox))
+            timeout_at(deadline, self.open_socket(inbox))
                 .await
                 .unwrap_or(Err(TransportError::ConnectTimeout {
-                    after: self.connect,
+                    after: self.connect_timeout,
                 }))
         })
     }
 
     /// Where it is, without the query, which may hold a key.
-    fn address(&self) -> String {
+    fn display_address(&self) -> String {
         let mut url = self.config.url.clone();
         url.set_query(None);
         url.set_fragment(None);
@@ -94,80 +100,83 @@ impl Connector for WebSocketConnector {
     }
 }
 
-struct WebSocketLink {
-    sink: Mutex<SplitSink<Socket, Frame>>,
+struct WebSocketClientTransport {
+    sink: Mutex<SplitSink<ClientWebSocket, Frame>>,
     /// We have said goodbye, or are about to.
-    leaving: CancellationToken,
-    patience: Duration,
+    closing: CancellationToken,
+    write_timeout: Duration,
     end: CancellationToken,
-    gone: watch::Receiver<bool>,
+    closed: watch::Receiver<bool>,
 }
 
-impl WebSocketLink {
-    async fn write(&self, outgoing: Outgoing) -> Result<(), TransportError> {
+impl WebSocketClientTransport {
+    async fn write(&self, outgoing: OutgoingMessage) -> Result<(), TransportError> {
         let text = tokio_tungstenite::tungstenite::Utf8Bytes::try_from(outgoing.body);
         let text = text.map_err(|_| TransportError::Unsendable {
             reason: "a message must be UTF-8".to_owned(),
         })?;
-        let by = Instant::now() + self.patience;
-        let slow = |sent| closed("the server takes no more for now".to_owned(), sent);
+        let by = Instant::now() + self.write_timeout;
+        let slow = |sent| closed_error("the server takes no more for now".to_owned(), sent);
         let mut sink = timeout_at(by, self.sink.lock())
             .await
-            .map_err(|_| slow(Sent::No))?;
-        if self.leaving.is_cancelled() || *self.gone.borrow() {
-            return Err(closed("it was closed".to_owned(), Sent::No));
+            .map_err(|_| slow(DeliveryStatus::No))?;
+        if self.closing.is_cancelled() || *self.closed.borrow() {
+            return Err(closed_error("it was closed".to_owned(), DeliveryStatus::No));
         }
         // Once the socket has the frame, all of it goes out, whoever waits for that.
         let sending = timeout_at(by, sink.send(Frame::Text(text)));
         match sending.await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(closed(error.to_string(), Sent::Maybe)),
-            Err(_) => Err(slow(Sent::Maybe)),
+            Ok(Err(error)) => Err(closed_error(error.to_string(), DeliveryStatus::Maybe)),
+            Err(_) => Err(slow(DeliveryStatus::Maybe)),
         }
     }
 
-    async fn leave(&self) {
-        if !self.leaving.is_cancelled() {
-            self.leaving.cancel();
+    async fn close_socket(&self) {
+        if !self.closing.is_cancelled() {
+            self.closing.cancel();
             let goodbye = async { self.sink.lock().await.close().await };
-            let _ = timeout(GOODBYE, goodbye).await;
+            let _ = timeout(CLOSE_TIMEOUT, goodbye).await;
         }
-        let mut gone = self.gone.clone();
-        if timeout(GOODBYE, gone.wait_for(|gone| *gone)).await.is_err() {
+        let mut gone = self.closed.clone();
+        if timeout(CLOSE_TIMEOUT, gone.wait_for(|gone| *gone))
+            .await
+            .is_err()
+        {
             self.end.cancel();
             let _ = gone.wait_for(|gone| *gone).await;
         }
     }
 }
 
-impl Link for WebSocketLink {
-    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<(), TransportError>> {
+impl McpTransport for WebSocketClientTransport {
+    fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(self.write(outgoing))
     }
 
-    fn agreed(&self, _: &Agreed) {}
+    fn set_protocol(&self, _: &NegotiatedProtocol) {}
 
     fn abandon(&self, _: RequestId) -> bool {
         false
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.leave())
+        Box::pin(self.close_socket())
     }
 }
 
-impl Drop for WebSocketLink {
+impl Drop for WebSocketClientTransport {
     fn drop(&mut self) {
         self.end.cancel();
     }
 }
 
-impl fmt::Debug for WebSocketLink {
+impl fmt::Debug for WebSocketClientTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WebSocketLink")
+        f.write_str("WebSocketClientTransport")
     }
 }
 
-fn closed(reason: String, sent: Sent) -> TransportError {
+fn closed_error(reason: String, sent: DeliveryStatus) -> TransportError {
     TransportError::Closed { reason, sent }
 }

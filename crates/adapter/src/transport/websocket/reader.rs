@@ -7,30 +7,30 @@ use tokio_tungstenite::tungstenite::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Socket, closed};
-use crate::transport::{Inbox, Incoming, Sent, TransportError};
+use super::{ClientWebSocket, closed_error};
+use crate::transport::{DeliveryStatus, IncomingEvent, IncomingSink, TransportError};
 
-pub(super) struct Reader {
-    pub(super) frames: SplitStream<Socket>,
-    pub(super) inbox: Inbox,
+pub(super) struct FrameReader {
+    pub(super) frames: SplitStream<ClientWebSocket>,
+    pub(super) incoming: IncomingSink,
     pub(super) limit: usize,
     /// We say goodbye: the end that follows is no surprise.
-    pub(super) leaving: CancellationToken,
+    pub(super) closing: CancellationToken,
     /// Nobody wants more.
     pub(super) end: CancellationToken,
-    pub(super) gone: watch::Sender<bool>,
+    pub(super) closed: watch::Sender<bool>,
 }
 
-impl Reader {
+impl FrameReader {
     /// Reads until the end. Pings are answered by the socket while it is read.
     pub(super) async fn read(mut self) {
-        let how = self.frames_until_end().await;
-        let how = how.filter(|_| !self.leaving.is_cancelled());
-        self.gone.send_replace(true);
-        self.inbox.put(Incoming::Closed(how));
+        let how = self.read_frames().await;
+        let how = how.filter(|_| !self.closing.is_cancelled());
+        self.closed.send_replace(true);
+        self.incoming.push(IncomingEvent::Closed(how));
     }
 
-    async fn frames_until_end(&mut self) -> Option<TransportError> {
+    async fn read_frames(&mut self) -> Option<TransportError> {
         let mut said = None;
         loop {
             let frame = tokio::select! {
@@ -38,39 +38,41 @@ impl Reader {
                 () = self.end.cancelled() => return None,
             };
             match frame {
-                Some(Ok(Frame::Text(text))) => self.inbox.put_bytes(text.as_bytes(), None),
+                Some(Ok(Frame::Text(text))) => self.incoming.push_bytes(text.as_bytes(), None),
                 // Some servers do not tell the two kinds apart.
                 Some(Ok(Frame::Binary(bytes))) => match std::str::from_utf8(&bytes) {
-                    Ok(_) => self.inbox.put_bytes(&bytes, None),
-                    Err(_) => self.inbox.put(Incoming::Garbage("not UTF-8".to_owned())),
+                    Ok(_) => self.incoming.push_bytes(&bytes, None),
+                    Err(_) => self
+                        .incoming
+                        .push(IncomingEvent::Garbage("not UTF-8".to_owned())),
                 },
                 // The socket answers; the end of the stream follows.
-                Some(Ok(Frame::Close(frame))) => said = Some(goodbye(frame.as_ref())),
+                Some(Ok(Frame::Close(frame))) => said = Some(close_frame_error(frame.as_ref())),
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Some(self.how(&error, said)),
-                None => return said.or_else(|| Some(ended("the server hung up"))),
+                Some(Err(error)) => return Some(self.end_reason(&error, said)),
+                None => return said.or_else(|| Some(ended_error("the server hung up"))),
             }
         }
     }
 
-    fn how(&self, error: &Error, said: Option<TransportError>) -> TransportError {
+    fn end_reason(&self, error: &Error, said: Option<TransportError>) -> TransportError {
         match error {
             // Whose answer it was can't be told: the frame was not read.
             Error::Capacity(CapacityError::MessageTooLong { .. }) => {
                 TransportError::TooLarge { limit: self.limit }
             }
-            other => said.unwrap_or_else(|| ended(&other.to_string())),
+            other => said.unwrap_or_else(|| ended_error(&other.to_string())),
         }
     }
 }
 
 /// What a server says as it closes.
-fn goodbye(frame: Option<&CloseFrame>) -> TransportError {
+fn close_frame_error(frame: Option<&CloseFrame>) -> TransportError {
     let Some(frame) = frame else {
-        return ended("the server closed it");
+        return ended_error("the server closed it");
     };
     let reason: String = frame.reason.chars().filter(|c| !c.is_control()).collect();
-    ended(&format!(
+    ended_error(&format!(
         "the server closed it with code {}{}{reason}",
         u16::from(frame.code),
         if reason.is_empty() { "" } else { ": " },
@@ -78,6 +80,6 @@ fn goodbye(frame: Option<&CloseFrame>) -> TransportError {
 }
 
 /// What was sent may have been read before the end.
-fn ended(reason: &str) -> TransportError {
-    closed(reason.to_owned(), Sent::Maybe)
+fn ended_error(reason: &str) -> TransportError {
+    closed_error(reason.to_owned(), DeliveryStatus::Maybe)
 }

@@ -6,34 +6,38 @@ use std::{
     time::Duration,
 };
 
-use super::{play::Played, screen::Screen};
+use super::{play::DemoResult, screen::DemoScreen};
 use crate::{
-    commands::setup::{Dirs, found_clients},
-    config::Loaded,
+    commands::setup::{Dirs, detect_clients},
+    config::LoadedConfig,
 };
 
 /// The variable that says which database a server uses.
-const VARIABLE: &str = "DELIBERATE_DATABASE_PATH";
+const DATABASE_VARIABLE: &str = "DELIBERATE_DATABASE_PATH";
 
 /// What can be drawn here, and what a page or a chat draws.
-pub(super) fn pictures(played: &Played, screen: &mut Screen<'_>) -> io::Result<()> {
-    screen.heading("4  The pictures, drawn from what was stored (★ recommended, or concluded)")?;
-    screen.picture(&played.tree.text)?;
-    screen.show("")?;
-    screen.picture(&played.graph.text)?;
-    screen.show("")?;
-    screen.say("The same as Mermaid, by reasoning_get, for a page or a chat (without colours):")?;
+pub(super) fn print_drawings(played: &DemoResult, screen: &mut DemoScreen<'_>) -> io::Result<()> {
+    screen.print_heading(
+        "4  The pictures, drawn from what was stored (★ recommended, or concluded)",
+    )?;
+    screen.print_drawing(&played.tree.text)?;
+    screen.print_lines("")?;
+    screen.print_drawing(&played.graph.text)?;
+    screen.print_lines("")?;
+    screen.print_text(
+        "The same as Mermaid, by reasoning_get, for a page or a chat (without colours):",
+    )?;
     for drawn in [&played.tree, &played.graph] {
         let lines = drawn.mermaid.lines();
         for line in lines.filter(|line| !line.trim_start().starts_with("classDef ")) {
-            screen.small_print(line)?;
+            screen.print_dimmed(line)?;
         }
     }
     Ok(())
 }
 
 /// How this program is started again, on the database in use.
-pub(super) struct Again {
+pub(super) struct RestartCommand {
     /// As a shell takes it.
     program: String,
     /// The database, as a shell takes it, if it is not the one that is used anyway.
@@ -42,29 +46,29 @@ pub(super) struct Again {
     clients: Vec<&'static str>,
 }
 
-impl Again {
-    pub(super) fn new(loaded: &Loaded, running: PathBuf) -> Self {
+impl RestartCommand {
+    pub(super) fn new(loaded: &LoadedConfig, running: PathBuf) -> Self {
         let dirs = Dirs::detect(&loaded.environment).ok();
         let clients = match &dirs {
-            Some(dirs) => found_clients(dirs).iter().map(|it| it.name).collect(),
+            Some(dirs) => detect_clients(dirs).iter().map(|it| it.name).collect(),
             None => Vec::new(),
         };
         let program = dirs.map_or(running, |dirs| dirs.program);
         // Wherever it was chosen: a client has neither our variables nor our working directory.
         let is_chosen = !loaded.is_default("database.path");
         let database = is_chosen.then(|| {
-            let path = wherever(&loaded.settings.database.path);
-            quoted(&path.display().to_string())
+            let path = absolute_database_path(&loaded.settings.database.path);
+            quote_for_shell(&path.display().to_string())
         });
         Self {
-            program: quoted(&program.display().to_string()),
+            program: quote_for_shell(&program.display().to_string()),
             database,
             clients,
         }
     }
 
     /// A line to paste: a command of this program, on that database.
-    fn line(&self, command: &str) -> String {
+    fn command_line(&self, command: &str) -> String {
         let program = &self.program;
         match &self.database {
             Some(database) => format!("{program} {command} --database {database}"),
@@ -73,63 +77,70 @@ impl Again {
     }
 
     /// A line that sets up a client. Its server is told of the database by a variable.
-    fn setup(&self, client: &str) -> String {
+    fn setup_command(&self, client: &str) -> String {
         let program = &self.program;
         match &self.database {
-            Some(database) => format!("{program} setup {client} --env {VARIABLE}={database}"),
+            Some(database) => {
+                format!("{program} setup {client} --env {DATABASE_VARIABLE}={database}")
+            }
             None => format!("{program} setup {client}"),
         }
     }
 }
 
 /// The ids, and whether they still name anything.
-pub(super) fn ids(
-    played: &Played,
+pub(super) fn print_ids(
+    played: &DemoResult,
     taken: Duration,
     kept_in: Option<&Path>,
-    again: &Again,
-    screen: &mut Screen<'_>,
+    again: &RestartCommand,
+    screen: &mut DemoScreen<'_>,
 ) -> io::Result<()> {
-    screen.heading("5  What is left of it")?;
-    screen.say(&format!(
+    screen.print_heading("5  What is left of it")?;
+    screen.print_text(&format!(
         "{} tool calls, {} shipped replies, {:.1} seconds.",
         played.calls,
-        played.given,
+        played.replies_used,
         taken.as_secs_f64()
     ))?;
-    screen.show(&format!("    tree session   {}", played.tree.session_id))?;
-    screen.show(&format!("    graph session  {}", played.graph.session_id))?;
+    screen.print_lines(&format!("    tree session   {}", played.tree.session_id))?;
+    screen.print_lines(&format!("    graph session  {}", played.graph.session_id))?;
     if let Some(database) = kept_in {
-        screen.show(&format!("    kept in        {}", database.display()))?;
-        screen.say("Your client can continue them. This lists them, and this reads one:")?;
-        screen.show(&format!("    {}", again.line("sessions")))?;
+        screen.print_lines(&format!("    kept in        {}", database.display()))?;
+        screen.print_text("Your client can continue them. This lists them, and this reads one:")?;
+        screen.print_lines(&format!("    {}", again.command_line("sessions")))?;
         let show = format!("sessions show {}", played.tree.session_id);
-        return screen.show(&format!("    {}", again.line(&show)));
+        return screen.print_lines(&format!("    {}", again.command_line(&show)));
     }
-    screen.say(
+    screen.print_text(
         "Nothing is left behind: they lay in a temporary folder, which is gone. This keeps them, \
          and this lists what was kept:",
     )?;
-    screen.show(&format!("    {}", again.line("demo --keep")))?;
-    screen.show(&format!("    {}", again.line("sessions")))
+    screen.print_lines(&format!("    {}", again.command_line("demo --keep")))?;
+    screen.print_lines(&format!("    {}", again.command_line("sessions")))
 }
 
 /// How to get the server into one's own client.
-pub(super) fn invitation(again: &Again, screen: &mut Screen<'_>) -> io::Result<()> {
-    screen.heading("6  Add it to your client")?;
-    screen.say("Claude Code takes this line:")?;
-    let serve = again.line("serve");
-    screen.show(&format!("    claude mcp add deliberate -- {serve}"))?;
+pub(super) fn print_setup_hint(
+    again: &RestartCommand,
+    screen: &mut DemoScreen<'_>,
+) -> io::Result<()> {
+    screen.print_heading("6  Add it to your client")?;
+    screen.print_text("Claude Code takes this line:")?;
+    let serve = again.command_line("serve");
+    screen.print_lines(&format!("    claude mcp add deliberate -- {serve}"))?;
     if let [first, others @ ..] = again.clients.as_slice() {
-        screen.say("For others, `setup` shows the change, asks, writes, and keeps a backup:")?;
-        screen.show(&format!("    {}", again.setup(first)))?;
-        screen.small_print(&format!("or {}", others.join(", ")))?;
+        screen.print_text(
+            "For others, `setup` shows the change, asks, writes, and keeps a backup:",
+        )?;
+        screen.print_lines(&format!("    {}", again.setup_command(first)))?;
+        screen.print_dimmed(&format!("or {}", others.join(", ")))?;
     }
-    screen.say("Then ask your client: “Use reasoning_tree to think about …”")
+    screen.print_text("Then ask your client: “Use reasoning_tree to think about …”")
 }
 
 /// The database by a path that names it in every working directory.
-pub(super) fn wherever(database: &Path) -> PathBuf {
+pub(super) fn absolute_database_path(database: &Path) -> PathBuf {
     match std::path::absolute(database) {
         Ok(path) if database.as_os_str() != ":memory:" => path,
         _ => database.to_owned(),
@@ -137,7 +148,7 @@ pub(super) fn wherever(database: &Path) -> PathBuf {
 }
 
 /// As a shell takes it.
-fn quoted(path: &str) -> String {
+fn quote_for_shell(path: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/\\:._-+@,".contains(letter);
     if cfg!(windows) {
         if path.contains(' ') {
@@ -165,7 +176,7 @@ mod tests {
             ("/My Apps/deliberate", "'/My Apps/deliberate'"),
             ("/it's/$HOME", r"'/it'\''s/$HOME'"),
         ] {
-            assert_eq!(quoted(path), pasted);
+            assert_eq!(quote_for_shell(path), pasted);
         }
     }
 }

@@ -9,16 +9,16 @@ use anyhow::Context as _;
 use deliberate_core::{IdSource as _, SystemIds};
 
 /// A folder that only this user can look into.
-pub(super) struct Folder {
+pub(super) struct TempFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl TempFolder {
     /// Makes one where the system keeps temporary things.
     pub(super) fn new() -> anyhow::Result<Self> {
         let place = std::env::temp_dir();
-        let path = place.join(format!("deliberate-demo-{}", SystemIds.fresh()));
-        make(&path).with_context(|| {
+        let path = place.join(format!("deliberate-demo-{}", SystemIds.new_id()));
+        create_private(&path).with_context(|| {
             format!(
                 "no temporary folder can be made in {}; set TMPDIR to a folder you can write to, \
                  or use your own database with `deliberate demo --keep`",
@@ -41,14 +41,14 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         // Removed already, or nobody left to tell.
         drop(fs::remove_dir_all(&self.path));
     }
 }
 
-fn make(path: &Path) -> io::Result<()> {
+fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -16,16 +16,16 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    Shell,
-    terminal::{stopped, wants_colour},
+    CommandContext,
+    terminal::{stop_signal, wants_color},
 };
-use crate::config::Loaded;
+use crate::config::LoadedConfig;
 
-use ending::{Again, wherever};
-use folder::Folder;
-use play::{Played, play};
-use screen::Screen;
-use server::Server;
+use ending::{RestartCommand, absolute_database_path};
+use folder::TempFolder;
+use play::{DemoResult, run_script};
+use screen::DemoScreen;
+use server::DemoServer;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -37,37 +37,40 @@ pub(crate) struct DemoArgs {
     json: bool,
 }
 
-pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &DemoArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     let loaded = shell.loaded;
     let program = std::env::current_exe().context("this program can't tell where it lies")?;
     // Heard from here on, so that an interrupted demo cleans up, too.
-    let stopped = stopped().context("signals can't be heard")?;
+    let stopped = stop_signal().context("signals can't be heard")?;
     let folder = if args.keep {
         None
     } else {
-        Some(Folder::new()?)
+        Some(TempFolder::new()?)
     };
     let database = match &folder {
         Some(folder) => folder.path().join("demo.db"),
-        None => wherever(&loaded.settings.database.path),
+        None => absolute_database_path(&loaded.settings.database.path),
     };
     let mut screen = if args.json {
-        Screen::dark()
+        DemoScreen::silent()
     } else {
-        Screen::new(shell.output, wants_colour(&loaded.environment))
+        DemoScreen::new(shell.output, wants_color(&loaded.environment))
     };
-    screen.say(
+    screen.print_text(
         "A short demo: the real server, the real protocol, no model, no network. What a model \
          would think is shipped with the program and marked “shipped”.",
     )?;
     let begun = Instant::now();
-    let mut server = Server::start(&program, &serving(loaded, &database))?;
+    let mut server = DemoServer::start(&program, &server_arguments(loaded, &database))?;
     let played = tokio::select! {
-        played = play(&mut server, &mut screen) => played,
+        played = run_script(&mut server, &mut screen) => played,
         () = stopped => Err(anyhow!("stopped before the end")),
     };
     // Whatever happened, the process and the folder don't stay.
-    server.end().await;
+    server.shut_down().await;
     let taken = begun.elapsed();
     let kept_in = folder.is_none().then_some(database.as_path());
     if let Some(folder) = folder {
@@ -78,16 +81,16 @@ pub(crate) async fn run(args: &DemoArgs, shell: &mut Shell<'_>) -> anyhow::Resul
         let all = as_json(&played, kept_in);
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
-        ending::pictures(&played, &mut screen)?;
-        let again = Again::new(loaded, program);
-        ending::ids(&played, taken, kept_in, &again, &mut screen)?;
-        ending::invitation(&again, &mut screen)?;
+        ending::print_drawings(&played, &mut screen)?;
+        let again = RestartCommand::new(loaded, program);
+        ending::print_ids(&played, taken, kept_in, &again, &mut screen)?;
+        ending::print_setup_hint(&again, &mut screen)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The command line of a server whose client has to think: no provider is asked or looked for.
-fn serving(loaded: &Loaded, database: &Path) -> Vec<OsString> {
+fn server_arguments(loaded: &LoadedConfig, database: &Path) -> Vec<OsString> {
     let serve = ["serve", "--provider", "client", "--database"];
     let mut arguments: Vec<OsString> = serve.map(OsString::from).into();
     arguments.push(database.into());
@@ -100,7 +103,7 @@ fn serving(loaded: &Loaded, database: &Path) -> Vec<OsString> {
     arguments
 }
 
-fn as_json(played: &Played, kept_in: Option<&Path>) -> Value {
+fn as_json(played: &DemoResult, kept_in: Option<&Path>) -> Value {
     let (tree, graph) = (&played.tree, &played.graph);
     json!({
         "tree": {
@@ -118,6 +121,6 @@ fn as_json(played: &Played, kept_in: Option<&Path>) -> Value {
         },
         "kept_in": kept_in,
         "calls": played.calls,
-        "replies": { "shipped": played.shipped, "given": played.given },
+        "replies": { "shipped": played.replies_shipped, "given": played.replies_used },
     })
 }

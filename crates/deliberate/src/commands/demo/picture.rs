@@ -11,11 +11,11 @@ use serde::Deserialize;
 use crate::commands::table::one_line;
 
 /// Words of a thought on its line.
-const LABEL_CHARS: usize = 60;
+const MAX_LABEL_CHARS: usize = 60;
 
 /// A tree session as `reasoning_get` gives it.
 #[derive(Debug, Deserialize)]
-pub(super) struct TreeSession {
+pub(super) struct DemoTree {
     session: Session,
     thoughts: Vec<Thought>,
     branches: Vec<Branch>,
@@ -24,78 +24,78 @@ pub(super) struct TreeSession {
 
 /// A graph as `reasoning_get` gives it.
 #[derive(Debug, Deserialize)]
-pub(super) struct WholeGraph {
+pub(super) struct DemoGraph {
     nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,
 }
 
 /// A line of a picture, and those that hang from it.
-struct Twig {
+struct DrawingNode {
     label: String,
-    twigs: Vec<Self>,
+    children: Vec<Self>,
 }
 
-impl Twig {
+impl DrawingNode {
     fn draw(&self, picture: &mut String) {
-        line(picture, &self.label);
-        self.draw_twigs("", picture);
+        push_line(picture, &self.label);
+        self.draw_children("", picture);
     }
 
-    fn draw_twigs(&self, before: &str, picture: &mut String) {
-        let last = self.twigs.len().saturating_sub(1);
-        for (number, twig) in self.twigs.iter().enumerate() {
+    fn draw_children(&self, before: &str, picture: &mut String) {
+        let last = self.children.len().saturating_sub(1);
+        for (number, twig) in self.children.iter().enumerate() {
             let (corner, rail) = if number == last {
                 ("└─ ", "   ")
             } else {
                 ("├─ ", "│  ")
             };
-            line(picture, &format!("{before}{corner}{}", twig.label));
-            twig.draw_twigs(&format!("{before}{rail}"), picture);
+            push_line(picture, &format!("{before}{corner}{}", twig.label));
+            twig.draw_children(&format!("{before}{rail}"), picture);
         }
     }
 }
 
 /// Each thought below the one it built on.
-pub(super) fn of_tree(tree: &TreeSession) -> String {
+pub(super) fn draw_tree(tree: &DemoTree) -> String {
     let mut picture = String::new();
-    for root in below(None, tree) {
+    for root in child_nodes(None, tree) {
         root.draw(&mut picture);
     }
     let name = |id: &BranchId| {
         let branch = tree.branches.iter().find(|branch| branch.id == *id);
         let name = branch.and_then(|branch| branch.name.as_deref());
-        one_line(name.unwrap_or("a branch"), LABEL_CHARS)
+        one_line(name.unwrap_or("a branch"), MAX_LABEL_CHARS)
     };
     for reference in &tree.cross_references {
         let (from, to) = (name(&reference.from_branch), name(&reference.to_branch));
         let how = reference.ref_type.as_str();
-        line(&mut picture, &format!("({from} {how} {to})"));
+        push_line(&mut picture, &format!("({from} {how} {to})"));
     }
     picture
 }
 
-fn below(parent: Option<&ThoughtId>, tree: &TreeSession) -> Vec<Twig> {
+fn child_nodes(parent: Option<&ThoughtId>, tree: &DemoTree) -> Vec<DrawingNode> {
     let thoughts = tree.thoughts.iter();
     thoughts
         .filter(|thought| thought.parent_id.as_ref() == parent)
-        .map(|thought| Twig {
-            label: label_of_thought(thought, tree),
-            twigs: below(Some(&thought.id), tree),
+        .map(|thought| DrawingNode {
+            label: thought_label(thought, tree),
+            children: child_nodes(Some(&thought.id), tree),
         })
         .collect()
 }
 
-fn label_of_thought(thought: &Thought, tree: &TreeSession) -> String {
+fn thought_label(thought: &Thought, tree: &DemoTree) -> String {
     let sure = percent(thought.confidence);
     if let Some(question) = &thought.input {
-        return format!("{} ({sure} sure)", one_line(question, LABEL_CHARS));
+        return format!("{} ({sure} sure)", one_line(question, MAX_LABEL_CHARS));
     }
     let branch = tree
         .branches
         .iter()
         .find(|branch| Some(&branch.id) == thought.branch_id.as_ref());
     let name = branch.and_then(|branch| branch.name.as_deref());
-    let words = one_line(name.unwrap_or(&thought.content), LABEL_CHARS);
+    let words = one_line(name.unwrap_or(&thought.content), MAX_LABEL_CHARS);
     let is_best = branch.is_some_and(|branch| branch.priority > 1);
     let is_followed = branch.map(|branch| &branch.id) == tree.session.active_branch_id.as_ref();
     format!(
@@ -107,30 +107,30 @@ fn label_of_thought(thought: &Thought, tree: &TreeSession) -> String {
 
 /// Each node below the one it was made from; those made from several come after, with the numbers
 /// of their sources.
-pub(super) fn of_graph(graph: &WholeGraph) -> String {
+pub(super) fn draw_graph(graph: &DemoGraph) -> String {
     let numbers: HashMap<&NodeId, usize> =
         graph.nodes.iter().map(|node| &node.id).zip(0..).collect();
     let mut picture = String::new();
     for node in &graph.nodes {
-        let mut merged: Vec<usize> = sources(node, graph, true)
+        let mut merged: Vec<usize> = source_nodes(node, graph, true)
             .filter_map(|id| numbers.get(id).copied())
             .collect();
         if !merged.is_empty() {
             merged.sort_unstable();
             let merged: Vec<String> = merged.iter().map(ToString::to_string).collect();
-            let label = label_of_node(node, &numbers);
-            line(&mut picture, &format!("{} ═► {label}", merged.join(" + ")));
-        } else if sources(node, graph, false).next().is_none() {
-            twig_of(node, graph, &numbers).draw(&mut picture);
+            let label = node_label(node, &numbers);
+            push_line(&mut picture, &format!("{} ═► {label}", merged.join(" + ")));
+        } else if source_nodes(node, graph, false).next().is_none() {
+            graph_drawing_node(node, graph, &numbers).draw(&mut picture);
         }
     }
     picture
 }
 
 /// Where a node comes from: by merging, or in another way.
-fn sources<'a>(
+fn source_nodes<'a>(
     node: &'a GraphNode,
-    graph: &'a WholeGraph,
+    graph: &'a DemoGraph,
     by_merging: bool,
 ) -> impl Iterator<Item = &'a NodeId> {
     let edges = graph.edges.iter();
@@ -143,18 +143,23 @@ fn sources<'a>(
     .map(|edge| &edge.from_node)
 }
 
-fn twig_of(node: &GraphNode, graph: &WholeGraph, numbers: &HashMap<&NodeId, usize>) -> Twig {
+fn graph_drawing_node(
+    node: &GraphNode,
+    graph: &DemoGraph,
+    numbers: &HashMap<&NodeId, usize>,
+) -> DrawingNode {
     let children = graph.nodes.iter();
-    let children = children.filter(|child| sources(child, graph, false).any(|id| *id == node.id));
-    Twig {
-        label: label_of_node(node, numbers),
-        twigs: children
-            .map(|child| twig_of(child, graph, numbers))
+    let children =
+        children.filter(|child| source_nodes(child, graph, false).any(|id| *id == node.id));
+    DrawingNode {
+        label: node_label(node, numbers),
+        children: children
+            .map(|child| graph_drawing_node(child, graph, numbers))
             .collect(),
     }
 }
 
-fn label_of_node(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String {
+fn node_label(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String {
     let mut words = Vec::new();
     if node.is_terminal {
         words.push("★".to_owned());
@@ -165,7 +170,7 @@ fn label_of_node(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String 
     if let Some(score) = node.score {
         words.push(format!("{} ", percent(score)));
     }
-    words.push(one_line(&node.content, LABEL_CHARS));
+    words.push(one_line(&node.content, MAX_LABEL_CHARS));
     words.join(" ")
 }
 
@@ -174,7 +179,7 @@ pub(super) fn percent(score: Score) -> String {
     format!("{} %", (score.get() * 100.0).round())
 }
 
-fn line(picture: &mut String, text: &str) {
+fn push_line(picture: &mut String, text: &str) {
     picture.push_str(text);
     picture.push('\n');
 }

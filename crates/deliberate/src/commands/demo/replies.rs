@@ -8,34 +8,34 @@ use serde_json::Value;
 
 /// The replies, and which of them were given.
 #[derive(Debug, Deserialize)]
-pub(super) struct Replies {
+pub(super) struct DemoReplies {
     /// What the demo is about.
     pub(super) question: String,
     /// What it asks about the branch it follows.
     pub(super) deeper: String,
-    reply: Vec<Shipped>,
+    reply: Vec<ShippedReply>,
     #[serde(skip)]
     given: BTreeSet<usize>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Shipped {
+struct ShippedReply {
     call: String,
     tool: String,
     key: String,
     answer: Value,
 }
 
-impl Replies {
+impl DemoReplies {
     /// Those in the program.
-    pub(super) fn shipped() -> anyhow::Result<Self> {
+    pub(super) fn load() -> anyhow::Result<Self> {
         toml::from_str(include_str!("replies.toml"))
             .context("the demo's own replies can't be read; please report this")
     }
 
     /// The reply to the ask named `key`, which `tool` put when the demo's step `call` called it.
-    pub(super) fn to(&mut self, call: &str, tool: &str, key: &str) -> anyhow::Result<Value> {
-        let fits = |it: &Shipped| it.call == call && it.tool == tool && it.key == key;
+    pub(super) fn reply_to(&mut self, call: &str, tool: &str, key: &str) -> anyhow::Result<Value> {
+        let fits = |it: &ShippedReply| it.call == call && it.tool == tool && it.key == key;
         let Some((number, found)) = self.reply.iter().enumerate().find(|(_, it)| fits(it)) else {
             bail!(
                 "{tool} asked {key:?} at the step {call:?}, and the demo has no reply to that; \
@@ -47,7 +47,7 @@ impl Replies {
     }
 
     /// How many different ones were given.
-    pub(super) fn given(&self) -> usize {
+    pub(super) fn used_count(&self) -> usize {
         self.given.len()
     }
 
@@ -63,25 +63,25 @@ mod tests {
 
     #[test]
     fn a_reply_is_chosen_by_step_tool_and_key_and_an_unknown_ask_is_told() {
-        let mut replies = Replies::shipped().unwrap();
-        let first = replies.to("score 1", "reasoning_got_score", "got_score");
-        let third = replies.to("score 3", "reasoning_got_score", "got_score");
+        let mut replies = DemoReplies::load().unwrap();
+        let first = replies.reply_to("score 1", "reasoning_got_score", "got_score");
+        let third = replies.reply_to("score 3", "reasoning_got_score", "got_score");
         assert_ne!(first.unwrap(), third.unwrap());
-        assert_eq!(replies.given(), 2);
+        assert_eq!(replies.used_count(), 2);
         for (call, tool, key) in [
             ("score 9", "reasoning_got_score", "got_score"),
             ("score 1", "reasoning_tree", "got_score"),
             ("score 1", "reasoning_got_score", "tree"),
         ] {
-            let error = replies.to(call, tool, key).unwrap_err().to_string();
+            let error = replies.reply_to(call, tool, key).unwrap_err().to_string();
             assert!(error.contains(tool) && error.contains(key), "{error}");
         }
-        assert_eq!(replies.given(), 2);
+        assert_eq!(replies.used_count(), 2);
     }
 
     #[test]
     fn no_two_replies_are_for_the_same_ask() {
-        let replies = Replies::shipped().unwrap();
+        let replies = DemoReplies::load().unwrap();
         let asks: BTreeSet<_> = replies
             .reply
             .iter()

@@ -3,24 +3,24 @@
 use std::io::{self, Write};
 
 /// As wide as any terminal.
-const WIDTH: usize = 80;
+const LINE_WIDTH: usize = 80;
 
 /// Shows what happens, or nothing where only the result is wanted.
-pub(super) struct Screen<'a> {
+pub(super) struct DemoScreen<'a> {
     output: Option<&'a mut dyn Write>,
-    colour: bool,
+    color: bool,
 }
 
 /// How words are set off from others.
 #[derive(Clone, Copy)]
-pub(super) enum Style {
+pub(super) enum TextStyle {
     Bold,
     Dim,
     Green,
 }
 
-impl Style {
-    const fn code(self) -> &'static str {
+impl TextStyle {
+    const fn ansi_code(self) -> &'static str {
         match self {
             Self::Bold => "1",
             Self::Dim => "2",
@@ -29,24 +29,24 @@ impl Style {
     }
 }
 
-impl<'a> Screen<'a> {
-    pub(super) fn new(output: &'a mut dyn Write, colour: bool) -> Self {
+impl<'a> DemoScreen<'a> {
+    pub(super) fn new(output: &'a mut dyn Write, color: bool) -> Self {
         Self {
             output: Some(output),
-            colour,
+            color,
         }
     }
 
     /// One that shows nothing.
-    pub(super) fn dark() -> Self {
+    pub(super) fn silent() -> Self {
         Self {
             output: None,
-            colour: false,
+            color: false,
         }
     }
 
     /// Lines as they are.
-    pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn print_lines(&mut self, text: &str) -> io::Result<()> {
         match &mut self.output {
             Some(output) => writeln!(output, "{text}"),
             None => Ok(()),
@@ -54,70 +54,70 @@ impl<'a> Screen<'a> {
     }
 
     /// The title of what follows, after an empty line.
-    pub(super) fn heading(&mut self, text: &str) -> io::Result<()> {
-        let heading = self.styled(Style::Bold, text);
-        self.show(&format!("\n{heading}"))
+    pub(super) fn print_heading(&mut self, text: &str) -> io::Result<()> {
+        let heading = self.apply_style(TextStyle::Bold, text);
+        self.print_lines(&format!("\n{heading}"))
     }
 
     /// What is going on, in a sentence or two.
-    pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
-        self.marked("  ", text, None)
+    pub(super) fn print_text(&mut self, text: &str) -> io::Result<()> {
+        self.print_marked("  ", text, None)
     }
 
     /// A line as it is, that need not be read.
-    pub(super) fn small_print(&mut self, line: &str) -> io::Result<()> {
-        let line = self.styled(Style::Dim, line);
-        self.show(&format!("    {line}"))
+    pub(super) fn print_dimmed(&mut self, line: &str) -> io::Result<()> {
+        let line = self.apply_style(TextStyle::Dim, line);
+        self.print_lines(&format!("    {line}"))
     }
 
     /// What the client sends.
-    pub(super) fn sent(&mut self, text: &str) -> io::Result<()> {
-        self.marked("  → ", text, None)
+    pub(super) fn print_request(&mut self, text: &str) -> io::Result<()> {
+        self.print_marked("  → ", text, None)
     }
 
     /// What the server answers.
-    pub(super) fn answered(&mut self, text: &str) -> io::Result<()> {
-        self.marked("  ← ", text, None)
+    pub(super) fn print_response(&mut self, text: &str) -> io::Result<()> {
+        self.print_marked("  ← ", text, None)
     }
 
     /// A part of what the server answers; the one that counts stands out.
-    pub(super) fn item(&mut self, text: &str, is_best: bool) -> io::Result<()> {
+    pub(super) fn print_item(&mut self, text: &str, is_best: bool) -> io::Result<()> {
         let mark = if is_best { "    ★ " } else { "      " };
-        self.marked(mark, text, is_best.then_some(Style::Green))
+        self.print_marked(mark, text, is_best.then_some(TextStyle::Green))
     }
 
     /// A picture, its best parts in colour.
-    pub(super) fn picture(&mut self, picture: &str) -> io::Result<()> {
+    pub(super) fn print_drawing(&mut self, picture: &str) -> io::Result<()> {
         for line in picture.lines() {
             let line = if line.contains('★') {
-                self.styled(Style::Green, line)
+                self.apply_style(TextStyle::Green, line)
             } else {
                 line.to_owned()
             };
-            self.show(&format!("  {line}"))?;
+            self.print_lines(&format!("  {line}"))?;
         }
         Ok(())
     }
 
     /// Broken into lines, the first with a mark and the others as far to the right.
-    fn marked(&mut self, mark: &str, text: &str, style: Option<Style>) -> io::Result<()> {
+    fn print_marked(&mut self, mark: &str, text: &str, style: Option<TextStyle>) -> io::Result<()> {
         let indent = mark.chars().count();
         let blank = " ".repeat(indent);
-        for (number, line) in wrapped(text, WIDTH - indent).iter().enumerate() {
+        for (number, line) in wrap_lines(text, LINE_WIDTH - indent).iter().enumerate() {
             let before = if number == 0 { mark } else { &blank };
             let line = format!("{before}{line}");
             let line = match style {
-                Some(style) => self.styled(style, &line),
+                Some(style) => self.apply_style(style, &line),
                 None => line,
             };
-            self.show(&line)?;
+            self.print_lines(&line)?;
         }
         Ok(())
     }
 
-    fn styled(&self, style: Style, text: &str) -> String {
-        if self.colour {
-            format!("\u{1b}[{}m{text}\u{1b}[0m", style.code())
+    fn apply_style(&self, style: TextStyle, text: &str) -> String {
+        if self.color {
+            format!("\u{1b}[{}m{text}\u{1b}[0m", style.ansi_code())
         } else {
             text.to_owned()
         }
@@ -125,7 +125,7 @@ impl<'a> Screen<'a> {
 }
 
 /// The words on lines of at most this width; a longer word has a line to itself.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+fn wrap_lines(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -147,7 +147,7 @@ mod tests {
     fn lines_are_no_wider_than_they_may_be_and_lose_no_word() {
         let text = "eins zwei drei, vier – fünf sechs  sieben";
         for width in [1, 5, 10, 80] {
-            let lines = wrapped(text, width);
+            let lines = wrap_lines(text, width);
             let longest = text.split_whitespace().map(|word| word.chars().count());
             let most = width.max(longest.max().unwrap());
             assert!(lines.iter().all(|line| line.chars().count() <= most));
@@ -160,7 +160,9 @@ mod tests {
     fn colour_is_there_only_where_it_is_wanted() {
         for (colour, expected) in [(true, "\n\u{1b}[1mTree\u{1b}[0m\n"), (false, "\nTree\n")] {
             let mut output = Vec::new();
-            Screen::new(&mut output, colour).heading("Tree").unwrap();
+            DemoScreen::new(&mut output, colour)
+                .print_heading("Tree")
+                .unwrap();
             assert_eq!(String::from_utf8(output).unwrap(), expected);
         }
     }

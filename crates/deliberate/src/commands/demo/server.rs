@@ -12,23 +12,23 @@ use tokio::{
 };
 
 /// The newest revision that opens with a handshake.
-const REVISION: &str = "2025-11-25";
+const PROTOCOL_VERSION: &str = "2025-11-25";
 
 /// Far longer than any answer takes; only a server that hangs exceeds it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time to end by itself once its input is closed.
-const GRACE: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A server and the pipes to it. The process is killed when this is dropped.
-pub(super) struct Server {
+pub(super) struct DemoServer {
     child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     last_id: u64,
 }
 
-impl Server {
+impl DemoServer {
     /// Starts it. What it has to say to people goes to standard error, as ours does.
     pub(super) fn start(program: &Path, arguments: &[OsString]) -> anyhow::Result<Self> {
         let mut child = Command::new(program)
@@ -51,7 +51,7 @@ impl Server {
     /// Opens with the handshake and returns the server's part of it.
     pub(super) async fn initialize(&mut self) -> anyhow::Result<Value> {
         let params = json!({
-            "protocolVersion": REVISION,
+            "protocolVersion": PROTOCOL_VERSION,
             "capabilities": {},
             "clientInfo": { "name": "deliberate-demo", "version": env!("CARGO_PKG_VERSION") },
         });
@@ -62,7 +62,7 @@ impl Server {
     }
 
     /// The names of its tools.
-    pub(super) async fn tools(&mut self) -> anyhow::Result<Vec<String>> {
+    pub(super) async fn list_tools(&mut self) -> anyhow::Result<Vec<String>> {
         let listed = self.request("tools/list", json!({})).await?;
         let tools = listed.get("tools").and_then(Value::as_array);
         let tools = tools.context("the server lists no tools")?.iter();
@@ -88,12 +88,12 @@ impl Server {
         self.last_id += 1;
         let id = self.last_id;
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        let answered = timeout(PATIENCE, async {
+        let answered = timeout(RESPONSE_TIMEOUT, async {
             self.send(&message).await?;
-            self.response(id).await
+            self.read_response(id).await
         });
         let Ok(response) = answered.await else {
-            let seconds = PATIENCE.as_secs();
+            let seconds = RESPONSE_TIMEOUT.as_secs();
             bail!("the server did not answer {method} within {seconds} seconds; try again");
         };
         let mut response = response?;
@@ -116,14 +116,15 @@ impl Server {
             self.input.write_all(line.as_bytes()).await?;
             self.input.flush().await
         };
-        sent.await.map_err(|error| gone(&error.to_string()))
+        sent.await
+            .map_err(|error| server_exited(&error.to_string()))
     }
 
-    async fn response(&mut self, id: u64) -> anyhow::Result<Value> {
+    async fn read_response(&mut self, id: u64) -> anyhow::Result<Value> {
         loop {
             let line = self.output.next_line().await;
-            let line = line.map_err(|error| gone(&error.to_string()))?;
-            let line = line.ok_or_else(|| gone("it ended"))?;
+            let line = line.map_err(|error| server_exited(&error.to_string()))?;
+            let line = line.ok_or_else(|| server_exited("it ended"))?;
             let message: Value =
                 serde_json::from_str(&line).context("the server wrote a line that is no JSON")?;
             // What has a method is the server's own business, such as a log message.
@@ -134,15 +135,15 @@ impl Server {
     }
 
     /// Closes its input, which ends it, and waits until it is gone.
-    pub(super) async fn end(mut self) {
+    pub(super) async fn shut_down(mut self) {
         drop(self.input);
-        if timeout(GRACE, self.child.wait()).await.is_err() {
+        if timeout(EXIT_TIMEOUT, self.child.wait()).await.is_err() {
             // Killed and waited for; what can't be killed is dropped with the process.
             drop(self.child.kill().await);
         }
     }
 }
 
-fn gone(why: &str) -> anyhow::Error {
+fn server_exited(why: &str) -> anyhow::Error {
     anyhow!("the server went away ({why}); `deliberate doctor` looks for the reason")
 }

@@ -8,18 +8,18 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Shell, prompt,
-    setup::{Dirs, found_clients},
+    CommandContext, prompt,
+    setup::{Dirs, detect_clients},
 };
 use crate::{
-    config::Loaded,
-    minds::{Chooser, Mind},
-    servers::Catalogue,
-    wiring::store,
+    config::LoadedConfig,
+    minds::{ProviderSelector, SelectedProvider},
+    servers::ServerCatalog,
+    wiring::build_store,
 };
 
 /// Long enough for a slow network, short enough for a person.
-const REACH_TIME: Duration = Duration::from_secs(3);
+const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -35,45 +35,48 @@ pub(crate) struct DoctorArgs {
 }
 
 /// What was found on one point.
-struct Finding {
-    what: &'static str,
-    verdict: Verdict,
+struct DoctorFinding {
+    subject: &'static str,
+    verdict: DoctorVerdict,
     text: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Verdict {
-    Fine,
+enum DoctorVerdict {
+    Pass,
     Note,
-    Wrong,
+    Fail,
 }
 
-impl Verdict {
-    const fn word(self) -> &'static str {
+impl DoctorVerdict {
+    const fn label(self) -> &'static str {
         match self {
-            Self::Fine => "ok",
+            Self::Pass => "ok",
             Self::Note => "note",
-            Self::Wrong => "WRONG",
+            Self::Fail => "WRONG",
         }
     }
 }
 
-pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &DoctorArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     if let Some(url) = &args.url {
         return remote::run(url, args.token_env.as_deref(), args.json, shell).await;
     }
     let loaded = shell.loaded;
-    let mut findings = vec![configuration(loaded), database(loaded).await];
-    findings.push(provider(loaded).await);
-    findings.push(prompts(loaded));
-    findings.push(research(loaded));
-    findings.extend(servers(loaded));
-    findings.push(limits(loaded));
-    findings.extend(clients(loaded));
+    let mut findings = vec![check_configuration(loaded), check_database(loaded).await];
+    findings.push(check_provider(loaded).await);
+    findings.push(check_prompts(loaded));
+    findings.push(check_research(loaded));
+    findings.extend(check_servers(loaded));
+    findings.push(check_limits(loaded));
+    findings.extend(check_clients(loaded));
     if args.json {
         let all: Vec<_> = findings
             .iter()
-            .map(|it| json!({ "what": it.what, "verdict": it.verdict.word(), "text": it.text }))
+            .map(|it| json!({ "what": it.subject, "verdict": it.verdict.label(), "text": it.text }))
             .collect();
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
@@ -81,13 +84,13 @@ pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Res
             writeln!(
                 shell.output,
                 "{:<6} {:<10} {}",
-                it.verdict.word(),
-                it.what,
+                it.verdict.label(),
+                it.subject,
                 it.text
             )?;
         }
     }
-    let wrong = findings.iter().any(|it| it.verdict == Verdict::Wrong);
+    let wrong = findings.iter().any(|it| it.verdict == DoctorVerdict::Fail);
     Ok(if wrong {
         ExitCode::from(1)
     } else {
@@ -95,55 +98,55 @@ pub(crate) async fn run(args: &DoctorArgs, shell: &mut Shell<'_>) -> anyhow::Res
     })
 }
 
-fn configuration(loaded: &Loaded) -> Finding {
+fn check_configuration(loaded: &LoadedConfig) -> DoctorFinding {
     let text = match &loaded.file {
         Some(file) => format!("read from {}", file.display()),
         None => "no file; environment and defaults".to_owned(),
     };
-    Finding {
-        what: "settings",
-        verdict: Verdict::Fine,
+    DoctorFinding {
+        subject: "settings",
+        verdict: DoctorVerdict::Pass,
         text,
     }
 }
 
-async fn database(loaded: &Loaded) -> Finding {
-    let store = store(&loaded.settings);
-    let state = store.state().await;
+async fn check_database(loaded: &LoadedConfig) -> DoctorFinding {
+    let store = build_store(&loaded.settings);
+    let state = store.info().await;
     store.close().await;
     let (verdict, text) = match state {
         Ok(state) => (
-            Verdict::Fine,
+            DoctorVerdict::Pass,
             format!(
                 "{}: {} session(s), {} thought(s), schema {}",
                 state.location, state.sessions, state.thoughts, state.schema_version
             ),
         ),
         Err(error) => (
-            Verdict::Wrong,
+            DoctorVerdict::Fail,
             format!("{error}. {}", error.hint().unwrap_or_default()),
         ),
     };
-    Finding {
-        what: "database",
+    DoctorFinding {
+        subject: "database",
         verdict,
         text,
     }
 }
 
 /// What research has to work with. Asks nobody.
-fn research(loaded: &Loaded) -> Finding {
+fn check_research(loaded: &LoadedConfig) -> DoctorFinding {
     let what = "research";
     let settings = &loaded.settings.research;
     if loaded.settings.tools.research.is_none() {
-        return Finding {
-            what,
-            verdict: Verdict::Note,
+        return DoctorFinding {
+            subject: what,
+            verdict: DoctorVerdict::Note,
             text: "off; `tools.sets` leaves it out".to_owned(),
         };
     }
     let (verdict, text) = match crate::research::options(loaded) {
-        Err(error) => (Verdict::Wrong, error.to_string()),
+        Err(error) => (DoctorVerdict::Fail, error.to_string()),
         Ok(options) => {
             let keys = settings
                 .sources
@@ -157,13 +160,13 @@ fn research(loaded: &Loaded) -> Finding {
             let mut text = format!(
                 "{} sources, {keys} with a key, {contact}; papers in {}",
                 settings.sources.len(),
-                options.papers.display()
+                options.papers_folder.display()
             );
-            let missing = crate::research::folders_not_there(settings);
+            let missing = crate::research::missing_folders(settings);
             let verdict = if missing.is_empty() {
-                Verdict::Fine
+                DoctorVerdict::Pass
             } else {
-                Verdict::Note
+                DoctorVerdict::Note
             };
             for folder in missing {
                 text.push_str("; ");
@@ -172,106 +175,109 @@ fn research(loaded: &Loaded) -> Finding {
             (verdict, text)
         }
     };
-    Finding {
-        what,
+    DoctorFinding {
+        subject: what,
         verdict,
         text,
     }
 }
 
-async fn provider(loaded: &Loaded) -> Finding {
-    let (verdict, text) = match Chooser::new(loaded) {
-        Err(error) => (Verdict::Wrong, error.to_string()),
-        Ok(chooser) => match chooser.own().await {
-            Some(mind) => reach(&mind).await,
+async fn check_provider(loaded: &LoadedConfig) -> DoctorFinding {
+    let (verdict, text) = match ProviderSelector::new(loaded) {
+        Err(error) => (DoctorVerdict::Fail, error.to_string()),
+        Ok(chooser) => match chooser.own_provider().await {
+            Some(mind) => check_reachable(&mind).await,
             None => (
-                Verdict::Note,
+                DoctorVerdict::Note,
                 "none; the client's own model thinks (fine in any MCP client)".to_owned(),
             ),
         },
     };
-    Finding {
-        what: "provider",
+    DoctorFinding {
+        subject: "provider",
         verdict,
         text,
     }
 }
 
 /// Whether the provider answers and takes the key. Asks for nothing that costs.
-async fn reach(mind: &Mind) -> (Verdict, String) {
-    let deadline = tokio::time::Instant::now() + REACH_TIME;
-    match mind.thinker.check(deadline).await {
-        Ok(()) => (Verdict::Fine, format!("{}, answers", mind.description)),
+async fn check_reachable(mind: &SelectedProvider) -> (DoctorVerdict, String) {
+    let deadline = tokio::time::Instant::now() + REACH_TIMEOUT;
+    match mind.model.check(deadline).await {
+        Ok(()) => (
+            DoctorVerdict::Pass,
+            format!("{}, answers", mind.description),
+        ),
         Err(error) => (
-            Verdict::Wrong,
+            DoctorVerdict::Fail,
             format!("{error}. {}", error.hint().unwrap_or_default()),
         ),
     }
 }
 
-fn prompts(loaded: &Loaded) -> Finding {
+fn check_prompts(loaded: &LoadedConfig) -> DoctorFinding {
     let what = "prompts";
     if !loaded.settings.tools.prompts {
-        return Finding {
-            what,
-            verdict: Verdict::Note,
+        return DoctorFinding {
+            subject: what,
+            verdict: DoctorVerdict::Note,
             text: "off; `tools.sets` leaves them out".to_owned(),
         };
     }
     let (verdict, text) = match crate::prompts::options(&loaded.settings.prompts) {
-        Err(error) => (Verdict::Wrong, error.to_string()),
-        Ok(options) => match prompt::health(&options) {
-            (text, true) => (Verdict::Fine, text),
+        Err(error) => (DoctorVerdict::Fail, error.to_string()),
+        Ok(options) => match prompt::workspace_health(&options) {
+            (text, true) => (DoctorVerdict::Pass, text),
             // A server with a broken prompt still serves the others.
-            (text, false) => (Verdict::Note, text),
+            (text, false) => (DoctorVerdict::Note, text),
         },
     };
-    Finding {
-        what,
+    DoctorFinding {
+        subject: what,
         verdict,
         text,
     }
 }
 
 /// The servers that are written down, and a line for each that can't be used. Connects to none.
-fn servers(loaded: &Loaded) -> Vec<Finding> {
+fn check_servers(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let what = "servers";
-    let catalogue = Catalogue::read(loaded);
-    let (all, on) = (catalogue.known.len(), catalogue.on().count());
+    let catalogue = ServerCatalog::read(loaded);
+    let (all, on) = (catalogue.servers.len(), catalogue.enabled().count());
     let (verdict, text) = if !loaded.settings.tools.gateway {
         (
-            Verdict::Note,
+            DoctorVerdict::Note,
             "off; `tools.sets` leaves them out".to_owned(),
         )
     } else if all == 0 {
         let text = "no others; `deliberate servers add` adds one";
-        (Verdict::Fine, text.to_owned())
+        (DoctorVerdict::Pass, text.to_owned())
     } else {
         let text = format!(
             "{on} on, {} off; `deliberate servers test` connects to them",
             all - on
         );
-        (Verdict::Fine, text)
+        (DoctorVerdict::Pass, text)
     };
-    let mut findings = vec![Finding {
-        what,
+    let mut findings = vec![DoctorFinding {
+        subject: what,
         verdict,
         text,
     }];
     // A server without them still serves.
-    findings.extend(catalogue.problems.iter().map(|problem| Finding {
-        what,
-        verdict: Verdict::Note,
+    findings.extend(catalogue.problems.iter().map(|problem| DoctorFinding {
+        subject: what,
+        verdict: DoctorVerdict::Note,
         text: problem.to_string(),
     }));
     findings
 }
 
-fn limits(loaded: &Loaded) -> Finding {
+fn check_limits(loaded: &LoadedConfig) -> DoctorFinding {
     let limits = &loaded.settings.limits;
-    Finding {
-        what: "limits",
-        verdict: Verdict::Fine,
+    DoctorFinding {
+        subject: "limits",
+        verdict: DoctorVerdict::Pass,
         text: format!(
             "{} calls at once, {} s a call, {} bytes a message, {} tokens of context",
             limits.concurrent_calls,
@@ -282,35 +288,35 @@ fn limits(loaded: &Loaded) -> Finding {
     }
 }
 
-fn clients(loaded: &Loaded) -> Vec<Finding> {
+fn check_clients(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let Ok(dirs) = Dirs::detect(&loaded.environment) else {
         return Vec::new();
     };
-    let found = found_clients(&dirs);
-    let findings: Vec<Finding> = found
+    let found = detect_clients(&dirs);
+    let findings: Vec<DoctorFinding> = found
         .iter()
         .filter(|client| client.exists)
         .map(|client| {
             let (verdict, text) = if client.configured {
-                (Verdict::Fine, format!("{} is set up", client.title))
+                (DoctorVerdict::Pass, format!("{} is set up", client.title))
             } else {
                 let text = format!(
                     "{} is here; `deliberate setup {}` adds deliberate to it",
                     client.title, client.name
                 );
-                (Verdict::Note, text)
+                (DoctorVerdict::Note, text)
             };
-            Finding {
-                what: "client",
+            DoctorFinding {
+                subject: "client",
                 verdict,
                 text,
             }
         })
         .collect();
     if findings.is_empty() {
-        return vec![Finding {
-            what: "client",
-            verdict: Verdict::Note,
+        return vec![DoctorFinding {
+            subject: "client",
+            verdict: DoctorVerdict::Note,
             text: "no MCP client found in its usual place".to_owned(),
         }];
     }

@@ -5,7 +5,7 @@
 
 use std::{fmt, io::Write, process::ExitCode, time::Duration};
 
-use deliberate_thinker::{install_crypto, is_on_this_machine};
+use deliberate_thinker::{install_crypto, is_local_url};
 use reqwest::{Client, StatusCode, redirect::Policy};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
@@ -13,73 +13,73 @@ use url::Url;
 
 use crate::{
     commands::{
-        Shell,
+        CommandContext,
         table::{one_line, table},
     },
     config::Environment,
 };
 
 /// A server takes at most a second to look at itself; the rest is for the way.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// More than any health takes.
-const ANSWER_BYTES: usize = 256 * 1_024;
+const MAX_RESPONSE_BYTES: usize = 256 * 1_024;
 
 /// What is shown of one value.
-const SHOWN_CHARS: usize = 300;
+const MAX_DISPLAY_CHARS: usize = 300;
 
 /// Why the health of a server can't be told.
 #[derive(Debug)]
-enum Trouble {
-    NotAnUrl(String),
-    NoToken(String),
-    Exposed,
-    Refused(Url),
-    TooLate(Url),
+enum HealthCheckError {
+    InvalidUrl(String),
+    MissingToken(String),
+    PlaintextToken,
+    ConnectionRefused(Url),
+    TimedOut(Url),
     Unreachable(Url, String),
-    NeedsToken(Url),
-    TokenRefused(Url),
-    Stranger(Url, String),
+    TokenRequired(Url),
+    TokenRejected(Url),
+    NotOurServer(Url, String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for HealthCheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAnUrl(reason) => write!(
+            Self::InvalidUrl(reason) => write!(
                 f,
                 "--url is not an address ({reason}); give one like http://127.0.0.1:8484"
             ),
-            Self::NoToken(name) => write!(
+            Self::MissingToken(name) => write!(
                 f,
                 "the environment variable {name} is not set; put the token in it"
             ),
-            Self::Exposed => f.write_str(
+            Self::PlaintextToken => f.write_str(
                 "the token would go over the network in the clear; use https, or leave --token-env \
                  out to see what anyone may know",
             ),
-            Self::Refused(url) => write!(
+            Self::ConnectionRefused(url) => write!(
                 f,
                 "nothing listens at {url}; start it with `deliberate serve --http`, or check the port"
             ),
-            Self::TooLate(url) => write!(
+            Self::TimedOut(url) => write!(
                 f,
                 "{url} did not answer within {} s; check the address, or look at its log",
-                PATIENCE.as_secs()
+                REQUEST_TIMEOUT.as_secs()
             ),
             Self::Unreachable(url, reason) => {
                 write!(f, "{url} can't be reached: {reason}; check the address")
             }
-            Self::NeedsToken(url) => write!(
+            Self::TokenRequired(url) => write!(
                 f,
                 "{url} wants a token; name the environment variable that holds it with --token-env"
             ),
-            Self::TokenRefused(url) => {
+            Self::TokenRejected(url) => {
                 write!(
                     f,
                     "{url} does not take this token; check that it is current"
                 )
             }
-            Self::Stranger(url, seen) => write!(
+            Self::NotOurServer(url, seen) => write!(
                 f,
                 "what answers at {url} is not a deliberate server ({seen}); check the port"
             ),
@@ -92,15 +92,17 @@ pub(super) async fn run(
     url: &str,
     token_env: Option<&str>,
     as_json: bool,
-    shell: &mut Shell<'_>,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let asked = ask(url, token_env, &shell.loaded.environment).await;
-    let ready = asked.as_ref().is_ok_and(|health| is(health, "ready"));
+    let asked = fetch_health(url, token_env, &shell.loaded.environment).await;
+    let ready = asked
+        .as_ref()
+        .is_ok_and(|health| bool_field(health, "ready"));
     match (asked, as_json) {
         (Ok(health), true) => {
             writeln!(shell.output, "{}", serde_json::to_string_pretty(&health)?)?;
         }
-        (Ok(health), false) => show(&health, shell.output)?,
+        (Ok(health), false) => print_health(&health, shell.output)?,
         (Err(trouble), true) => {
             let said = json!({
                 "status": "unreachable",
@@ -119,54 +121,60 @@ pub(super) async fn run(
     })
 }
 
-async fn ask(
+async fn fetch_health(
     url: &str,
     token_env: Option<&str>,
     environment: &Environment,
-) -> Result<Value, Trouble> {
-    let url = health_url(url)?;
+) -> Result<Value, HealthCheckError> {
+    let url = parse_health_url(url)?;
     let token = match token_env {
         None => None,
         Some(name) => {
-            let missing = || Trouble::NoToken(name.to_owned());
+            let missing = || HealthCheckError::MissingToken(name.to_owned());
             Some(environment.secret(name).ok_or_else(missing)?)
         }
     };
-    let nearby = is_on_this_machine(url.as_str());
+    let nearby = is_local_url(url.as_str());
     if token.is_some() && url.scheme() != "https" && !nearby {
-        return Err(Trouble::Exposed);
+        return Err(HealthCheckError::PlaintextToken);
     }
-    let exchange = exchange(&url, token.as_ref(), nearby);
-    let (status, body) = tokio::time::timeout(PATIENCE, exchange)
+    let exchange = send_request(&url, token.as_ref(), nearby);
+    let (status, body) = tokio::time::timeout(REQUEST_TIMEOUT, exchange)
         .await
-        .map_err(|_| Trouble::TooLate(url.clone()))??;
+        .map_err(|_| HealthCheckError::TimedOut(url.clone()))??;
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if token.is_some() => {
-            Err(Trouble::TokenRefused(url))
+            Err(HealthCheckError::TokenRejected(url))
         }
-        StatusCode::UNAUTHORIZED => Err(Trouble::NeedsToken(url)),
-        StatusCode::OK | StatusCode::SERVICE_UNAVAILABLE => match read(&body) {
+        StatusCode::UNAUTHORIZED => Err(HealthCheckError::TokenRequired(url)),
+        StatusCode::OK | StatusCode::SERVICE_UNAVAILABLE => match parse_health(&body) {
             // Who is not known is told little, and with a token one should be known.
             Some(health) if token.is_some() && health.get("transports").is_none() => {
-                Err(Trouble::TokenRefused(url))
+                Err(HealthCheckError::TokenRejected(url))
             }
             Some(health) => Ok(health),
             None => {
                 let reason = "its answer is not a health report".to_owned();
-                Err(Trouble::Stranger(url, reason))
+                Err(HealthCheckError::NotOurServer(url, reason))
             }
         },
-        status => Err(Trouble::Stranger(url, format!("it answered {status}"))),
+        status => Err(HealthCheckError::NotOurServer(
+            url,
+            format!("it answered {status}"),
+        )),
     }
 }
 
-fn health_url(text: &str) -> Result<Url, Trouble> {
-    let mut url = Url::parse(text.trim()).map_err(|error| Trouble::NotAnUrl(error.to_string()))?;
+fn parse_health_url(text: &str) -> Result<Url, HealthCheckError> {
+    let mut url =
+        Url::parse(text.trim()).map_err(|error| HealthCheckError::InvalidUrl(error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(Trouble::NotAnUrl("neither http nor https".to_owned()));
+        return Err(HealthCheckError::InvalidUrl(
+            "neither http nor https".to_owned(),
+        ));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Trouble::NotAnUrl(
+        return Err(HealthCheckError::InvalidUrl(
             "it holds a user name or password".to_owned(),
         ));
     }
@@ -183,12 +191,12 @@ fn health_url(text: &str) -> Result<Url, Trouble> {
     Ok(url)
 }
 
-async fn exchange(
+async fn send_request(
     url: &Url,
     token: Option<&SecretString>,
     nearby: bool,
-) -> Result<(StatusCode, Vec<u8>), Trouble> {
-    let trouble = |error: reqwest::Error| trouble(url, &error.without_url());
+) -> Result<(StatusCode, Vec<u8>), HealthCheckError> {
+    let trouble = |error: reqwest::Error| classify_error(url, &error.without_url());
     install_crypto();
     let builder = Client::builder()
         .redirect(Policy::none())
@@ -205,16 +213,16 @@ async fn exchange(
     let mut answer = request.send().await.map_err(trouble)?;
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(trouble)? {
-        if body.len() + chunk.len() > ANSWER_BYTES {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
             let seen = "its answer is too long".to_owned();
-            return Err(Trouble::Stranger(url.clone(), seen));
+            return Err(HealthCheckError::NotOurServer(url.clone(), seen));
         }
         body.extend_from_slice(&chunk);
     }
     Ok((answer.status(), body))
 }
 
-fn trouble(url: &Url, error: &reqwest::Error) -> Trouble {
+fn classify_error(url: &Url, error: &reqwest::Error) -> HealthCheckError {
     let mut deepest: &dyn std::error::Error = error;
     let mut refused = false;
     while let Some(source) = deepest.source() {
@@ -224,16 +232,22 @@ fn trouble(url: &Url, error: &reqwest::Error) -> Trouble {
         deepest = source;
     }
     if refused {
-        Trouble::Refused(url.clone())
+        HealthCheckError::ConnectionRefused(url.clone())
     } else if error.is_connect() || error.is_builder() {
-        Trouble::Unreachable(url.clone(), one_line(&deepest.to_string(), SHOWN_CHARS))
+        HealthCheckError::Unreachable(
+            url.clone(),
+            one_line(&deepest.to_string(), MAX_DISPLAY_CHARS),
+        )
     } else {
-        Trouble::Stranger(url.clone(), one_line(&deepest.to_string(), SHOWN_CHARS))
+        HealthCheckError::NotOurServer(
+            url.clone(),
+            one_line(&deepest.to_string(), MAX_DISPLAY_CHARS),
+        )
     }
 }
 
 /// The report, if it is one.
-fn read(body: &[u8]) -> Option<Value> {
+fn parse_health(body: &[u8]) -> Option<Value> {
     let health: Value = serde_json::from_slice(body).ok()?;
     let is_one = health.get("status")?.is_string()
         && health.get("live")?.is_boolean()
@@ -242,14 +256,14 @@ fn read(body: &[u8]) -> Option<Value> {
     is_one.then_some(health)
 }
 
-fn is(health: &Value, field: &str) -> bool {
+fn bool_field(health: &Value, field: &str) -> bool {
     health.get(field).and_then(Value::as_bool).unwrap_or(false)
 }
 
-fn show(health: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
+fn print_health(health: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
     let mut rows = table(&["what", "state", "details"]);
-    for row in rows_of(health) {
-        rows.add_row(row.map(|text| one_line(&text, SHOWN_CHARS)));
+    for row in health_rows(health) {
+        rows.add_row(row.map(|text| one_line(&text, MAX_DISPLAY_CHARS)));
     }
     writeln!(output, "{rows}")?;
     if health.get("transports").is_none() {
@@ -261,8 +275,8 @@ fn show(health: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn rows_of(health: &Value) -> Vec<[String; 3]> {
-    let mut details = vec![format!("version {}", text(health, "version"))];
+fn health_rows(health: &Value) -> Vec<[String; 3]> {
+    let mut details = vec![format!("version {}", text_field(health, "version"))];
     if let Some(seconds) = health.get("uptime_seconds").and_then(Value::as_u64) {
         details.push(format!("up for {seconds} s"));
     }
@@ -271,37 +285,41 @@ fn rows_of(health: &Value) -> Vec<[String; 3]> {
     }
     let mut rows = vec![[
         "server".to_owned(),
-        text(health, "status"),
+        text_field(health, "status"),
         details.join(", "),
     ]];
     let transports = health.get("transports").and_then(Value::as_array);
     for one in transports.into_iter().flatten() {
-        let details = [text(one, "address"), text(one, "reason")].join(" ");
-        rows.push([text(one, "name"), text(one, "state"), details]);
+        let details = [text_field(one, "address"), text_field(one, "reason")].join(" ");
+        rows.push([text_field(one, "name"), text_field(one, "state"), details]);
     }
     if let Some(store) = health.get("store") {
-        let details = match text(store, "reason") {
+        let details = match text_field(store, "reason") {
             reason if reason.is_empty() => format!(
                 "{}: {} session(s), {} thought(s), schema {}, {} ms",
-                text(store, "location"),
-                text(store, "sessions"),
-                text(store, "thoughts"),
-                text(store, "schema_version"),
-                text(store, "latency_ms")
+                text_field(store, "location"),
+                text_field(store, "sessions"),
+                text_field(store, "thoughts"),
+                text_field(store, "schema_version"),
+                text_field(store, "latency_ms")
             ),
             reason => reason,
         };
-        rows.push(["database".to_owned(), text(store, "state"), details]);
+        rows.push(["database".to_owned(), text_field(store, "state"), details]);
     }
     if let Some(provider) = health.get("provider") {
-        let details = text(provider, "description");
-        rows.push(["provider".to_owned(), text(provider, "state"), details]);
+        let details = text_field(provider, "description");
+        rows.push([
+            "provider".to_owned(),
+            text_field(provider, "state"),
+            details,
+        ]);
     }
     if let Some(calls) = health.get("calls") {
         let details = format!(
             "{} running, {} waiting",
-            text(calls, "running"),
-            text(calls, "waiting")
+            text_field(calls, "running"),
+            text_field(calls, "waiting")
         );
         rows.push(["calls".to_owned(), String::new(), details]);
     }
@@ -309,7 +327,7 @@ fn rows_of(health: &Value) -> Vec<[String; 3]> {
 }
 
 /// A field as people read it; nothing if it is not there.
-fn text(value: &Value, field: &str) -> String {
+fn text_field(value: &Value, field: &str) -> String {
     match value.get(field) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),

@@ -9,7 +9,7 @@ use crate::commands::table::one_line;
 
 /// What the parts came to so far.
 #[derive(Default, Deserialize)]
-pub(super) struct Report {
+pub(super) struct PapersCheckReport {
     said: String,
     counts: BTreeMap<String, usize>,
     retracted: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Report {
     entries: Vec<IgnoredAny>,
 }
 
-impl Report {
+impl PapersCheckReport {
     /// Takes in the answer of one more call.
     pub(super) fn add(&mut self, output: &Value) -> anyhow::Result<()> {
         let part = Self::deserialize(output)?;
@@ -40,13 +40,13 @@ impl Report {
         self.unreadable.extend(part.unreadable);
         self.entries.extend(part.entries);
         self.left_out = part.left_out;
-        self.said.push_str(each_entry(&part.said));
+        self.said.push_str(entry_details(&part.said));
         Ok(())
     }
 
     /// One heading and one summary, then the entries with something to tell; nothing if no part
     /// came to an end.
-    pub(super) fn said(self) -> Option<String> {
+    pub(super) fn into_text(self) -> Option<String> {
         let mut text = match self.entries.len() {
             0 => return None,
             1 => "# 1 entry\n\n".to_owned(),
@@ -59,17 +59,17 @@ impl Report {
             line(format!("{many} {status}"));
         }
         if !self.retracted.is_empty() {
-            line(format!("**retracted**: {}", names(&self.retracted)));
+            line(format!("**retracted**: {}", join_names(&self.retracted)));
         }
         if !self.retraction_unknown.is_empty() {
-            let keys = names(&self.retraction_unknown);
+            let keys = join_names(&self.retraction_unknown);
             line(format!("not known whether retracted: {keys}"));
         }
         for group in &self.duplicates {
-            line(format!("the same work: {}", names(group)));
+            line(format!("the same work: {}", join_names(group)));
         }
         if !self.repeated_keys.is_empty() {
-            let keys = names(&self.repeated_keys);
+            let keys = join_names(&self.repeated_keys);
             line(format!("more than one entry has the key: {keys}"));
         }
         for problem in &self.unreadable {
@@ -83,12 +83,12 @@ impl Report {
 }
 
 /// What is told of the entries one by one, behind the summary of the part.
-fn each_entry(said: &str) -> &str {
+fn entry_details(said: &str) -> &str {
     let begins = said.find("\n## ");
     begins.and_then(|at| said.get(at..)).unwrap_or_default()
 }
 
-fn names(keys: &[String]) -> String {
+fn join_names(keys: &[String]) -> String {
     let keys: Vec<String> = keys.iter().map(|it| one_line(it, 300)).collect();
     keys.join(", ")
 }
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn part(keys: &[&str], left_out: usize) -> Value {
+    fn partial_output(keys: &[&str], left_out: usize) -> Value {
         let said: Vec<String> = keys
             .iter()
             .map(|it| format!("\n## {it}\n\n**not found**\n"))
@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn parts_have_one_heading_and_one_summary() {
-        let mut report = Report::default();
-        report.add(&part(&["a", "b"], 1)).unwrap();
-        report.add(&part(&["c"], 0)).unwrap();
+        let mut report = PapersCheckReport::default();
+        report.add(&partial_output(&["a", "b"], 1)).unwrap();
+        report.add(&partial_output(&["c"], 0)).unwrap();
         assert_eq!(
-            report.said().unwrap(),
+            report.into_text().unwrap(),
             "# 3 entries\n\n- 3 not found\n- **retracted**: a, c\n\n## a\n\n**not found**\n\n## b\n\n\
              **not found**\n\n## c\n\n**not found**\n"
         );
@@ -132,25 +132,25 @@ mod tests {
 
     #[test]
     fn a_key_that_parts_share_is_told_once() {
-        let mut report = Report::default();
+        let mut report = PapersCheckReport::default();
         for key in ["a", "b"] {
-            let mut part = part(&[key], 0);
+            let mut part = partial_output(&[key], 0);
             part["repeated_keys"] = json!(["same"]);
             report.add(&part).unwrap();
         }
-        let said = report.said().unwrap();
+        let said = report.into_text().unwrap();
         let keys = "- more than one entry has the key: same\n";
         assert_eq!(said.matches(keys).count(), 1, "{said}");
     }
 
     #[test]
     fn what_is_left_is_told_when_a_part_fails() {
-        assert!(Report::default().said().is_none());
-        let mut report = Report::default();
-        report.add(&part(&["a"], 7)).unwrap();
+        assert!(PapersCheckReport::default().into_text().is_none());
+        let mut report = PapersCheckReport::default();
+        report.add(&partial_output(&["a"], 7)).unwrap();
         assert!(
             report
-                .said()
+                .into_text()
                 .unwrap()
                 .contains("- 7 more were not looked at\n")
         );

@@ -12,15 +12,15 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use deliberate_research::Face;
-use deliberate_toolkit::{Answer, Caller, Progress, ToolError};
+use deliberate_research::ToolListingMode;
+use deliberate_toolkit::{CallOutcome, CallProgress, CallerContext, ToolError};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::{Shell, table::harmless, terminal::at_terminal, think::explained};
-use crate::wiring::{Wired, wire};
-use checked::Report;
-use wanted::Wanted;
+use super::{CommandContext, table::escape_control, terminal::at_terminal, think::explain_error};
+use crate::wiring::{App, build_app};
+use checked::PapersCheckReport;
+use wanted::PapersCall;
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersArgs {
@@ -34,40 +34,47 @@ pub(crate) struct PapersArgs {
 #[derive(Debug, Subcommand)]
 enum PapersCommand {
     /// Look for papers in all sources at once
-    Search(wanted::SearchArgs),
+    Search(wanted::PapersSearchArgs),
     /// Add papers: PDF files, folders of them, DOIs, arXiv ids
-    Add(wanted::AddArgs),
+    Add(wanted::PapersAddArgs),
     /// The papers there are
-    List(wanted::ListArgs),
+    List(wanted::PapersListArgs),
     /// One paper: what is known of it and what is in it
-    Show(wanted::ShowArgs),
+    Show(wanted::PapersShowArgs),
     /// Find passages by words and by meaning
-    Find(wanted::FindArgs),
+    Find(wanted::PapersFindArgs),
     /// Ask the papers a question; every sentence of the answer is checked against them
-    Ask(wanted::AskArgs),
+    Ask(wanted::PapersAskArgs),
     /// Print citations in a style
-    Cite(wanted::CiteArgs),
+    Cite(wanted::PapersCiteArgs),
     /// Write a bibliography to a file
-    Export(wanted::ExportArgs),
+    Export(wanted::PapersExportArgs),
     /// Check a bibliography: do its works exist, are they right, were they retracted
-    Check(wanted::CheckArgs),
+    Check(wanted::PapersCheckArgs),
     /// How much there is, and how the index is
     Stats,
     /// Call any tool of research by its name
-    Call(wanted::CallArgs),
+    Call(wanted::PapersCallArgs),
 }
 
-pub(crate) async fn run(args: &PapersArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let calls = wanted::calls(&args.command)?;
+pub(crate) async fn run(
+    args: &PapersArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let calls = wanted::plan_calls(&args.command)?;
     let mut loaded = shell.loaded.clone();
     // What is asked for here is there, whatever clients are shown.
-    loaded.settings.tools.research.get_or_insert(Face::Compact);
+    loaded
+        .settings
+        .tools
+        .research
+        .get_or_insert(ToolListingMode::Compact);
     // Who names a file here may have it read.
     let research = &mut loaded.settings.research;
     let usual = loaded.environment.readable.clone();
     let readable = research.readable.get_or_insert(usual);
-    readable.extend(wanted::named(&args.command));
-    let wired = wire(&loaded)?;
+    readable.extend(wanted::named_paths(&args.command));
+    let wired = build_app(&loaded)?;
     let ended = call_all(args, calls, &wired, shell.output).await;
     wired.close().await;
     ended
@@ -75,79 +82,79 @@ pub(crate) async fn run(args: &PapersArgs, shell: &mut Shell<'_>) -> anyhow::Res
 
 async fn call_all(
     args: &PapersArgs,
-    calls: Vec<Wanted<'_>>,
-    wired: &Wired,
+    calls: Vec<PapersCall<'_>>,
+    wired: &App,
     to: &mut dyn Write,
 ) -> anyhow::Result<ExitCode> {
     let mut failed = false;
     let in_parts = matches!(args.command, PapersCommand::Check(_)) && !args.json;
-    let mut report = in_parts.then(Report::default);
+    let mut report = in_parts.then(PapersCheckReport::default);
     for (tool, mut arguments) in calls {
         loop {
             match call(wired, tool, arguments.clone()).await {
-                Ok(Answer::Done(output)) => {
+                Ok(CallOutcome::Done(output)) => {
                     match &mut report {
                         Some(report) => report.add(&output)?,
-                        None => show(&output, args, to)?,
+                        None => print_output(&output, args, to)?,
                     }
                     failed |= wanted::has_failed(&args.command, &output);
-                    match wanted::the_rest(&args.command, &arguments, &output) {
+                    match wanted::plan_next_calls(&args.command, &arguments, &output) {
                         Some(rest) => arguments = rest,
                         None => break,
                     }
                 }
-                Ok(Answer::NeedsReply(_)) => {
+                Ok(CallOutcome::NeedsReply(_)) => {
                     failed = true;
-                    tell_that_it_has_to_think(&mut io::stderr())?;
+                    print_model_needed(&mut io::stderr())?;
                     break;
                 }
                 Err(error) => {
                     failed = true;
-                    writeln!(io::stderr(), "{:#}", explained(error.into()))?;
+                    writeln!(io::stderr(), "{:#}", explain_error(error.into()))?;
                     break;
                 }
             }
         }
     }
     // A part that failed does not take back what the others came to.
-    if let Some(text) = report.and_then(Report::said) {
-        writeln!(to, "{}", harmless(text.trim_end()))?;
+    if let Some(text) = report.and_then(PapersCheckReport::into_text) {
+        writeln!(to, "{}", escape_control(text.trim_end()))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-async fn call(wired: &Wired, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+async fn call(wired: &App, tool: &str, arguments: Value) -> Result<CallOutcome, ToolError> {
     let spinner = spinner(tool);
     let told = spinner.clone();
-    let caller = Caller {
-        progress: Some(Arc::new(move |it: Progress| {
-            told.set_message(harmless(&it.message));
+    let caller = CallerContext {
+        progress: Some(Arc::new(move |it: CallProgress| {
+            told.set_message(escape_control(&it.message));
         })),
-        ..Caller::default()
+        ..CallerContext::default()
     };
     let answer = wired.registry.call(tool, arguments, caller).await;
     spinner.finish_and_clear();
     answer
 }
 
-fn tell_that_it_has_to_think(to: &mut dyn Write) -> io::Result<()> {
-    super::think::tell_of_models(to)?;
+fn print_model_needed(to: &mut dyn Write) -> io::Result<()> {
+    super::think::print_model_options(to)?;
     writeln!(
         to,
         "  or look for yourself: deliberate papers find \"…\"\nIn an MCP client the client's own model answers."
     )
 }
 
-fn show(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result<()> {
+fn print_output(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result<()> {
     let said = output.get("said").and_then(Value::as_str);
     let Some(said) = said.filter(|_| !args.json) else {
         writeln!(to, "{output}")?;
         return Ok(());
     };
-    let said = harmless(said);
+    let said = escape_control(said);
     let said = match args.command {
-        PapersCommand::Cite(_) => without_escapes(&said).replace(MORE_TO_CITE.0, MORE_TO_CITE.1),
-        PapersCommand::Add(_) => said.replace(READ_AGAIN.0, READ_AGAIN.1),
+        PapersCommand::Cite(_) => strip_escapes(&said).replace(CITE_MORE_HINT.0, CITE_MORE_HINT.1),
+        PapersCommand::Add(_) => said.replace(READ_AGAIN_HINT.0, READ_AGAIN_HINT.1),
         _ => said,
     };
     writeln!(to, "{said}")?;
@@ -155,15 +162,15 @@ fn show(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result
 }
 
 /// What tools advise, and how that is done here.
-const MORE_TO_CITE: (&str, &str) = (
+const CITE_MORE_HINT: (&str, &str) = (
     "max_results says how many are.",
     "name those you want, or write all to a file with `deliberate papers export`.",
 );
-const READ_AGAIN: (&str, &str) = ("with skip_existing false", "with --again");
+const READ_AGAIN_HINT: (&str, &str) = ("with skip_existing false", "with --again");
 
 /// Markdown's text without the backslashes that keep signs from being taken for marks: a citation
 /// is copied from a shell as it is.
-fn without_escapes(text: &str) -> String {
+fn strip_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -187,7 +194,7 @@ fn spinner(message: &str) -> ProgressBar {
 }
 
 /// Arguments that are given as JSON.
-fn object(text: &str) -> anyhow::Result<Value> {
+fn parse_object(text: &str) -> anyhow::Result<Value> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => bail!(
@@ -203,12 +210,12 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::commands::{Command, Program};
+    use crate::commands::{CliArgs, CliCommand};
 
-    fn papers(line: &[&str]) -> PapersArgs {
+    fn parse_papers_args(line: &[&str]) -> PapersArgs {
         let line = [&["deliberate", "papers"][..], line].concat();
-        match Program::try_parse_from(line).unwrap().command {
-            Some(Command::Papers(args)) => args,
+        match CliArgs::try_parse_from(line).unwrap().command {
+            Some(CliCommand::Papers(args)) => args,
             other => panic!("{other:?}"),
         }
     }
@@ -217,7 +224,7 @@ mod tests {
     fn what_tools_advise_is_told_as_it_is_done_here() {
         let shown = |line: &[&str], said: &str| {
             let mut to = Vec::new();
-            show(&json!({ "said": said }), &papers(line), &mut to).unwrap();
+            print_output(&json!({ "said": said }), &parse_papers_args(line), &mut to).unwrap();
             String::from_utf8(to).unwrap()
         };
         let told = shown(&["cite"], "7 more; max_results says how many are.");
@@ -228,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_question_without_an_answer_has_failed() {
-        let args = papers(&["ask", "why?"]);
+        let args = parse_papers_args(&["ask", "why?"]);
         for (failed, output) in [
             (false, json!({ "status": "answered", "support": 1.0 })),
             (false, json!({ "status": "partial", "support": 0.7 })),
@@ -248,7 +255,7 @@ mod tests {
     fn escapes_go_and_what_they_keep_stays() {
         let text = r"- \[1\] A. Müller, *On C:\temp \& \\LaTeX*";
         assert_eq!(
-            without_escapes(text),
+            strip_escapes(text),
             r"- [1] A. Müller, *On C:\temp & \LaTeX*"
         );
     }

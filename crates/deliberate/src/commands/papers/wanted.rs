@@ -10,13 +10,13 @@ use anyhow::{Context as _, bail};
 use clap::{Args, value_parser};
 use serde_json::{Map, Value, json};
 
-use super::{PapersCommand, object};
+use super::{PapersCommand, parse_object};
 
 /// A tool, and what it is called with.
-pub(super) type Wanted<'a> = (&'a str, Value);
+pub(super) type PapersCall<'a> = (&'a str, Value);
 
 #[derive(Debug, Args)]
-pub(crate) struct SearchArgs {
+pub(crate) struct PapersSearchArgs {
     /// A topic, a title or a question
     query: String,
     /// Only these sources
@@ -37,7 +37,7 @@ pub(crate) struct SearchArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct PapersAddArgs {
     /// Files, folders, DOIs, arXiv ids
     #[arg(required = true)]
     what: Vec<String>,
@@ -50,7 +50,7 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct PapersListArgs {
     /// How many, at most 100
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     limit: u32,
@@ -60,7 +60,7 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct PapersShowArgs {
     /// Its id, DOI, arXiv id, citation key or title
     paper: String,
     /// Print these pages: 3-5
@@ -72,7 +72,7 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct FindArgs {
+pub(crate) struct PapersFindArgs {
     /// What to look for
     query: String,
     /// How many papers, at most 50
@@ -81,7 +81,7 @@ pub(crate) struct FindArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AskArgs {
+pub(crate) struct PapersAskArgs {
     /// The question
     question: String,
     /// Take more time: ask again in other words, grade what is found, check the answer
@@ -90,7 +90,7 @@ pub(crate) struct AskArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CiteArgs {
+pub(crate) struct PapersCiteArgs {
     /// Papers; all without any
     papers: Vec<String>,
     /// The style: apa, ieee, mla, chicago, harvard, nature, vancouver…
@@ -99,7 +99,7 @@ pub(crate) struct CiteArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
+pub(crate) struct PapersExportArgs {
     /// Papers; all without any
     papers: Vec<String>,
     /// In which form
@@ -114,13 +114,13 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
+pub(crate) struct PapersCheckArgs {
     /// A file in BibTeX, RIS or CSL-JSON; `-` reads standard input
     file: PathBuf,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CallArgs {
+pub(crate) struct PapersCallArgs {
     /// The tool
     tool: String,
     /// Its arguments as JSON
@@ -129,7 +129,7 @@ pub(crate) struct CallArgs {
 }
 
 /// The files and folders that are named. Who names a link means where it leads.
-pub(super) fn named(command: &PapersCommand) -> Vec<PathBuf> {
+pub(super) fn named_paths(command: &PapersCommand) -> Vec<PathBuf> {
     let PapersCommand::Add(args) = command else {
         return Vec::new();
     };
@@ -138,15 +138,15 @@ pub(super) fn named(command: &PapersCommand) -> Vec<PathBuf> {
 }
 
 /// The tools to call, and with what.
-pub(super) fn calls(command: &PapersCommand) -> anyhow::Result<Vec<Wanted<'_>>> {
+pub(super) fn plan_calls(command: &PapersCommand) -> anyhow::Result<Vec<PapersCall<'_>>> {
     let one = match command {
-        PapersCommand::Search(args) => ("search_papers", search(args)),
-        PapersCommand::Add(args) => return add(args),
+        PapersCommand::Search(args) => ("search_papers", search_arguments(args)),
+        PapersCommand::Add(args) => return plan_add_calls(args),
         PapersCommand::List(args) => (
             "list_articles",
             json!({ "limit": args.limit, "offset": args.offset }),
         ),
-        PapersCommand::Show(args) => ("read_article", show(args)),
+        PapersCommand::Show(args) => ("read_article", show_arguments(args)),
         PapersCommand::Find(args) => (
             "search_articles",
             json!({ "query": args.query, "limit": args.limit }),
@@ -169,20 +169,20 @@ pub(super) fn calls(command: &PapersCommand) -> anyhow::Result<Vec<Wanted<'_>>> 
                 json!({ "articles": args.papers, "style": args.style, "max_results": most });
             ("format_citations", arguments)
         }
-        PapersCommand::Export(args) => ("export_bibliography", export(args)),
+        PapersCommand::Export(args) => ("export_bibliography", export_arguments(args)),
         PapersCommand::Check(args) => {
-            let text = bibliography(&args.file)?;
+            let text = read_bibliography(&args.file)?;
             ("audit_bibliography", json!({ "bibliography": text }))
         }
         PapersCommand::Stats => ("collection_stats", json!({})),
-        PapersCommand::Call(args) => (args.tool.as_str(), object(&args.arguments)?),
+        PapersCommand::Call(args) => (args.tool.as_str(), parse_object(&args.arguments)?),
     };
     Ok(vec![one])
 }
 
 /// What is left to do where one call does not do it all: the next part of a bibliography, the next
 /// files of a folder.
-pub(super) fn the_rest(
+pub(super) fn plan_next_calls(
     command: &PapersCommand,
     arguments: &Value,
     output: &Value,
@@ -232,9 +232,9 @@ fn is_answered(output: &Value) -> bool {
 }
 
 /// Bytes of a bibliography: the tool takes a quarter as many characters.
-const LONGEST_BIBLIOGRAPHY: u64 = 16_000_000;
+const MAX_BIBLIOGRAPHY_BYTES: u64 = 16_000_000;
 
-fn bibliography(file: &Path) -> anyhow::Result<String> {
+fn read_bibliography(file: &Path) -> anyhow::Result<String> {
     let shown = file.display();
     let reading: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -243,17 +243,17 @@ fn bibliography(file: &Path) -> anyhow::Result<String> {
     };
     let mut bytes = Vec::new();
     reading
-        .take(LONGEST_BIBLIOGRAPHY + 1)
+        .take(MAX_BIBLIOGRAPHY_BYTES + 1)
         .read_to_end(&mut bytes)
         .with_context(|| format!("{shown} can't be read"))?;
-    if bytes.len() as u64 > LONGEST_BIBLIOGRAPHY {
-        bail!("{shown} has more than {LONGEST_BIBLIOGRAPHY} bytes; check it in parts");
+    if bytes.len() as u64 > MAX_BIBLIOGRAPHY_BYTES {
+        bail!("{shown} has more than {MAX_BIBLIOGRAPHY_BYTES} bytes; check it in parts");
     }
     String::from_utf8(bytes)
         .with_context(|| format!("{shown} is not in UTF-8; save it so and check it again"))
 }
 
-fn search(args: &SearchArgs) -> Value {
+fn search_arguments(args: &PapersSearchArgs) -> Value {
     let mut wanted = Map::new();
     wanted.insert("query".to_owned(), args.query.clone().into());
     wanted.insert("max_results".to_owned(), args.limit.into());
@@ -272,7 +272,7 @@ fn search(args: &SearchArgs) -> Value {
 }
 
 /// Files and folders by themselves, ids together.
-fn add(args: &AddArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
+fn plan_add_calls(args: &PapersAddArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
     let mut calls = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
     for what in &args.what {
@@ -310,7 +310,7 @@ fn looks_like_a_file(path: &Path) -> bool {
     known.iter().any(|it| ending.eq_ignore_ascii_case(it))
 }
 
-fn show(args: &ShowArgs) -> Value {
+fn show_arguments(args: &PapersShowArgs) -> Value {
     let mut wanted = Map::new();
     wanted.insert("article_identifier".to_owned(), args.paper.clone().into());
     for (name, value) in [("pages", &args.pages), ("section", &args.section)] {
@@ -321,7 +321,7 @@ fn show(args: &ShowArgs) -> Value {
     wanted.into()
 }
 
-fn export(args: &ExportArgs) -> Value {
+fn export_arguments(args: &PapersExportArgs) -> Value {
     let mut wanted = Map::new();
     wanted.insert("format".to_owned(), args.format.clone().into());
     wanted.insert("overwrite".to_owned(), args.overwrite.into());

@@ -8,21 +8,21 @@ use std::{
 
 use serde_json::Value;
 
-use super::run::resume;
-use crate::commands::table::harmless;
+use super::run::resume_command;
+use crate::commands::table::escape_control;
 
 /// How it is shown.
-pub(super) struct Answered<'a> {
+pub(super) struct PromptOutput<'a> {
     /// Whether a model was to answer all steps.
     pub(super) by_model: bool,
     pub(super) as_json: bool,
     /// Names the workspace again in what is to be called next.
-    pub(super) at: &'a str,
+    pub(super) workspace_flag: &'a str,
 }
 
-impl Answered<'_> {
+impl PromptOutput<'_> {
     /// Shows it. A run that a model was to bring to its end and that waits is no success.
-    pub(super) fn show(&self, output: &Value, stdout: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    pub(super) fn print(&self, output: &Value, stdout: &mut dyn Write) -> anyhow::Result<ExitCode> {
         let text = |field: &str| output.get(field).and_then(Value::as_str).map(str::to_owned);
         let said = text("said").unwrap_or_default();
         let status = text("status").unwrap_or_default();
@@ -33,14 +33,18 @@ impl Answered<'_> {
         } else {
             let text = match &last {
                 Some(last) => last,
-                None if status == "step" => without_footer(&said),
+                None if status == "step" => strip_footer(&said),
                 None => &said,
             };
-            print(text, stdout)?;
+            print_text(text, stdout)?;
         }
-        let Some(next) =
-            run.and_then(|run| how_to_go_on(&status, &resume(&run, self.at), &waiting(output)))
-        else {
+        let Some(next) = run.and_then(|run| {
+            resume_hint(
+                &status,
+                &resume_command(&run, self.workspace_flag),
+                &waiting_steps(output),
+            )
+        }) else {
             return Ok(ExitCode::SUCCESS);
         };
         writeln!(io::stderr(), "\n{next}")?;
@@ -53,7 +57,7 @@ impl Answered<'_> {
 }
 
 /// What to do about a run that waits; nothing if it does not.
-fn how_to_go_on(status: &str, resume: &str, several: &[u64]) -> Option<String> {
+fn resume_hint(status: &str, resume: &str, several: &[u64]) -> Option<String> {
     match status {
         "step" if several.len() > 1 => {
             let each: Vec<String> = several.iter().map(|it| format!("\"{it}\":\"…\"")).collect();
@@ -74,16 +78,16 @@ fn how_to_go_on(status: &str, resume: &str, several: &[u64]) -> Option<String> {
 }
 
 /// The numbers of the steps that wait.
-fn waiting(output: &Value) -> Vec<u64> {
+fn waiting_steps(output: &Value) -> Vec<u64> {
     let steps = output.get("steps").and_then(Value::as_array);
     let steps = steps.into_iter().flatten();
     steps.filter_map(Value::as_u64).collect()
 }
 
 /// A terminal must not obey what models and files say; another program gets every byte.
-fn print(text: &str, stdout: &mut dyn Write) -> io::Result<()> {
+fn print_text(text: &str, stdout: &mut dyn Write) -> io::Result<()> {
     let text = if io::stdout().is_terminal() {
-        harmless(text)
+        escape_control(text)
     } else {
         text.to_owned()
     };
@@ -95,7 +99,7 @@ fn print(text: &str, stdout: &mut dyn Write) -> io::Result<()> {
 }
 
 /// How a client goes on is not how a person at a shell does.
-fn without_footer(said: &str) -> &str {
+fn strip_footer(said: &str) -> &str {
     said.rsplit_once("\n\n---\nStep")
         .map_or(said, |(text, _)| text)
 }

@@ -9,19 +9,19 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use deliberate_prompts::{
-    Options, Places,
-    library::{Finding, Library, Remark, Weight, check},
-    model::{Layer, Text},
-    template::Renderer,
+    EngineOptions, LibraryPaths,
+    library::{LibraryFinding, ProblemSeverity, PromptLibrary, TemplateProblem, check_workspace},
+    model::{LibraryLayer, TemplateSource},
+    template::TemplateRenderer,
 };
 use serde_json::{Value, json};
 
-use super::counted;
-use crate::commands::{Shell, terminal::wants_colour};
+use super::pluralize;
+use crate::commands::{CommandContext, terminal::wants_color};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: deliberate prompt check ~/prompts")]
-pub(super) struct CheckArgs {
+pub(super) struct PromptCheckArgs {
     /// The workspace; without it the one that is set
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -31,17 +31,17 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) fn run(
-    args: &CheckArgs,
-    options: &Options,
-    shell: &mut Shell<'_>,
+    args: &PromptCheckArgs,
+    options: &EngineOptions,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
     let options = match &args.folder {
-        Some(folder) => elsewhere(folder, options)?,
+        Some(folder) => options_for_folder(folder, options)?,
         None => options.clone(),
     };
-    let (library, findings) = all(&options);
-    let own = own(&library);
-    let workspace = &options.places.workspace;
+    let (library, findings) = check_library(&options);
+    let own = count_own_resources(&library);
+    let workspace = &options.paths.workspace;
     if own == 0 && findings.is_empty() && args.folder.is_some() {
         bail!(
             "there is nothing to check in {}; a workspace has its prompts in `resources/prompts` \
@@ -49,13 +49,13 @@ pub(super) fn run(
             workspace.display()
         );
     }
-    let errors = of(Weight::Error, &findings);
+    let errors = count_by_severity(ProblemSeverity::Error, &findings);
     if args.json {
         let all = as_json(workspace, own, &findings);
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
-        let coloured = wants_colour(&shell.loaded.environment);
-        draw(&findings, coloured, shell.output)?;
+        let coloured = wants_color(&shell.loaded.environment);
+        print_findings(&findings, coloured, shell.output)?;
         writeln!(shell.output, "{}", summary(workspace, own, &findings))?;
     }
     Ok(if errors > 0 {
@@ -66,12 +66,12 @@ pub(super) fn run(
 }
 
 /// Everything there is, and what is wrong with it, templates too.
-pub(super) fn all(options: &Options) -> (Library, Vec<Finding>) {
-    let renderer = Renderer::new(&options.limits);
-    check(options, &|text: &Text| {
+pub(super) fn check_library(options: &EngineOptions) -> (PromptLibrary, Vec<LibraryFinding>) {
+    let renderer = TemplateRenderer::new(&options.limits);
+    check_workspace(options, &|text: &TemplateSource| {
         let error = renderer.compile_check(text, "")?;
-        Some(Remark {
-            weight: Weight::Error,
+        Some(TemplateProblem {
+            severity: ProblemSeverity::Error,
             line: Some(error.line),
             column: error.column,
             message: error.message,
@@ -81,40 +81,44 @@ pub(super) fn all(options: &Options) -> (Library, Vec<Finding>) {
 }
 
 /// The options for a workspace that is named here: the folders that are set belong to another.
-fn elsewhere(folder: &Path, options: &Options) -> anyhow::Result<Options> {
+fn options_for_folder(folder: &Path, options: &EngineOptions) -> anyhow::Result<EngineOptions> {
     if !folder.is_dir() {
         bail!("there is no folder {}", folder.display());
     }
-    Ok(Options {
-        places: Places {
+    Ok(EngineOptions {
+        paths: LibraryPaths {
             workspace: folder.to_owned(),
-            ..Places::default()
+            ..LibraryPaths::default()
         },
         ..options.clone()
     })
 }
 
 /// How many things the workspace itself holds.
-pub(super) fn own(library: &Library) -> usize {
+pub(super) fn count_own_resources(library: &PromptLibrary) -> usize {
     let layers = library.prompts.values().map(|it| it.origin.layer);
     layers
         .chain(library.gates.values().map(|it| it.origin.layer))
         .chain(library.methodologies.values().map(|it| it.origin.layer))
         .chain(library.styles.values().map(|it| it.origin.layer))
         .chain(library.scripts.values().map(|it| it.origin.layer))
-        .filter(|layer| *layer == Layer::Workspace)
+        .filter(|layer| *layer == LibraryLayer::Workspace)
         .count()
 }
 
-pub(super) fn of(weight: Weight, findings: &[Finding]) -> usize {
+pub(super) fn count_by_severity(weight: ProblemSeverity, findings: &[LibraryFinding]) -> usize {
     let findings = findings.iter();
     findings.filter(|it| it.problem.weight == weight).count()
 }
 
-fn draw(findings: &[Finding], coloured: bool, output: &mut dyn Write) -> anyhow::Result<()> {
-    for Finding { problem, source } in findings {
+fn print_findings(
+    findings: &[LibraryFinding],
+    coloured: bool,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    for LibraryFinding { problem, source } in findings {
         let drawn = if coloured {
-            problem.render_coloured(source.as_deref())
+            problem.render_colored(source.as_deref())
         } else {
             problem.render(source.as_deref())
         };
@@ -123,30 +127,33 @@ fn draw(findings: &[Finding], coloured: bool, output: &mut dyn Write) -> anyhow:
     Ok(())
 }
 
-fn summary(workspace: &Path, own: usize, findings: &[Finding]) -> String {
-    let (errors, warnings) = (of(Weight::Error, findings), of(Weight::Warning, findings));
+fn summary(workspace: &Path, own: usize, findings: &[LibraryFinding]) -> String {
+    let (errors, warnings) = (
+        count_by_severity(ProblemSeverity::Error, findings),
+        count_by_severity(ProblemSeverity::Warning, findings),
+    );
     let place = workspace.display();
     if findings.is_empty() && own == 0 {
         return format!("Nothing is in {place} yet. Begin with: deliberate prompt new my_prompt");
     }
-    let checked = counted(own, "thing");
+    let checked = pluralize(own, "thing");
     if findings.is_empty() {
         return format!("{checked} checked in {place}, nothing wrong.");
     }
     format!(
         "{checked} in {place}: {}, {}.",
-        counted(errors, "error"),
-        counted(warnings, "warning")
+        pluralize(errors, "error"),
+        pluralize(warnings, "warning")
     )
 }
 
-fn as_json(workspace: &Path, own: usize, findings: &[Finding]) -> Value {
+fn as_json(workspace: &Path, own: usize, findings: &[LibraryFinding]) -> Value {
     let problems: Vec<&_> = findings.iter().map(|it| &it.problem).collect();
     json!({
         "workspace": workspace,
         "things": own,
-        "errors": of(Weight::Error, findings),
-        "warnings": of(Weight::Warning, findings),
+        "errors": count_by_severity(ProblemSeverity::Error, findings),
+        "warnings": count_by_severity(ProblemSeverity::Warning, findings),
         "problems": problems,
     })
 }

@@ -3,18 +3,18 @@
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
-use deliberate_prompts::{Options, model::Prompt};
+use deliberate_prompts::{EngineOptions, model::Prompt};
 use serde_json::{Value, json};
 
-use super::{is_part, library};
+use super::{is_part, load_library};
 use crate::commands::{
-    Shell,
+    CommandContext,
     table::{one_line, table},
 };
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Example: deliberate prompt list review")]
-pub(super) struct ListArgs {
+pub(super) struct PromptListArgs {
     /// Only those with this word in their id, name, category or description
     word: Option<String>,
     /// As JSON
@@ -23,16 +23,16 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn run(
-    args: &ListArgs,
-    options: &Options,
-    shell: &mut Shell<'_>,
+    args: &PromptListArgs,
+    options: &EngineOptions,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let library = library(options)?;
+    let library = load_library(options)?;
     let word = args.word.as_deref().unwrap_or_default().to_lowercase();
     let mut found: Vec<&Arc<Prompt>> = library
         .prompts
         .values()
-        .filter(|prompt| fits(prompt, &word))
+        .filter(|prompt| matches_word(prompt, &word))
         .collect();
     found.sort_by(|one, other| (&one.category, &one.id).cmp(&(&other.category, &other.id)));
     if args.json {
@@ -54,7 +54,7 @@ pub(super) fn run(
         rows.add_row([
             format!("{}{chain}", one_line(&prompt.id, 100)),
             one_line(&prompt.category, 40),
-            one_line(&arguments(prompt), 80),
+            one_line(&argument_list(prompt), 80),
             one_line(&prompt.description, 100),
         ]);
     }
@@ -63,7 +63,7 @@ pub(super) fn run(
 }
 
 /// Parts of other prompts are shown to who looks for them.
-fn fits(prompt: &Prompt, word: &str) -> bool {
+fn matches_word(prompt: &Prompt, word: &str) -> bool {
     if word.is_empty() {
         return !is_part(prompt);
     }
@@ -78,7 +78,7 @@ fn fits(prompt: &Prompt, word: &str) -> bool {
 }
 
 /// The names of its arguments; `?` follows what it can do without.
-pub(super) fn arguments(prompt: &Prompt) -> String {
+pub(super) fn argument_list(prompt: &Prompt) -> String {
     let names: Vec<String> = prompt
         .arguments
         .iter()

@@ -14,12 +14,12 @@ use std::{io::Write, process::ExitCode};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_prompts::{
-    Options,
-    library::{Library, Weight, check as read},
+    EngineOptions,
+    library::{ProblemSeverity, PromptLibrary, check_workspace as read},
     model::Prompt,
 };
 
-use super::Shell;
+use super::CommandContext;
 use crate::prompts;
 
 #[derive(Debug, Args)]
@@ -34,24 +34,31 @@ pub(crate) struct PromptArgs {
 #[derive(Debug, Subcommand)]
 enum PromptCommand {
     /// The prompts there are (the default)
-    List(list::ListArgs),
+    List(list::PromptListArgs),
     /// One prompt: what it takes, what it says, its steps and gates
-    Show(show::ShowArgs),
+    Show(show::PromptShowArgs),
     /// Use a prompt: print it, or let a model answer it, step by step
-    Run(run::RunArgs),
+    Run(run::PromptRunArgs),
     /// Look for mistakes in a workspace
-    Check(check::CheckArgs),
+    Check(check::PromptCheckArgs),
     /// Begin a prompt of your own
-    New(new::NewArgs),
+    New(new::PromptNewArgs),
 }
 
-pub(crate) async fn run(args: &PromptArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &PromptArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     let options = prompts::options(&shell.loaded.settings.prompts)?;
     let is_new = matches!(args.command, Some(PromptCommand::New(_)));
-    refuse_workspace(&options, args.workspace.is_some() && !is_new)?;
-    let at = args.workspace.as_deref().map(hint).unwrap_or_default();
+    require_workspace(&options, args.workspace.is_some() && !is_new)?;
+    let at = args
+        .workspace
+        .as_deref()
+        .map(workspace_flag)
+        .unwrap_or_default();
     match &args.command {
-        None => list::run(&list::ListArgs::default(), &options, shell),
+        None => list::run(&list::PromptListArgs::default(), &options, shell),
         Some(PromptCommand::List(args)) => list::run(args, &options, shell),
         Some(PromptCommand::Show(args)) => show::run(args, &options, shell),
         Some(PromptCommand::Run(args)) => run::run(args, &at, shell).await,
@@ -61,8 +68,8 @@ pub(crate) async fn run(args: &PromptArgs, shell: &mut Shell<'_>) -> anyhow::Res
 }
 
 /// A workspace that is named for looking at has to be there; the usual one may come later.
-fn refuse_workspace(options: &Options, named: bool) -> anyhow::Result<()> {
-    let workspace = &options.places.workspace;
+fn require_workspace(options: &EngineOptions, named: bool) -> anyhow::Result<()> {
+    let workspace = &options.paths.workspace;
     if workspace.is_file() {
         bail!("{} is a file; a workspace is a folder", workspace.display());
     }
@@ -73,40 +80,42 @@ fn refuse_workspace(options: &Options, named: bool) -> anyhow::Result<()> {
 }
 
 /// The workspace as the next command has to name it.
-fn hint(workspace: &str) -> String {
+fn workspace_flag(workspace: &str) -> String {
     format!(" --workspace '{}'", workspace.replace('\'', r"'\''"))
 }
 
 /// Reads the library once. Whoever only looks is told that something is wrong, not what.
-fn library(options: &Options) -> anyhow::Result<Library> {
+fn load_library(options: &EngineOptions) -> anyhow::Result<PromptLibrary> {
     let (library, _) = read(options, &|_| None);
     let wrong = library.problems.iter();
-    let wrong = wrong.filter(|it| it.weight == Weight::Error).count();
+    let wrong = wrong
+        .filter(|it| it.weight == ProblemSeverity::Error)
+        .count();
     if wrong > 0 {
         writeln!(
             std::io::stderr(),
             "{} can't be used; `deliberate prompt check` shows why.",
-            counted(wrong, "thing")
+            pluralize(wrong, "thing")
         )?;
     }
     Ok(library)
 }
 
 /// How a workspace is, in a line, and whether all of it can be used.
-pub(super) fn health(options: &Options) -> (String, bool) {
-    let (library, findings) = check::all(options);
-    let errors = check::of(Weight::Error, &findings);
+pub(super) fn workspace_health(options: &EngineOptions) -> (String, bool) {
+    let (library, findings) = check::check_library(options);
+    let errors = check::count_by_severity(ProblemSeverity::Error, &findings);
     let prompts = library.prompts.values().filter(|it| !is_part(it)).count();
     let text = format!(
         "{}: {} ({} in the workspace)",
-        options.places.workspace.display(),
-        counted(prompts, "prompt"),
-        counted(check::own(&library), "thing")
+        options.paths.workspace.display(),
+        pluralize(prompts, "prompt"),
+        pluralize(check::count_own_resources(&library), "thing")
     );
     if errors == 0 {
         return (text, true);
     }
-    let errors = counted(errors, "error");
+    let errors = pluralize(errors, "error");
     let text = format!("{text}; {errors}, `deliberate prompt check` shows them");
     (text, false)
 }
@@ -117,7 +126,7 @@ fn is_part(prompt: &Prompt) -> bool {
 }
 
 /// `1 prompt`, `2 prompts`.
-fn counted(number: usize, what: &str) -> String {
+fn pluralize(number: usize, what: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {what}{ending}")
 }

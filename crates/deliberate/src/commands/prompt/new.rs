@@ -10,17 +10,17 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use deliberate_prompts::{
-    Options,
-    library::{Library, Shelf, is_id, is_segment},
-    model::{Kind, Layer},
+    EngineOptions,
+    library::{LiveLibrary, PromptLibrary, is_id, is_segment},
+    model::{LibraryItemKind, LibraryLayer},
 };
 
-use super::library;
-use crate::commands::Shell;
+use super::load_library;
+use crate::commands::CommandContext;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: deliberate prompt new weekly_report --category writing")]
-pub(super) struct NewArgs {
+pub(super) struct PromptNewArgs {
     /// What it will be called by, such as `weekly_report`
     id: String,
     /// The category it stands in
@@ -35,13 +35,13 @@ pub(super) struct NewArgs {
 }
 
 /// A file below the prompt's folder, and what is in it.
-type Sheet = (&'static str, String);
+type NewPromptFile = (&'static str, String);
 
 pub(super) fn run(
-    args: &NewArgs,
-    options: &Options,
+    args: &PromptNewArgs,
+    options: &EngineOptions,
     at: &str,
-    shell: &mut Shell<'_>,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
     let (id, category) = (args.id.as_str(), args.category.as_str());
     if !is_id(id) {
@@ -50,19 +50,19 @@ pub(super) fn run(
     if !is_segment(category) {
         bail!("{category:?} can't be a category; use letters, digits, `_` and `-`");
     }
-    let library = library(options)?;
-    refuse_known(id, args.replace, &library)?;
-    let folder = Shelf::new(options).folder(Kind::Prompt);
+    let library = load_library(options)?;
+    reject_existing(id, args.replace, &library)?;
+    let folder = LiveLibrary::new(options).folder(LibraryItemKind::Prompt);
     let folder = folder.join(category).join(id);
     let sheets = if args.chain {
-        chain(id, category)
+        chain_prompt_files(id, category)
     } else {
         vec![
-            ("prompt.yaml", plain(id, category)),
-            ("user-message.md", TEXT.to_owned()),
+            ("prompt.yaml", single_prompt_yaml(id, category)),
+            ("user-message.md", SINGLE_TEMPLATE.to_owned()),
         ]
     };
-    write(&folder, &sheets)?;
+    write_files(&folder, &sheets)?;
     let output = &mut *shell.output;
     for (name, _) in &sheets {
         writeln!(output, "Written: {}", folder.join(name).display())?;
@@ -75,11 +75,11 @@ pub(super) fn run(
 }
 
 /// A prompt that is shipped may be replaced by who says so; one of the workspace may not.
-fn refuse_known(id: &str, replace: bool, library: &Library) -> anyhow::Result<()> {
+fn reject_existing(id: &str, replace: bool, library: &PromptLibrary) -> anyhow::Result<()> {
     let known = library.prompts.values();
     let known = known.into_iter().find(|it| it.id.eq_ignore_ascii_case(id));
     match known {
-        Some(known) if known.origin.layer == Layer::Workspace => {
+        Some(known) if known.origin.layer == LibraryLayer::Workspace => {
             bail!("there is a prompt {id:?} already, in {}", known.origin.file)
         }
         Some(known) if !replace => bail!(
@@ -91,7 +91,7 @@ fn refuse_known(id: &str, replace: bool, library: &Library) -> anyhow::Result<()
     }
 }
 
-fn write(folder: &Path, sheets: &[Sheet]) -> anyhow::Result<()> {
+fn write_files(folder: &Path, sheets: &[NewPromptFile]) -> anyhow::Result<()> {
     let above = folder.parent().context("the folder has no place")?;
     fs::create_dir_all(above).with_context(|| format!("{} can't be made", above.display()))?;
     match fs::create_dir(folder) {
@@ -120,21 +120,22 @@ fn write(folder: &Path, sheets: &[Sheet]) -> anyhow::Result<()> {
     Ok(())
 }
 
-const TEXT: &str = "\
+const SINGLE_TEMPLATE: &str = "\
 Write about {{ topic }}
 {%- if audience %} for {{ audience }}{% endif %}.
 ";
 
-const DRAFT: &str = "Draft a text about {{ topic }}. Say the most important thing first.\n";
+const DRAFT_TEMPLATE: &str =
+    "Draft a text about {{ topic }}. Say the most important thing first.\n";
 
-const IMPROVE: &str = "\
+const IMPROVE_TEMPLATE: &str = "\
 Improve this draft about {{ topic }}. Keep its meaning, and make it half as long.
 
 {{ draft }}
 ";
 
 /// Everything that goes into these is of the grammar of ids, so that quotes suffice.
-fn plain(id: &str, category: &str) -> String {
+fn single_prompt_yaml(id: &str, category: &str) -> String {
     format!(
         "{}userMessageTemplateFile: user-message.md
 arguments:
@@ -146,11 +147,11 @@ arguments:
     type: string
     description: Who reads it
 ",
-        head(id, category)
+        yaml_header(id, category)
     )
 }
 
-fn chain(id: &str, category: &str) -> Vec<Sheet> {
+fn chain_prompt_files(id: &str, category: &str) -> Vec<NewPromptFile> {
     let main = format!(
         "{}arguments:
   - name: topic
@@ -165,7 +166,7 @@ chainSteps:
     promptId: {id}/improve
     inputMapping: {{draft: draft}}
 ",
-        head(id, category)
+        yaml_header(id, category)
     );
     let step = |name: &str, more: &str| {
         format!(
@@ -174,7 +175,7 @@ userMessageTemplateFile: user-message.md
 arguments:
   - {{name: topic, type: string, required: true, description: What it is about}}
 {more}",
-            head(name, category)
+            yaml_header(name, category)
         )
     };
     let takes_draft =
@@ -182,13 +183,13 @@ arguments:
     vec![
         ("prompt.yaml", main),
         ("draft/prompt.yaml", step("draft", "")),
-        ("draft/user-message.md", DRAFT.to_owned()),
+        ("draft/user-message.md", DRAFT_TEMPLATE.to_owned()),
         ("improve/prompt.yaml", step("improve", takes_draft)),
-        ("improve/user-message.md", IMPROVE.to_owned()),
+        ("improve/user-message.md", IMPROVE_TEMPLATE.to_owned()),
     ]
 }
 
-fn head(id: &str, category: &str) -> String {
+fn yaml_header(id: &str, category: &str) -> String {
     let last = id.rsplit('/').next().unwrap_or(id);
     let words = last.replace(['_', '-'], " ");
     let mut letters = words.trim().chars();

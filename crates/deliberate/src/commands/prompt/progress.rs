@@ -6,19 +6,19 @@ use std::{
     time::Duration,
 };
 
-use deliberate_toolkit::Progress;
+use deliberate_toolkit::CallProgress;
 use indicatif::ProgressBar;
 
 use crate::commands::{table::one_line, terminal::at_terminal};
 
 /// Shows progress until it is ended.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct ProgressDisplay {
     spinner: ProgressBar,
-    last: Arc<Mutex<String>>,
+    last_message: Arc<Mutex<String>>,
 }
 
-impl Shown {
+impl ProgressDisplay {
     /// Begins with who is asked.
     pub(super) fn new(asked: &str) -> Self {
         let spinner = if at_terminal() {
@@ -30,21 +30,24 @@ impl Shown {
         };
         Self {
             spinner,
-            last: Arc::default(),
+            last_message: Arc::default(),
         }
     }
 
     /// Tells how far it is. The same is told once.
-    pub(super) fn tell(&self, progress: &Progress) {
+    pub(super) fn update(&self, progress: &CallProgress) {
         if !progress.message.starts_with("step ") {
             return;
         }
         let line = match progress.total {
-            Some(total) => numbered(&progress.message, total),
+            Some(total) => with_total(&progress.message, total),
             None => progress.message.clone(),
         };
         let line = one_line(&line, 120);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self
+            .last_message
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if *last == line {
             return;
         }
@@ -55,13 +58,13 @@ impl Shown {
         *last = line;
     }
 
-    pub(super) fn end(&self) {
+    pub(super) fn finish(&self) {
         self.spinner.finish_and_clear();
     }
 }
 
 /// `step 2: name` of five as `step 2 of 5: name`.
-fn numbered(message: &str, total: f64) -> String {
+fn with_total(message: &str, total: f64) -> String {
     match message.split_once(':') {
         Some((step, name)) => format!("{step} of {total}:{name}"),
         None => message.to_owned(),

@@ -9,28 +9,28 @@ use std::{
 };
 
 use clap::Args;
-use deliberate_core::{Clock as _, RunState, SystemClock, Timestamp, cut_to_chars};
-use deliberate_store::{Page, RunFilter};
-use deliberate_toolkit::{Answer, Caller, ToolError};
+use deliberate_core::{ChainState, Clock as _, SystemClock, Timestamp, truncate_chars};
+use deliberate_store::{ChainRunFilter, Pagination};
+use deliberate_toolkit::{CallOutcome, CallerContext, ToolError};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{answered::Answered, progress::Shown, written};
+use super::{answered::PromptOutput, progress::ProgressDisplay, written};
 use crate::{
     commands::{
-        Shell,
-        terminal::{at_terminal, stopped},
-        think::tell_how_to_get_one,
+        CommandContext,
+        terminal::{at_terminal, stop_signal},
+        think::print_model_help,
     },
-    minds::Mind,
-    wiring::{Wired, wire},
+    minds::SelectedProvider,
+    wiring::{App, build_app},
 };
 
 /// What a shell knows as ended by Ctrl-C.
-const INTERRUPTED: u8 = 130;
+const EXIT_INTERRUPTED: u8 = 130;
 
 /// What a run keeps of its command.
-const KEPT_CHARS: usize = 2_000;
+const STORED_COMMAND_CHARS: usize = 2_000;
 
 #[derive(Debug, Args)]
 #[command(
@@ -40,7 +40,7 @@ const KEPT_CHARS: usize = 2_000;
                   git diff | deliberate prompt run code_review -\n  \
                   deliberate prompt run '>>paper_summary --> >>fact_check_claims' --arg text=\"…\""
 )]
-pub(super) struct RunArgs {
+pub(super) struct PromptRunArgs {
     /// A prompt's id and a text for it (`-` is standard input), or a whole command in quotes
     #[arg(required_unless_present = "resume")]
     command: Vec<String>,
@@ -72,42 +72,44 @@ pub(super) struct RunArgs {
 
 /// `at` names the workspace again in what is to be called next.
 pub(super) async fn run(
-    args: &RunArgs,
+    args: &PromptRunArgs,
     at: &str,
-    shell: &mut Shell<'_>,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
     let mut loaded = shell.loaded.clone();
     // Whoever asks for a prompt here wants its tools here.
     loaded.settings.tools.prompts = true;
-    let request = request(args)?;
-    let wired = wire(&loaded)?;
+    let request = build_request(args)?;
+    let wired = build_app(&loaded)?;
     let mind = if args.render {
         None
     } else {
-        wired.minds.own().await
+        wired.providers.own_provider().await
     };
     if let Some(mind) = &mind
-        && !agreed(mind, args)?
+        && !confirm(mind, args)?
     {
         writeln!(io::stderr(), "Nothing was done; `--render` asks no model.")?;
         return Ok(ExitCode::from(1));
     }
     let ended = call(request, mind.as_ref(), at, &wired).await;
     let shown = match ended {
-        Ok(Ended::Answered(output)) => {
-            let answered = Answered {
+        Ok(PromptCallEnd::Completed(output)) => {
+            let answered = PromptOutput {
                 by_model: mind.is_some(),
                 as_json: args.json,
-                at,
+                workspace_flag: at,
             };
-            answered.show(&output, shell.output)
+            answered.print(&output, shell.output)
         }
-        Ok(Ended::NeedsModel) => {
+        Ok(PromptCallEnd::NeedsModel) => {
             writeln!(io::stderr(), "A step of this chain has to think.")?;
-            tell_how_to_get_one(&mut io::stderr())?;
+            print_model_help(&mut io::stderr())?;
             Ok(ExitCode::from(1))
         }
-        Ok(Ended::Interrupted(run)) => interrupted(run.or_else(|| args.resume.clone()), at),
+        Ok(PromptCallEnd::Interrupted(run)) => {
+            report_interrupted(run.or_else(|| args.resume.clone()), at)
+        }
         Err(error) => Err(error),
     };
     wired.close().await;
@@ -115,16 +117,16 @@ pub(super) async fn run(
 }
 
 /// What the engine is called with.
-fn request(args: &RunArgs) -> anyhow::Result<Map<String, Value>> {
+fn build_request(args: &PromptRunArgs) -> anyhow::Result<Map<String, Value>> {
     let mut request = Map::new();
     let mut give = |name: &str, value: Value| request.insert(name.to_owned(), value);
     if let Some(run) = &args.resume {
         give("chain_id", json!(run));
     } else {
-        give("command", json!(written::command(&args.command)?));
+        give("command", json!(written::build_command(&args.command)?));
     }
     if let Some(answer) = &args.answer {
-        give("user_response", json!(written::text(answer)?));
+        give("user_response", json!(written::read_text(answer)?));
     }
     if let Some(verdict) = &args.verdict {
         give("gate_verdict", json!(verdict));
@@ -132,7 +134,7 @@ fn request(args: &RunArgs) -> anyhow::Result<Map<String, Value>> {
     if let Some(action) = &args.action {
         give("gate_action", json!(action));
     }
-    let options = written::arguments(&args.arguments)?;
+    let options = written::parse_arguments(&args.arguments)?;
     if !options.is_empty() {
         give("options", Value::Object(options));
     }
@@ -140,7 +142,7 @@ fn request(args: &RunArgs) -> anyhow::Result<Map<String, Value>> {
 }
 
 /// A model may cost something, so a person is asked first.
-fn agreed(mind: &Mind, args: &RunArgs) -> anyhow::Result<bool> {
+fn confirm(mind: &SelectedProvider, args: &PromptRunArgs) -> anyhow::Result<bool> {
     if args.yes || !at_terminal() {
         return Ok(true);
     }
@@ -154,8 +156,8 @@ fn agreed(mind: &Mind, args: &RunArgs) -> anyhow::Result<bool> {
 }
 
 /// How a call ended.
-enum Ended {
-    Answered(Value),
+enum PromptCallEnd {
+    Completed(Value),
     /// A step asks a model, and there is none.
     NeedsModel,
     /// With the run that is left, if there is one.
@@ -164,28 +166,28 @@ enum Ended {
 
 async fn call(
     mut request: Map<String, Value>,
-    mind: Option<&Mind>,
+    mind: Option<&SelectedProvider>,
     at: &str,
-    wired: &Wired,
-) -> anyhow::Result<Ended> {
-    let shown = mind.map(|mind| Shown::new(&mind.description));
+    wired: &App,
+) -> anyhow::Result<PromptCallEnd> {
+    let shown = mind.map(|mind| ProgressDisplay::new(&mind.description));
     if mind.is_some() {
         request.insert("run".to_owned(), json!(true));
     }
     let command = request.get("command").and_then(Value::as_str);
-    let mine = Mine {
-        command: cut_to_chars(command.unwrap_or_default(), KEPT_CHARS),
-        begun: SystemClock.now(),
+    let mine = StartedRun {
+        command: truncate_chars(command.unwrap_or_default(), STORED_COMMAND_CHARS),
+        started_at: SystemClock.now(),
     };
     let cancelled = CancellationToken::new();
-    let caller = Caller {
-        cancelled: cancelled.clone(),
+    let caller = CallerContext {
+        cancellation: cancelled.clone(),
         progress: shown.clone().map(|shown| {
-            Arc::new(move |progress| shown.tell(&progress)) as Arc<dyn Fn(_) + Send + Sync>
+            Arc::new(move |progress| shown.update(&progress)) as Arc<dyn Fn(_) + Send + Sync>
         }),
-        ..Caller::default()
+        ..CallerContext::default()
     };
-    let mut stop = pin!(stopped()?);
+    let mut stop = pin!(stop_signal()?);
     let mut answer = pin!(
         wired
             .registry
@@ -199,59 +201,67 @@ async fn call(
         }
     };
     if let Some(shown) = shown {
-        shown.end();
+        shown.finish();
     }
     match answer {
-        Ok(Answer::Done(output)) => Ok(Ended::Answered(output)),
-        Ok(Answer::NeedsReply(_)) => Ok(Ended::NeedsModel),
-        Err(_) if was_stopped => Ok(Ended::Interrupted(mine.left_open(wired).await)),
-        Err(error) => Err(explained(&error, mine.left_open(wired).await, at)),
+        Ok(CallOutcome::Done(output)) => Ok(PromptCallEnd::Completed(output)),
+        Ok(CallOutcome::NeedsReply(_)) => Ok(PromptCallEnd::NeedsModel),
+        Err(_) if was_stopped => Ok(PromptCallEnd::Interrupted(mine.find_open_run(wired).await)),
+        Err(error) => Err(explain_error(&error, mine.find_open_run(wired).await, at)),
     }
 }
 
 /// What tells the run of this call from others in the same database.
-struct Mine {
+struct StartedRun {
     command: String,
-    begun: Timestamp,
+    started_at: Timestamp,
 }
 
-impl Mine {
+impl StartedRun {
     /// The run that was begun here and goes on.
-    async fn left_open(&self, wired: &Wired) -> Option<String> {
-        let open = RunFilter {
-            state: Some(RunState::Open),
+    async fn find_open_run(&self, wired: &App) -> Option<String> {
+        let open = ChainRunFilter {
+            state: Some(ChainState::Open),
             owner: Some(None),
-            ..RunFilter::default()
+            ..ChainRunFilter::default()
         };
-        let runs = wired.registry.store().runs(&open, Page::first(100)).await;
+        let runs = wired
+            .registry
+            .store()
+            .runs(&open, Pagination::limit(100))
+            .await;
         let mut runs = runs.ok()?.into_iter();
-        let run = runs.find(|it| it.created_at >= self.begun && it.command == self.command)?;
+        let run = runs.find(|it| it.created_at >= self.started_at && it.command == self.command)?;
         Some(run.id.to_string())
     }
 }
 
-fn interrupted(run: Option<String>, at: &str) -> anyhow::Result<ExitCode> {
+fn report_interrupted(run: Option<String>, at: &str) -> anyhow::Result<ExitCode> {
     let mut stderr = io::stderr();
     match run {
-        Some(run) => writeln!(stderr, "Stopped. Go on with:\n  {}", resume(&run, at))?,
+        Some(run) => writeln!(
+            stderr,
+            "Stopped. Go on with:\n  {}",
+            resume_command(&run, at)
+        )?,
         None => writeln!(stderr, "Stopped before anything was kept.")?,
     }
-    Ok(ExitCode::from(INTERRUPTED))
+    Ok(ExitCode::from(EXIT_INTERRUPTED))
 }
 
 /// How to go on with a run. `#` begins a comment in some shells.
-pub(super) fn resume(run: &str, at: &str) -> String {
+pub(super) fn resume_command(run: &str, at: &str) -> String {
     format!("deliberate prompt run{at} --resume '{run}'")
 }
 
-fn explained(error: &ToolError, run: Option<String>, at: &str) -> anyhow::Error {
+fn explain_error(error: &ToolError, run: Option<String>, at: &str) -> anyhow::Error {
     let hint = error
         .hint()
         .map_or_else(String::new, |it| format!(". {it}"));
     let kept = run.map_or_else(String::new, |run| {
         format!(
             "\nWhat was done is kept. Go on with:\n  {}",
-            resume(&run, at)
+            resume_command(&run, at)
         )
     });
     let error = error.to_string();

@@ -4,22 +4,22 @@ use std::{io::Write, process::ExitCode};
 
 use anyhow::anyhow;
 use clap::Args;
-use deliberate_core::nearest;
+use deliberate_core::did_you_mean;
 use deliberate_prompts::{
-    Options,
-    library::{Library, Weight},
-    model::{Argument, ChainStep, Kind, Prompt, StepKind},
+    EngineOptions,
+    library::{ProblemSeverity, PromptLibrary},
+    model::{ArgumentDefinition, ChainStep, LibraryItemKind, Prompt, StepKind},
 };
 
-use super::library;
+use super::load_library;
 use crate::commands::{
-    Shell,
-    table::{harmless, one_line},
+    CommandContext,
+    table::{escape_control, one_line},
 };
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: deliberate prompt show code_review")]
-pub(super) struct ShowArgs {
+pub(super) struct PromptShowArgs {
     /// The prompt's id
     id: String,
     /// As JSON
@@ -28,16 +28,16 @@ pub(super) struct ShowArgs {
 }
 
 pub(super) fn run(
-    args: &ShowArgs,
-    options: &Options,
-    shell: &mut Shell<'_>,
+    args: &PromptShowArgs,
+    options: &EngineOptions,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let library = library(options)?;
+    let library = load_library(options)?;
     let id = args.id.trim_start_matches(">>");
-    let wrong = problems(id, &library);
+    let wrong = list_problems(id, &library);
     let Some(prompt) = library.prompt(id) else {
         return Err(if wrong.is_empty() {
-            unknown(id, &library)
+            unknown_prompt_error(id, &library)
         } else {
             anyhow!("the prompt {id:?} can't be used:\n{}", wrong.join("\n"))
         });
@@ -48,22 +48,21 @@ pub(super) fn run(
     if args.json {
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&**prompt)?)?;
     } else {
-        text(prompt, shell.output)?;
+        print_prompt(prompt, shell.output)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What keeps a prompt from being used, each in a line with its place.
-fn problems(id: &str, library: &Library) -> Vec<String> {
+fn list_problems(id: &str, library: &PromptLibrary) -> Vec<String> {
     let same = |other: &str| {
         other
             .replace('-', "_")
             .eq_ignore_ascii_case(&id.replace('-', "_"))
     };
-    let own = library
-        .problems
-        .iter()
-        .filter(|it| it.kind == Kind::Prompt && it.weight == Weight::Error && same(&it.id));
+    let own = library.problems.iter().filter(|it| {
+        it.kind == LibraryItemKind::Prompt && it.weight == ProblemSeverity::Error && same(&it.id)
+    });
     own.map(|it| {
         let line = it.line.map_or_else(String::new, |line| format!(":{line}"));
         let help = it.help.as_deref().unwrap_or_default();
@@ -72,16 +71,16 @@ fn problems(id: &str, library: &Library) -> Vec<String> {
     .collect()
 }
 
-fn unknown(id: &str, library: &Library) -> anyhow::Error {
-    let alike = nearest(id, library.prompts.keys().map(String::as_str));
+fn unknown_prompt_error(id: &str, library: &PromptLibrary) -> anyhow::Error {
+    let alike = did_you_mean(id, library.prompts.keys().map(String::as_str));
     let alike = alike.map_or_else(String::new, |alike| format!("did you mean `{alike}`? "));
     anyhow!("there is no prompt {id:?}; {alike}`deliberate prompt list` shows all")
 }
 
-fn text(prompt: &Prompt, output: &mut dyn Write) -> anyhow::Result<()> {
+fn print_prompt(prompt: &Prompt, output: &mut dyn Write) -> anyhow::Result<()> {
     let (name, id) = (one_line(&prompt.name, 200), &prompt.id);
     writeln!(output, "{name} ({id})")?;
-    writeln!(output, "{}", harmless(prompt.description.trim()))?;
+    writeln!(output, "{}", escape_control(prompt.description.trim()))?;
     writeln!(
         output,
         "In {}, from {}.",
@@ -91,13 +90,18 @@ fn text(prompt: &Prompt, output: &mut dyn Write) -> anyhow::Result<()> {
     if !prompt.arguments.is_empty() {
         writeln!(output, "\nTakes")?;
         for argument in &prompt.arguments {
-            writeln!(output, "  {}", one_line(&about(argument), 300))?;
+            writeln!(output, "  {}", one_line(&describe_argument(argument), 300))?;
         }
     }
     if prompt.is_chain() {
         writeln!(output, "\nSteps")?;
         for (index, step) in prompt.steps.iter().enumerate() {
-            writeln!(output, "  {}. {}", index + 1, one_line(&does(step), 300))?;
+            writeln!(
+                output,
+                "  {}. {}",
+                index + 1,
+                one_line(&describe_step(step), 300)
+            )?;
         }
     }
     if !prompt.gates.include.is_empty() {
@@ -106,13 +110,17 @@ fn text(prompt: &Prompt, output: &mut dyn Write) -> anyhow::Result<()> {
     }
     for (title, text) in [("System", &prompt.system), ("Says", &prompt.template)] {
         if let Some(text) = text {
-            writeln!(output, "\n{title}\n\n{}", harmless(text.body.trim_end()))?;
+            writeln!(
+                output,
+                "\n{title}\n\n{}",
+                escape_control(text.body.trim_end())
+            )?;
         }
     }
     Ok(())
 }
 
-fn about(argument: &Argument) -> String {
+fn describe_argument(argument: &ArgumentDefinition) -> String {
     let name = &argument.name;
     let need = match &argument.default_value {
         Some(value) => format!(" (default {value})"),
@@ -125,18 +133,18 @@ fn about(argument: &Argument) -> String {
     }
 }
 
-fn does(step: &ChainStep) -> String {
+fn describe_step(step: &ChainStep) -> String {
     let what = match &step.kind {
         StepKind::Prompt { id } if *id == step.name => id.clone(),
         StepKind::Prompt { id } => format!("{} ({id})", step.name),
         StepKind::Tool { name, .. } => format!("{} (tool {name})", step.name),
         StepKind::Parallel(steps) => {
-            let all: Vec<String> = steps.iter().map(does).collect();
+            let all: Vec<String> = steps.iter().map(describe_step).collect();
             format!("at once: {}", all.join(", "))
         }
     };
     match (&step.when, &step.otherwise) {
-        (Some(when), Some(other)) => format!("{what}, if {when}; else {}", does(other)),
+        (Some(when), Some(other)) => format!("{what}, if {when}; else {}", describe_step(other)),
         (Some(when), None) => format!("{what}, if {when}"),
         (None, _) => what,
     }

@@ -9,53 +9,53 @@ use deliberate_prompts::library::is_id;
 use serde_json::{Map, Value};
 
 /// Words that the engine answers without a prompt.
-const WORDS: [&str; 4] = ["list", "help", "status", "gates"];
+const BUILTIN_COMMANDS: [&str; 4] = ["list", "help", "status", "gates"];
 
 /// More than a command may have; what is longer is refused and not read to its end.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_COMMAND_BYTES: u64 = 8 << 20;
 
 /// The words as a command: an id and a text, or a whole command.
-pub(super) fn command(words: &[String]) -> anyhow::Result<String> {
+pub(super) fn build_command(words: &[String]) -> anyhow::Result<String> {
     let [first, rest @ ..] = words else {
         bail!("say which prompt; `deliberate prompt list` shows them");
     };
     let id = first.strip_prefix(">>").unwrap_or(first);
     match rest {
-        [] if first == "-" => whole(&standard_input()?),
-        [] => whole(first),
+        [] if first == "-" => complete_command(&read_stdin()?),
+        [] => complete_command(first),
         _ if is_id(id) => {
-            let words: anyhow::Result<Vec<String>> = rest.iter().map(|it| text(it)).collect();
+            let words: anyhow::Result<Vec<String>> = rest.iter().map(|it| read_text(it)).collect();
             Ok(format!(">>{id} {}", quote(&words?.join(" "))))
         }
-        _ => whole(&words.join(" ")),
+        _ => complete_command(&words.join(" ")),
     }
 }
 
 /// A text as it was written, or standard input where it is `-`.
-pub(super) fn text(written: &str) -> anyhow::Result<String> {
+pub(super) fn read_text(written: &str) -> anyhow::Result<String> {
     if written == "-" {
-        return standard_input();
+        return read_stdin();
     }
     Ok(written.to_owned())
 }
 
 /// Arguments by name, each `name=value`.
-pub(super) fn arguments(written: &[String]) -> anyhow::Result<Map<String, Value>> {
+pub(super) fn parse_arguments(written: &[String]) -> anyhow::Result<Map<String, Value>> {
     let mut arguments = Map::new();
     for each in written {
         let (name, value) = each
             .split_once('=')
             .with_context(|| format!("expected --arg NAME=VALUE, not {each:?}"))?;
-        arguments.insert(name.trim().to_owned(), Value::String(text(value)?));
+        arguments.insert(name.trim().to_owned(), Value::String(read_text(value)?));
     }
     Ok(arguments)
 }
 
 /// In a shell `>>` has to be quoted, so a bare id will do.
-fn whole(command: &str) -> anyhow::Result<String> {
+fn complete_command(command: &str) -> anyhow::Result<String> {
     let command = command.trim();
     let first = command.split_whitespace().next().unwrap_or_default();
-    if is_id(first) && !WORDS.contains(&first) {
+    if is_id(first) && !BUILTIN_COMMANDS.contains(&first) {
         return Ok(format!(">>{command}"));
     }
     if command.is_empty() {
@@ -64,49 +64,49 @@ fn whole(command: &str) -> anyhow::Result<String> {
     Ok(command.to_owned())
 }
 
-fn standard_input() -> anyhow::Result<String> {
+fn read_stdin() -> anyhow::Result<String> {
     let mut text = String::new();
-    let mut input = std::io::stdin().lock().take(MOST_BYTES + 1);
+    let mut input = std::io::stdin().lock().take(MAX_COMMAND_BYTES + 1);
     input
         .read_to_string(&mut text)
         .context("standard input can't be read as text")?;
-    if text.len() as u64 > MOST_BYTES {
-        bail!("standard input has more than {MOST_BYTES} bytes");
+    if text.len() as u64 > MAX_COMMAND_BYTES {
+        bail!("standard input has more than {MAX_COMMAND_BYTES} bytes");
     }
     Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{arguments, command};
+    use super::{build_command, parse_arguments};
 
-    fn of(words: &[&str]) -> String {
+    fn build(words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-        command(&words).unwrap()
+        build_command(&words).unwrap()
     }
 
     #[test]
     fn an_id_and_a_text_or_a_whole_command() {
-        assert_eq!(of(&["explain"]), ">>explain");
-        assert_eq!(of(&[">>explain"]), ">>explain");
-        assert_eq!(of(&["explain", "a", "b"]), r#">>explain "a b""#);
+        assert_eq!(build(&["explain"]), ">>explain");
+        assert_eq!(build(&[">>explain"]), ">>explain");
+        assert_eq!(build(&["explain", "a", "b"]), r#">>explain "a b""#);
         assert_eq!(
-            of(&["explain", "x --> \"y\"\n* 3"]),
+            build(&["explain", "x --> \"y\"\n* 3"]),
             r#">>explain "x --> \"y\"\n* 3""#
         );
-        assert_eq!(of(&["explain this --> sum"]), ">>explain this --> sum");
-        assert_eq!(of(&["@ReACT", ">>explain"]), "@ReACT >>explain");
-        assert_eq!(of(&["list"]), "list");
-        assert!(command(&[]).is_err() && command(&[" ".to_owned()]).is_err());
+        assert_eq!(build(&["explain this --> sum"]), ">>explain this --> sum");
+        assert_eq!(build(&["@ReACT", ">>explain"]), "@ReACT >>explain");
+        assert_eq!(build(&["list"]), "list");
+        assert!(build_command(&[]).is_err() && build_command(&[" ".to_owned()]).is_err());
     }
 
     #[test]
     fn arguments_are_cut_at_the_first_sign() {
-        let given = arguments(&["a=b=c".to_owned(), "d=".to_owned()]).unwrap();
+        let given = parse_arguments(&["a=b=c".to_owned(), "d=".to_owned()]).unwrap();
         assert_eq!(
             serde_json::to_string(&given).unwrap(),
             r#"{"a":"b=c","d":""}"#
         );
-        assert!(arguments(&["a".to_owned()]).is_err());
+        assert!(parse_arguments(&["a".to_owned()]).is_err());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use crate::config::{Settings, Stdio};
+use crate::config::{AppSettings, StdioMode};
 
 /// Where HTTP is served when a person starts the program in a terminal.
 const DEFAULT_ADDRESS: SocketAddr =
@@ -33,7 +33,7 @@ pub(super) struct Transports {
 
 impl Transports {
     /// `in_terminal` says that a person, not a client, is at standard input.
-    pub(super) fn choose(args: &ServeArgs, settings: &Settings, in_terminal: bool) -> Self {
+    pub(super) fn choose(args: &ServeArgs, settings: &AppSettings, in_terminal: bool) -> Self {
         if args.stdio || args.http.is_some() {
             return Self {
                 stdio: args.stdio,
@@ -42,9 +42,9 @@ impl Transports {
         }
         let http = settings.http.listen;
         let stdio = match settings.stdio {
-            Stdio::On => true,
-            Stdio::Off => false,
-            Stdio::Auto => !in_terminal,
+            StdioMode::On => true,
+            StdioMode::Off => false,
+            StdioMode::Auto => !in_terminal,
         };
         Self {
             stdio,
@@ -56,14 +56,14 @@ impl Transports {
 #[cfg(test)]
 mod tests {
     use super::{DEFAULT_ADDRESS, ServeArgs, Transports};
-    use crate::config::{Environment, Flags, Settings};
+    use crate::config::{AppSettings, Environment, Flags};
 
-    fn settings(set: &[(&str, &str)]) -> Settings {
+    fn settings(set: &[(&str, &str)]) -> AppSettings {
         let mut flags = Flags::default();
         for (key, value) in [("database.path", ":memory:")].iter().chain(set) {
             flags.set("--set".to_owned(), key, value);
         }
-        let loaded = Settings::load_from(&flags, Environment::default());
+        let loaded = AppSettings::load_from(&flags, Environment::default());
         loaded.unwrap().settings
     }
 

@@ -14,9 +14,9 @@ use std::{
 use anyhow::{Context, bail};
 use deliberate_gateway::Gateway;
 use deliberate_server::{
-    Face, FaceOptions,
-    metrics::Transport,
-    stdio::{self, Served, StdioOptions},
+    McpHandler, McpOptions,
+    metrics::TransportKind,
+    stdio::{self, SessionEnd, StdioOptions},
 };
 use deliberate_toolkit::Registry;
 use tokio::{runtime::Builder, task::JoinHandle};
@@ -25,29 +25,29 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use choice::ServeArgs;
 
 use crate::{
-    config::{Loaded, Settings},
+    config::{AppSettings, LoadedConfig},
     telemetry::Telemetry,
-    wiring::{self, Wired},
+    wiring::{self, App},
 };
 use choice::Transports;
-use state::{Name, States};
+use state::{TransportName, TransportStates};
 
 /// How long calls that are cut off may take to say so.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// How long the last records may take to be written, when everything else has ended.
-const LAST_RECORDS: Duration = Duration::from_secs(2);
+const FLUSH_GRACE: Duration = Duration::from_secs(2);
 
 /// How long servers that were started may at least take to end: a little longer than one that has
 /// to be killed.
-const LAST_SERVERS: Duration = Duration::from_secs(4);
+const UPSTREAM_STOP_GRACE: Duration = Duration::from_secs(4);
 
 /// How long the last traces may take to be sent.
-const LAST_TRACES: Duration = Duration::from_secs(3);
+const TRACE_FLUSH_GRACE: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(
     args: &ServeArgs,
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     telemetry: Option<Telemetry>,
 ) -> anyhow::Result<ExitCode> {
     // Two threads: one may be busy with a burst of calls while the other keeps answering pings.
@@ -60,7 +60,7 @@ pub(crate) fn run(
     let served = runtime.block_on(async {
         let served = serve(args, loaded).await;
         if let Some(telemetry) = telemetry {
-            telemetry.stop(LAST_TRACES).await;
+            telemetry.stop(TRACE_FLUSH_GRACE).await;
         }
         served
     });
@@ -69,11 +69,11 @@ pub(crate) fn run(
     served
 }
 
-async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
+async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
     let settings = &loaded.settings;
     let shutdown = CancellationToken::new();
     stop_on_signal(shutdown.clone()).context("signals can't be heard")?;
-    let house = House::new(loaded, shutdown)?;
+    let house = DeliberateServer::new(loaded, shutdown)?;
     let chosen = Transports::choose(args, settings, io::stdin().is_terminal());
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -81,22 +81,22 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
         "starting"
     );
     // Read in the background: nobody who greets the server waits for it.
-    if let Some(shelf) = &house.wired.shelf {
+    if let Some(shelf) = &house.app.prompt_library {
         shelf.start();
     }
-    if let Some(lab) = &house.wired.lab {
+    if let Some(lab) = &house.app.research {
         lab.start(&house.registry, house.shutdown.clone());
-        for missing in crate::research::folders_not_there(&settings.research) {
+        for missing in crate::research::missing_folders(&settings.research) {
             tracing::warn!("{missing}");
         }
     }
-    for problem in &house.wired.left_out {
+    for problem in &house.app.problems {
         tracing::warn!("{problem}");
     }
-    if let Some(gateway) = &house.wired.gateway {
+    if let Some(gateway) = &house.app.gateway {
         gateway.start();
     }
-    let stopping = house.when_asked_to_stop(settings.limits.shutdown);
+    let stopping = house.spawn_shutdown_task(settings.limits.shutdown);
     let served = house.serve(chosen, settings).await;
     house.shutdown.cancel();
     house.close().await;
@@ -105,68 +105,69 @@ async fn serve(args: &ServeArgs, loaded: &Loaded) -> anyhow::Result<ExitCode> {
 }
 
 /// What all transports share.
-struct House {
+struct DeliberateServer {
     registry: Arc<Registry>,
-    face: Face,
-    wired: Wired,
-    states: States,
+    handler: McpHandler,
+    app: App,
+    transport_states: TransportStates,
     shutdown: CancellationToken,
 }
 
-impl House {
-    fn new(loaded: &Loaded, shutdown: CancellationToken) -> anyhow::Result<Self> {
-        let wired = wiring::wire(loaded)?;
+impl DeliberateServer {
+    fn new(loaded: &LoadedConfig, shutdown: CancellationToken) -> anyhow::Result<Self> {
+        let wired = wiring::build_app(loaded)?;
         let registry = wired.registry.clone();
         let limits = &loaded.settings.limits;
-        let options = FaceOptions {
-            patience: limits.answer_within,
+        let options = McpOptions {
+            background_after: limits.answer_within,
             // Who sets that the client thinks wants the one that talks, not a model beside it.
             ask_by_input: loaded.settings.provider != "client",
             answer_bytes: limits.answer_bytes,
             http_sessions: loaded.settings.http.sessions,
-            ..FaceOptions::default()
+            ..McpOptions::default()
         };
-        let face =
-            Face::new(registry.clone(), options).with_subscriptions(wired.subscriptions.clone());
+        let face = McpHandler::new(registry.clone(), options)
+            .with_subscriptions(wired.subscriptions.clone());
         Ok(Self {
             registry,
-            face,
-            wired,
-            states: States::default(),
+            handler: face,
+            app: wired,
+            transport_states: TransportStates::default(),
             shutdown,
         })
     }
 
     /// When it is time to stop, who only listens is told that it is over; and when the grace is over,
     /// one for all, what still runs is cut off.
-    fn when_asked_to_stop(&self, grace: Duration) -> JoinHandle<()> {
-        let (shutdown, subscriptions) = (self.shutdown.clone(), self.wired.subscriptions.clone());
+    fn spawn_shutdown_task(&self, grace: Duration) -> JoinHandle<()> {
+        let (shutdown, subscriptions) = (self.shutdown.clone(), self.app.subscriptions.clone());
         let registry = self.registry.clone();
         tokio::spawn(async move {
             shutdown.cancelled().await;
             subscriptions.close();
             tokio::time::sleep(grace).await;
-            registry.stop_calls();
+            registry.start_shutdown();
         })
     }
 
     /// Serves until all transports have ended. One that can't start is reported, and the others
     /// go on; only if none starts is that a failure.
-    async fn serve(&self, chosen: Transports, settings: &Settings) -> anyhow::Result<ExitCode> {
+    async fn serve(&self, chosen: Transports, settings: &AppSettings) -> anyhow::Result<ExitCode> {
         let http = match chosen.http {
             Some(address) => self.start_http(address, settings).await,
             None => None,
         };
         if chosen.stdio {
-            self.states.serving(Name::Stdio, None);
+            self.transport_states
+                .set_serving(TransportName::Stdio, None);
             tracing::info!("serving MCP on standard input and output");
             let served = self.serve_stdio(settings).await;
             // Where nobody ever spoke, such as under a service manager, there was no client to leave.
-            if http.is_none() || matches!(served, Ok(Served::Client)) {
+            if http.is_none() || matches!(served, Ok(SessionEnd::Client)) {
                 tracing::info!("the client that started the program has left; stopping");
                 self.shutdown.cancel();
             }
-            self.states.off(Name::Stdio);
+            self.transport_states.set_off(TransportName::Stdio);
             if http.is_none() {
                 self.shutdown.cancel();
                 served.context("serving standard input and output failed")?;
@@ -177,7 +178,10 @@ impl House {
             None if chosen.stdio => {}
             None => {
                 self.shutdown.cancel();
-                bail!("nothing is served: {}", self.states.reasons())
+                bail!(
+                    "nothing is served: {}",
+                    self.transport_states.failure_reasons()
+                )
             }
         }
         self.shutdown.cancel();
@@ -185,29 +189,31 @@ impl House {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn serve_stdio(&self, settings: &Settings) -> io::Result<Served> {
+    async fn serve_stdio(&self, settings: &AppSettings) -> io::Result<SessionEnd> {
         let options = StdioOptions {
             line_bytes: settings.limits.line_bytes,
-            grace: settings.limits.shutdown + LAST_WORDS,
+            grace: settings.limits.shutdown + CANCEL_GRACE,
             shutdown: self.shutdown.clone(),
             // A client that started the program ends it by leaving.
-            left: self.shutdown.clone(),
+            client_disconnected: self.shutdown.clone(),
         };
-        let _present = self.wired.metrics.clients(Transport::Stdio).enter();
-        stdio::serve(self.face.for_connection(), options).await
+        let _present = self.app.metrics.clients(TransportKind::Stdio).add_client();
+        stdio::serve(self.handler.for_connection(), options).await
     }
 
     async fn start_http(
         &self,
         address: std::net::SocketAddr,
-        settings: &Settings,
+        settings: &AppSettings,
     ) -> Option<JoinHandle<()>> {
         match web::start(self, address, settings).await {
             Ok(http) => {
-                let bound = http.address();
-                self.states.serving(Name::Http, Some(bound));
+                let bound = http.local_addr();
+                self.transport_states
+                    .set_serving(TransportName::Http, Some(bound));
                 if settings.http.sse {
-                    self.states.serving(Name::Sse, Some(bound));
+                    self.transport_states
+                        .set_serving(TransportName::Sse, Some(bound));
                 }
                 tracing::info!(url = %format!("http://{bound}/mcp"), "serving MCP over HTTP");
                 let shutdown = self.shutdown.clone();
@@ -217,9 +223,11 @@ impl House {
                 tracing::error!("HTTP is not served: {error:#}");
                 let reason = format!("{error:#}");
                 if settings.http.sse {
-                    self.states.failed(Name::Sse, reason.clone());
+                    self.transport_states
+                        .set_failed(TransportName::Sse, reason.clone());
                 }
-                self.states.failed(Name::Http, reason);
+                self.transport_states
+                    .set_failed(TransportName::Http, reason);
                 None
             }
         }
@@ -227,26 +235,26 @@ impl House {
 
     /// Ends what runs on, writes what is left, and lets go of the database.
     async fn close(&self) {
-        if let Some(shelf) = &self.wired.shelf {
+        if let Some(shelf) = &self.app.prompt_library {
             shelf.stop();
         }
         tokio::select! {
             biased;
-            () = self.registry.settled() => {}
-            () = self.registry.calls_stopped() => {
+            () = self.registry.wait_background_calls() => {}
+            () = self.registry.shutdown_started() => {
                 tracing::warn!("stopped before all calls had ended; who was told so can resume them");
             }
         }
         // Calls that nobody waits for, such as those of the scheduler, among them.
-        self.registry.stop_calls();
-        let ended = tokio::time::timeout(LAST_WORDS, self.registry.idle());
+        self.registry.start_shutdown();
+        let ended = tokio::time::timeout(CANCEL_GRACE, self.registry.wait_idle());
         if ended.await.is_err() {
             tracing::warn!("not all calls have ended in time");
         }
-        if let Some(gateway) = &self.wired.gateway {
-            stop_servers(gateway).await;
+        if let Some(gateway) = &self.app.gateway {
+            stop_upstream_servers(gateway).await;
         }
-        let closed = tokio::time::timeout(LAST_RECORDS, self.registry.close());
+        let closed = tokio::time::timeout(FLUSH_GRACE, self.registry.close());
         if closed.await.is_err() {
             tracing::warn!("the database could not be closed in time");
         }
@@ -255,8 +263,8 @@ impl House {
 
 /// Ends the servers that were started. They get a moment even where calls took all the time there
 /// was: a child that is not waited for is left behind.
-async fn stop_servers(gateway: &Gateway) {
-    let stopped = tokio::time::timeout(LAST_SERVERS, gateway.stop());
+async fn stop_upstream_servers(gateway: &Gateway) {
+    let stopped = tokio::time::timeout(UPSTREAM_STOP_GRACE, gateway.stop());
     if stopped.await.is_err() {
         tracing::warn!("not all servers that were started have ended in time");
     }
@@ -265,7 +273,7 @@ async fn stop_servers(gateway: &Gateway) {
 /// What is committed is safe, and who asks twice does not want to wait.
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "a second signal means now")]
-fn stop_at_once() -> ! {
+fn exit_immediately() -> ! {
     std::process::exit(130)
 }
 
@@ -287,7 +295,7 @@ fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            stop_at_once();
+            exit_immediately();
         });
     }
     #[cfg(not(unix))]

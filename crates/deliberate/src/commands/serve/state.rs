@@ -10,16 +10,16 @@ use deliberate_server::http::health::{TransportHealth, TransportState};
 
 /// The transports, in the order they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Name {
+pub(super) enum TransportName {
     Stdio,
     Http,
     Sse,
 }
 
-impl Name {
+impl TransportName {
     const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
-    const fn word(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
@@ -27,7 +27,7 @@ impl Name {
         }
     }
 
-    fn address(self, bound: SocketAddr) -> String {
+    fn url(self, bound: SocketAddr) -> String {
         match self {
             Self::Sse => format!("http://{bound}/sse"),
             Self::Http | Self::Stdio => format!("http://{bound}/mcp"),
@@ -37,31 +37,31 @@ impl Name {
 
 /// How they are. Cheap to clone; all clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(super) struct States(Arc<Mutex<BTreeMap<Name, TransportHealth>>>);
+pub(super) struct TransportStates(Arc<Mutex<BTreeMap<TransportName, TransportHealth>>>);
 
-impl States {
-    pub(super) fn serving(&self, name: Name, bound: Option<SocketAddr>) {
-        let address = bound.map(|bound| name.address(bound));
+impl TransportStates {
+    pub(super) fn set_serving(&self, name: TransportName, bound: Option<SocketAddr>) {
+        let address = bound.map(|bound| name.url(bound));
         self.set(name, TransportState::Serving, address, None);
     }
 
-    pub(super) fn failed(&self, name: Name, reason: String) {
+    pub(super) fn set_failed(&self, name: TransportName, reason: String) {
         self.set(name, TransportState::Failed, None, Some(reason));
     }
 
-    pub(super) fn off(&self, name: Name) {
+    pub(super) fn set_off(&self, name: TransportName) {
         self.set(name, TransportState::Off, None, None);
     }
 
     fn set(
         &self,
-        name: Name,
+        name: TransportName,
         state: TransportState,
         address: Option<String>,
         reason: Option<String>,
     ) {
         let health = TransportHealth {
-            name: name.word(),
+            name: name.as_str(),
             state,
             address,
             reason,
@@ -73,13 +73,13 @@ impl States {
     }
 
     /// All of them; those of which nothing is known are off.
-    pub(super) fn all(&self) -> Vec<TransportHealth> {
+    pub(super) fn list(&self) -> Vec<TransportHealth> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Name::ALL
+        TransportName::ALL
             .into_iter()
             .map(|name| {
                 known.get(&name).cloned().unwrap_or(TransportHealth {
-                    name: name.word(),
+                    name: name.as_str(),
                     state: TransportState::Off,
                     address: None,
                     reason: None,
@@ -89,8 +89,9 @@ impl States {
     }
 
     /// Why those that failed did.
-    pub(super) fn reasons(&self) -> String {
-        let reasons: BTreeSet<String> = self.all().into_iter().filter_map(|it| it.reason).collect();
+    pub(super) fn failure_reasons(&self) -> String {
+        let reasons: BTreeSet<String> =
+            self.list().into_iter().filter_map(|it| it.reason).collect();
         let reasons: Vec<String> = reasons.into_iter().collect();
         reasons.join("; ")
     }

@@ -4,44 +4,44 @@ use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use anyhow::{Context, bail};
 use deliberate_server::http::{
-    Http, HttpOptions, HttpParts, McpOptions, SessionOptions,
-    auth::{Access, OAuthOptions, ResourceServer, Tokens},
+    HttpOptions, HttpServer, HttpServerDeps, SessionOptions, StreamableHttpOptions,
+    auth::{Access, ResourceServer, ResourceServerOptions, Tokens},
     guard::GuardOptions,
-    health::{Health, HealthSource, Phase, ProviderHealth, ProviderState},
+    health::{Health, HealthSource, ProviderHealth, ProviderState, ServerPhase},
     limits::LimitOptions,
     listener::ListenerOptions,
     sse::SseOptions,
 };
 
-use super::House;
+use super::DeliberateServer;
 use crate::{
-    config::{self, Settings},
-    minds::Chooser,
+    config::{self, AppSettings},
+    minds::ProviderSelector,
 };
 
 /// Begins to listen.
 pub(super) async fn start(
-    house: &House,
+    house: &DeliberateServer,
     address: SocketAddr,
-    settings: &Settings,
-) -> anyhow::Result<Http> {
-    check(settings)?;
-    let access = access(address, settings)?;
+    settings: &AppSettings,
+) -> anyhow::Result<HttpServer> {
+    check_settings(settings)?;
+    let access = build_access(address, settings)?;
     if access.is_open() && is_public(settings.http.public_url.as_deref()) {
         bail!(
             "http.public_url makes the server reachable beyond this machine, so it needs to know who \
              may come in; set http.token, http.tokens_file or oauth.issuer"
         );
     }
-    let parts = HttpParts {
+    let parts = HttpServerDeps {
         registry: house.registry.clone(),
-        metrics: house.wired.metrics.clone(),
-        health: Arc::new(health(house)),
-        progress: house.wired.progress.clone(),
+        metrics: house.app.metrics.clone(),
+        health: Arc::new(build_health(house)),
+        progress: house.app.progress.clone(),
     };
-    let face = house.face.clone();
+    let face = house.handler.clone();
     let make = move || face.for_connection();
-    let http = Http::bind(make, parts, access, options(address, settings)).await;
+    let http = HttpServer::bind(make, parts, access, http_options(address, settings)).await;
     http.map_err(Into::into)
 }
 
@@ -56,7 +56,7 @@ fn is_public(url: Option<&str>) -> bool {
     })
 }
 
-fn options(address: SocketAddr, settings: &Settings) -> HttpOptions {
+fn http_options(address: SocketAddr, settings: &AppSettings) -> HttpOptions {
     let (http, body_bytes) = (&settings.http, settings.limits.line_bytes);
     HttpOptions {
         address,
@@ -65,33 +65,33 @@ fn options(address: SocketAddr, settings: &Settings) -> HttpOptions {
             allowed_hosts: allowed_hosts(http),
             allowed_origins: http.allowed_origins.clone(),
             body_bytes,
-            limits: limits(address, http),
+            limits: limit_options(address, http),
             ..GuardOptions::default()
         },
         listener: ListenerOptions {
             connections: http.connections,
             connections_per_client: connections_per_client(address, http),
-            grace: settings.limits.shutdown + super::LAST_WORDS,
+            grace: settings.limits.shutdown + super::CANCEL_GRACE,
             ..ListenerOptions::default()
         },
-        mcp: McpOptions {
+        mcp: StreamableHttpOptions {
             body_bytes,
             sessions: http.sessions.then_some(SessionOptions {
-                most: http.max_sessions,
-                idle: http.session_idle,
+                max_sessions: http.max_sessions,
+                idle_timeout: http.session_idle,
             }),
         },
         sse: http.sse.then(|| SseOptions {
             body_bytes,
             sessions: http.max_sessions,
-            sessions_each: sessions_each(address, http),
+            sessions_per_owner: sessions_per_client(address, http),
             ..SseOptions::default()
         }),
     }
 }
 
 /// Settings that could never have an effect are mistakes.
-fn check(settings: &Settings) -> anyhow::Result<()> {
+fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
     for origin in &settings.http.allowed_origins {
         let parsed = url::Url::parse(origin).ok();
         if parsed.is_none_or(|url| url.origin().ascii_serialization() != *origin) {
@@ -124,7 +124,7 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
 }
 
 /// The name of the public address is one we answer to.
-fn allowed_hosts(http: &config::Http) -> Vec<String> {
+fn allowed_hosts(http: &config::HttpServerSettings) -> Vec<String> {
     let public = http
         .public_url
         .as_deref()
@@ -135,11 +135,11 @@ fn allowed_hosts(http: &config::Http) -> Vec<String> {
     hosts
 }
 
-fn limits(address: SocketAddr, http: &config::Http) -> LimitOptions {
+fn limit_options(address: SocketAddr, http: &config::HttpServerSettings) -> LimitOptions {
     let usual = if address.ip().is_loopback() {
-        LimitOptions::THIS_MACHINE
+        LimitOptions::LOCAL
     } else {
-        LimitOptions::BEYOND
+        LimitOptions::REMOTE
     };
     let mut limits = usual;
     if let Some(per_minute) = http.requests_per_minute {
@@ -147,13 +147,13 @@ fn limits(address: SocketAddr, http: &config::Http) -> LimitOptions {
         limits.burst = None;
     }
     if http.concurrent_requests.is_some() {
-        limits.at_once = http.concurrent_requests;
+        limits.max_concurrent = http.concurrent_requests;
     }
     limits
 }
 
 /// On this machine all come from one address; beyond it nobody may take every place.
-fn sessions_each(address: SocketAddr, http: &config::Http) -> usize {
+fn sessions_per_client(address: SocketAddr, http: &config::HttpServerSettings) -> usize {
     if address.ip().is_loopback() {
         http.max_sessions
     } else {
@@ -162,7 +162,7 @@ fn sessions_each(address: SocketAddr, http: &config::Http) -> usize {
 }
 
 /// On this machine all come from one address.
-fn connections_per_client(address: SocketAddr, http: &config::Http) -> usize {
+fn connections_per_client(address: SocketAddr, http: &config::HttpServerSettings) -> usize {
     if address.ip().is_loopback() {
         http.connections
     } else {
@@ -170,17 +170,17 @@ fn connections_per_client(address: SocketAddr, http: &config::Http) -> usize {
     }
 }
 
-fn access(address: SocketAddr, settings: &Settings) -> anyhow::Result<Access> {
+fn build_access(address: SocketAddr, settings: &AppSettings) -> anyhow::Result<Access> {
     let mut access = Access::open();
     let http = &settings.http;
-    let one = http.token.as_ref().map(Tokens::one).transpose();
+    let one = http.token.as_ref().map(Tokens::single).transpose();
     let one = one.context("http.token can't be used")?;
     let file = http.tokens_file.as_deref().map(Tokens::from_file);
     let file = file
         .transpose()
         .map_err(|error| anyhow::anyhow!("{error}"))?;
     let tokens = match (one, file) {
-        (Some(one), Some(many)) => Some(one.and(many)?),
+        (Some(one), Some(many)) => Some(one.merge(many)?),
         (one, many) => one.or(many),
     };
     if let Some(tokens) = tokens {
@@ -194,7 +194,7 @@ fn access(address: SocketAddr, settings: &Settings) -> anyhow::Result<Access> {
             );
         }
         let base = base.unwrap_or_else(|| format!("http://{address}"));
-        let server = ResourceServer::new(OAuthOptions {
+        let server = ResourceServer::new(ResourceServerOptions {
             issuer,
             resource: format!("{}/mcp", base.trim_end_matches('/')),
             audience: settings.oauth.audience.clone(),
@@ -206,28 +206,28 @@ fn access(address: SocketAddr, settings: &Settings) -> anyhow::Result<Access> {
     Ok(access)
 }
 
-fn health(house: &House) -> Health {
-    let (shutdown, states) = (house.shutdown.clone(), house.states.clone());
-    let minds = house.wired.minds.clone();
+fn build_health(house: &DeliberateServer) -> Health {
+    let (shutdown, states) = (house.shutdown.clone(), house.transport_states.clone());
+    let minds = house.app.providers.clone();
     Health::new(HealthSource {
         registry: house.registry.clone(),
         phase: Box::new(move || {
             if shutdown.is_cancelled() {
-                Phase::Draining
+                ServerPhase::Draining
             } else {
-                Phase::Serving
+                ServerPhase::Serving
             }
         }),
-        transports: Box::new(move || states.all()),
+        transports: Box::new(move || states.list()),
         provider: Box::new(move || {
             let minds = minds.clone();
-            Box::pin(async move { provider(&minds).await })
+            Box::pin(async move { provider_health(&minds).await })
         }),
     })
 }
 
-async fn provider(minds: &Chooser) -> ProviderHealth {
-    match minds.own().await {
+async fn provider_health(minds: &ProviderSelector) -> ProviderHealth {
+    match minds.own_provider().await {
         Some(mind) => ProviderHealth {
             state: ProviderState::Configured,
             description: mind.description,

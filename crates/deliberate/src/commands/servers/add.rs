@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::{copy, file::ServersFile};
 use crate::{
-    commands::{Shell, setup::variable},
+    commands::{CommandContext, setup::parse_variable},
     config::{Environment, ourselves},
-    servers::{Catalogue, Place, check},
+    servers::{DefinitionSource, ServerCatalog, check_with_variables},
 };
 
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ use crate::{
         deliberate servers add --from ./.mcp.json tickets\n\n\
         `${NAME}` is put in when the server is used, so that no key needs to be written down."
 )]
-pub(super) struct AddArgs {
+pub(super) struct ServersAddArgs {
     /// The name of the server, and its address if it is none to start; with `--from` the names to
     /// take, all unless given
     #[arg(value_name = "NAME")]
@@ -36,13 +36,13 @@ pub(super) struct AddArgs {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// A variable for the program (repeatable)
-    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = variable)]
+    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = parse_variable)]
     env: Vec<(String, SecretString)>,
     /// A variable of the server's own environment that the program gets too (repeatable)
     #[arg(long, value_name = "KEY")]
     pass_env: Vec<String>,
     /// A header for every request to the address (repeatable)
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = parse_header)]
     headers: Vec<(String, SecretString)>,
     /// The folder that the program runs in
     #[arg(long, value_name = "DIR")]
@@ -67,16 +67,20 @@ pub(super) struct AddArgs {
     force: bool,
 }
 
-pub(super) fn run(args: &AddArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    args: &ServersAddArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     if let Some(from) = &args.from {
         return copy::run(from, &args.words, args.force, shell);
     }
-    let (name, fields) = args.server()?;
+    let (name, fields) = args.parse_server()?;
     let mut file = ServersFile::open(&shell.loaded.settings)?;
-    refuse_taken(name, args.force, &file, &Catalogue::read(shell.loaded))?;
+    reject_taken_name(name, args.force, &file, &ServerCatalog::read(shell.loaded))?;
     let environment = &shell.loaded.environment;
-    if ourselves::is_started_by(&fields, environment) && !ourselves::has_other_settings(&fields) {
-        bail!("{name:?} {}", ourselves::WITHOUT_END);
+    if ourselves::starts_this_program(&fields, environment) && !ourselves::has_own_settings(&fields)
+    {
+        bail!("{name:?} {}", ourselves::SELF_REFERENCE_ERROR);
     }
     let missing = match missing_variables(name, &fields, &file, environment) {
         Ok(missing) => missing,
@@ -114,22 +118,23 @@ pub(super) fn missing_variables(
         }
     };
     // A part of an address may be missing, or all of it.
-    check(name, fields, file.path(), environment, &with("1")).or_else(|wrong| {
-        check(name, fields, file.path(), environment, &with("http://1")).map_err(|_| wrong)
+    check_with_variables(name, fields, file.path(), environment, &with("1")).or_else(|wrong| {
+        check_with_variables(name, fields, file.path(), environment, &with("http://1"))
+            .map_err(|_| wrong)
     })?;
     Ok(missing.into_inner())
 }
 
 /// A name that is taken is not given away by accident; and what the settings file says counts
 /// before what is written here.
-fn refuse_taken(
+fn reject_taken_name(
     name: &str,
     force: bool,
     file: &ServersFile,
-    catalogue: &Catalogue,
+    catalogue: &ServerCatalog,
 ) -> anyhow::Result<()> {
     if let Some(known) = catalogue.get(name)
-        && let Place::Settings(origin) = &known.place
+        && let DefinitionSource::Settings(origin) = &known.source
     {
         bail!(
             "{name:?} is written in {origin}, which counts before what is added; change it there"
@@ -144,12 +149,12 @@ fn refuse_taken(
     Ok(())
 }
 
-impl AddArgs {
+impl ServersAddArgs {
     /// The name and the fields that were asked for.
-    fn server(&self) -> anyhow::Result<(&str, Map<String, Value>)> {
+    fn parse_server(&self) -> anyhow::Result<(&str, Map<String, Value>)> {
         let (name, fields) = match (self.words.as_slice(), self.command.as_slice()) {
-            ([name], [command, args @ ..]) => (name, self.program(command, args)?),
-            ([name, url], []) => (name, self.address(name, url)?),
+            ([name], [command, args @ ..]) => (name, self.command_fields(command, args)?),
+            ([name, url], []) => (name, self.url_fields(name, url)?),
             ([], _) => bail!("which name? deliberate servers add NAME -- COMMAND"),
             ([name], []) => bail!(
                 "what is {name:?}? Give a program after `--`, or an address: \
@@ -172,7 +177,7 @@ impl AddArgs {
         Ok((name, fields))
     }
 
-    fn program(&self, command: &str, args: &[String]) -> anyhow::Result<Map<String, Value>> {
+    fn command_fields(&self, command: &str, args: &[String]) -> anyhow::Result<Map<String, Value>> {
         if !self.headers.is_empty() || self.kind.is_some() {
             bail!("`--header` and `--type` are for addresses, not for programs");
         }
@@ -180,7 +185,7 @@ impl AddArgs {
         fields.insert("command".to_owned(), command.into());
         fields.insert("args".to_owned(), args.into());
         if !self.env.is_empty() {
-            fields.insert("env".to_owned(), exposed(&self.env));
+            fields.insert("env".to_owned(), secrets_to_json(&self.env));
         }
         if !self.pass_env.is_empty() {
             fields.insert("pass_env".to_owned(), self.pass_env.clone().into());
@@ -193,7 +198,7 @@ impl AddArgs {
         Ok(fields)
     }
 
-    fn address(&self, name: &str, url: &str) -> anyhow::Result<Map<String, Value>> {
+    fn url_fields(&self, name: &str, url: &str) -> anyhow::Result<Map<String, Value>> {
         if !url.contains("://") && !url.starts_with("${") {
             bail!(
                 "{url:?} is no address; a program goes after `--`: \
@@ -209,20 +214,20 @@ impl AddArgs {
         }
         fields.insert("url".to_owned(), url.into());
         if !self.headers.is_empty() {
-            fields.insert("headers".to_owned(), exposed(&self.headers));
+            fields.insert("headers".to_owned(), secrets_to_json(&self.headers));
         }
         Ok(fields)
     }
 }
 
-fn exposed(pairs: &[(String, SecretString)]) -> Value {
+fn secrets_to_json(pairs: &[(String, SecretString)]) -> Value {
     let pairs = pairs
         .iter()
         .map(|(name, value)| (name.clone(), Value::from(value.expose_secret())));
     Value::Object(pairs.collect())
 }
 
-fn header(text: &str) -> Result<(String, SecretString), String> {
+fn parse_header(text: &str) -> Result<(String, SecretString), String> {
     let (name, value) = text
         .split_once(':')
         .filter(|(name, _)| !name.trim().is_empty())

@@ -7,16 +7,16 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use deliberate_gateway::{Standing, ToolLook, scan::Finding};
+use deliberate_gateway::{ToolReport, ToolStatus, scan::ScanFinding};
 
-use super::{Connected, explained, find, tools::needs_approval};
+use super::{CommandGateway, explain_error, find_server, tools::needs_approval};
 use crate::{
     commands::{
-        Shell,
-        table::{harmless, one_line},
+        CommandContext,
+        table::{escape_control, one_line},
         terminal::at_terminal,
     },
-    servers::Catalogue,
+    servers::ServerCatalog,
 };
 
 /// Someone was asked and said no.
@@ -33,10 +33,13 @@ pub(super) struct ApproveArgs {
     yes: bool,
 }
 
-pub(super) async fn run(args: &ApproveArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let catalogue = Catalogue::read(shell.loaded);
-    let name = find(&catalogue, &args.name)?.name();
-    let connected = Connected::to(&[name], &catalogue, shell.loaded);
+pub(super) async fn run(
+    args: &ApproveArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let catalogue = ServerCatalog::read(shell.loaded);
+    let name = find_server(&catalogue, &args.name)?.name();
+    let connected = CommandGateway::new(&[name], &catalogue, shell.loaded);
     let outcome = approve(args, name, &connected, shell).await;
     connected.close().await;
     outcome
@@ -45,18 +48,18 @@ pub(super) async fn run(args: &ApproveArgs, shell: &mut Shell<'_>) -> anyhow::Re
 async fn approve(
     args: &ApproveArgs,
     name: &str,
-    connected: &Connected,
-    shell: &mut Shell<'_>,
+    connected: &CommandGateway,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let look = connected.gateway.look(name).await;
-    let tools = look.map_err(|error| explained(&error))?.tools;
+    let look = connected.gateway.inspect(name).await;
+    let tools = look.map_err(|error| explain_error(&error))?.tools;
     if let Some(tool) = &args.tool
         && !tools.iter().any(|it| it.name == *tool)
     {
         bail!("{name:?} has no tool {tool:?}; `deliberate servers tools {name}` lists them");
     }
-    let wanted = |it: &&ToolLook| args.tool.as_ref().is_none_or(|tool| it.name == *tool);
-    let held: Vec<&ToolLook> = tools
+    let wanted = |it: &&ToolReport| args.tool.as_ref().is_none_or(|tool| it.name == *tool);
+    let held: Vec<&ToolReport> = tools
         .iter()
         .filter(|it| needs_approval(&it.standing))
         .filter(wanted)
@@ -69,7 +72,7 @@ async fn approve(
         return Ok(ExitCode::SUCCESS);
     }
     for it in &held {
-        show(it, shell.output)?;
+        print_tool(it, shell.output)?;
     }
     if !args.yes {
         if !at_terminal() {
@@ -85,26 +88,26 @@ async fn approve(
         }
     }
     let approved = connected.gateway.approve(name, args.tool.as_deref()).await;
-    let approved = approved.map_err(|error| explained(&error))?;
+    let approved = approved.map_err(|error| explain_error(&error))?;
     let approved: Vec<String> = approved.iter().map(|tool| one_line(tool, 128)).collect();
     writeln!(shell.output, "Approved: {}.", approved.join(", "))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(it: &ToolLook, output: &mut dyn Write) -> io::Result<()> {
+fn print_tool(it: &ToolReport, output: &mut dyn Write) -> io::Result<()> {
     let tool = one_line(&it.name, 128);
     match &it.standing {
-        Standing::Changed { diff } => {
+        ToolStatus::Changed { diff } => {
             writeln!(
                 output,
                 "{tool} has changed since it was first used:\n{}\n",
-                harmless(diff)
+                escape_control(diff)
             )
         }
-        Standing::Flagged => {
+        ToolStatus::Flagged => {
             writeln!(output, "{tool} looks suspicious:")?;
             for finding in &it.findings {
-                let Finding { place, what, .. } = finding;
+                let ScanFinding { place, what, .. } = finding;
                 writeln!(
                     output,
                     "  {}: {}",
@@ -114,7 +117,7 @@ fn show(it: &ToolLook, output: &mut dyn Write) -> io::Result<()> {
             }
             writeln!(output, "  It says: {}\n", one_line(&it.description, 1_000))
         }
-        Standing::Unsure => {
+        ToolStatus::Unsure => {
             writeln!(
                 output,
                 "What was remembered of {tool} can't be read, so nobody knows if it changed.\n  \
@@ -122,6 +125,6 @@ fn show(it: &ToolLook, output: &mut dyn Write) -> io::Result<()> {
                 one_line(&it.description, 1_000)
             )
         }
-        Standing::Fine | Standing::New => Ok(()),
+        ToolStatus::Fine | ToolStatus::New => Ok(()),
     }
 }

@@ -20,21 +20,21 @@ pub(super) fn from_pairs(pairs: &[String], schema: &Value) -> anyhow::Result<Val
             bail!("{pair:?} is no argument; write KEY=VALUE, or all of them as JSON in `--args`");
         };
         let property = schema.get("properties").and_then(|all| all.get(key));
-        arguments.insert(key.to_owned(), typed(text, property));
+        arguments.insert(key.to_owned(), parse_by_schema(text, property));
     }
     Ok(Value::Object(arguments))
 }
 
 /// The text as what the schema takes. A text that may be one stays one: `id=007` is not seven.
-fn typed(text: &str, property: Option<&Value>) -> Value {
+fn parse_by_schema(text: &str, property: Option<&Value>) -> Value {
     let as_text = || Value::String(text.to_owned());
     match property {
-        Some(property) if takes(property, "string") => as_text(),
+        Some(property) if accepts_type(property, "string") => as_text(),
         _ => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
     }
 }
 
-fn takes(property: &Value, kind: &str) -> bool {
+fn accepts_type(property: &Value, kind: &str) -> bool {
     match property.get("type") {
         Some(Value::String(only)) => only == kind,
         Some(Value::Array(kinds)) => kinds.iter().any(|it| it == kind),

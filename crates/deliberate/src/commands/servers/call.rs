@@ -10,25 +10,25 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use deliberate_adapter::{
-    adapter::joined,
-    client::{CallOptions, Progress},
-    content::ToolResult,
+    adapter::qualified_tool_name,
+    client::{CallOptions, McpProgress},
+    content::McpToolResult,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Connected, arguments, explained, find};
+use super::{CommandGateway, arguments, explain_error, find_server};
 use crate::{
     commands::{
-        Shell,
-        table::{harmless, one_line},
-        terminal::stopped,
+        CommandContext,
+        table::{escape_control, one_line},
+        terminal::stop_signal,
     },
-    servers::Catalogue,
+    servers::ServerCatalog,
 };
 
 /// How long a call that is taken back may take to end.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 #[command(
@@ -38,7 +38,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
         deliberate servers call files__read_file path=notes.txt\n  \
         deliberate servers call files read_file --args '{\"path\": \"notes.txt\"}'"
 )]
-pub(super) struct CallArgs {
+pub(super) struct ServersCallArgs {
     /// The server and the tool
     #[arg(value_name = "SERVER__TOOL", required = true)]
     words: Vec<String>,
@@ -50,21 +50,24 @@ pub(super) struct CallArgs {
     json: bool,
 }
 
-pub(super) async fn run(args: &CallArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let catalogue = Catalogue::read(shell.loaded);
-    let target = Target::of(&args.words)?;
-    let server = find(&catalogue, target.server)?.name();
+pub(super) async fn run(
+    args: &ServersCallArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let catalogue = ServerCatalog::read(shell.loaded);
+    let target = ServersCallTarget::parse(&args.words)?;
+    let server = find_server(&catalogue, target.server)?.name();
     if args.args.is_some() && !target.pairs.is_empty() {
         bail!("give the arguments as KEY=VALUE or in `--args`, not both");
     }
-    let connected = Connected::to(&[server], &catalogue, shell.loaded);
-    let result = call(args, &target, &connected).await;
+    let connected = CommandGateway::new(&[server], &catalogue, shell.loaded);
+    let result = call_tool(args, &target, &connected).await;
     connected.close().await;
     let result = result?;
     if args.json {
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&result)?)?;
     } else {
-        show(&result, shell.output)?;
+        print_result(&result, shell.output)?;
     }
     let failed = result.get("isError").and_then(Value::as_bool) == Some(true);
     Ok(if failed {
@@ -75,28 +78,28 @@ pub(super) async fn run(args: &CallArgs, shell: &mut Shell<'_>) -> anyhow::Resul
 }
 
 /// What is called.
-struct Target<'a> {
+struct ServersCallTarget<'a> {
     server: &'a str,
     /// `server__tool`
-    full: String,
+    full_name: String,
     pairs: &'a [String],
 }
 
-impl<'a> Target<'a> {
-    fn of(words: &'a [String]) -> anyhow::Result<Self> {
+impl<'a> ServersCallTarget<'a> {
+    fn parse(words: &'a [String]) -> anyhow::Result<Self> {
         match words {
             [full, pairs @ ..] if full.contains("__") && !full.contains('=') => {
                 let (server, _) = full.split_once("__").unwrap_or_default();
                 let full = full.clone();
                 Ok(Self {
                     server,
-                    full,
+                    full_name: full,
                     pairs,
                 })
             }
             [server, tool, pairs @ ..] if !tool.contains('=') => Ok(Self {
                 server,
-                full: joined(server, tool),
+                full_name: qualified_tool_name(server, tool),
                 pairs,
             }),
             [server, ..] => {
@@ -107,48 +110,50 @@ impl<'a> Target<'a> {
     }
 }
 
-async fn call(
-    args: &CallArgs,
-    target: &Target<'_>,
-    connected: &Connected,
+async fn call_tool(
+    args: &ServersCallArgs,
+    target: &ServersCallTarget<'_>,
+    connected: &CommandGateway,
 ) -> anyhow::Result<Value> {
     let arguments = match args.args.as_deref() {
         Some("-") => arguments::from_json(&io::read_to_string(io::stdin().lock())?)?,
         Some(text) => arguments::from_json(text)?,
         None if target.pairs.is_empty() => Value::Object(serde_json::Map::new()),
         None => {
-            let look = connected.gateway.look(target.server).await;
-            let tools = look.map_err(|error| explained(&error))?.tools;
-            let found = tools.iter().find(|it| it.full == target.full);
+            let look = connected.gateway.inspect(target.server).await;
+            let tools = look.map_err(|error| explain_error(&error))?.tools;
+            let found = tools.iter().find(|it| it.full == target.full_name);
             let schema = found.map_or(&Value::Null, |it| &it.input_schema);
             arguments::from_pairs(target.pairs, schema)?
         }
     };
     let cancelled = CancellationToken::new();
     let options = CallOptions {
-        cancelled: cancelled.clone(),
-        progress: Some(Arc::new(|progress| tell(&progress))),
+        cancellation: cancelled.clone(),
+        progress: Some(Arc::new(|progress| print_progress(&progress))),
         ..CallOptions::default()
     };
-    let running = connected.gateway.call(&target.full, arguments, options);
+    let running = connected
+        .gateway
+        .call(&target.full_name, arguments, options);
     tokio::pin!(running);
-    let enough = stopped()?;
+    let enough = stop_signal()?;
     let result = tokio::select! {
         result = &mut running => result,
         () = enough => {
             cancelled.cancel();
             // It ends by itself once the server has been told.
-            match tokio::time::timeout(LAST_WORDS, running).await {
+            match tokio::time::timeout(CANCEL_TIMEOUT, running).await {
                 Ok(result) => result,
                 Err(_) => bail!("the call was cancelled; the server has not said so"),
             }
         }
     };
-    result.map_err(|error| explained(&error))
+    result.map_err(|error| explain_error(&error))
 }
 
 /// A line on standard error for each piece of news.
-fn tell(progress: &Progress) {
+fn print_progress(progress: &McpProgress) {
     let total = progress
         .total
         .map_or_else(String::new, |total| format!(" of {total}"));
@@ -159,14 +164,14 @@ fn tell(progress: &Progress) {
 }
 
 /// What the tool said, for people.
-fn show(result: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
-    let result = ToolResult::from_value(result);
+fn print_result(result: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
+    let result = McpToolResult::from_value(result);
     let text = match &result.structured {
         Some(structured) if result.parts.is_empty() => serde_json::to_string_pretty(structured)?,
         _ => result.text(),
     };
     if !text.is_empty() {
-        writeln!(output, "{}", harmless(&text))?;
+        writeln!(output, "{}", escape_control(&text))?;
     }
     Ok(())
 }

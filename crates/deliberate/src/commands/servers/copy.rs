@@ -11,49 +11,58 @@ use serde_json::{Map, Value};
 use super::{add::missing_variables, file::ServersFile};
 use crate::{
     commands::{
-        Shell,
-        setup::{Dirs, json_file_of},
+        CommandContext,
+        setup::{Dirs, json_config_path},
     },
-    config::{Loaded, ourselves},
-    servers::as_ours,
+    config::{LoadedConfig, ourselves},
+    servers::convert_fields,
 };
 
 /// Where entries are taken from, and whether they may replace others.
-struct Source<'a> {
+struct ServerImportSource<'a> {
     path: &'a Path,
     force: bool,
 }
 
 /// What became of one entry.
-enum Fate {
-    Taken,
+enum ServerImportOutcome {
+    Added,
     Replaced,
-    Kept,
-    Ourselves,
-    Wrong(String),
+    Unchanged,
+    SelfReference,
+    Invalid(String),
 }
 
 pub(super) fn run(
     from: &Path,
     names: &[String],
     force: bool,
-    shell: &mut Shell<'_>,
+    shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let from = &place_of(from, shell.loaded);
+    let from = &resolve_source(from, shell.loaded);
     let shown = from.display();
     // Relative folders in it are meant from where it lies.
     let path = std::path::absolute(from).unwrap_or_else(|_| from.clone());
-    let source = Source { path: &path, force };
-    let found = read(from)?;
-    let chosen = choose(&found, names).with_context(|| format!("{shown} can't be taken over"))?;
+    let source = ServerImportSource { path: &path, force };
+    let found = read_source(from)?;
+    let chosen =
+        select_servers(&found, names).with_context(|| format!("{shown} can't be taken over"))?;
     let mut file = ServersFile::open(&shell.loaded.settings)?;
     let mut fates = Vec::new();
     for (name, value) in chosen {
-        fates.push((name, take(name, value, &source, &mut file, shell.loaded)));
+        fates.push((
+            name,
+            import_server(name, value, &source, &mut file, shell.loaded),
+        ));
     }
     let taken: Vec<&str> = fates
         .iter()
-        .filter(|(_, fate)| matches!(fate, Fate::Taken | Fate::Replaced))
+        .filter(|(_, fate)| {
+            matches!(
+                fate,
+                ServerImportOutcome::Added | ServerImportOutcome::Replaced
+            )
+        })
         .map(|(name, _)| *name)
         .collect();
     if !taken.is_empty() {
@@ -62,14 +71,20 @@ pub(super) fn run(
     let path = file.path().display();
     for (name, fate) in &fates {
         match fate {
-            Fate::Taken => writeln!(shell.output, "Added {name:?} to {path}.")?,
-            Fate::Replaced => writeln!(shell.output, "Replaced {name:?} in {path}.")?,
-            Fate::Kept => writeln!(
+            ServerImportOutcome::Added => writeln!(shell.output, "Added {name:?} to {path}.")?,
+            ServerImportOutcome::Replaced => {
+                writeln!(shell.output, "Replaced {name:?} in {path}.")?
+            }
+            ServerImportOutcome::Unchanged => writeln!(
                 shell.output,
                 "Left {name:?} as it is in {path}; `--force` replaces it."
             )?,
-            Fate::Ourselves => writeln!(shell.output, "Left out {name:?}: it is this program.")?,
-            Fate::Wrong(what) => writeln!(shell.output, "Left out {name:?}: {what}.")?,
+            ServerImportOutcome::SelfReference => {
+                writeln!(shell.output, "Left out {name:?}: it is this program.")?
+            }
+            ServerImportOutcome::Invalid(what) => {
+                writeln!(shell.output, "Left out {name:?}: {what}.")?
+            }
         }
     }
     match taken.as_slice() {
@@ -80,7 +95,9 @@ pub(super) fn run(
             names.join(" ")
         )?,
     }
-    let wrong = fates.iter().any(|(_, fate)| matches!(fate, Fate::Wrong(_)));
+    let wrong = fates
+        .iter()
+        .any(|(_, fate)| matches!(fate, ServerImportOutcome::Invalid(_)));
     Ok(if wrong {
         ExitCode::from(1)
     } else {
@@ -89,16 +106,16 @@ pub(super) fn run(
 }
 
 /// A client's name stands for its file, unless there is a file of that name.
-fn place_of(from: &Path, loaded: &Loaded) -> PathBuf {
+fn resolve_source(from: &Path, loaded: &LoadedConfig) -> PathBuf {
     let file = || {
         let name = from.to_str().filter(|_| !from.exists())?;
         let dirs = Dirs::detect(&loaded.environment).ok()?;
-        json_file_of(name, &dirs)
+        json_config_path(name, &dirs)
     };
     file().unwrap_or_else(|| from.to_owned())
 }
 
-fn read(from: &Path) -> anyhow::Result<Map<String, Value>> {
+fn read_source(from: &Path) -> anyhow::Result<Map<String, Value>> {
     let shown = from.display();
     match crate::servers::read_file(from) {
         Ok(Some(found)) => Ok(found),
@@ -108,7 +125,7 @@ fn read(from: &Path) -> anyhow::Result<Map<String, Value>> {
 }
 
 /// Those that are named, or all.
-fn choose<'a>(
+fn select_servers<'a>(
     found: &'a Map<String, Value>,
     names: &'a [String],
 ) -> anyhow::Result<Vec<(&'a str, &'a Value)>> {
@@ -127,30 +144,34 @@ fn choose<'a>(
     Ok(chosen)
 }
 
-fn take(
+fn import_server(
     name: &str,
     value: &Value,
-    from: &Source<'_>,
+    from: &ServerImportSource<'_>,
     file: &mut ServersFile,
-    loaded: &Loaded,
-) -> Fate {
+    loaded: &LoadedConfig,
+) -> ServerImportOutcome {
     let Some(fields) = value.as_object() else {
-        return Fate::Wrong("it is no object".to_owned());
+        return ServerImportOutcome::Invalid("it is no object".to_owned());
     };
     let environment = &loaded.environment;
-    if ourselves::is_started_by(fields, environment)
-        || ourselves::is_reached_by(fields, loaded.settings.http.listen)
+    if ourselves::starts_this_program(fields, environment)
+        || ourselves::connects_to_this_program(fields, loaded.settings.http.listen)
     {
-        return Fate::Ourselves;
+        return ServerImportOutcome::SelfReference;
     }
     let known = file.has(name);
     if known && !from.force {
-        return Fate::Kept;
+        return ServerImportOutcome::Unchanged;
     }
-    let fields = as_ours(fields, from.path, environment);
+    let fields = convert_fields(fields, from.path, environment);
     if let Err(what) = missing_variables(name, &fields, file, environment) {
-        return Fate::Wrong(what);
+        return ServerImportOutcome::Invalid(what);
     }
     file.put(name, fields);
-    if known { Fate::Replaced } else { Fate::Taken }
+    if known {
+        ServerImportOutcome::Replaced
+    } else {
+        ServerImportOutcome::Added
+    }
 }

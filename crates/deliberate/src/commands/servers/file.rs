@@ -8,26 +8,27 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
-use crate::{commands::setup::write::Target, config::Settings, servers::plain};
+use crate::{commands::setup::write::ClientConfigFile, config::AppSettings, servers::to_json};
 
 /// The file as it was read, to be changed and written again.
 pub(super) struct ServersFile {
-    target: Target,
+    target: ClientConfigFile,
     root: Map<String, Value>,
     /// Under which the servers are.
     key: &'static str,
     /// Held until the file is written: what two commands add at once must both be in it.
-    _held: File,
+    _lock: File,
 }
 
 impl ServersFile {
     /// Reads the file that is set. One that is not there is empty.
-    pub(super) fn open(settings: &Settings) -> anyhow::Result<Self> {
+    pub(super) fn open(settings: &AppSettings) -> anyhow::Result<Self> {
         let path = settings.gateway.servers_file.as_deref().context(
             "this user has no configuration directory to keep servers in; set `gateway.servers_file`",
         )?;
-        let held = hold(path).with_context(|| format!("{} can't be held", path.display()))?;
-        let target = Target::read(path)?;
+        let held =
+            acquire_lock(path).with_context(|| format!("{} can't be held", path.display()))?;
+        let target = ClientConfigFile::read(path)?;
         let shown = target.path().display();
         let text = target
             .text()
@@ -46,7 +47,7 @@ impl ServersFile {
             target,
             root,
             key,
-            _held: held,
+            _lock: held,
         })
     }
 
@@ -80,14 +81,14 @@ impl ServersFile {
 
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(&self.root)?;
-        self.target.write_own(&format!("{text}\n"))
+        self.target.write_private(&format!("{text}\n"))
     }
 }
 
 /// Waits until no other command changes the file. Its folder is what is held, because the file
 /// itself is replaced.
 #[cfg(unix)]
-fn hold(path: &Path) -> std::io::Result<File> {
+fn acquire_lock(path: &Path) -> std::io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let folder = File::open(folder)?;
@@ -97,7 +98,7 @@ fn hold(path: &Path) -> std::io::Result<File> {
 
 /// The same where folders can't be held: a file beside it is.
 #[cfg(not(unix))]
-fn hold(path: &Path) -> std::io::Result<File> {
+fn acquire_lock(path: &Path) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -110,7 +111,7 @@ fn parse(text: &str) -> anyhow::Result<Map<String, Value>> {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(root)) => Ok(root),
         Ok(_) => bail!("it is no JSON object"),
-        Err(_) if serde_json::from_str::<Value>(&plain(text)).is_ok() => bail!(
+        Err(_) if serde_json::from_str::<Value>(&to_json(text)).is_ok() => bail!(
             "it has comments or trailing commas, which would be lost; change it by hand, or take \
              them out"
         ),

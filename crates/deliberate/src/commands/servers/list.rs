@@ -5,38 +5,41 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::tell_problems;
+use super::print_problems;
 use crate::{
     commands::{
-        Shell,
+        CommandContext,
         table::{one_line, table},
     },
-    servers::{Catalogue, Known, exposed, reached},
+    servers::{ServerCatalog, ServerDefinition, describe_endpoint, describe_exposed_tools},
 };
 
 #[derive(Debug, Default, Args)]
-pub(super) struct ListArgs {
+pub(super) struct ServersListArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: &ListArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let catalogue = Catalogue::read(shell.loaded);
+pub(super) fn run(
+    args: &ServersListArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let catalogue = ServerCatalog::read(shell.loaded);
     if args.json {
         let all = json!({
-            "servers": catalogue.known.iter().map(as_json).collect::<Vec<_>>(),
+            "servers": catalogue.servers.iter().map(as_json).collect::<Vec<_>>(),
             "problems": catalogue.problems.iter().map(|problem| json!({
                 "file": problem.file,
                 "server": problem.server,
-                "what": problem.what,
+                "what": problem.message,
             })).collect::<Vec<_>>(),
         });
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    tell_problems(&catalogue)?;
-    if catalogue.known.is_empty() {
+    print_problems(&catalogue)?;
+    if catalogue.servers.is_empty() {
         writeln!(
             shell.output,
             "No servers. `deliberate servers add NAME -- COMMAND` adds one, and \
@@ -45,14 +48,17 @@ pub(super) fn run(args: &ListArgs, shell: &mut Shell<'_>) -> anyhow::Result<Exit
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = table(&["server", "state", "reached by", "exposed", "from"]);
-    for known in &catalogue.known {
-        let state = if known.listed.disabled { "off" } else { "on" };
+    for known in &catalogue.servers {
+        let state = if known.server.disabled { "off" } else { "on" };
         rows.add_row([
             known.name().to_owned(),
             state.to_owned(),
-            one_line(&reached(known).by, 80),
-            one_line(&exposed(known).unwrap_or_else(|| "–".to_owned()), 60),
-            known.place.to_string(),
+            one_line(&describe_endpoint(known).target, 80),
+            one_line(
+                &describe_exposed_tools(known).unwrap_or_else(|| "–".to_owned()),
+                60,
+            ),
+            known.source.to_string(),
         ]);
     }
     writeln!(shell.output, "{rows}")?;
@@ -65,16 +71,16 @@ pub(super) fn run(args: &ListArgs, shell: &mut Shell<'_>) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(known: &Known) -> Value {
-    let reached = reached(known);
+fn as_json(known: &ServerDefinition) -> Value {
+    let reached = describe_endpoint(known);
     json!({
         "name": known.name(),
-        "enabled": !known.listed.disabled,
+        "enabled": !known.server.disabled,
         "type": reached.kind,
-        "reached_by": reached.by,
+        "reached_by": reached.target,
         "env": reached.variables,
         "headers": reached.headers,
-        "expose": exposed(known),
-        "from": known.place.to_string(),
+        "expose": describe_exposed_tools(known),
+        "from": known.source.to_string(),
     })
 }

@@ -11,27 +11,27 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use deliberate_adapter::{
-    Client, Error, ErrorKind, ServerConfig,
-    client::{Fresh, NoHandler},
-    config::{HttpConfig, Reach},
-    oauth::{LoginError, Loopback, OAuth, OAuthOptions},
+    ClientError, ClientErrorKind, McpClient, ServerConfig,
+    client::{CachePolicy, NoClientHandler},
+    config::{HttpConfig, TransportConfig},
+    oauth::{LoginError, LoopbackRedirect, OAuthClient, OAuthClientOptions},
     transport::TransportError,
 };
 use url::Url;
 
-use super::{explained, find};
+use super::{explain_error, find_server};
 use crate::{
     commands::{
-        Shell,
+        CommandContext,
         table::one_line,
-        terminal::{at_terminal, stopped},
+        terminal::{at_terminal, stop_signal},
     },
     config::Environment,
-    servers::{Catalogue, with_login},
+    servers::{ServerCatalog, oauth_http_config},
 };
 
 /// How long someone may take to agree.
-const PATIENCE: Duration = Duration::from_mins(5);
+const LOGIN_TIMEOUT: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Args)]
 pub(super) struct LoginArgs {
@@ -42,10 +42,13 @@ pub(super) struct LoginArgs {
     no_browser: bool,
 }
 
-pub(super) async fn run(args: &LoginArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let catalogue = Catalogue::read(shell.loaded);
-    let config = &find(&catalogue, &args.name)?.listed.config;
-    let http = reached(config)?;
+pub(super) async fn run(
+    args: &LoginArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let catalogue = ServerCatalog::read(shell.loaded);
+    let config = &find_server(&catalogue, &args.name)?.server.config;
+    let http = require_http_config(config)?;
     let name = config.name.as_str();
     if !needs_login(config, http).await? {
         writeln!(
@@ -61,17 +64,17 @@ pub(super) async fn run(args: &LoginArgs, shell: &mut Shell<'_>) -> anyhow::Resu
              correct it, or take `Authorization` out and log in"
         );
     }
-    let tokens = Arc::new(catalogue.logins.at(name)?);
-    let opens = !args.no_browser && at_terminal() && has_screen(&shell.loaded.environment);
-    let browser = Loopback::bind(Arc::new(move |page: &Url| show(page, opens))).await;
+    let tokens = Arc::new(catalogue.logins.token_file(name)?);
+    let opens = !args.no_browser && at_terminal() && has_display(&shell.loaded.environment);
+    let browser = LoopbackRedirect::bind(Arc::new(move |page: &Url| show_page(page, opens))).await;
     let browser = browser.context("no port of this machine can be waited on")?;
-    let options = OAuthOptions {
+    let options = OAuthClientOptions {
         auth: http.auth.clone().unwrap_or_default(),
         browser: Some(Arc::new(browser)),
         store: tokens.clone(),
-        ..OAuthOptions::default()
+        ..OAuthClientOptions::default()
     };
-    agreed(&OAuth::new(http.url.clone(), options)).await?;
+    log_in(&OAuthClient::new(http.url.clone(), options)).await?;
     if !tokens.is_saved() {
         bail!("logged in to {name:?}, but the login could not be kept; the log says why");
     }
@@ -83,13 +86,13 @@ pub(super) async fn run(args: &LoginArgs, shell: &mut Shell<'_>) -> anyhow::Resu
 }
 
 /// How the server is reached, or why there is no login to it.
-fn reached(config: &ServerConfig) -> anyhow::Result<&HttpConfig> {
+fn require_http_config(config: &ServerConfig) -> anyhow::Result<&HttpConfig> {
     let name = &config.name;
-    if let Some(http) = with_login(config) {
+    if let Some(http) = oauth_http_config(config) {
         return Ok(http);
     }
-    match config.reach {
-        Reach::Stdio(_) => bail!(
+    match config.transport {
+        TransportConfig::Stdio(_) => bail!(
             "{name:?} is a program of this machine, and one does not log in to those; if it wants \
              a key, give it in its `env`"
         ),
@@ -107,29 +110,29 @@ async fn needs_login(config: &ServerConfig, http: &HttpConfig) -> anyhow::Result
     if auth.is_some_and(|auth| auth.client_secret.is_none()) {
         return Ok(true);
     }
-    let client = Client::new(config.clone(), Arc::new(NoHandler));
-    let client = client.map_err(|error| explained(&error.into()))?;
+    let client = McpClient::new(config.clone(), Arc::new(NoClientHandler));
+    let client = client.map_err(|error| explain_error(&error.into()))?;
     // Some say hello to everybody and show their tools to few.
-    let answered = client.tools(Fresh::Anew).await.map(|_| ());
+    let answered = client.tools(CachePolicy::Refresh).await.map(|_| ());
     client.close().await;
     match answered {
         Ok(()) => Ok(false),
-        Err(error) if is_refused(&error) => Ok(true),
-        Err(error) => Err(explained(&error.into())),
+        Err(error) if is_unauthorized(&error) => Ok(true),
+        Err(error) => Err(explain_error(&error.into())),
     }
 }
 
-fn is_refused(error: &Error) -> bool {
+fn is_unauthorized(error: &ClientError) -> bool {
     matches!(
         error.kind,
-        ErrorKind::Transport(TransportError::Unauthorized { .. })
+        ClientErrorKind::Transport(TransportError::Unauthorized { .. })
     )
 }
 
-async fn agreed(auth: &OAuth) -> anyhow::Result<()> {
-    let enough = stopped()?;
+async fn log_in(auth: &OAuthClient) -> anyhow::Result<()> {
+    let enough = stop_signal()?;
     let ended = tokio::select! {
-        ended = tokio::time::timeout(PATIENCE, auth.login()) => ended,
+        ended = tokio::time::timeout(LOGIN_TIMEOUT, auth.login()) => ended,
         () = enough => bail!("stopped; nobody was logged in"),
     };
     match ended {
@@ -137,13 +140,13 @@ async fn agreed(auth: &OAuth) -> anyhow::Result<()> {
         Ok(Err(error)) => bail!("{}", one_line(&error.to_string(), 1_000)),
         Err(_) => bail!(
             "nobody agreed within {} minutes; try again",
-            PATIENCE.as_secs() / 60
+            LOGIN_TIMEOUT.as_secs() / 60
         ),
     }
 }
 
 /// Shows the page, in a browser if there is one; its address in any case.
-fn show(page: &Url, opens: bool) -> Result<(), LoginError> {
+fn show_page(page: &Url, opens: bool) -> Result<(), LoginError> {
     let mut output = io::stdout();
     let written = writeln!(
         output,
@@ -152,7 +155,7 @@ fn show(page: &Url, opens: bool) -> Result<(), LoginError> {
     );
     let written = written.and_then(|()| output.flush());
     written.map_err(|error| LoginError::new(format!("the address can't be shown: {error}")))?;
-    if opens && let Err(error) = open(page) {
+    if opens && let Err(error) = open_browser(page) {
         // The address is there to be copied.
         tracing::debug!(%error, "no browser was opened");
     }
@@ -160,13 +163,13 @@ fn show(page: &Url, opens: bool) -> Result<(), LoginError> {
 }
 
 /// Whether a browser has where to appear.
-fn has_screen(environment: &Environment) -> bool {
+fn has_display(environment: &Environment) -> bool {
     let is_set = |name| environment.get(name).is_some();
     cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
 /// Opens the page. Its address comes from the server: no shell gets to see it.
-fn open(page: &Url) -> io::Result<()> {
+fn open_browser(page: &Url) -> io::Result<()> {
     let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {

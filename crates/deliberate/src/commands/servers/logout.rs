@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use clap::Args;
 use deliberate_adapter::oauth::TokenStore as _;
 
-use super::find;
-use crate::{commands::Shell, servers::Catalogue};
+use super::find_server;
+use crate::{commands::CommandContext, servers::ServerCatalog};
 
 #[derive(Debug, Args)]
 pub(super) struct LogoutArgs {
@@ -16,14 +16,17 @@ pub(super) struct LogoutArgs {
     name: String,
 }
 
-pub(super) async fn run(args: &LogoutArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(
+    args: &LogoutArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
-    let catalogue = Catalogue::read(shell.loaded);
-    let tokens = catalogue.logins.at(name);
+    let catalogue = ServerCatalog::read(shell.loaded);
+    let tokens = catalogue.logins.token_file(name);
     let tokens = tokens.with_context(|| format!("{name:?} can't be logged out of"))?;
-    let was_there = tokens.is_there().await;
+    let was_there = tokens.exists().await;
     if !was_there {
-        find(&catalogue, name)?;
+        find_server(&catalogue, name)?;
     }
     // Even if there is no login: what is left of one that was not finished goes too.
     tokens.clear().await?;

@@ -17,17 +17,17 @@ use std::{io::Write as _, process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use deliberate_gateway::{Error, Gateway};
+use deliberate_gateway::{Gateway, GatewayError};
 use deliberate_store::Store;
 
 use super::{
-    Shell,
-    table::{harmless, one_line},
+    CommandContext,
+    table::{escape_control, one_line},
 };
 use crate::{
-    config::Loaded,
+    config::LoadedConfig,
     gateway,
-    servers::{Catalogue, Known},
+    servers::{ServerCatalog, ServerDefinition},
     wiring,
 };
 
@@ -40,17 +40,17 @@ pub(crate) struct ServersArgs {
 #[derive(Debug, Subcommand)]
 enum ServersCommand {
     /// The servers there are, and where each is written (the default)
-    List(list::ListArgs),
+    List(list::ServersListArgs),
     /// Add a server, or take over those of another client
-    Add(add::AddArgs),
+    Add(add::ServersAddArgs),
     /// Remove a server that was added
     Remove(remove::RemoveArgs),
     /// Connect to servers and see how they are
     Test(test::TestArgs),
     /// The tools of a server
-    Tools(tools::ToolsArgs),
+    Tools(tools::ServersToolsArgs),
     /// Call a tool of a server
-    Call(call::CallArgs),
+    Call(call::ServersCallArgs),
     /// Allow tools that have changed or look suspicious
     Approve(approve::ApproveArgs),
     /// Log in to a server in a browser
@@ -59,9 +59,12 @@ enum ServersCommand {
     Logout(logout::LogoutArgs),
 }
 
-pub(crate) async fn run(args: &ServersArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    args: &ServersArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
     match &args.command {
-        None => list::run(&list::ListArgs::default(), shell),
+        None => list::run(&list::ServersListArgs::default(), shell),
         Some(ServersCommand::List(args)) => list::run(args, shell),
         Some(ServersCommand::Add(args)) => add::run(args, shell),
         Some(ServersCommand::Remove(args)) => remove::run(args, shell),
@@ -75,7 +78,7 @@ pub(crate) async fn run(args: &ServersArgs, shell: &mut Shell<'_>) -> anyhow::Re
 }
 
 /// Tells on standard error what is left out, so that what a program reads stays clean.
-fn tell_problems(catalogue: &Catalogue) -> anyhow::Result<()> {
+fn print_problems(catalogue: &ServerCatalog) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
     for problem in &catalogue.problems {
         writeln!(stderr, "warning: {problem}")?;
@@ -84,7 +87,10 @@ fn tell_problems(catalogue: &Catalogue) -> anyhow::Result<()> {
 }
 
 /// The server of that name, or why there is none.
-fn find<'a>(catalogue: &'a Catalogue, name: &str) -> anyhow::Result<&'a Known> {
+fn find_server<'a>(
+    catalogue: &'a ServerCatalog,
+    name: &str,
+) -> anyhow::Result<&'a ServerDefinition> {
     if let Some(known) = catalogue.get(name) {
         return Ok(known);
     }
@@ -96,35 +102,35 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> anyhow::Result<&'a Known> {
         bail!(
             "server {name:?} in {} can't be used: {}",
             problem.file.display(),
-            problem.what
+            problem.message
         );
     }
-    let names = catalogue.known.iter().map(Known::name);
-    match deliberate_core::nearest(name, names) {
+    let names = catalogue.servers.iter().map(ServerDefinition::name);
+    match deliberate_core::did_you_mean(name, names) {
         Some(nearest) => bail!("there is no server {name:?}; did you mean {nearest:?}?"),
         None => bail!("there is no server {name:?}; `deliberate servers list` shows all"),
     }
 }
 
 /// A gateway and the database that its pins are in, for one command.
-struct Connected {
+struct CommandGateway {
     gateway: Arc<Gateway>,
     store: Arc<dyn Store>,
 }
 
-impl Connected {
+impl CommandGateway {
     /// To all servers that are on and to those that are named, which are used even if switched
     /// off. Connects to none of them yet.
-    fn to(named: &[&str], catalogue: &Catalogue, loaded: &Loaded) -> Self {
-        let is_named = |known: &&Known| named.contains(&known.name());
-        let all = || catalogue.known.iter();
+    fn new(named: &[&str], catalogue: &ServerCatalog, loaded: &LoadedConfig) -> Self {
+        let is_named = |known: &&ServerDefinition| named.contains(&known.name());
+        let all = || catalogue.servers.iter();
         // Of two that can't be used together it is the one that is asked for.
         let wanted = all()
             .filter(is_named)
-            .chain(all().filter(|known| !known.listed.disabled && !named.contains(&known.name())));
-        let store = wiring::store(&loaded.settings);
+            .chain(all().filter(|known| !known.server.disabled && !named.contains(&known.name())));
+        let store = wiring::build_store(&loaded.settings);
         // What is wrong with one is told when it is asked for.
-        let (gateway, _) = gateway::to(wanted, &catalogue.logins, store.clone(), true);
+        let (gateway, _) = gateway::build_gateway(wanted, &catalogue.logins, store.clone(), true);
         Self { gateway, store }
     }
 
@@ -136,23 +142,23 @@ impl Connected {
 }
 
 /// An error with what to do about it and what the server said last, for people.
-fn explained(error: &Error) -> anyhow::Error {
+fn explain_error(error: &GatewayError) -> anyhow::Error {
     let mut text = one_line(&error.to_string(), 1_000);
     if let Some(hint) = error.hint() {
         text.push_str(". ");
         text.push_str(&hint);
     }
-    if let Some(said) = diagnosis(error) {
+    if let Some(said) = stderr_excerpt(error) {
         text.push_str("\nIt last wrote:\n");
-        text.push_str(&harmless(said.trim_end()));
+        text.push_str(&escape_control(said.trim_end()));
     }
     anyhow::anyhow!(text)
 }
 
 /// What the server last wrote to its standard error.
-fn diagnosis(error: &Error) -> Option<&str> {
+fn stderr_excerpt(error: &GatewayError) -> Option<&str> {
     match error {
-        Error::Server(error) => error.diagnosis.as_deref(),
+        GatewayError::Server(error) => error.diagnosis.as_deref(),
         _ => None,
     }
 }

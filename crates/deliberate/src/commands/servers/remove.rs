@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::Args;
 
-use super::{file::ServersFile, find};
+use super::{file::ServersFile, find_server};
 use crate::{
-    commands::Shell,
-    servers::{Catalogue, Place},
+    commands::CommandContext,
+    servers::{DefinitionSource, ServerCatalog},
 };
 
 #[derive(Debug, Args)]
@@ -17,14 +17,14 @@ pub(super) struct RemoveArgs {
     name: String,
 }
 
-pub(super) fn run(args: &RemoveArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &RemoveArgs, shell: &mut CommandContext<'_>) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
     let mut file = ServersFile::open(&shell.loaded.settings)?;
     if !file.has(name) {
-        let catalogue = Catalogue::read(shell.loaded);
-        let known = find(&catalogue, name)?;
-        match &known.place {
-            Place::Imported(path) => bail!(
+        let catalogue = ServerCatalog::read(shell.loaded);
+        let known = find_server(&catalogue, name)?;
+        match &known.source {
+            DefinitionSource::Imported(path) => bail!(
                 "{name:?} is written in {}, which is another client's; remove it there, or take \
                  the file out of `gateway.import`",
                 path.display()
@@ -39,11 +39,11 @@ pub(super) fn run(args: &RemoveArgs, shell: &mut Shell<'_>) -> anyhow::Result<Ex
         "Removed {name:?} from {}.",
         file.path().display()
     )?;
-    if let Some(known) = Catalogue::read(shell.loaded).get(name) {
+    if let Some(known) = ServerCatalog::read(shell.loaded).get(name) {
         writeln!(
             shell.output,
             "There is still one of that name in {}, which counts now.",
-            known.place
+            known.source
         )?;
     }
     Ok(ExitCode::SUCCESS)

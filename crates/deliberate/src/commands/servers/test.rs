@@ -3,18 +3,18 @@
 use std::{io::Write, process::ExitCode};
 
 use clap::Args;
-use deliberate_gateway::{Error, Gateway, ServerLook};
+use deliberate_gateway::{Gateway, GatewayError, ServerReport};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use serde_json::{Value, json};
 
-use super::{Connected, diagnosis, find, tell_problems, tools::needs_approval};
+use super::{CommandGateway, find_server, print_problems, stderr_excerpt, tools::needs_approval};
 use crate::{
-    commands::{Shell, table::one_line},
-    servers::{Catalogue, Known},
+    commands::{CommandContext, table::one_line},
+    servers::{ServerCatalog, ServerDefinition},
 };
 
 /// How much of what a server wrote to its standard error is shown.
-const STDERR_LINES: usize = 8;
+const MAX_STDERR_LINES: usize = 8;
 
 #[derive(Debug, Args)]
 pub(super) struct TestArgs {
@@ -26,34 +26,40 @@ pub(super) struct TestArgs {
 }
 
 /// How one server is.
-struct Tested<'a> {
+struct ServerTest<'a> {
     name: &'a str,
-    found: Result<ServerLook, Error>,
+    report: Result<ServerReport, GatewayError>,
     ping_ms: Option<f64>,
 }
 
-pub(super) async fn run(args: &TestArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let catalogue = Catalogue::read(shell.loaded);
-    tell_problems(&catalogue)?;
+pub(super) async fn run(
+    args: &TestArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let catalogue = ServerCatalog::read(shell.loaded);
+    print_problems(&catalogue)?;
     let names: Vec<&str> = if args.names.is_empty() {
-        catalogue.on().map(Known::name).collect()
+        catalogue.enabled().map(ServerDefinition::name).collect()
     } else {
-        let named = args.names.iter().map(|name| find(&catalogue, name));
-        let named: anyhow::Result<Vec<&Known>> = named.collect();
-        named?.into_iter().map(Known::name).collect()
+        let named = args.names.iter().map(|name| find_server(&catalogue, name));
+        let named: anyhow::Result<Vec<&ServerDefinition>> = named.collect();
+        named?.into_iter().map(ServerDefinition::name).collect()
     };
-    let connected = Connected::to(&names, &catalogue, shell.loaded);
+    let connected = CommandGateway::new(&names, &catalogue, shell.loaded);
     let gateway = &connected.gateway;
-    let mut running: FuturesUnordered<_> = names.iter().map(|name| test(gateway, name)).collect();
+    let mut running: FuturesUnordered<_> = names
+        .iter()
+        .map(|name| test_server(gateway, name))
+        .collect();
     let mut all = Vec::new();
     let mut fine = true;
     // In the order in which they answer: a slow one holds nobody up.
     while let Some(tested) = running.next().await {
-        fine &= tested.found.is_ok();
+        fine &= tested.report.is_ok();
         if args.json {
             all.push(tested.as_json());
         } else {
-            tested.show(shell.output)?;
+            tested.print(shell.output)?;
         }
     }
     drop(running);
@@ -74,30 +80,30 @@ pub(super) async fn run(args: &TestArgs, shell: &mut Shell<'_>) -> anyhow::Resul
     })
 }
 
-async fn test<'a>(gateway: &Gateway, name: &'a str) -> Tested<'a> {
-    let found = gateway.look(name).await;
+async fn test_server<'a>(gateway: &Gateway, name: &'a str) -> ServerTest<'a> {
+    let found = gateway.inspect(name).await;
     let status = gateway.status();
     let ping_ms = status
         .iter()
         .find(|status| status.server == name)
         .and_then(|status| status.last_ping_ms);
-    Tested {
+    ServerTest {
         name,
-        found,
+        report: found,
         ping_ms,
     }
 }
 
-impl Tested<'_> {
-    fn show(&self, output: &mut dyn Write) -> std::io::Result<()> {
-        let look = match &self.found {
+impl ServerTest<'_> {
+    fn print(&self, output: &mut dyn Write) -> std::io::Result<()> {
+        let look = match &self.report {
             Ok(look) => look,
-            Err(error) => return self.show_error(error, output),
+            Err(error) => return self.print_error(error, output),
         };
         let mut parts = vec![
-            who(&look.info),
+            server_identity(&look.info),
             format!("protocol {}", one_line(&look.version, 40)),
-            counted(look.tools.len()),
+            tool_count(look.tools.len()),
             format!("connected in {} ms", look.took.as_millis()),
         ];
         parts.extend(self.ping_ms.map(|ping| format!("ping {ping:.1} ms")));
@@ -112,7 +118,7 @@ impl Tested<'_> {
         writeln!(output, "{:<6} {:<16} {}", "ok", self.name, parts.join(", "))
     }
 
-    fn show_error(&self, error: &Error, output: &mut dyn Write) -> std::io::Result<()> {
+    fn print_error(&self, error: &GatewayError, output: &mut dyn Write) -> std::io::Result<()> {
         writeln!(
             output,
             "{:<6} {:<16} {}",
@@ -123,10 +129,13 @@ impl Tested<'_> {
         if let Some(hint) = error.hint() {
             writeln!(output, "       {hint}")?;
         }
-        if let Some(diagnosis) = diagnosis(error) {
+        if let Some(diagnosis) = stderr_excerpt(error) {
             writeln!(output, "       It last wrote:")?;
             let lines: Vec<&str> = diagnosis.lines().collect();
-            for line in lines.iter().skip(lines.len().saturating_sub(STDERR_LINES)) {
+            for line in lines
+                .iter()
+                .skip(lines.len().saturating_sub(MAX_STDERR_LINES))
+            {
                 writeln!(output, "         {}", one_line(line, 200))?;
             }
         }
@@ -134,7 +143,7 @@ impl Tested<'_> {
     }
 
     fn as_json(&self) -> Value {
-        match &self.found {
+        match &self.report {
             Ok(look) => json!({
                 "name": self.name,
                 "ok": true,
@@ -154,7 +163,7 @@ impl Tested<'_> {
 }
 
 /// What a server calls itself.
-fn who(info: &Value) -> String {
+fn server_identity(info: &Value) -> String {
     let text = |field: &str| info.get(field).and_then(Value::as_str).unwrap_or_default();
     let who = one_line(&format!("{} {}", text("name"), text("version")), 80);
     if who.is_empty() {
@@ -164,6 +173,6 @@ fn who(info: &Value) -> String {
     }
 }
 
-fn counted(tools: usize) -> String {
+fn tool_count(tools: usize) -> String {
     format!("{tools} tool{}", if tools == 1 { "" } else { "s" })
 }

@@ -4,19 +4,19 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
-use deliberate_gateway::Standing;
+use deliberate_gateway::ToolStatus;
 
-use super::{Connected, explained, find};
+use super::{CommandGateway, explain_error, find_server};
 use crate::{
     commands::{
-        Shell,
-        table::{harmless, one_line, table},
+        CommandContext,
+        table::{escape_control, one_line, table},
     },
-    servers::Catalogue,
+    servers::ServerCatalog,
 };
 
 #[derive(Debug, Args)]
-pub(super) struct ToolsArgs {
+pub(super) struct ServersToolsArgs {
     /// The server
     name: String,
     /// What this tool takes, as JSON Schema
@@ -27,25 +27,28 @@ pub(super) struct ToolsArgs {
     json: bool,
 }
 
-pub(super) async fn run(args: &ToolsArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let catalogue = Catalogue::read(shell.loaded);
-    let name = find(&catalogue, &args.name)?.name();
-    let connected = Connected::to(&[name], &catalogue, shell.loaded);
-    let look = connected.gateway.look(name).await;
+pub(super) async fn run(
+    args: &ServersToolsArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let catalogue = ServerCatalog::read(shell.loaded);
+    let name = find_server(&catalogue, &args.name)?.name();
+    let connected = CommandGateway::new(&[name], &catalogue, shell.loaded);
+    let look = connected.gateway.inspect(name).await;
     connected.close().await;
-    let look = look.map_err(|error| explained(&error))?;
+    let look = look.map_err(|error| explain_error(&error))?;
     let tools = look.tools;
     if let Some(tool) = &args.schema {
         let found = tools.iter().find(|it| it.name == *tool || it.full == *tool);
         let Some(found) = found else {
             let names = tools.iter().map(|it| it.name.as_str());
-            match deliberate_core::nearest(tool, names) {
+            match deliberate_core::did_you_mean(tool, names) {
                 Some(nearest) => bail!("{name:?} has no tool {tool:?}; did you mean {nearest:?}?"),
                 None => bail!("{name:?} has no tool {tool:?}"),
             }
         };
         let text = serde_json::to_string_pretty(&found.input_schema)?;
-        writeln!(shell.output, "{}", harmless(&text))?;
+        writeln!(shell.output, "{}", escape_control(&text))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.json {
@@ -57,7 +60,7 @@ pub(super) async fn run(args: &ToolsArgs, shell: &mut Shell<'_>) -> anyhow::Resu
         let exposed = if it.exposed { "yes" } else { "–" };
         rows.add_row([
             one_line(&it.name, 128),
-            word(&it.standing).to_owned(),
+            status_label(&it.standing).to_owned(),
             exposed.to_owned(),
             one_line(&it.description, 100),
         ]);
@@ -84,19 +87,19 @@ pub(super) async fn run(args: &ToolsArgs, shell: &mut Shell<'_>) -> anyhow::Resu
 }
 
 /// Whether a tool is held back until someone allows it.
-pub(super) fn needs_approval(standing: &Standing) -> bool {
+pub(super) fn needs_approval(standing: &ToolStatus) -> bool {
     matches!(
         standing,
-        Standing::Changed { .. } | Standing::Flagged | Standing::Unsure
+        ToolStatus::Changed { .. } | ToolStatus::Flagged | ToolStatus::Unsure
     )
 }
 
-fn word(standing: &Standing) -> &'static str {
+fn status_label(standing: &ToolStatus) -> &'static str {
     match standing {
-        Standing::Fine => "fine",
-        Standing::New => "new",
-        Standing::Changed { .. } => "CHANGED",
-        Standing::Flagged => "FLAGGED",
-        Standing::Unsure => "UNSURE",
+        ToolStatus::Fine => "fine",
+        ToolStatus::New => "new",
+        ToolStatus::Changed { .. } => "CHANGED",
+        ToolStatus::Flagged => "FLAGGED",
+        ToolStatus::Unsure => "UNSURE",
     }
 }

@@ -7,14 +7,14 @@ use std::{io::Write, process::ExitCode};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_core::SessionId;
-use deliberate_store::{Finding, Page, Search, SessionEntry, Store};
+use deliberate_store::{Pagination, SearchEntity, SearchQuery, SessionEntry, Store};
 use serde_json::{Value, json};
 
 use super::{
-    Shell,
+    CommandContext,
     table::{one_line, table},
 };
-use crate::wiring::{store, wire};
+use crate::wiring::{build_app, build_store};
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
@@ -25,15 +25,15 @@ pub(crate) struct SessionsArgs {
 #[derive(Debug, Subcommand)]
 enum SessionsCommand {
     /// The sessions, the last changed first (the default)
-    List(ListArgs),
+    List(SessionsListArgs),
     /// One session, step by step
-    Show(ShowArgs),
+    Show(SessionsShowArgs),
     /// Find thoughts by their words
-    Search(SearchArgs),
+    Search(SessionsSearchArgs),
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
+struct SessionsListArgs {
     /// How many at the most
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -46,7 +46,7 @@ struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
+struct SessionsShowArgs {
     /// The session's id, or its beginning
     id: String,
     /// As JSON
@@ -58,7 +58,7 @@ struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-struct SearchArgs {
+struct SessionsSearchArgs {
     /// Words that must all occur
     #[arg(required = true)]
     words: Vec<String>,
@@ -73,9 +73,12 @@ struct SearchArgs {
     json: bool,
 }
 
-pub(crate) async fn run(args: &SessionsArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let store = store(&shell.loaded.settings);
-    let default = ListArgs {
+pub(crate) async fn run(
+    args: &SessionsArgs,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<ExitCode> {
+    let store = build_store(&shell.loaded.settings);
+    let default = SessionsListArgs {
         limit: 20,
         offset: 0,
         json: false,
@@ -90,8 +93,12 @@ pub(crate) async fn run(args: &SessionsArgs, shell: &mut Shell<'_>) -> anyhow::R
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(args: &ListArgs, store: &dyn Store, output: &mut dyn Write) -> anyhow::Result<()> {
-    let page = Page {
+async fn list(
+    args: &SessionsListArgs,
+    store: &dyn Store,
+    output: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let page = Pagination {
         offset: args.offset,
         limit: args.limit,
     };
@@ -110,8 +117,8 @@ async fn list(args: &ListArgs, store: &dyn Store, output: &mut dyn Write) -> any
         rows.add_row([
             entry.session.id.to_string(),
             entry.session.mode.to_string(),
-            steps(entry),
-            seconds(&entry.session.updated_at.to_string()),
+            step_count(entry),
+            truncate_to_seconds(&entry.session.updated_at.to_string()),
             one_line(entry.session.title.as_deref().unwrap_or_default(), 60),
         ]);
     }
@@ -120,7 +127,7 @@ async fn list(args: &ListArgs, store: &dyn Store, output: &mut dyn Write) -> any
 }
 
 /// How much was thought: steps, nodes of graphs, or both.
-fn steps(entry: &SessionEntry) -> String {
+fn step_count(entry: &SessionEntry) -> String {
     let nodes = match entry.nodes {
         1 => "1 node".to_owned(),
         nodes => format!("{nodes} nodes"),
@@ -145,53 +152,57 @@ fn as_json(entry: SessionEntry) -> Value {
 }
 
 /// A time without its fractions of a second.
-fn seconds(time: &str) -> String {
+fn truncate_to_seconds(time: &str) -> String {
     match time.split_once('.') {
         Some((whole, _)) => format!("{whole}Z"),
         None => time.to_owned(),
     }
 }
 
-async fn show(args: &ShowArgs, store: &dyn Store, shell: &mut Shell<'_>) -> anyhow::Result<()> {
-    let id = full_id(&args.id, store).await?;
+async fn show(
+    args: &SessionsShowArgs,
+    store: &dyn Store,
+    shell: &mut CommandContext<'_>,
+) -> anyhow::Result<()> {
+    let id = resolve_id(&args.id, store).await?;
     if store.session(&id).await?.is_none() {
         bail!(
             "there is no session {:?}; `deliberate sessions` lists them",
             args.id
         );
     }
-    let registry = wire(shell.loaded)?.registry;
+    let registry = build_app(shell.loaded)?.registry;
     if args.json {
-        let data = show::data(&id, &registry).await?;
+        let data = show::load_json(&id, &registry).await?;
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&data)?)?;
     } else if args.mermaid {
-        let picture = show::picture(&id, &registry).await?;
+        let picture = show::load_mermaid(&id, &registry).await?;
         writeln!(shell.output, "{picture}")?;
     } else {
-        show::text(&id, &registry, shell.output).await?;
+        show::print_markdown(&id, &registry, shell.output).await?;
     }
     registry.close().await;
     Ok(())
 }
 
 async fn search(
-    args: &SearchArgs,
+    args: &SessionsSearchArgs,
     store: &dyn Store,
     output: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let session = match &args.session {
-        Some(id) => Some(full_id(id, store).await?),
+        Some(id) => Some(resolve_id(id, store).await?),
         None => None,
     };
-    let search = Search {
-        words: args.words.join(" "),
+    let search = SearchQuery {
+        text: args.words.join(" "),
         session,
         limit: args.limit,
-        ..Search::default()
+        ..SearchQuery::default()
     };
     let found = store.search(&search).await?;
     if args.json {
-        let all: Vec<_> = found.iter().map(|found| thing_json(&found.what)).collect();
+        let all: Vec<_> = found.iter().map(|found| hit_json(&found.entity)).collect();
         writeln!(output, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
@@ -201,13 +212,13 @@ async fn search(
     }
     let mut rows = table(&["session", "when", "passage"]);
     for found in &found {
-        let (session, time) = match &found.what {
-            Finding::Thought(thought) => (&thought.session_id, thought.created_at),
-            Finding::Node(node) => (&node.session_id, node.created_at),
+        let (session, time) = match &found.entity {
+            SearchEntity::Thought(thought) => (&thought.session_id, thought.created_at),
+            SearchEntity::Node(node) => (&node.session_id, node.created_at),
         };
         rows.add_row([
             session.to_string(),
-            seconds(&time.to_string()),
+            truncate_to_seconds(&time.to_string()),
             one_line(&found.excerpt, 100),
         ]);
     }
@@ -215,20 +226,20 @@ async fn search(
     Ok(())
 }
 
-fn thing_json(what: &Finding) -> Value {
+fn hit_json(what: &SearchEntity) -> Value {
     match what {
-        Finding::Thought(thought) => json!(thought),
-        Finding::Node(node) => json!(node),
+        SearchEntity::Thought(thought) => json!(thought),
+        SearchEntity::Node(node) => json!(node),
     }
 }
 
 /// The id that begins like this, so that the first characters suffice at a terminal.
-async fn full_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId> {
+async fn resolve_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId> {
     let given = SessionId::from(beginning);
     if store.session(&given).await?.is_some() {
         return Ok(given);
     }
-    let entries = store.sessions(Page::first(Page::MOST)).await?;
+    let entries = store.sessions(Pagination::limit(Pagination::MAX)).await?;
     let mut alike = entries
         .into_iter()
         .map(|entry| entry.session.id)

@@ -4,60 +4,60 @@ use std::{collections::HashSet, io::Write};
 
 use anyhow::bail;
 use deliberate_core::SessionId;
-use deliberate_toolkit::{Answer, Caller, Registry};
+use deliberate_toolkit::{CallOutcome, CallerContext, Registry};
 use serde_json::{Map, Value, json};
 
-use crate::commands::table::harmless;
+use crate::commands::table::escape_control;
 
 /// What `reasoning_get` gives at once at the most.
-const MOST: u32 = 200;
+const PAGE_SIZE: u32 = 200;
 
 /// How a later page of a session begins, after what all its pages begin with.
-const STEP: &str = "## Step";
+const STEP_HEADING: &str = "## Step";
 
 /// The same for a graph.
-const NODE: &str = "### ";
+const NODE_HEADING: &str = "### ";
 
 /// The lists of a session, by which it goes on from page to page.
-const LISTS: [&str; 4] = ["thoughts", "branches", "cross_references", "graphs"];
+const PAGED_LISTS: [&str; 4] = ["thoughts", "branches", "cross_references", "graphs"];
 
 /// As Markdown, for people.
-pub(super) async fn text(
+pub(super) async fn print_markdown(
     id: &SessionId,
     registry: &Registry,
     output: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let session = session(id, registry).await?;
+    let session = load_session(id, registry).await?;
     let graphs = session.get("graphs").and_then(Value::as_array);
     let graphs = graphs.map(Vec::as_slice).unwrap_or_default();
-    let ids: Vec<&str> = graphs.iter().filter_map(id_of).collect();
-    let pages = pages(id.as_str(), "markdown", 0, registry).await?;
+    let ids: Vec<&str> = graphs.iter().filter_map(item_id).collect();
+    let pages = load_pages(id.as_str(), "markdown", 0, registry).await?;
     if let [only] = pages.as_slice()
-        && graphs.iter().all(|graph| next_of(graph).is_none())
+        && graphs.iter().all(|graph| next_offset(graph).is_none())
     {
-        writeln!(output, "{}", harmless(text_of(only).trim_end()))?;
+        writeln!(output, "{}", escape_control(page_text(only).trim_end()))?;
         return Ok(());
     }
-    print(&pages, STEP, &ids, output)?;
+    print_pages(&pages, STEP_HEADING, &ids, output)?;
     // After the last step, and whole.
     for id in ids {
-        let pages = self::pages(id, "markdown", 0, registry).await?;
+        let pages = self::load_pages(id, "markdown", 0, registry).await?;
         writeln!(output)?;
-        print(&pages, NODE, &[], output)?;
+        print_pages(&pages, NODE_HEADING, &[], output)?;
     }
     Ok(())
 }
 
 /// As one object, for programs.
-pub(super) async fn data(id: &SessionId, registry: &Registry) -> anyhow::Result<Value> {
-    let mut session = session(id, registry).await?;
+pub(super) async fn load_json(id: &SessionId, registry: &Registry) -> anyhow::Result<Value> {
+    let mut session = load_session(id, registry).await?;
     let graphs = session.get_mut("graphs").and_then(Value::as_array_mut);
     for graph in graphs.into_iter().flatten() {
-        let (Some(next), Some(id)) = (next_of(graph), id_of(graph).map(str::to_owned)) else {
+        let (Some(next), Some(id)) = (next_offset(graph), item_id(graph).map(str::to_owned)) else {
             continue;
         };
-        for rest in pages(&id, "data", next, registry).await? {
-            add(graph, data_of(rest), &["nodes", "edges"]);
+        for rest in load_pages(&id, "data", next, registry).await? {
+            merge_lists(graph, into_data(rest), &["nodes", "edges"]);
         }
         if let Some(fields) = graph.as_object_mut() {
             fields.shift_remove("next_offset");
@@ -67,18 +67,18 @@ pub(super) async fn data(id: &SessionId, registry: &Registry) -> anyhow::Result<
 }
 
 /// As a picture.
-pub(super) async fn picture(id: &SessionId, registry: &Registry) -> anyhow::Result<String> {
-    let answer = get(id.as_str(), "mermaid", 0, registry).await?;
-    Ok(harmless(text_of(&answer).trim_end()))
+pub(super) async fn load_mermaid(id: &SessionId, registry: &Registry) -> anyhow::Result<String> {
+    let answer = get_page(id.as_str(), "mermaid", 0, registry).await?;
+    Ok(escape_control(page_text(&answer).trim_end()))
 }
 
 /// The pages of a session as one. A graph may still lack nodes; then it says where they begin.
-async fn session(id: &SessionId, registry: &Registry) -> anyhow::Result<Map<String, Value>> {
-    let pages = pages(id.as_str(), "data", 0, registry).await?;
-    let mut parts = pages.into_iter().map(data_of);
+async fn load_session(id: &SessionId, registry: &Registry) -> anyhow::Result<Map<String, Value>> {
+    let pages = load_pages(id.as_str(), "data", 0, registry).await?;
+    let mut parts = pages.into_iter().map(into_data);
     let mut whole = parts.next().unwrap_or_default();
     for part in parts {
-        add(&mut whole, part, &LISTS);
+        merge_lists(&mut whole, part, &PAGED_LISTS);
     }
     match whole {
         Value::Object(fields) => Ok(fields),
@@ -87,7 +87,7 @@ async fn session(id: &SessionId, registry: &Registry) -> anyhow::Result<Map<Stri
 }
 
 /// All pages of a thing from this place on.
-async fn pages(
+async fn load_pages(
     id: &str,
     format: &str,
     mut offset: u32,
@@ -95,8 +95,8 @@ async fn pages(
 ) -> anyhow::Result<Vec<Value>> {
     let mut pages = Vec::new();
     loop {
-        let page = get(id, format, offset, registry).await?;
-        let next = next_of(&page);
+        let page = get_page(id, format, offset, registry).await?;
+        let next = next_offset(&page);
         pages.push(page);
         match next {
             Some(next) if next > offset => offset = next,
@@ -105,50 +105,55 @@ async fn pages(
     }
 }
 
-async fn get(id: &str, format: &str, offset: u32, registry: &Registry) -> anyhow::Result<Value> {
-    let arguments = json!({ "id": id, "format": format, "offset": offset, "limit": MOST });
-    let answer = registry.call("reasoning_get", arguments, Caller::default());
+async fn get_page(
+    id: &str,
+    format: &str,
+    offset: u32,
+    registry: &Registry,
+) -> anyhow::Result<Value> {
+    let arguments = json!({ "id": id, "format": format, "offset": offset, "limit": PAGE_SIZE });
+    let answer = registry.call("reasoning_get", arguments, CallerContext::default());
     match answer.await? {
-        Answer::Done(answer) => Ok(answer),
-        Answer::NeedsReply(_) => bail!("reading a session needs no reply; please report it"),
+        CallOutcome::Done(answer) => Ok(answer),
+        CallOutcome::NeedsReply(_) => bail!("reading a session needs no reply; please report it"),
     }
 }
 
-fn next_of(page: &Value) -> Option<u32> {
+fn next_offset(page: &Value) -> Option<u32> {
     let next = page.get("next_offset")?.as_u64()?;
     u32::try_from(next).ok()
 }
 
-fn data_of(mut page: Value) -> Value {
+fn into_data(mut page: Value) -> Value {
     page.get_mut("data").map(Value::take).unwrap_or_default()
 }
 
-fn text_of(page: &Value) -> &str {
+fn page_text(page: &Value) -> &str {
     page.get("text").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn id_of(item: &Value) -> Option<&str> {
+fn item_id(item: &Value) -> Option<&str> {
     let id = item.get("id").or_else(|| item.pointer("/graph/id"))?;
     id.as_str()
 }
 
 /// Adds what the lists of a further part have and those of the whole have not.
-fn add(whole: &mut Value, mut part: Value, lists: &[&str]) {
+fn merge_lists(whole: &mut Value, mut part: Value, lists: &[&str]) {
     for name in lists {
         let more = part.get_mut(*name).and_then(Value::as_array_mut);
         let list = whole.get_mut(*name).and_then(Value::as_array_mut);
         let (Some(list), Some(more)) = (list, more) else {
             continue;
         };
-        let known: HashSet<String> = list.iter().filter_map(id_of).map(str::to_owned).collect();
-        let is_new = |item: &Value| id_of(item).is_none_or(|id| !known.contains(id));
+        let known: HashSet<String> = list.iter().filter_map(item_id).map(str::to_owned).collect();
+        let is_new = |item: &Value| item_id(item).is_none_or(|id| !known.contains(id));
         list.extend(std::mem::take(more).into_iter().filter(is_new));
     }
 }
 
 /// Prints pages one below the other, without their graphs. A later page begins with the first
 /// line that begins like this, because what is above it was on the first.
-fn print(
+fn print_pages(
     pages: &[Value],
     begins: &str,
     graphs: &[&str],
@@ -157,13 +162,13 @@ fn print(
     let graphs: Vec<String> = graphs.iter().map(|id| format!("## Graph `{id}`")).collect();
     let mut is_first = true;
     for page in pages {
-        let lines: Vec<&str> = text_of(page)
+        let lines: Vec<&str> = page_text(page)
             .lines()
             .skip_while(|line| !is_first && !line.starts_with(begins))
             .take_while(|line| !graphs.iter().any(|graph| line.starts_with(graph)))
             .collect();
-        let text = harmless(&lines.join("\n"));
-        let text = without_pointer(text.trim_end(), next_of(page));
+        let text = escape_control(&lines.join("\n"));
+        let text = strip_next_page_hint(text.trim_end(), next_offset(page));
         if text.is_empty() {
             continue;
         }
@@ -177,7 +182,7 @@ fn print(
 }
 
 /// A page ends by telling where the next one begins; here it follows.
-fn without_pointer(text: &str, next: Option<u32>) -> &str {
+fn strip_next_page_hint(text: &str, next: Option<u32>) -> &str {
     let Some((above, last)) = text.rsplit_once('\n') else {
         return text;
     };
@@ -194,9 +199,9 @@ fn without_pointer(text: &str, next: Option<u32>) -> &str {
 mod tests {
     use super::*;
 
-    fn printed(pages: &[Value], begins: &str, graphs: &[&str]) -> String {
+    fn print_to_string(pages: &[Value], begins: &str, graphs: &[&str]) -> String {
         let mut output = Vec::new();
-        print(pages, begins, graphs, &mut output).unwrap();
+        print_pages(pages, begins, graphs, &mut output).unwrap();
         String::from_utf8(output).unwrap()
     }
 
@@ -212,7 +217,7 @@ mod tests {
             json!({ "text": "# T\n\n## Step 3\n\n\u{1b}[2JEnd.\n" }),
         ];
         assert_eq!(
-            printed(&pages, STEP, &["g"]),
+            print_to_string(&pages, STEP_HEADING, &["g"]),
             "# T\n\nabout\n\n## Step 1 (70 %)\n\n## Graph `x`\n\n## Step 2 (80 %)\n\n\
              *More* is said.\n\n*More than 2.*\n\n## Step 3\n\n[2JEnd.\n"
         );
@@ -221,7 +226,7 @@ mod tests {
             json!({ "text": "## Graph `g`\n\n> ### no\n\n### 2. thought\n\nAnother.\n" }),
         ];
         assert_eq!(
-            printed(&pages, NODE, &[]),
+            print_to_string(&pages, NODE_HEADING, &[]),
             format!("{graph}\n### 2. thought\n\nAnother.\n")
         );
     }
@@ -238,7 +243,7 @@ mod tests {
             "branches": [{ "id": "b" }],
             "graphs": [{ "graph": { "id": "g" }, "nodes": [] }, { "graph": { "id": "h" } }],
         });
-        add(&mut whole, part, &LISTS);
+        merge_lists(&mut whole, part, &PAGED_LISTS);
         assert_eq!(
             whole,
             json!({

@@ -10,7 +10,7 @@ use super::{json, toml};
 use crate::config::Environment;
 
 /// A program that starts MCP servers.
-pub(crate) struct Client {
+pub(crate) struct ClientApp {
     /// As written on the command line.
     pub(crate) name: &'static str,
     /// As its makers write it.
@@ -20,13 +20,13 @@ pub(crate) struct Client {
     /// What is there if the client is installed.
     marker: fn(&Dirs) -> PathBuf,
     /// How servers are written in that file.
-    pub(super) format: Format,
+    pub(super) format: ClientConfigFormat,
     /// What is left to do once the file is written.
-    pub(super) then: &'static str,
+    pub(super) next_step: &'static str,
 }
 
 /// How a client's file lists servers.
-pub(super) enum Format {
+pub(super) enum ClientConfigFormat {
     /// `{ KEY: { NAME: { "command": …, "args": …, "env": … } } }`
     Json {
         key: &'static str,
@@ -39,75 +39,75 @@ pub(super) enum Format {
 
 /// All of them, in the order in which they are listed.
 #[rustfmt::skip]
-pub(crate) static CLIENTS: &[Client] = &[
-    Client {
+pub(crate) static CLIENTS: &[ClientApp] = &[
+    ClientApp {
         name: "claude-desktop",
         title: "Claude Desktop",
         file: |dirs| dirs.config.join("Claude").join("claude_desktop_config.json"),
         marker: |dirs| dirs.config.join("Claude"),
-        format: Format::Json { key: "mcpServers", typed: false },
-        then: "Quit and reopen Claude Desktop.",
+        format: ClientConfigFormat::Json { key: "mcpServers", typed: false },
+        next_step: "Quit and reopen Claude Desktop.",
     },
-    Client {
+    ClientApp {
         name: "claude-code",
         title: "Claude Code",
         // The top level is Claude Code's user scope: every project sees it.
         file: |dirs| dirs.claude_home.as_ref().unwrap_or(&dirs.home).join(".claude.json"),
         marker: |dirs| dirs.claude_home.clone().unwrap_or_else(|| dirs.home.join(".claude")),
-        format: Format::Json { key: "mcpServers", typed: true },
-        then: "Start a new Claude Code session; /mcp lists the server.",
+        format: ClientConfigFormat::Json { key: "mcpServers", typed: true },
+        next_step: "Start a new Claude Code session; /mcp lists the server.",
     },
-    Client {
+    ClientApp {
         name: "cursor",
         title: "Cursor",
         file: |dirs| dirs.home.join(".cursor").join("mcp.json"),
         marker: |dirs| dirs.home.join(".cursor"),
-        format: Format::Json { key: "mcpServers", typed: false },
-        then: "Restart Cursor.",
+        format: ClientConfigFormat::Json { key: "mcpServers", typed: false },
+        next_step: "Restart Cursor.",
     },
-    Client {
+    ClientApp {
         name: "vscode",
         title: "VS Code",
         file: |dirs| dirs.config.join("Code").join("User").join("mcp.json"),
         marker: |dirs| dirs.config.join("Code"),
-        format: Format::Json { key: "servers", typed: true },
-        then: "Run `MCP: List Servers` in VS Code to start it.",
+        format: ClientConfigFormat::Json { key: "servers", typed: true },
+        next_step: "Run `MCP: List Servers` in VS Code to start it.",
     },
-    Client {
+    ClientApp {
         name: "windsurf",
         title: "Windsurf",
         file: |dirs| dirs.home.join(".codeium").join("windsurf").join("mcp_config.json"),
         marker: |dirs| dirs.home.join(".codeium").join("windsurf"),
-        format: Format::Json { key: "mcpServers", typed: false },
-        then: "Refresh the MCP servers in Windsurf's settings.",
+        format: ClientConfigFormat::Json { key: "mcpServers", typed: false },
+        next_step: "Refresh the MCP servers in Windsurf's settings.",
     },
-    Client {
+    ClientApp {
         name: "zed",
         title: "Zed",
-        file: |dirs| zed(dirs).join("settings.json"),
-        marker: zed,
-        format: Format::Json { key: "context_servers", typed: false },
-        then: "Zed loads it by itself.",
+        file: |dirs| zed_config_path(dirs).join("settings.json"),
+        marker: zed_config_path,
+        format: ClientConfigFormat::Json { key: "context_servers", typed: false },
+        next_step: "Zed loads it by itself.",
     },
-    Client {
+    ClientApp {
         name: "codex",
         title: "Codex",
-        file: |dirs| codex(dirs).join("config.toml"),
-        marker: codex,
-        format: Format::Toml { table: "mcp_servers" },
-        then: "Start a new Codex session; /mcp lists the server.",
+        file: |dirs| codex_config_path(dirs).join("config.toml"),
+        marker: codex_config_path,
+        format: ClientConfigFormat::Toml { table: "mcp_servers" },
+        next_step: "Start a new Codex session; /mcp lists the server.",
     },
-    Client {
+    ClientApp {
         name: "gemini-cli",
         title: "Gemini CLI",
         file: |dirs| dirs.home.join(".gemini").join("settings.json"),
         marker: |dirs| dirs.home.join(".gemini"),
-        format: Format::Json { key: "mcpServers", typed: false },
-        then: "Restart Gemini CLI; /mcp lists the server.",
+        format: ClientConfigFormat::Json { key: "mcpServers", typed: false },
+        next_step: "Restart Gemini CLI; /mcp lists the server.",
     },
 ];
 
-fn zed(dirs: &Dirs) -> PathBuf {
+fn zed_config_path(dirs: &Dirs) -> PathBuf {
     match dirs.os {
         Os::Windows => dirs.config.join("Zed"),
         // Zed keeps to the Unix place on macOS too.
@@ -116,7 +116,7 @@ fn zed(dirs: &Dirs) -> PathBuf {
     }
 }
 
-fn codex(dirs: &Dirs) -> PathBuf {
+fn codex_config_path(dirs: &Dirs) -> PathBuf {
     let usual = || dirs.home.join(".codex");
     dirs.codex_home.clone().unwrap_or_else(usual)
 }
@@ -166,14 +166,14 @@ impl Dirs {
             config: config.context("this user has no configuration directory")?,
             codex_home: environment.get("CODEX_HOME").map(PathBuf::from),
             claude_home: environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from),
-            program: program(environment)?,
+            program: find_program(environment)?,
         })
     }
 }
 
 /// This program by the path under which it is found, where there is one: a package manager's link
 /// stays when the version behind it changes.
-fn program(environment: &Environment) -> anyhow::Result<PathBuf> {
+fn find_program(environment: &Environment) -> anyhow::Result<PathBuf> {
     let running = std::env::current_exe().context("cannot tell where this program is")?;
     let (Ok(real), Some(name)) = (running.canonicalize(), running.file_name()) else {
         return Ok(running);
@@ -187,29 +187,29 @@ fn program(environment: &Environment) -> anyhow::Result<PathBuf> {
 }
 
 /// The client with this name.
-pub(super) fn find(name: &str) -> Option<&'static Client> {
+pub(super) fn find_client(name: &str) -> Option<&'static ClientApp> {
     CLIENTS.iter().find(|client| client.name == name)
 }
 
 /// The file in which that client lists servers, if it is one in JSON.
-pub(crate) fn json_file_of(name: &str, dirs: &Dirs) -> Option<PathBuf> {
-    let client = find(name)?;
-    matches!(client.format, Format::Json { .. }).then(|| (client.file)(dirs))
+pub(crate) fn json_config_path(name: &str, dirs: &Dirs) -> Option<PathBuf> {
+    let client = find_client(name)?;
+    matches!(client.format, ClientConfigFormat::Json { .. }).then(|| (client.file)(dirs))
 }
 
-impl Client {
+impl ClientApp {
     /// The block to paste.
-    pub(super) fn block(&self, entry: &ServerEntry) -> anyhow::Result<String> {
+    pub(super) fn render_block(&self, entry: &ServerEntry) -> anyhow::Result<String> {
         match self.format {
-            Format::Json { key, typed } => json::block(key, typed, entry),
-            Format::Toml { table } => Ok(toml::block(table, entry)),
+            ClientConfigFormat::Json { key, typed } => json::render_block(key, typed, entry),
+            ClientConfigFormat::Toml { table } => Ok(toml::render_block(table, entry)),
         }
     }
 }
 
 /// A client and the state of its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct DetectedClient {
     /// As written on the command line.
     pub(crate) name: &'static str,
     /// As its makers write it.
@@ -223,10 +223,10 @@ pub(crate) struct Found {
 }
 
 /// All clients, for `doctor`.
-pub(crate) fn found_clients(dirs: &Dirs) -> Vec<Found> {
+pub(crate) fn detect_clients(dirs: &Dirs) -> Vec<DetectedClient> {
     let found = CLIENTS.iter().map(|client| {
         let path = (client.file)(dirs);
-        Found {
+        DetectedClient {
             name: client.name,
             title: client.title,
             exists: path.exists() || (client.marker)(dirs).exists(),
@@ -237,13 +237,13 @@ pub(crate) fn found_clients(dirs: &Dirs) -> Vec<Found> {
     found.collect()
 }
 
-fn is_configured(client: &Client, path: &Path) -> bool {
+fn is_configured(client: &ClientApp, path: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(path) else {
         return false;
     };
     let commands = match client.format {
-        Format::Json { key, .. } => json::commands(&text, key),
-        Format::Toml { table } => toml::commands(&text, table),
+        ClientConfigFormat::Json { key, .. } => json::server_commands(&text, key),
+        ClientConfigFormat::Toml { table } => toml::server_commands(&text, table),
     };
     match commands {
         Some(commands) => commands.iter().any(|command| {

@@ -2,16 +2,16 @@
 //! is all there is to find. Values that look like keys are hidden: people share their terminals.
 
 /// Lines shown around the change.
-const CONTEXT: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// A longer line, as in a file without line breaks, is cut.
-const LINE_CHARS: usize = 160;
+const MAX_LINE_CHARS: usize = 160;
 
 /// Parts of names whose values are hidden.
 const SECRET_NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"];
 
 /// The change from `old` to `new`.
-pub(super) fn unified(old: &str, new: &str) -> String {
+pub(super) fn unified_diff(old: &str, new: &str) -> String {
     let old: Vec<&str> = old.lines().collect();
     let new: Vec<&str> = new.lines().collect();
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
@@ -21,8 +21,8 @@ pub(super) fn unified(old: &str, new: &str) -> String {
     let rest = old.len().min(new.len()) - start;
     let end = same(&mut old.iter().rev().zip(new.iter().rev())).min(rest);
 
-    let before = start.min(CONTEXT);
-    let after = end.min(CONTEXT);
+    let before = start.min(CONTEXT_LINES);
+    let after = end.min(CONTEXT_LINES);
     let first = start - before;
     let removed = old.len() - start - end;
     let added = new.len() - start - end;
@@ -34,7 +34,7 @@ pub(super) fn unified(old: &str, new: &str) -> String {
         before + added + after,
     )];
     let mut show = |mark: char, part: &mut dyn Iterator<Item = &&str>| {
-        lines.extend(part.map(|line| format!("{mark}{}", shown(line))));
+        lines.extend(part.map(|line| format!("{mark}{}", display_line(line))));
     };
     show(' ', &mut new.iter().skip(first).take(before));
     show('-', &mut old.iter().skip(start).take(removed));
@@ -49,9 +49,9 @@ fn line_number(first: usize, lines: &[&str]) -> usize {
     if lines.is_empty() { 0 } else { first + 1 }
 }
 
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     let line = hide_secrets(line);
-    match line.char_indices().nth(LINE_CHARS) {
+    match line.char_indices().nth(MAX_LINE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }
@@ -70,7 +70,7 @@ fn hide_secrets(line: &str) -> String {
         in_word = false;
         match c {
             '"' => {
-                let text = quoted(&mut chars);
+                let text = read_quoted(&mut chars);
                 let hide = is_value && is_secret(&name);
                 let visible = if hide { "(hidden)" } else { &text };
                 shown.extend(["\"", visible, "\""]);
@@ -99,7 +99,7 @@ fn hide_secrets(line: &str) -> String {
 }
 
 /// The text up to the closing quote, escapes left as they are.
-fn quoted(chars: &mut std::str::Chars<'_>) -> String {
+fn read_quoted(chars: &mut std::str::Chars<'_>) -> String {
     let mut text = String::new();
     while let Some(c) = chars.next() {
         match c {

@@ -19,11 +19,11 @@ pub(super) struct ServerEntry {
 
 /// What becomes of a client's file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(super) enum ClientConfigEdit {
     /// It says so already.
-    Same,
+    Unchanged,
     /// The whole new text.
     Changed(String),
     /// It is not safe to change it; why.
-    ByHand(String),
+    ManualEditNeeded(String),
 }

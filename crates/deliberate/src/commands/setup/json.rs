@@ -10,7 +10,7 @@ use serde::ser::Serialize as _;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::entry::{Edit, ServerEntry};
+use super::entry::{ClientConfigEdit, ServerEntry};
 
 const DEFAULT_INDENT: &str = "  ";
 
@@ -21,59 +21,63 @@ pub(super) fn edit(
     key: &str,
     typed: bool,
     entry: &ServerEntry,
-) -> anyhow::Result<Edit> {
+) -> anyhow::Result<ClientConfigEdit> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let root = match serde_json::from_str::<&RawValue>(text) {
         Ok(root) => root,
         Err(error) => {
             let line = error.line();
-            return Ok(Edit::ByHand(format!(
+            return Ok(ClientConfigEdit::ManualEditNeeded(format!(
                 "line {line} is not plain JSON, perhaps because of a comment or a trailing comma"
             )));
         }
     };
-    let Some(members) = Members::of(root) else {
-        return Ok(Edit::ByHand("it is not a JSON object".to_owned()));
+    let Some(members) = JsonMembers::parse(root) else {
+        return Ok(ClientConfigEdit::ManualEditNeeded(
+            "it is not a JSON object".to_owned(),
+        ));
     };
-    let file = File::new(text);
+    let file = JsonText::new(text);
     let Some(servers) = members.find(key) else {
         let mut servers = Map::new();
         servers.insert(
             entry.name.clone(),
-            Value::Object(fill(Map::new(), typed, entry)),
+            Value::Object(fill_entry(Map::new(), typed, entry)),
         );
-        let change = file.insertion(root, &members, key, &Value::Object(servers), 1)?;
+        let change = file.insert_member(root, &members, key, &Value::Object(servers), 1)?;
         return Ok(file.apply(&change));
     };
-    let Some(inner) = Members::of(servers) else {
-        return Ok(Edit::ByHand(format!("`{key}` in it is not an object")));
+    let Some(inner) = JsonMembers::parse(servers) else {
+        return Ok(ClientConfigEdit::ManualEditNeeded(format!(
+            "`{key}` in it is not an object"
+        )));
     };
     let Some(existing) = inner.find(&entry.name) else {
-        let value = Value::Object(fill(Map::new(), typed, entry));
-        let change = file.insertion(servers, &inner, &entry.name, &value, 2)?;
+        let value = Value::Object(fill_entry(Map::new(), typed, entry));
+        let change = file.insert_member(servers, &inner, &entry.name, &value, 2)?;
         return Ok(file.apply(&change));
     };
     let before = serde_json::from_str::<Map<String, Value>>(existing.get()).unwrap_or_default();
-    let after = fill(before.clone(), typed, entry);
+    let after = fill_entry(before.clone(), typed, entry);
     if before == after {
-        return Ok(Edit::Same);
+        return Ok(ClientConfigEdit::Unchanged);
     }
-    Ok(file.apply(&Change {
-        place: file.span(existing),
+    Ok(file.apply(&JsonTextReplacement {
+        range: file.span(existing),
         text: file.render(&Value::Object(after), 2)?,
     }))
 }
 
 /// The block to paste into an empty file.
-pub(super) fn block(key: &str, typed: bool, entry: &ServerEntry) -> anyhow::Result<String> {
+pub(super) fn render_block(key: &str, typed: bool, entry: &ServerEntry) -> anyhow::Result<String> {
     match edit("", key, typed, entry)? {
-        Edit::Changed(text) => Ok(text),
-        Edit::Same | Edit::ByHand(_) => Ok(String::new()),
+        ClientConfigEdit::Changed(text) => Ok(text),
+        ClientConfigEdit::Unchanged | ClientConfigEdit::ManualEditNeeded(_) => Ok(String::new()),
     }
 }
 
 /// The commands of all servers under `key`; `None` if the text is not JSON.
-pub(super) fn commands(text: &str, key: &str) -> Option<Vec<String>> {
+pub(super) fn server_commands(text: &str, key: &str) -> Option<Vec<String>> {
     let root = serde_json::from_str::<Value>(text).ok()?;
     let servers = root.get(key).and_then(Value::as_object);
     let commands = servers
@@ -86,7 +90,11 @@ pub(super) fn commands(text: &str, key: &str) -> Option<Vec<String>> {
     Some(commands.collect())
 }
 
-fn fill(mut server: Map<String, Value>, typed: bool, entry: &ServerEntry) -> Map<String, Value> {
+fn fill_entry(
+    mut server: Map<String, Value>,
+    typed: bool,
+    entry: &ServerEntry,
+) -> Map<String, Value> {
     if typed {
         server.insert("type".to_owned(), "stdio".into());
     }
@@ -109,10 +117,10 @@ fn fill(mut server: Map<String, Value>, typed: bool, entry: &ServerEntry) -> Map
 }
 
 /// The members of an object, in their order, as they are written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+struct JsonMembers<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'a> Members<'a> {
-    fn of(object: &'a RawValue) -> Option<Self> {
+impl<'a> JsonMembers<'a> {
+    fn parse(object: &'a RawValue) -> Option<Self> {
         serde_json::from_str(object.get()).ok()
     }
 
@@ -123,12 +131,12 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for JsonMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
+        struct MembersVisitor;
 
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = JsonMembers<'de>;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("an object")
@@ -139,25 +147,25 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(JsonMembers(members))
             }
         }
 
-        deserializer.deserialize_map(Collect)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
-struct Change {
-    place: Range<usize>,
+struct JsonTextReplacement {
+    range: Range<usize>,
     text: String,
 }
 
-struct File<'a> {
+struct JsonText<'a> {
     text: &'a str,
     indent: &'a str,
 }
 
-impl<'a> File<'a> {
+impl<'a> JsonText<'a> {
     fn new(text: &'a str) -> Self {
         let mut indents = text.lines().filter_map(|line| {
             let (indent, _) = line.split_once(|c: char| !matches!(c, ' ' | '\t'))?;
@@ -177,27 +185,27 @@ impl<'a> File<'a> {
     }
 
     /// A new last member of an object whose members are indented `depth` times.
-    fn insertion(
+    fn insert_member(
         &self,
         object: &RawValue,
-        members: &Members<'_>,
+        members: &JsonMembers<'_>,
         name: &str,
         value: &Value,
         depth: usize,
-    ) -> anyhow::Result<Change> {
+    ) -> anyhow::Result<JsonTextReplacement> {
         let indent = self.indent.repeat(depth);
         let name = serde_json::to_string(name)?;
         let value = self.render(value, depth)?;
         Ok(match members.0.last() {
             Some((_, last)) => {
                 let end = self.span(last).end;
-                Change {
-                    place: end..end,
+                JsonTextReplacement {
+                    range: end..end,
                     text: format!(",\n{indent}{name}: {value}"),
                 }
             }
-            None => Change {
-                place: self.span(object),
+            None => JsonTextReplacement {
+                range: self.span(object),
                 text: format!(
                     "{{\n{indent}{name}: {value}\n{}}}",
                     self.indent.repeat(depth - 1)
@@ -216,23 +224,27 @@ impl<'a> File<'a> {
         Ok(text.replace('\n', &format!("\n{}", self.indent.repeat(depth))))
     }
 
-    fn apply(&self, change: &Change) -> Edit {
+    fn apply(&self, change: &JsonTextReplacement) -> ClientConfigEdit {
         let line_end = if self.text.contains("\r\n") {
             "\r\n"
         } else {
             "\n"
         };
         let (Some(before), Some(after)) = (
-            self.text.get(..change.place.start),
-            self.text.get(change.place.end..),
+            self.text.get(..change.range.start),
+            self.text.get(change.range.end..),
         ) else {
-            return Edit::ByHand("its structure is not understood".to_owned());
+            return ClientConfigEdit::ManualEditNeeded(
+                "its structure is not understood".to_owned(),
+            );
         };
         let new = [before, &change.text.replace('\n', line_end), after].concat();
         // Someone's editor depends on this file: never hand out a text that is not JSON.
         match serde_json::from_str::<&RawValue>(&new) {
-            Ok(_) => Edit::Changed(new),
-            Err(_) => Edit::ByHand("its structure is not understood".to_owned()),
+            Ok(_) => ClientConfigEdit::Changed(new),
+            Err(_) => {
+                ClientConfigEdit::ManualEditNeeded("its structure is not understood".to_owned())
+            }
         }
     }
 }

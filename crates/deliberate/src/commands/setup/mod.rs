@@ -19,17 +19,17 @@ use anyhow::Context as _;
 use clap::builder::PossibleValuesParser;
 use secrecy::SecretString;
 
-pub(crate) use clients::{Dirs, found_clients, json_file_of};
+pub(crate) use clients::{Dirs, detect_clients, json_config_path};
 
-use clients::{CLIENTS, Client, Format};
-use entry::{Edit, ServerEntry};
-use write::Target;
+use clients::{CLIENTS, ClientApp, ClientConfigFormat};
+use entry::{ClientConfigEdit, ServerEntry};
+use write::ClientConfigFile;
 
 /// Someone was asked and said no.
 const EXIT_DECLINED: u8 = 1;
 
 /// The file has to be changed by hand.
-const EXIT_BY_HAND: u8 = 3;
+const EXIT_MANUAL_EDIT: u8 = 3;
 
 /// Put this server into an MCP client's settings
 ///
@@ -47,10 +47,10 @@ pub(crate) struct SetupArgs {
     #[arg(long, short)]
     yes: bool,
     /// Name of the server in the client
-    #[arg(long, default_value = "deliberate", value_parser = server_name)]
+    #[arg(long, default_value = "deliberate", value_parser = parse_server_name)]
     name: String,
     /// Environment variable for the server (repeatable)
-    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = variable)]
+    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = parse_variable)]
     env: Vec<(String, SecretString)>,
     /// File to change, such as a project's own, in place of the user's
     #[arg(long, value_name = "PATH")]
@@ -58,7 +58,7 @@ pub(crate) struct SetupArgs {
 }
 
 /// Where questions are answered and everything is written.
-pub(crate) struct Io<'a> {
+pub(crate) struct SetupIo<'a> {
     /// The person's answers.
     pub(crate) input: &'a mut dyn BufRead,
     /// What the person reads.
@@ -66,25 +66,27 @@ pub(crate) struct Io<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &SetupArgs, io: &mut Io<'_>, dirs: &Dirs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result<ExitCode> {
     Ok(match set_up(args, io, dirs)? {
-        Outcome::Printed | Outcome::Same | Outcome::Written => ExitCode::SUCCESS,
-        Outcome::Declined => ExitCode::from(EXIT_DECLINED),
-        Outcome::ByHand => ExitCode::from(EXIT_BY_HAND),
+        SetupOutcome::Printed | SetupOutcome::Unchanged | SetupOutcome::Written => {
+            ExitCode::SUCCESS
+        }
+        SetupOutcome::Declined => ExitCode::from(EXIT_DECLINED),
+        SetupOutcome::ManualEditNeeded => ExitCode::from(EXIT_MANUAL_EDIT),
     })
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum SetupOutcome {
     Printed,
-    Same,
+    Unchanged,
     Written,
     Declined,
-    ByHand,
+    ManualEditNeeded,
 }
 
-fn set_up(args: &SetupArgs, io: &mut Io<'_>, dirs: &Dirs) -> anyhow::Result<Outcome> {
-    let client = clients::find(&args.client).context("unknown client")?;
+fn set_up(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result<SetupOutcome> {
+    let client = clients::find_client(&args.client).context("unknown client")?;
     let entry = ServerEntry {
         name: args.name.clone(),
         command: dirs
@@ -96,35 +98,36 @@ fn set_up(args: &SetupArgs, io: &mut Io<'_>, dirs: &Dirs) -> anyhow::Result<Outc
         env: args.env.iter().cloned().collect(),
     };
     if args.print {
-        io.output.write_all(client.block(&entry)?.as_bytes())?;
-        return Ok(Outcome::Printed);
+        io.output
+            .write_all(client.render_block(&entry)?.as_bytes())?;
+        return Ok(SetupOutcome::Printed);
     }
     let path = args.file.clone().unwrap_or_else(|| (client.file)(dirs));
-    let target = Target::read(&path)?;
+    let target = ClientConfigFile::read(&path)?;
     let shown = target.path().display();
     match edit(client, &target, &entry)? {
-        Edit::Same => {
+        ClientConfigEdit::Unchanged => {
             writeln!(io.output, "{shown} already has this server; nothing to do.")?;
-            Ok(Outcome::Same)
+            Ok(SetupOutcome::Unchanged)
         }
-        Edit::ByHand(reason) => {
-            let block = client.block(&entry)?;
+        ClientConfigEdit::ManualEditNeeded(reason) => {
+            let block = client.render_block(&entry)?;
             writeln!(
                 io.output,
                 "{shown} is left as it is: {reason}.\nAdd this to it yourself:\n\n{block}"
             )?;
-            Ok(Outcome::ByHand)
+            Ok(SetupOutcome::ManualEditNeeded)
         }
-        Edit::Changed(text) => {
+        ClientConfigEdit::Changed(text) => {
             let old = target.text().unwrap_or_default();
             write!(
                 io.output,
                 "--- {shown}\n+++ {shown}\n{}",
-                diff::unified(old, &text)
+                diff::unified_diff(old, &text)
             )?;
-            if !args.yes && !agreed(io)? {
+            if !args.yes && !confirm(io)? {
                 writeln!(io.output, "Nothing was written.")?;
-                return Ok(Outcome::Declined);
+                return Ok(SetupOutcome::Declined);
             }
             match target.write(&text)? {
                 Some(backup) => {
@@ -132,24 +135,30 @@ fn set_up(args: &SetupArgs, io: &mut Io<'_>, dirs: &Dirs) -> anyhow::Result<Outc
                 }
                 None => writeln!(io.output, "Written.")?,
             }
-            writeln!(io.output, "{}", client.then)?;
-            Ok(Outcome::Written)
+            writeln!(io.output, "{}", client.next_step)?;
+            Ok(SetupOutcome::Written)
         }
     }
 }
 
-fn edit(client: &Client, target: &Target, entry: &ServerEntry) -> anyhow::Result<Edit> {
+fn edit(
+    client: &ClientApp,
+    target: &ClientConfigFile,
+    entry: &ServerEntry,
+) -> anyhow::Result<ClientConfigEdit> {
     let Some(text) = target.text() else {
-        return Ok(Edit::ByHand("it is not valid UTF-8".to_owned()));
+        return Ok(ClientConfigEdit::ManualEditNeeded(
+            "it is not valid UTF-8".to_owned(),
+        ));
     };
     match client.format {
-        Format::Json { key, typed } => json::edit(text, key, typed, entry),
-        Format::Toml { table } => Ok(toml::edit(text, table, entry)),
+        ClientConfigFormat::Json { key, typed } => json::edit(text, key, typed, entry),
+        ClientConfigFormat::Toml { table } => Ok(toml::edit(text, table, entry)),
     }
 }
 
 /// Asks. No answer at all, as in a script, is a no.
-fn agreed(io: &mut Io<'_>) -> anyhow::Result<bool> {
+fn confirm(io: &mut SetupIo<'_>) -> anyhow::Result<bool> {
     write!(io.output, "Write this? [y/N] ")?;
     io.output.flush()?;
     let mut answer = String::new();
@@ -160,7 +169,7 @@ fn agreed(io: &mut Io<'_>) -> anyhow::Result<bool> {
 }
 
 /// Clients make tool names of it, and those allow no more.
-fn server_name(text: &str) -> Result<String, String> {
+fn parse_server_name(text: &str) -> Result<String, String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.is_empty() || !text.chars().all(allowed) {
         return Err("a name has letters, digits, `-` and `_` only".to_owned());
@@ -169,7 +178,7 @@ fn server_name(text: &str) -> Result<String, String> {
 }
 
 /// One `--env KEY=VALUE`.
-pub(crate) fn variable(text: &str) -> Result<(String, SecretString), String> {
+pub(crate) fn parse_variable(text: &str) -> Result<(String, SecretString), String> {
     let (name, value) = text
         .split_once('=')
         .filter(|(name, _)| !name.is_empty())

@@ -3,14 +3,14 @@
 use secrecy::ExposeSecret as _;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::entry::{Edit, ServerEntry};
+use super::entry::{ClientConfigEdit, ServerEntry};
 
 /// Puts `entry` into `[section.NAME]` of `text`. An entry of the same name keeps what it has
 /// besides the command, such as variables that were added by hand.
-pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> Edit {
+pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> ClientConfigEdit {
     let mut document: DocumentMut = match text.parse() {
         Ok(document) => document,
-        Err(_) => return Edit::ByHand("it is not valid TOML".to_owned()),
+        Err(_) => return ClientConfigEdit::ManualEditNeeded("it is not valid TOML".to_owned()),
     };
     let is_new_file = text.trim().is_empty();
     let servers = document.entry(section).or_insert_with(|| {
@@ -19,7 +19,9 @@ pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> Edit {
         Item::Table(table)
     });
     let Some(servers) = servers.as_table_mut() else {
-        return Edit::ByHand(format!("`{section}` in it is not a table of its own"));
+        return ClientConfigEdit::ManualEditNeeded(format!(
+            "`{section}` in it is not a table of its own"
+        ));
     };
     let server = servers.entry(&entry.name).or_insert_with(|| {
         let mut table = Table::new();
@@ -29,27 +31,30 @@ pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> Edit {
         Item::Table(table)
     });
     let Some(server) = server.as_table_like_mut() else {
-        return Edit::ByHand(format!("`{section}.{}` in it is not a table", entry.name));
+        return ClientConfigEdit::ManualEditNeeded(format!(
+            "`{section}.{}` in it is not a table",
+            entry.name
+        ));
     };
-    fill(server, entry);
+    fill_entry(server, entry);
     let new = document.to_string();
     if new == text {
-        Edit::Same
+        ClientConfigEdit::Unchanged
     } else {
-        Edit::Changed(new)
+        ClientConfigEdit::Changed(new)
     }
 }
 
 /// The block to paste.
-pub(super) fn block(section: &str, entry: &ServerEntry) -> String {
+pub(super) fn render_block(section: &str, entry: &ServerEntry) -> String {
     match edit("", section, entry) {
-        Edit::Changed(text) => text,
-        Edit::Same | Edit::ByHand(_) => String::new(),
+        ClientConfigEdit::Changed(text) => text,
+        ClientConfigEdit::Unchanged | ClientConfigEdit::ManualEditNeeded(_) => String::new(),
     }
 }
 
 /// The commands of all servers in `section`; `None` if the text is not TOML.
-pub(super) fn commands(text: &str, section: &str) -> Option<Vec<String>> {
+pub(super) fn server_commands(text: &str, section: &str) -> Option<Vec<String>> {
     let document: DocumentMut = text.parse().ok()?;
     let servers = document.get(section).and_then(Item::as_table_like);
     let commands = servers
@@ -62,7 +67,7 @@ pub(super) fn commands(text: &str, section: &str) -> Option<Vec<String>> {
     Some(commands.collect())
 }
 
-fn fill(server: &mut dyn TableLike, entry: &ServerEntry) {
+fn fill_entry(server: &mut dyn TableLike, entry: &ServerEntry) {
     // What is right already is not touched: a comment may stand behind it.
     if server.get("command").and_then(Item::as_str) != Some(&entry.command) {
         server.insert("command", toml_edit::value(entry.command.clone()));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 /// A client's settings file as it was when it was read.
-pub(crate) struct Target {
+pub(crate) struct ClientConfigFile {
     /// The file itself: a link to it stays a link.
     path: PathBuf,
     /// What it held; `None` if there was none.
@@ -16,17 +16,17 @@ pub(crate) struct Target {
 
 /// Who may read the new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Readers {
+enum FileAccess {
     /// Whoever could read the old one.
-    AsBefore,
+    Unchanged,
     /// Nobody else.
-    Owner,
+    OwnerOnly,
 }
 
-impl Target {
+impl ClientConfigFile {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let path = resolve(path);
-        let content = read_if_there(&path)?;
+        let content = read_optional(&path)?;
         Ok(Self { path, content })
     }
 
@@ -44,14 +44,14 @@ impl Target {
 
     /// Writes `text` and returns the path of the backup, if there was something to back up.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<Option<PathBuf>> {
-        self.make_ready()?;
+        self.prepare()?;
         let backup = match &self.content {
             Some(content) => Some(self.back_up(content)?),
             None => None,
         };
         let readers = match &self.content {
-            Some(_) => Readers::AsBefore,
-            None => Readers::Owner,
+            Some(_) => FileAccess::Unchanged,
+            None => FileAccess::OwnerOnly,
         };
         self.replace(text, readers)?;
         Ok(backup)
@@ -59,14 +59,14 @@ impl Target {
 
     /// Writes `text` into a file of our own: for its owner's eyes, and without a backup, which
     /// would keep a key that was taken out.
-    pub(crate) fn write_own(&self, text: &str) -> anyhow::Result<()> {
-        self.make_ready()?;
-        self.replace(text, Readers::Owner)
+    pub(crate) fn write_private(&self, text: &str) -> anyhow::Result<()> {
+        self.prepare()?;
+        self.replace(text, FileAccess::OwnerOnly)
     }
 
-    fn make_ready(&self) -> anyhow::Result<()> {
+    fn prepare(&self) -> anyhow::Result<()> {
         // Clients write these files too, and the person took their time to answer.
-        if read_if_there(&self.path)? != self.content {
+        if read_optional(&self.path)? != self.content {
             bail!(
                 "{} has changed in the meantime; run this again",
                 self.path.display()
@@ -77,8 +77,8 @@ impl Target {
             .with_context(|| format!("cannot create {}", directory.display()))
     }
 
-    fn replace(&self, text: &str, readers: Readers) -> anyhow::Result<()> {
-        let temporary = self.beside(&format!(".{}.tmp", std::process::id()));
+    fn replace(&self, text: &str, readers: FileAccess) -> anyhow::Result<()> {
+        let temporary = self.sibling_path(&format!(".{}.tmp", std::process::id()));
         let written = self.rename_into_place(&temporary, text, readers);
         if written.is_err() {
             // The file itself is untouched; a leftover would only confuse.
@@ -91,10 +91,10 @@ impl Target {
         &self,
         temporary: &Path,
         text: &str,
-        readers: Readers,
+        readers: FileAccess,
     ) -> std::io::Result<()> {
-        create(temporary, text.as_bytes())?;
-        if readers == Readers::AsBefore {
+        create_private(temporary, text.as_bytes())?;
+        if readers == FileAccess::Unchanged {
             fs::set_permissions(temporary, fs::metadata(&self.path)?.permissions())?;
         }
         fs::rename(temporary, &self.path)
@@ -111,8 +111,8 @@ impl Target {
             } else {
                 format!("-{attempt}")
             };
-            let backup = self.beside(&format!(".bak-{time}{suffix}"));
-            match create(&backup, content) {
+            let backup = self.sibling_path(&format!(".bak-{time}{suffix}"));
+            match create_private(&backup, content) {
                 Ok(()) => {
                     fs::set_permissions(&backup, fs::metadata(&self.path)?.permissions())?;
                     return Ok(backup);
@@ -127,7 +127,7 @@ impl Target {
         bail!("too many backups beside {}", self.path.display())
     }
 
-    fn beside(&self, suffix: &str) -> PathBuf {
+    fn sibling_path(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(suffix);
         PathBuf::from(name)
@@ -135,7 +135,7 @@ impl Target {
 }
 
 /// Creates a file that did not exist, readable by its owner only: it may hold keys.
-fn create(path: &Path, content: &[u8]) -> std::io::Result<()> {
+fn create_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -145,7 +145,7 @@ fn create(path: &Path, content: &[u8]) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn read_if_there(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+fn read_optional(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

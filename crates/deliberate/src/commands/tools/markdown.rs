@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use deliberate_toolkit::Listing;
+use deliberate_toolkit::ToolInfo;
 use serde_json::{Value, json};
 
 /// The answer of a call that waits for its client, the same for every tool.
@@ -13,7 +13,7 @@ const NEEDS_REPLY: &str = "needs_reply";
 const STILL_RUNNING: &str = "still_running";
 
 /// What the page begins with.
-const BEGINNING: &str = "\
+const INTRODUCTION: &str = "\
 # Tools
 
 Made by `deliberate tools --markdown`.
@@ -25,7 +25,7 @@ to say.
 ";
 
 /// What is said before the fields of `needs_reply`.
-const ON_NEEDS_REPLY: &str = "
+const NEEDS_REPLY_INTRODUCTION: &str = "
 ## needs_reply
 
 Where there is no model to ask, a tool that thinks answers with this field in place of the others.
@@ -35,7 +35,7 @@ replies, one for each ask and in their order. The answer to that is the tool's o
 ";
 
 /// What is said before the fields of `still_running`.
-const ON_STILL_RUNNING: &str = "
+const STILL_RUNNING_INTRODUCTION: &str = "
 ## still_running
 
 A call that takes longer than `limits.answer_within_ms` answers with this field in place of the
@@ -45,22 +45,22 @@ from its start.
 ";
 
 /// Prints the page.
-pub(super) fn page(tools: &[Listing<'_>], output: &mut dyn Write) -> io::Result<()> {
-    write!(output, "{BEGINNING}{ON_NEEDS_REPLY}")?;
-    table("field", &needs_reply(), output)?;
-    write!(output, "{ON_STILL_RUNNING}")?;
-    table("field", &still_running(), output)?;
+pub(super) fn print_page(tools: &[ToolInfo<'_>], output: &mut dyn Write) -> io::Result<()> {
+    write!(output, "{INTRODUCTION}{NEEDS_REPLY_INTRODUCTION}")?;
+    print_table("field", &needs_reply_schema(), output)?;
+    write!(output, "{STILL_RUNNING_INTRODUCTION}")?;
+    print_table("field", &still_running_schema(), output)?;
     for tool in tools {
-        let about = tool.about;
+        let about = tool.meta;
         writeln!(output, "\n## {}\n\n{}", about.name, about.description)?;
-        table("argument", tool.input_schema, output)?;
-        table("answer", tool.output_schema, output)?;
+        print_table("argument", tool.input_schema, output)?;
+        print_table("answer", tool.output_schema, output)?;
     }
     Ok(())
 }
 
 /// The schema of [`deliberate_toolkit::NeedsReply`].
-fn needs_reply() -> Value {
+fn needs_reply_schema() -> Value {
     let message = json!({
         "type": "object",
         "properties": {
@@ -101,7 +101,7 @@ fn needs_reply() -> Value {
 }
 
 /// The schema of [`deliberate_toolkit::StillRunning`].
-fn still_running() -> Value {
+fn still_running_schema() -> Value {
     json!({
         "properties": {
             "id": { "type": "string", "description": "Names the call, for `reasoning_resume`" },
@@ -113,17 +113,17 @@ fn still_running() -> Value {
 }
 
 /// One field of a schema, however deep.
-struct Row {
+struct SchemaFieldRow {
     name: String,
     kind: String,
     is_required: bool,
-    meaning: String,
+    description: String,
 }
 
 /// A table of the fields of a schema, if it has any.
-fn table(heading: &str, schema: &Value, output: &mut dyn Write) -> io::Result<()> {
+fn print_table(heading: &str, schema: &Value, output: &mut dyn Write) -> io::Result<()> {
     let mut rows = Vec::new();
-    collect("", schema, &mut rows);
+    collect_rows("", schema, &mut rows);
     // Alternatives may have fields of the same name.
     let mut seen = HashSet::new();
     rows.retain(|row| seen.insert(row.name.clone()));
@@ -136,14 +136,14 @@ fn table(heading: &str, schema: &Value, output: &mut dyn Write) -> io::Result<()
     )?;
     for row in &rows {
         let required = if row.is_required { "required" } else { "" };
-        let (name, kind, meaning) = (&row.name, &row.kind, &row.meaning);
+        let (name, kind, meaning) = (&row.name, &row.kind, &row.description);
         writeln!(output, "| `{name}` | {kind} | {required} | {meaning} |")?;
     }
     Ok(())
 }
 
 /// Adds the fields of a schema, each followed by its own.
-fn collect(before: &str, schema: &Value, rows: &mut Vec<Row>) {
+fn collect_rows(before: &str, schema: &Value, rows: &mut Vec<SchemaFieldRow>) {
     let dotted = |name: &str| match before {
         "" => name.to_owned(),
         before => format!("{before}.{name}"),
@@ -151,41 +151,45 @@ fn collect(before: &str, schema: &Value, rows: &mut Vec<Row>) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
         if before.is_empty() && [NEEDS_REPLY, STILL_RUNNING].contains(&name.as_str()) {
-            rows.push(Row {
+            rows.push(SchemaFieldRow {
                 name: name.clone(),
                 kind: "object".to_owned(),
                 is_required: false,
-                meaning: format!("In place of the others: see [{name}](#{name})"),
+                description: format!("In place of the others: see [{name}](#{name})"),
             });
             continue;
         }
         let name_before = dotted(name);
-        rows.push(row(name_before.clone(), property, requires(schema, name)));
-        collect(&name_before, property, rows);
+        rows.push(build_row(
+            name_before.clone(),
+            property,
+            requires(schema, name),
+        ));
+        collect_rows(&name_before, property, rows);
     }
     if let Some(any) = schema
         .get("additionalProperties")
         .filter(|it| it.is_object())
     {
         let any_name = dotted("*");
-        rows.push(row(any_name.clone(), any, false));
-        collect(&any_name, any, rows);
+        rows.push(build_row(any_name.clone(), any, false));
+        collect_rows(&any_name, any, rows);
     }
     if let Some(items) = schema.get("items") {
-        collect(&format!("{before}[]"), items, rows);
+        collect_rows(&format!("{before}[]"), items, rows);
     }
     for choice in choices(schema) {
-        collect(before, choice, rows);
+        collect_rows(before, choice, rows);
     }
 }
 
-fn row(name: String, property: &Value, is_required: bool) -> Row {
+fn build_row(name: String, property: &Value, is_required: bool) -> SchemaFieldRow {
     let meaning = property.get("description").and_then(Value::as_str);
-    Row {
+    SchemaFieldRow {
         name,
-        kind: cell(&kind(property)),
+        kind: escape_cell(&describe_type(property)),
         is_required,
-        meaning: cell(meaning.unwrap_or_default()),
+        description: escape_cell(meaning.unwrap_or_default()),
     }
 }
 
@@ -205,13 +209,13 @@ fn choices(schema: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// The type of a value and what bounds it, in a few words.
-fn kind(schema: &Value) -> String {
+fn describe_type(schema: &Value) -> String {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
-        let words: Vec<String> = words.iter().map(constant).collect();
+        let words: Vec<String> = words.iter().map(format_constant).collect();
         return format!("one of {}", words.join(", "));
     }
     if let Some(word) = schema.get("const") {
-        return constant(word);
+        return format_constant(word);
     }
     let names: Vec<&str> = match schema.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -219,7 +223,7 @@ fn kind(schema: &Value) -> String {
         _ => Vec::new(),
     };
     if names.is_empty() {
-        let kinds: Vec<String> = choices(schema).map(kind).collect();
+        let kinds: Vec<String> = choices(schema).map(describe_type).collect();
         let kinds = kinds.join(" or ");
         return if kinds.is_empty() {
             "any".to_owned()
@@ -230,15 +234,18 @@ fn kind(schema: &Value) -> String {
     let kinds: Vec<String> = names
         .iter()
         .map(|name| match schema.get("items") {
-            Some(items) if *name == "array" => format!("array of {}", kind(items)),
+            Some(items) if *name == "array" => format!("array of {}", describe_type(items)),
             _ => (*name).to_owned(),
         })
         .collect();
-    let bounds: String = names.iter().map(|name| bounds(name, schema)).collect();
+    let bounds: String = names
+        .iter()
+        .map(|name| describe_bounds(name, schema))
+        .collect();
     kinds.join(" or ") + &bounds
 }
 
-fn constant(word: &Value) -> String {
+fn format_constant(word: &Value) -> String {
     match word {
         Value::String(word) => format!("`{word}`"),
         other => other.to_string(),
@@ -246,7 +253,7 @@ fn constant(word: &Value) -> String {
 }
 
 /// What bounds the values of a type, after a comma.
-fn bounds(name: &str, schema: &Value) -> String {
+fn describe_bounds(name: &str, schema: &Value) -> String {
     let (least, most, unit) = match name {
         "array" => ("minItems", "maxItems", " items"),
         "string" => ("minLength", "maxLength", " characters"),
@@ -267,20 +274,20 @@ fn bounds(name: &str, schema: &Value) -> String {
 }
 
 /// Text that stays in its cell.
-fn cell(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('|', r"\|")
 }
 
 #[cfg(test)]
 mod tests {
-    use deliberate_toolkit::{AskForClient, NeedsReply};
+    use deliberate_toolkit::{ClientPrompt, NeedsReply};
 
     use super::*;
 
-    fn rows_of(schema: &Value) -> Vec<String> {
+    fn format_rows(schema: &Value) -> Vec<String> {
         let mut output = Vec::new();
-        table("field", schema, &mut output).unwrap();
+        print_table("field", schema, &mut output).unwrap();
         let output = String::from_utf8(output).unwrap();
         output.lines().skip(3).map(str::to_owned).collect()
     }
@@ -337,24 +344,24 @@ mod tests {
             "| `data` | any |  |  |",
             "| `needs_reply` | object |  | In place of the others: see [needs_reply](#needs_reply) |",
         ];
-        assert_eq!(rows_of(&schema), expected);
-        assert_eq!(rows_of(&json!({ "type": "object" })), [] as [&str; 0]);
+        assert_eq!(format_rows(&schema), expected);
+        assert_eq!(format_rows(&json!({ "type": "object" })), [] as [&str; 0]);
     }
 
     /// The names of all fields, as the rows have them.
-    fn names(before: &str, value: &Value, found: &mut Vec<String>) {
+    fn collect_names(before: &str, value: &Value, found: &mut Vec<String>) {
         match value {
             Value::Object(fields) if before != "asks[].schema" => {
                 for (name, value) in fields {
                     let dot = if before.is_empty() { "" } else { "." };
                     let name = format!("{before}{dot}{name}");
                     found.push(name.clone());
-                    names(&name, value, found);
+                    collect_names(&name, value, found);
                 }
             }
             Value::Array(items) => {
                 let items = items.iter();
-                items.for_each(|item| names(&format!("{before}[]"), item, found));
+                items.for_each(|item| collect_names(&format!("{before}[]"), item, found));
             }
             _ => {}
         }
@@ -365,7 +372,7 @@ mod tests {
         let message = serde_json::from_value(json!({ "role": "user", "text": "?" })).unwrap();
         let needs = NeedsReply {
             id: "1".to_owned(),
-            asks: vec![AskForClient {
+            asks: vec![ClientPrompt {
                 key: "think".to_owned(),
                 system: String::new(),
                 messages: vec![message],
@@ -376,9 +383,9 @@ mod tests {
             next: String::new(),
         };
         let mut expected = Vec::new();
-        names("", &json!(needs), &mut expected);
+        collect_names("", &json!(needs), &mut expected);
         let mut rows = Vec::new();
-        collect("", &needs_reply(), &mut rows);
+        collect_rows("", &needs_reply_schema(), &mut rows);
         let explained: Vec<String> = rows.into_iter().map(|row| row.name).collect();
         assert_eq!(explained, expected);
     }

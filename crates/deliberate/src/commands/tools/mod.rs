@@ -5,11 +5,11 @@ mod markdown;
 use std::process::ExitCode;
 
 use clap::Args;
-use deliberate_toolkit::Listing;
+use deliberate_toolkit::ToolInfo;
 use serde_json::{Value, json};
 
-use super::{Shell, table::table};
-use crate::wiring::wire;
+use super::{CommandContext, table::table};
+use crate::wiring::build_app;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
@@ -21,29 +21,29 @@ pub(crate) struct ToolsArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &ToolsArgs, shell: &mut Shell<'_>) -> anyhow::Result<ExitCode> {
-    let wired = wire(shell.loaded)?;
-    let tools: Vec<Listing<'_>> = wired.registry.list().collect();
+pub(crate) fn run(args: &ToolsArgs, shell: &mut CommandContext<'_>) -> anyhow::Result<ExitCode> {
+    let wired = build_app(shell.loaded)?;
+    let tools: Vec<ToolInfo<'_>> = wired.registry.list().collect();
     if args.json {
         let all: Vec<Value> = tools.iter().map(as_json).collect();
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else if args.markdown {
-        markdown::page(&tools, shell.output)?;
+        markdown::print_page(&tools, shell.output)?;
     } else {
         let mut rows = table(&["tool", "what it does"]);
         for tool in &tools {
-            rows.add_row([tool.about.name, tool.about.description]);
+            rows.add_row([tool.meta.name, tool.meta.description]);
         }
         writeln!(shell.output, "{rows}")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(tool: &Listing<'_>) -> Value {
+fn as_json(tool: &ToolInfo<'_>) -> Value {
     json!({
-        "name": tool.about.name,
-        "title": tool.about.title,
-        "description": tool.about.description,
+        "name": tool.meta.name,
+        "title": tool.meta.title,
+        "description": tool.meta.description,
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
     })

@@ -8,19 +8,19 @@ mod table;
 use std::fmt;
 use std::path::PathBuf;
 
-use deliberate_adapter::config::Listed;
+use deliberate_adapter::config::ConfiguredServer;
 use serde_json::{Map, Value};
 
 pub(super) use fields::FIELDS;
-pub(crate) use fields::{Wrong, wrong_fields};
-pub(super) use table::{InFile, read, take};
+pub(crate) use fields::{FieldError, find_invalid_fields};
+pub(super) use table::{ServerTable, load_servers, read_tables};
 
-use super::origin::Origin;
-use super::values::Values;
+use super::origin::SettingOrigin;
+use super::values::ResolvedSettings;
 
 /// Where servers are written besides the settings file.
 #[derive(Debug, Clone)]
-pub(crate) struct Gateway {
+pub(crate) struct GatewaySettings {
     /// The file that `deliberate servers` writes; `None` if there is no place that would be the
     /// user's.
     pub(crate) servers_file: Option<PathBuf>,
@@ -28,8 +28,8 @@ pub(crate) struct Gateway {
     pub(crate) import: Vec<PathBuf>,
 }
 
-impl Gateway {
-    pub(super) fn from_values(values: &Values) -> Self {
+impl GatewaySettings {
+    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
         Self {
             servers_file: values.optional_path("gateway.servers_file"),
             import: values.paths("gateway.import"),
@@ -39,21 +39,21 @@ impl Gateway {
 
 /// A server of the settings file.
 #[derive(Clone)]
-pub(crate) struct TableServer {
+pub(crate) struct SettingsFileServer {
     /// The server, with variables put in.
-    pub(crate) listed: Listed,
+    pub(crate) server: ConfiguredServer,
     /// As it is written.
     pub(crate) fields: Map<String, Value>,
     /// Where.
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
 }
 
 /// Its name only: every other field may hold a key.
-impl fmt::Debug for TableServer {
+impl fmt::Debug for SettingsFileServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("TableServer")
-            .field("name", &self.listed.config.name)
+            .debug_struct("SettingsFileServer")
+            .field("name", &self.server.config.name)
             .field("origin", &self.origin)
             .finish_non_exhaustive()
     }

@@ -10,13 +10,13 @@ use url::{Host, Url};
 use crate::config::environment::Environment;
 
 /// What is wrong with such an entry in a place where somebody wrote it for this program.
-pub(crate) const WITHOUT_END: &str = "starts this program, which would start itself again, \
+pub(crate) const SELF_REFERENCE_ERROR: &str = "starts this program, which would start itself again, \
      without end; leave it out, or give it a `--config` of its own";
 
-const OUR_NAME: &str = "deliberate";
+const PROGRAM_NAME: &str = "deliberate";
 
 /// Where it serves when nothing else is set.
-const USUAL_PORT: u16 = 8484;
+const DEFAULT_PORT: u16 = 8484;
 
 /// Programs that start the one their arguments name.
 const RUNNERS: &[&str] = &[
@@ -25,14 +25,14 @@ const RUNNERS: &[&str] = &[
 ];
 
 /// Words of theirs that are not yet what they start.
-const WORDS: &[&str] = &["run", "exec", "dlx", "tool", "x", "/c", "/C"];
+const RUNNER_SUBCOMMANDS: &[&str] = &["run", "exec", "dlx", "tool", "x", "/c", "/C"];
 
 /// Whether its command is this program, directly or by a runner such as `npx`.
-pub(crate) fn is_started_by(fields: &Map<String, Value>, environment: &Environment) -> bool {
+pub(crate) fn starts_this_program(fields: &Map<String, Value>, environment: &Environment) -> bool {
     let Some(command) = fields.get("command").and_then(Value::as_str) else {
         return false;
     };
-    if is_our_name(command) || is_our_file(command, environment) {
+    if is_program_name(command) || is_program_file(command, environment) {
         return true;
     }
     let Some(runner) = stem(command).filter(|it| RUNNERS.contains(&it.as_str())) else {
@@ -43,19 +43,23 @@ pub(crate) fn is_started_by(fields: &Map<String, Value>, environment: &Environme
     // A shell gets the whole line as one argument.
     let mut named = texts
         .flat_map(str::split_whitespace)
-        .filter(|word| !word.starts_with('-') && (is_our_name(word) || !word.contains('=')))
-        .filter(|word| !WORDS.contains(word));
+        .filter(|word| !word.starts_with('-') && (is_program_name(word) || !word.contains('=')))
+        .filter(|word| !RUNNER_SUBCOMMANDS.contains(word));
     if matches!(runner.as_str(), "docker" | "podman") {
-        return named.any(is_our_name);
+        return named.any(is_program_name);
     }
     let first = named.next();
     first.is_some_and(|word| {
-        is_our_name(word) || (RUNNERS.contains(&word) && named.next().is_some_and(is_our_name))
+        is_program_name(word)
+            || (RUNNERS.contains(&word) && named.next().is_some_and(is_program_name))
     })
 }
 
 /// Whether its address is where this program serves.
-pub(crate) fn is_reached_by(fields: &Map<String, Value>, listen: Option<SocketAddr>) -> bool {
+pub(crate) fn connects_to_this_program(
+    fields: &Map<String, Value>,
+    listen: Option<SocketAddr>,
+) -> bool {
     let url = ["url", "serverUrl", "httpUrl"].iter().find_map(|name| {
         let text = fields.get(*name)?.as_str()?;
         Url::parse(text).ok()
@@ -65,20 +69,24 @@ pub(crate) fn is_reached_by(fields: &Map<String, Value>, listen: Option<SocketAd
     };
     let here = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback() || listened(listen, address.into()),
-        Some(Host::Ipv6(address)) => address.is_loopback() || listened(listen, address.into()),
+        Some(Host::Ipv4(address)) => {
+            address.is_loopback() || is_listen_address(listen, address.into())
+        }
+        Some(Host::Ipv6(address)) => {
+            address.is_loopback() || is_listen_address(listen, address.into())
+        }
         None => false,
     };
-    let port = listen.map_or(USUAL_PORT, |listen| listen.port());
+    let port = listen.map_or(DEFAULT_PORT, |listen| listen.port());
     here && url.port_or_known_default() == Some(port)
 }
 
-fn listened(listen: Option<SocketAddr>, address: std::net::IpAddr) -> bool {
+fn is_listen_address(listen: Option<SocketAddr>, address: std::net::IpAddr) -> bool {
     listen.is_some_and(|listen| listen.ip() == address)
 }
 
 /// Whether it runs with settings of its own, in which other servers may be listed.
-pub(crate) fn has_other_settings(fields: &Map<String, Value>) -> bool {
+pub(crate) fn has_own_settings(fields: &Map<String, Value>) -> bool {
     let args = fields.get("args").and_then(Value::as_array);
     let by_flag = args.into_iter().flatten().any(|arg| {
         let arg = arg.as_str().unwrap_or_default();
@@ -90,12 +98,12 @@ pub(crate) fn has_other_settings(fields: &Map<String, Value>) -> bool {
 
 /// `deliberate`, `/usr/bin/deliberate`, `deliberate.exe`, `deliberate@1.2`, `@who/deliberate`,
 /// `deliberate==1.2`, `ghcr.io/who/deliberate:latest`.
-fn is_our_name(word: &str) -> bool {
+fn is_program_name(word: &str) -> bool {
     let last = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let name = last.split(['@', ':', '=', '>', '<', '~', '[']).next();
     let name = name.unwrap_or(last).to_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
-    name == OUR_NAME
+    name == PROGRAM_NAME
 }
 
 fn stem(command: &str) -> Option<String> {
@@ -105,7 +113,7 @@ fn stem(command: &str) -> Option<String> {
 }
 
 /// Whether the command is the file that runs now, under whatever name.
-fn is_our_file(command: &str, environment: &Environment) -> bool {
+fn is_program_file(command: &str, environment: &Environment) -> bool {
     let Some(ours) = std::env::current_exe()
         .and_then(|it| it.canonicalize())
         .ok()

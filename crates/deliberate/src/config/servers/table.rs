@@ -4,44 +4,44 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use deliberate_adapter::config::{Mistake, expand, read_servers};
+use deliberate_adapter::config::{ConfigProblem, expand, read_servers};
 use deliberate_gateway::GatewayServer;
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::fields::{Wrong, wrong_fields};
-use super::{TableServer, ourselves};
+use super::fields::{FieldError, find_invalid_fields};
+use super::{SettingsFileServer, ourselves};
 use crate::config::environment::Environment;
-use crate::config::error::ConfigError;
-use crate::config::origin::Origin;
+use crate::config::error::SettingError;
+use crate::config::origin::SettingOrigin;
 use crate::config::value;
 
 /// A table as it stands in the file. Holds keys as text, hence no `Debug`.
-pub(in crate::config) struct InFile {
+pub(in crate::config) struct ServerTable {
     name: String,
     /// Where its name stands.
-    pub(in crate::config) origin: Origin,
+    pub(in crate::config) origin: SettingOrigin,
     fields: Map<String, Value>,
     /// Where each field stands.
-    places: BTreeMap<String, Origin>,
+    field_origins: BTreeMap<String, SettingOrigin>,
 }
 
 /// Takes the tables out of the file.
-pub(in crate::config) fn take(
+pub(in crate::config) fn read_tables(
     servers: &DeTable<'_>,
-    place: &dyn Fn(&Range<usize>) -> Origin,
-) -> (Vec<InFile>, Vec<ConfigError>) {
+    place: &dyn Fn(&Range<usize>) -> SettingOrigin,
+) -> (Vec<ServerTable>, Vec<SettingError>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for (name, value) in servers {
-        let mut server = InFile {
+        let mut server = ServerTable {
             name: name.get_ref().clone().into_owned(),
             origin: place(&name.span()),
             fields: Map::new(),
-            places: BTreeMap::new(),
+            field_origins: BTreeMap::new(),
         };
         let DeValue::Table(fields) = value.get_ref() else {
             let what = "takes a table with `command` or `url`";
-            errors.push(server.mistake("", what));
+            errors.push(server.setting_error("", what));
             continue;
         };
         for (field, value) in fields {
@@ -51,13 +51,13 @@ pub(in crate::config) fn take(
                 Some(value) => {
                     server.fields.insert(field.clone(), value);
                 }
-                None => errors.push(ConfigError::Server {
+                None => errors.push(SettingError::Server {
                     key: format!("servers.{}.{field}", server.name),
                     place: at.clone(),
                     what: "takes no date and no number that is not finite".to_owned(),
                 }),
             }
-            server.places.insert(field, at);
+            server.field_origins.insert(field, at);
         }
         found.push(server);
     }
@@ -65,13 +65,13 @@ pub(in crate::config) fn take(
 }
 
 /// Checks them all and puts variables in.
-pub(in crate::config) fn read(
-    tables: Vec<InFile>,
+pub(in crate::config) fn load_servers(
+    tables: Vec<ServerTable>,
     environment: &Environment,
-) -> (Vec<TableServer>, Vec<ConfigError>) {
+) -> (Vec<SettingsFileServer>, Vec<SettingError>) {
     let (mut servers, mut errors) = (Vec::new(), Vec::new());
     for table in tables {
-        match table.read(environment) {
+        match table.load(environment) {
             Ok(server) => servers.push(server),
             Err(found) => errors.extend(found),
         }
@@ -79,26 +79,28 @@ pub(in crate::config) fn read(
     (servers, errors)
 }
 
-impl InFile {
-    fn read(mut self, environment: &Environment) -> Result<TableServer, Vec<ConfigError>> {
-        let wrong: Vec<ConfigError> = wrong_fields(&self.fields)
+impl ServerTable {
+    fn load(mut self, environment: &Environment) -> Result<SettingsFileServer, Vec<SettingError>> {
+        let wrong: Vec<SettingError> = find_invalid_fields(&self.fields)
             .into_iter()
-            .map(|wrong| match wrong.what {
-                Wrong::Unknown(nearest) => ConfigError::UnknownKey {
+            .map(|wrong| match wrong.error {
+                FieldError::Unknown(nearest) => SettingError::UnknownKey {
                     key: format!("servers.{}.{}", self.name, wrong.field),
-                    place: self.place_of(&wrong.field),
+                    place: self.field_origin(&wrong.field),
                     nearest: nearest.map(|it| format!("servers.{}.{it}", self.name)),
                 },
-                Wrong::Takes(what) => self.mistake(&wrong.field, &what),
+                FieldError::WrongType(what) => self.setting_error(&wrong.field, &what),
             })
             .collect();
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        if ourselves::is_started_by(&self.fields, environment)
-            && !ourselves::has_other_settings(&self.fields)
+        if ourselves::starts_this_program(&self.fields, environment)
+            && !ourselves::has_own_settings(&self.fields)
         {
-            return Err(vec![self.mistake("", ourselves::WITHOUT_END)]);
+            return Err(vec![
+                self.setting_error("", ourselves::SELF_REFERENCE_ERROR),
+            ]);
         }
         let variables = |name: &str| environment.get(name).map(str::to_owned);
         if let Some(Value::String(folder)) = self.fields.get_mut("cwd") {
@@ -106,54 +108,57 @@ impl InFile {
             let mut mistakes = Vec::new();
             let text = expand(folder, &place, &variables, &mut mistakes);
             if !mistakes.is_empty() {
-                return Err(self.mistakes(mistakes));
+                return Err(self.to_setting_errors(mistakes));
             }
-            let full = value::path(&text, &self.origin, environment);
+            let full = value::expand_path(&text, &self.origin, environment);
             *folder = full.to_string_lossy().into_owned();
         }
         let one = Map::from_iter([(self.name.clone(), Value::Object(self.fields.clone()))]);
         let listed = read_servers(&one, &variables).and_then(|mut listed| {
             let listed = listed.pop();
             if let Some(listed) = &listed {
-                GatewayServer::from_listed(listed.clone())?;
+                GatewayServer::from_configured(listed.clone())?;
             }
             Ok(listed)
         });
         match listed {
-            Ok(Some(listed)) => Ok(TableServer {
-                listed,
+            Ok(Some(listed)) => Ok(SettingsFileServer {
+                server: listed,
                 fields: self.fields,
                 origin: self.origin,
             }),
             Ok(None) => Err(Vec::new()),
-            Err(error) => Err(self.mistakes(error.mistakes)),
+            Err(error) => Err(self.to_setting_errors(error.problems)),
         }
     }
 
-    fn mistakes(&self, mistakes: Vec<Mistake>) -> Vec<ConfigError> {
+    fn to_setting_errors(&self, mistakes: Vec<ConfigProblem>) -> Vec<SettingError> {
         let start = format!("servers.{}.", self.name);
         let mistakes = mistakes.into_iter().map(|mistake| {
-            let field = mistake.place.strip_prefix(&start);
-            ConfigError::Server {
-                place: self.place_of(field.unwrap_or_default()),
-                key: mistake.place,
-                what: mistake.what,
+            let field = mistake.path.strip_prefix(&start);
+            SettingError::Server {
+                place: self.field_origin(field.unwrap_or_default()),
+                key: mistake.path,
+                what: mistake.message,
             }
         });
         mistakes.collect()
     }
 
-    fn mistake(&self, field: &str, what: &str) -> ConfigError {
+    fn setting_error(&self, field: &str, what: &str) -> SettingError {
         let dot = if field.is_empty() { "" } else { "." };
-        ConfigError::Server {
+        SettingError::Server {
             key: format!("servers.{}{dot}{field}", self.name),
-            place: self.place_of(field),
+            place: self.field_origin(field),
             what: what.to_owned(),
         }
     }
 
-    fn place_of(&self, field: &str) -> Origin {
-        self.places.get(field).unwrap_or(&self.origin).clone()
+    fn field_origin(&self, field: &str) -> SettingOrigin {
+        self.field_origins
+            .get(field)
+            .unwrap_or(&self.origin)
+            .clone()
     }
 }
 

@@ -33,15 +33,15 @@ fn the_reference_has_a_line_for_every_setting() {
 
 #[test]
 fn the_sample_changes_nothing_as_it_is() {
-    let plain = User::new();
-    let sampled = User::new().file(&sample_toml());
-    let values = |user: &User| -> Vec<String> {
-        let loaded = user.loaded();
+    let plain = TestUser::new();
+    let sampled = TestUser::new().file(&sample_toml());
+    let values = |user: &TestUser| -> Vec<String> {
+        let loaded = user.load_valid();
         let directory = user.directory.path().display().to_string();
         let shown = loaded
             .entries
             .iter()
-            .map(|entry| entry.shown_value.replace(&directory, ""));
+            .map(|entry| entry.display_value.replace(&directory, ""));
         shown.collect()
     };
     assert_eq!(values(&plain), values(&sampled));
@@ -57,8 +57,12 @@ fn every_line_of_the_sample_is_accepted() {
             _ => line.to_owned(),
         })
         .collect::<Vec<_>>();
-    let loaded = User::new().file(&lines.join("\n")).loaded();
+    let loaded = TestUser::new().file(&lines.join("\n")).load_valid();
     for entry in &loaded.entries {
-        assert!(matches!(entry.origin, Origin::File { .. }), "{}", entry.key);
+        assert!(
+            matches!(entry.origin, SettingOrigin::File { .. }),
+            "{}",
+            entry.key
+        );
     }
 }

@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn zero_connections_are_refused() {
     assert_snapshot!(
-        User::new().variable("DATABASE_MAX_CONNECTIONS", "0").complaint(),
+        TestUser::new().variable("DATABASE_MAX_CONNECTIONS", "0").error_text(),
         @"environment variable DATABASE_MAX_CONNECTIONS: `0` is not a whole number from 1 to 64 (`database.max_connections`)"
     );
 }
@@ -15,27 +15,27 @@ fn zero_connections_are_refused() {
 #[test]
 fn unknown_keys_name_line_and_nearest_key() {
     assert_snapshot!(
-        User::new().file("model = \"x\"\n\ndatabse.path = \"x\"\n").complaint(),
+        TestUser::new().file("model = \"x\"\n\ndatabse.path = \"x\"\n").error_text(),
         @"unknown key `databse.path` in DIR/config/deliberate/config.toml:3; did you mean `database.path`?"
     );
-    assert_snapshot!(User::new().file("[databse]\npath = \"x\"\n").complaint(), @"unknown key `databse.path` in DIR/config/deliberate/config.toml:2; did you mean `database.path`?");
-    assert_snapshot!(User::new().file("[limits]\nline_byte = 1\n").complaint(), @"unknown key `limits.line_byte` in DIR/config/deliberate/config.toml:2; did you mean `limits.line_bytes`?");
-    assert_snapshot!(User::new().file("timeout_ms = 1\n").complaint(), @"unknown key `timeout_ms` in DIR/config/deliberate/config.toml:1; did you mean `request.timeout_ms`?");
-    assert_snapshot!(User::new().file("LANGBASE_API_KEY = \"x\"\n").complaint(), @"unknown key `LANGBASE_API_KEY` in DIR/config/deliberate/config.toml:1; did you mean `langbase.api_key`?");
-    assert_snapshot!(User::new().file("colour = \"blue\"\n").complaint(), @"unknown key `colour` in DIR/config/deliberate/config.toml:1");
-    assert_snapshot!(User::new().file("[weather]\n").complaint(), @"unknown key `weather` in DIR/config/deliberate/config.toml:1");
-    assert_snapshot!(User::new().file("[[database]]\npath = \"x\"\n").complaint(), @"unknown key `database` in DIR/config/deliberate/config.toml:1; did you mean `database.path`?");
-    assert_snapshot!(User::new().file("database = \"x.db\"\n").complaint(), @"unknown key `database` in DIR/config/deliberate/config.toml:1; did you mean `database.path`?");
+    assert_snapshot!(TestUser::new().file("[databse]\npath = \"x\"\n").error_text(), @"unknown key `databse.path` in DIR/config/deliberate/config.toml:2; did you mean `database.path`?");
+    assert_snapshot!(TestUser::new().file("[limits]\nline_byte = 1\n").error_text(), @"unknown key `limits.line_byte` in DIR/config/deliberate/config.toml:2; did you mean `limits.line_bytes`?");
+    assert_snapshot!(TestUser::new().file("timeout_ms = 1\n").error_text(), @"unknown key `timeout_ms` in DIR/config/deliberate/config.toml:1; did you mean `request.timeout_ms`?");
+    assert_snapshot!(TestUser::new().file("LANGBASE_API_KEY = \"x\"\n").error_text(), @"unknown key `LANGBASE_API_KEY` in DIR/config/deliberate/config.toml:1; did you mean `langbase.api_key`?");
+    assert_snapshot!(TestUser::new().file("colour = \"blue\"\n").error_text(), @"unknown key `colour` in DIR/config/deliberate/config.toml:1");
+    assert_snapshot!(TestUser::new().file("[weather]\n").error_text(), @"unknown key `weather` in DIR/config/deliberate/config.toml:1");
+    assert_snapshot!(TestUser::new().file("[[database]]\npath = \"x\"\n").error_text(), @"unknown key `database` in DIR/config/deliberate/config.toml:1; did you mean `database.path`?");
+    assert_snapshot!(TestUser::new().file("database = \"x.db\"\n").error_text(), @"unknown key `database` in DIR/config/deliberate/config.toml:1; did you mean `database.path`?");
 }
 
 #[test]
 fn unknown_flag_keys_and_variables_name_the_nearest() {
-    assert_snapshot!(User::new().flag("--set", "log.levle", "info").complaint(), @"unknown key `log.levle` in flag --set; did you mean `log.level`?");
-    assert_snapshot!(User::new().variable("DELIBERATE_MODLE", "x").complaint(), @"unknown environment variable DELIBERATE_MODLE; did you mean `DELIBERATE_MODEL`?");
-    assert_snapshot!(User::new().variable("DELIBERATE_WEATHER", "x").complaint(), @"unknown environment variable DELIBERATE_WEATHER");
+    assert_snapshot!(TestUser::new().flag("--set", "log.levle", "info").error_text(), @"unknown key `log.levle` in flag --set; did you mean `log.level`?");
+    assert_snapshot!(TestUser::new().variable("DELIBERATE_MODLE", "x").error_text(), @"unknown environment variable DELIBERATE_MODLE; did you mean `DELIBERATE_MODEL`?");
+    assert_snapshot!(TestUser::new().variable("DELIBERATE_WEATHER", "x").error_text(), @"unknown environment variable DELIBERATE_WEATHER");
     // Other programs' variables are none of our business.
     assert!(
-        User::new()
+        TestUser::new()
             .variable("LANGBASE_API_KEYS", "x")
             .load()
             .is_ok()
@@ -44,26 +44,26 @@ fn unknown_flag_keys_and_variables_name_the_nearest() {
 
 #[test]
 fn bad_values_name_the_place_the_value_and_what_is_allowed() {
-    assert_snapshot!(User::new().variable("LOG_LEVEL", "wran").complaint(), @"environment variable LOG_LEVEL: `wran` is not one of error, warn, info, debug, trace (`log.level`); did you mean `warn`?");
-    assert_snapshot!(User::new().file("[request]\nmax_retries = -1\n").complaint(), @"DIR/config/deliberate/config.toml:2: `-1` is not a whole number from 0 to 10 (`request.max_retries`)");
-    assert_snapshot!(User::new().file("temperature = 2.5\n").complaint(), @"DIR/config/deliberate/config.toml:1: `2.5` is not a number from 0 to 2 (`temperature`)");
-    assert_snapshot!(User::new().file("temperature = nan\n").complaint(), @"DIR/config/deliberate/config.toml:1: `nan` is not a number from 0 to 2 (`temperature`)");
-    assert_snapshot!(User::new().file("discover = \"maybe\"\n").complaint(), @"DIR/config/deliberate/config.toml:1: `maybe` is not on or off (`discover`)");
-    assert_snapshot!(User::new().file("model = [\"a\"]\n").complaint(), @"DIR/config/deliberate/config.toml:1: `model` takes a single value, not a list");
-    assert_snapshot!(User::new().variable("RETRY_DELAY_MS", "1s").complaint(), @"environment variable RETRY_DELAY_MS: `1s` is not a whole number of milliseconds from 0 to 60000 (`request.retry_delay_ms`)");
-    assert_snapshot!(User::new().flag("--set base_url", "base_url", "localhost:8080").complaint(), @"flag --set base_url: `localhost:8080` is not an http or https address without user name or query (`base_url`)");
-    assert_snapshot!(User::new().flag("--model", "model", " ").complaint(), @"flag --model: `model` is empty; give it a value or leave it out");
-    assert_snapshot!(User::new().variable("OPENAI_BASE_URL", "https://u:p@host").complaint(), @"environment variable OPENAI_BASE_URL: the value (not shown) is not an http or https address without user name or query (`openai.base_url`)");
-    assert_snapshot!(User::new().variable("LANGBASE_API_KEY", "two words").complaint(), @"environment variable LANGBASE_API_KEY: the value (not shown) is not one line of visible ASCII characters (`langbase.api_key`)");
+    assert_snapshot!(TestUser::new().variable("LOG_LEVEL", "wran").error_text(), @"environment variable LOG_LEVEL: `wran` is not one of error, warn, info, debug, trace (`log.level`); did you mean `warn`?");
+    assert_snapshot!(TestUser::new().file("[request]\nmax_retries = -1\n").error_text(), @"DIR/config/deliberate/config.toml:2: `-1` is not a whole number from 0 to 10 (`request.max_retries`)");
+    assert_snapshot!(TestUser::new().file("temperature = 2.5\n").error_text(), @"DIR/config/deliberate/config.toml:1: `2.5` is not a number from 0 to 2 (`temperature`)");
+    assert_snapshot!(TestUser::new().file("temperature = nan\n").error_text(), @"DIR/config/deliberate/config.toml:1: `nan` is not a number from 0 to 2 (`temperature`)");
+    assert_snapshot!(TestUser::new().file("discover = \"maybe\"\n").error_text(), @"DIR/config/deliberate/config.toml:1: `maybe` is not on or off (`discover`)");
+    assert_snapshot!(TestUser::new().file("model = [\"a\"]\n").error_text(), @"DIR/config/deliberate/config.toml:1: `model` takes a single value, not a list");
+    assert_snapshot!(TestUser::new().variable("RETRY_DELAY_MS", "1s").error_text(), @"environment variable RETRY_DELAY_MS: `1s` is not a whole number of milliseconds from 0 to 60000 (`request.retry_delay_ms`)");
+    assert_snapshot!(TestUser::new().flag("--set base_url", "base_url", "localhost:8080").error_text(), @"flag --set base_url: `localhost:8080` is not an http or https address without user name or query (`base_url`)");
+    assert_snapshot!(TestUser::new().flag("--model", "model", " ").error_text(), @"flag --model: `model` is empty; give it a value or leave it out");
+    assert_snapshot!(TestUser::new().variable("OPENAI_BASE_URL", "https://u:p@host").error_text(), @"environment variable OPENAI_BASE_URL: the value (not shown) is not an http or https address without user name or query (`openai.base_url`)");
+    assert_snapshot!(TestUser::new().variable("LANGBASE_API_KEY", "two words").error_text(), @"environment variable LANGBASE_API_KEY: the value (not shown) is not one line of visible ASCII characters (`langbase.api_key`)");
     let long = "x".repeat(500);
-    assert_snapshot!(User::new().variable("MAX_RETRIES", &long).complaint(), @"environment variable MAX_RETRIES: `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is not a whole number from 0 to 10 (`request.max_retries`)");
+    assert_snapshot!(TestUser::new().variable("MAX_RETRIES", &long).error_text(), @"environment variable MAX_RETRIES: `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is not a whole number from 0 to 10 (`request.max_retries`)");
 }
 
 #[test]
 fn hexadecimal_and_underscores_are_numbers_too() {
-    let settings = User::new()
+    let settings = TestUser::new()
         .file("[limits]\nline_bytes = 0x100000\ncontent_chars = 20_000\n")
-        .loaded()
+        .load_valid()
         .settings;
     assert_eq!(settings.limits.line_bytes, 1_048_576);
     assert_eq!(settings.limits.content_chars, 20_000);
@@ -72,7 +72,7 @@ fn hexadecimal_and_underscores_are_numbers_too() {
 #[test]
 fn an_empty_key_in_the_file_is_refused() {
     assert_snapshot!(
-        User::new().file("[langbase]\napi_key = \"\"\n[openai]\napi_key = \"  \"\n").complaint(),
+        TestUser::new().file("[langbase]\napi_key = \"\"\n[openai]\napi_key = \"  \"\n").error_text(),
         @"
         2 mistakes in the settings:
           DIR/config/deliberate/config.toml:2: `langbase.api_key` is empty; give it a value or leave it out
@@ -84,7 +84,7 @@ fn an_empty_key_in_the_file_is_refused() {
 #[test]
 fn broken_toml_names_the_line_and_the_rest_is_still_checked() {
     assert_snapshot!(
-        User::new().file("model = \nprovidr = \"auto\"\n[log\nlevel = \"info\"\n").complaint(),
+        TestUser::new().file("model = \nprovidr = \"auto\"\n[log\nlevel = \"info\"\n").error_text(),
         @"
         3 mistakes in the settings:
           DIR/config/deliberate/config.toml:1: string values must be quoted, expected literal string
@@ -96,54 +96,54 @@ fn broken_toml_names_the_line_and_the_rest_is_still_checked() {
 
 #[test]
 fn a_variable_of_ours_that_is_not_utf8_is_refused() {
-    let mut environment = User::new().environment();
+    let mut environment = TestUser::new().environment();
     environment.unreadable.insert("DATABASE_PATH".to_owned());
     environment.unreadable.insert("SOMEONE_ELSES".to_owned());
-    let errors = Settings::load_from(&Flags::default(), environment).unwrap_err();
+    let errors = AppSettings::load_from(&Flags::default(), environment).unwrap_err();
     assert_snapshot!(errors, @"environment variable DATABASE_PATH is not valid UTF-8");
 }
 
 #[test]
 fn a_named_file_must_exist() {
-    let mut user = User::new();
+    let mut user = TestUser::new();
     user.flags.config = Some(user.path("gone.toml"));
-    assert_snapshot!(user.complaint(), @"no settings file at DIR/gone.toml, which flag --config names");
+    assert_snapshot!(user.error_text(), @"no settings file at DIR/gone.toml, which flag --config names");
     assert_snapshot!(
-        User::new().variable("DELIBERATE_CONFIG", "/nowhere/gone.toml").complaint(),
+        TestUser::new().variable("DELIBERATE_CONFIG", "/nowhere/gone.toml").error_text(),
         @"no settings file at /nowhere/gone.toml, which environment variable DELIBERATE_CONFIG names"
     );
-    let mut user = User::new();
+    let mut user = TestUser::new();
     user.flags.config = Some(user.directory.path().to_owned());
-    assert_snapshot!(user.complaint(), @"cannot read the settings file DIR: Is a directory (os error 21)");
+    assert_snapshot!(user.error_text(), @"cannot read the settings file DIR: Is a directory (os error 21)");
 }
 
 #[test]
 fn a_user_without_directories_must_name_the_database() {
-    let errors = Settings::load_from(&Flags::default(), Environment::default()).unwrap_err();
+    let errors = AppSettings::load_from(&Flags::default(), Environment::default()).unwrap_err();
     assert_snapshot!(errors, @"this user has no data directory to keep the database in; set `database.path`");
     let mut flags = Flags::default();
     flags.set("--database".to_owned(), "database.path", "x.db");
-    assert!(Settings::load_from(&flags, Environment::default()).is_ok());
+    assert!(AppSettings::load_from(&flags, Environment::default()).is_ok());
 }
 
 #[test]
 fn a_bad_line_in_the_file_counts_even_where_a_variable_overrides_it() {
-    let user = User::new()
+    let user = TestUser::new()
         .file("[log]\nlevel = \"loud\"\n")
         .variable("LOG_LEVEL", "info");
-    assert_snapshot!(user.complaint(), @"DIR/config/deliberate/config.toml:2: `loud` is not one of error, warn, info, debug, trace (`log.level`)");
+    assert_snapshot!(user.error_text(), @"DIR/config/deliberate/config.toml:2: `loud` is not one of error, warn, info, debug, trace (`log.level`)");
 }
 
 #[test]
 fn all_mistakes_are_reported_at_once() {
     assert_snapshot!(
-        User::new()
+        TestUser::new()
             .file("modle = \"x\"\n[database]\nmax_connections = 100\n")
             .variable("DELIBERATE_DURABLE", "full")
             .variable("LOG_FORMAT", "xml")
             .variable("LANGBASE_API_KEY", "with space")
             .flag("--set", "pipes.liner", "x")
-            .complaint(),
+            .error_text(),
         @"
         6 mistakes in the settings:
           unknown key `modle` in DIR/config/deliberate/config.toml:1; did you mean `model`?
@@ -159,19 +159,19 @@ fn all_mistakes_are_reported_at_once() {
 #[test]
 fn a_list_of_words_takes_only_known_ones() {
     assert_snapshot!(
-        User::new().variable("DELIBERATE_TOOLS_SETS", "reasoning, promts").complaint(),
+        TestUser::new().variable("DELIBERATE_TOOLS_SETS", "reasoning, promts").error_text(),
         @"environment variable DELIBERATE_TOOLS_SETS: `promts` is not one of reasoning, prompts, research, research_compact, gateway (`tools.sets`); did you mean `prompts`?"
     );
     assert_snapshot!(
-        User::new().file("[tools]\nsets = []\n").complaint(),
+        TestUser::new().file("[tools]\nsets = []\n").error_text(),
         @"DIR/config/deliberate/config.toml:2: `tools.sets` is empty; give it a value or leave it out"
     );
     assert_snapshot!(
-        User::new().flag("--set tools.sets", "tools.sets", " , ").complaint(),
+        TestUser::new().flag("--set tools.sets", "tools.sets", " , ").error_text(),
         @"flag --set tools.sets: `,` is not one of reasoning, prompts, research, research_compact, gateway (`tools.sets`)"
     );
     assert_snapshot!(
-        User::new().flag("--set prompts.judge", "prompts.judge", "modle").complaint(),
+        TestUser::new().flag("--set prompts.judge", "prompts.judge", "modle").error_text(),
         @"flag --set prompts.judge: `modle` is not one of client, model (`prompts.judge`); did you mean `model`?"
     );
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use secrecy::ExposeSecret as _;
 use tempfile::TempDir;
 
-use super::load::Entry;
-use super::origin::Origin;
-use super::{Environment, Loaded, Settings, error::ConfigErrors, flags::Flags};
+use super::load::SettingEntry;
+use super::origin::SettingOrigin;
+use super::{AppSettings, Environment, LoadedConfig, error::SettingErrors, flags::Flags};
 
 mod documents;
 mod mistakes;
@@ -17,13 +17,13 @@ mod servers;
 const KEY: &str = "sk-very-secret-0123";
 
 /// A user with directories of their own.
-struct User {
+struct TestUser {
     directory: TempDir,
     variables: Vec<(String, String)>,
     flags: Flags,
 }
 
-impl User {
+impl TestUser {
     fn new() -> Self {
         Self {
             directory: TempDir::new().unwrap(),
@@ -62,22 +62,22 @@ impl User {
         environment
     }
 
-    fn load(&self) -> Result<Loaded, ConfigErrors> {
-        Settings::load_from(&self.flags, self.environment())
+    fn load(&self) -> Result<LoadedConfig, SettingErrors> {
+        AppSettings::load_from(&self.flags, self.environment())
     }
 
-    fn loaded(&self) -> Loaded {
+    fn load_valid(&self) -> LoadedConfig {
         self.load().unwrap()
     }
 
     /// The complaint, with the temporary directory replaced.
-    fn complaint(&self) -> String {
+    fn error_text(&self) -> String {
         let errors = self.load().unwrap_err().to_string();
         errors.replace(&self.directory.path().display().to_string(), "DIR")
     }
 }
 
-fn entry<'a>(loaded: &'a Loaded, key: &str) -> &'a Entry {
+fn find_entry<'a>(loaded: &'a LoadedConfig, key: &str) -> &'a SettingEntry {
     loaded
         .entries
         .iter()
@@ -85,8 +85,8 @@ fn entry<'a>(loaded: &'a Loaded, key: &str) -> &'a Entry {
         .unwrap()
 }
 
-fn file_origin(path: &Path, line: usize) -> Origin {
-    Origin::File {
+fn file_origin(path: &Path, line: usize) -> SettingOrigin {
+    SettingOrigin::File {
         path: path.to_owned(),
         line,
     }
@@ -94,19 +94,22 @@ fn file_origin(path: &Path, line: usize) -> Origin {
 
 #[test]
 fn secrets_appear_nowhere() {
-    let user = User::new()
+    let user = TestUser::new()
         .variable("LANGBASE_API_KEY", KEY)
         .variable("OPENROUTER_API_KEY", KEY)
         .flag("--set api_key", "api_key", KEY)
         .file(&format!("[anthropic]\napi_key = \"{KEY}\"\n"));
-    let loaded = user.loaded();
+    let loaded = user.load_valid();
     let everything = format!("{loaded:?} {:?} {:?}", user.flags, user.environment());
     assert!(!everything.contains(KEY), "{everything}");
     assert_eq!(
-        entry(&loaded, "langbase.api_key").shown_value,
+        find_entry(&loaded, "langbase.api_key").display_value,
         "set (hidden)"
     );
-    assert_eq!(entry(&loaded, "openai.api_key").shown_value, "not set");
+    assert_eq!(
+        find_entry(&loaded, "openai.api_key").display_value,
+        "not set"
+    );
     let key = loaded.settings.langbase.api_key.unwrap();
     assert_eq!(key.expose_secret(), KEY);
     let vendor = loaded.environment.secret("OPENROUTER_API_KEY").unwrap();
@@ -116,11 +119,11 @@ fn secrets_appear_nowhere() {
 
 #[test]
 fn a_refused_secret_is_not_shown_either() {
-    let complaint = User::new()
+    let complaint = TestUser::new()
         .variable("LANGBASE_API_KEY", "sk very secret")
         .variable("OPENAI_BASE_URL", "https://me:sk-pass@host/v1")
         .file(&format!("api_key = \"{KEY}\nprovider = auto\n"))
-        .complaint();
+        .error_text();
     assert!(
         !complaint.contains("secret") && !complaint.contains("sk-pass"),
         "{complaint}"
@@ -130,11 +133,11 @@ fn a_refused_secret_is_not_shown_either() {
 #[test]
 fn common_options_become_flags() {
     #[derive(Debug, clap::Parser)]
-    struct Cli {
+    struct ConfigCli {
         #[command(flatten)]
         common: super::CommonOptions,
     }
-    let cli = <Cli as clap::Parser>::parse_from([
+    let cli = <ConfigCli as clap::Parser>::parse_from([
         "deliberate",
         "--set",
         "log.level=trace",
@@ -148,17 +151,17 @@ fn common_options_become_flags() {
         "x.db",
     ]);
     assert!(!format!("{cli:?}").contains(KEY));
-    let mut user = User::new();
+    let mut user = TestUser::new();
     user.flags = cli.common.flags();
-    let loaded = user.loaded();
-    assert_eq!(entry(&loaded, "log.level").shown_value, "debug");
+    let loaded = user.load_valid();
+    assert_eq!(find_entry(&loaded, "log.level").display_value, "debug");
     assert_eq!(
-        entry(&loaded, "log.level").origin,
-        Origin::Flag("--log-level".to_owned())
+        find_entry(&loaded, "log.level").origin,
+        SettingOrigin::Flag("--log-level".to_owned())
     );
     assert_eq!(
-        entry(&loaded, "api_key").origin,
-        Origin::Flag("--set api_key".to_owned())
+        find_entry(&loaded, "api_key").origin,
+        SettingOrigin::Flag("--set api_key".to_owned())
     );
     assert_eq!(loaded.settings.model.as_deref(), Some("a=b"));
     assert_eq!(loaded.settings.database.path, Path::new("x.db"));

@@ -1,12 +1,12 @@
 //! The `[servers.NAME]` tables of the settings file.
 
-use deliberate_adapter::config::Reach;
+use deliberate_adapter::config::TransportConfig;
 use insta::assert_snapshot;
 
 use super::*;
-use crate::config::servers::TableServer;
+use crate::config::servers::SettingsFileServer;
 
-fn only(loaded: &Loaded) -> &TableServer {
+fn single_server(loaded: &LoadedConfig) -> &SettingsFileServer {
     let [server] = loaded.servers.as_slice() else {
         panic!("{:?}", loaded.servers);
     };
@@ -15,29 +15,29 @@ fn only(loaded: &Loaded) -> &TableServer {
 
 #[test]
 fn a_table_is_a_server_with_its_line() {
-    let user = User::new().variable("TOKEN", KEY).file(
+    let user = TestUser::new().variable("TOKEN", KEY).file(
         "model = \"x\"\n\n[servers.files]\ncommand = \"run\"\nargs = [\"a\", \"${TOKEN}\"]\ncwd = \"sub\"\n\
          answer_ms = 0x10\nenv = { A = \"${TOKEN}\", B = 1 }\nexpose = \"all\"\n\n[log]\nlevel = \"debug\"\n",
     );
-    let loaded = user.loaded();
-    let server = only(&loaded);
+    let loaded = user.load_valid();
+    let server = single_server(&loaded);
     let file = user.path("config/deliberate/config.toml");
     assert_eq!(server.origin, file_origin(&file, 3));
-    let Reach::Stdio(stdio) = &server.listed.config.reach else {
+    let TransportConfig::Stdio(stdio) = &server.server.config.transport else {
         panic!("{server:?}");
     };
     assert_eq!(stdio.args, ["a", KEY]);
     assert_eq!(stdio.cwd, Some(user.path("config/deliberate/sub")));
     assert_eq!(stdio.env["A"].expose_secret(), KEY);
-    assert_eq!(server.listed.config.limits.answer.as_millis(), 16);
+    assert_eq!(server.server.config.limits.response_timeout.as_millis(), 16);
     assert!(!format!("{loaded:?}").contains(KEY));
-    assert_eq!(entry(&loaded, "log.level").shown_value, "debug");
+    assert_eq!(find_entry(&loaded, "log.level").display_value, "debug");
 }
 
 #[test]
 fn all_mistakes_in_servers_are_named_with_their_lines() {
     assert_snapshot!(
-        User::new().file(
+        TestUser::new().file(
             "[servers.files]\ncomand = \"run\"\nargs = \"sk-secret\"\n\n\
              [servers.none]\n\n\
              [servers.both]\ncommand = \"a\"\nurl = \"https://a\"\n\n\
@@ -47,7 +47,7 @@ fn all_mistakes_in_servers_are_named_with_their_lines() {
              [servers.old]\ncommand = \"run\"\nenv = { since = 2020-01-01 }\n\n\
              [servers.me]\ncommand = \"deliberate\"\nargs = [\"serve\"]\n\n\
              [servers]\nbare = 3\n\n[log]\nlevle = \"x\"\n"
-        ).complaint(),
+        ).error_text(),
         @r#"
         12 mistakes in the settings:
           unknown key `servers.files.comand` in DIR/config/deliberate/config.toml:2; did you mean `servers.files.command`?
@@ -68,30 +68,33 @@ fn all_mistakes_in_servers_are_named_with_their_lines() {
 
 #[test]
 fn this_program_with_settings_of_its_own_is_a_server_like_others() {
-    let user = User::new().file(
+    let user = TestUser::new().file(
         "[servers.other]\ncommand = \"deliberate\"\nargs = [\"--config\", \"other.toml\", \"serve\"]\n",
     );
-    assert_eq!(only(&user.loaded()).listed.config.name, "other");
+    assert_eq!(
+        single_server(&user.load_valid()).server.config.name,
+        "other"
+    );
 }
 
 #[test]
 fn a_broken_header_makes_no_servers_of_what_follows() {
-    let complaint = User::new()
+    let complaint = TestUser::new()
         .file("[servers.a\ncommand = \"x\"\n")
-        .complaint();
+        .error_text();
     assert!(!complaint.contains("needs"), "{complaint}");
 }
 
 #[test]
 fn the_file_of_servers_lies_beside_the_settings() {
-    let user = User::new();
-    let gateway = user.loaded().settings.gateway;
+    let user = TestUser::new();
+    let gateway = user.load_valid().settings.gateway;
     let usual = user.path("config/deliberate/servers.json");
     assert_eq!(gateway.servers_file, Some(usual));
     assert!(gateway.import.is_empty());
     let user =
         user.file("[gateway]\nservers_file = \"mine.json\"\nimport = [\"~/a.json\", \"b.json\"]\n");
-    let gateway = user.loaded().settings.gateway;
+    let gateway = user.load_valid().settings.gateway;
     assert_eq!(
         gateway.servers_file,
         Some(user.path("config/deliberate/mine.json"))

@@ -2,17 +2,17 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use serde_json::Value;
 
-use crate::support::{Place, end, output, run, serve, think};
+use crate::support::{TestHome, output, run_command, serve, shut_down, think};
 
 #[tokio::test]
 async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let papers = place.path("data/deliberate/research/papers");
     std::fs::create_dir_all(&papers).unwrap();
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     output(&think(&mut client, "What is a tide?").await);
     let ran = place.run(&["backup", "copy.db"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
@@ -27,11 +27,11 @@ async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
     assert_eq!((again.code, again.stdout.as_str()), (Some(2), ""));
     assert!(again.stderr.contains("not there yet"), "{}", again.stderr);
     assert_eq!(std::fs::read(&copy).unwrap(), before);
-    let told = place.json(&["backup", "other.db", "--json"]).await;
+    let told = place.run_json(&["backup", "other.db", "--json"]).await;
     assert_eq!(told["sessions"], 1);
     let not_in_it = told["not_in_it"].as_array().unwrap();
     assert!(not_in_it.contains(&elsewhere.into()), "{told}");
-    end(client).await;
+    shut_down(client).await;
 
     // One file, the user's own, that is used as it is.
     let mode = std::fs::metadata(&copy).unwrap().permissions().mode();
@@ -39,13 +39,13 @@ async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
     assert!(!place.path("work/copy.db-wal").exists());
     let mut command = place.command();
     command.args(["--database", "copy.db", "sessions", "list", "--json"]);
-    let listed: Value = serde_json::from_str(&run(&mut command).await.stdout).unwrap();
+    let listed: Value = serde_json::from_str(&run_command(&mut command).await.stdout).unwrap();
     assert_eq!(listed[0]["session"]["title"], "What is a tide?");
 }
 
 #[tokio::test]
 async fn without_a_database_nothing_is_copied_and_nothing_made() {
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place.run(&["backup", "copy.db"]).await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Place, run};
+use crate::support::{TestHome, run_command};
 
 fn entry<'a>(all: &'a Value, key: &str) -> (&'a str, &'a str) {
     let all = all.as_array().unwrap();
@@ -15,7 +15,7 @@ fn entry<'a>(all: &'a Value, key: &str) -> (&'a str, &'a str) {
 
 #[tokio::test]
 async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_default() {
-    let place = Place::new();
+    let place = TestHome::new();
     std::fs::create_dir(place.path("config/deliberate")).unwrap();
     let file = place.path("config/deliberate/config.toml");
     let text = "model = \"from-file\"\n\n[request]\nmax_retries = 7\nretry_delay_ms = 5\n\n[log]\nlevel = \"warn\"\n";
@@ -33,7 +33,7 @@ async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_
             "config",
             "--json",
         ]);
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
     let line = |number: u32| format!("{}:{number}", file.display());
     assert_eq!(entry(&all, "model"), ("from-file", line(1).as_str()));
@@ -60,10 +60,10 @@ async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_
 
 #[tokio::test]
 async fn the_table_shows_every_setting_and_hides_secrets() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command();
     command.env("OPENAI_API_KEY", "sk-hidden").arg("config");
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let line = ran
         .stdout
@@ -80,7 +80,7 @@ async fn the_table_shows_every_setting_and_hides_secrets() {
 
 #[tokio::test]
 async fn the_sample_is_a_settings_file_that_is_taken() {
-    let place = Place::new();
+    let place = TestHome::new();
     let sample = place.run(&["config", "--sample"]).await;
     let file = place.path("work/sample.toml");
     std::fs::write(&file, &sample.stdout).unwrap();
@@ -145,11 +145,11 @@ async fn a_wrong_variable_is_an_error_that_names_it_and_what_would_be_right() {
             "no settings file at /nowhere/at/all.toml, which environment variable DELIBERATE_CONFIG names",
         ),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     for (name, value, sentence) in cases {
         // Serving is refused too, rather than with other settings than were meant.
         for arguments in [&["config"][..], &["serve"], &[]] {
-            let ran = run(place.command().env(name, value).args(arguments)).await;
+            let ran = run_command(place.command().env(name, value).args(arguments)).await;
             assert_eq!(ran.code, Some(2), "{name}");
             assert_eq!(ran.stdout, "");
             assert_eq!(ran.stderr, format!("error: {sentence}\n"));
@@ -159,7 +159,7 @@ async fn a_wrong_variable_is_an_error_that_names_it_and_what_would_be_right() {
 
 #[tokio::test]
 async fn mistakes_in_the_file_are_told_together_with_their_lines() {
-    let place = Place::new();
+    let place = TestHome::new();
     let text = "modle = \"x\"\n[request]\nmax_retrys = 2\n[database]\nmax_connections = 0\n[nonsense]\na = 1\n";
     std::fs::write(place.path("work/wrong.toml"), text).unwrap();
     let ran = place.run(&["--config", "wrong.toml", "config"]).await;
@@ -184,7 +184,7 @@ async fn mistakes_in_the_file_are_told_together_with_their_lines() {
 
 #[tokio::test]
 async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
-    let place = Place::new();
+    let place = TestHome::new();
     for (provider, variable) in [
         ("langbase", "LANGBASE_API_KEY"),
         ("anthropic", "ANTHROPIC_API_KEY"),
@@ -207,13 +207,13 @@ async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
 
 #[tokio::test]
 async fn plain_http_is_for_this_machine_only() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command();
     command
         .env("LANGBASE_API_KEY", "k")
         .env("LANGBASE_BASE_URL", "http://example.com")
         .arg("serve");
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("https"), "{}", ran.stderr);
 }

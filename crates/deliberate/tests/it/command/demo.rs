@@ -2,23 +2,23 @@
 
 use std::{path::Path, process::Stdio};
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::support::{PROGRAM, Place, Ran, eventually, run, terminate};
+use crate::support::{CliOutput, PROGRAM, TestHome, run_command, terminate, wait_until};
 
 /// What is shipped, so that a test can count it.
 const REPLIES: &str = include_str!("../../../src/commands/demo/replies.toml");
 
 /// A place whose temporary things lie in it, too.
-fn place() -> Place {
-    let place = Place::new();
+fn create_home() -> TestHome {
+    let place = TestHome::new();
     std::fs::create_dir(place.path("tmp")).unwrap();
     place
 }
 
-fn demo(place: &Place, arguments: &[&str]) -> Command {
+fn demo_command(place: &TestHome, arguments: &[&str]) -> Command {
     let mut command = place.command();
     command
         .env("TMPDIR", place.path("tmp"))
@@ -31,20 +31,20 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).unwrap().next().is_none()
 }
 
-fn assert_nothing_left(place: &Place) {
+fn assert_home_empty(place: &TestHome) {
     for folder in ["home", "data", "config", "work", "tmp"] {
         assert!(is_empty(&place.path(folder)), "{folder}");
     }
 }
 
-fn assert_well(ran: &Ran) {
+fn assert_success(ran: &CliOutput) {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
     assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
 }
 
 /// The output with what differs from run to run, machine to machine and release to release
 /// taken out.
-fn steady(stdout: &str) -> String {
+fn normalize_output(stdout: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in stdout.replace(PROGRAM, "PROGRAM").lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -62,19 +62,19 @@ fn steady(stdout: &str) -> String {
 
 #[tokio::test]
 async fn it_plays_in_an_empty_home_and_leaves_nothing_behind() {
-    let place = place();
-    let ran = run(&mut demo(&place, &[])).await;
-    assert_well(&ran);
-    assert_nothing_left(&place);
-    insta::assert_snapshot!("demo", steady(&ran.stdout));
+    let place = create_home();
+    let ran = run_command(&mut demo_command(&place, &[])).await;
+    assert_success(&ran);
+    assert_home_empty(&place);
+    insta::assert_snapshot!("demo", normalize_output(&ran.stdout));
 }
 
 #[tokio::test]
 async fn json_holds_the_ids_and_the_pictures_and_every_shipped_reply_was_given() {
-    let place = place();
-    let ran = run(&mut demo(&place, &["--json"])).await;
-    assert_well(&ran);
-    assert_nothing_left(&place);
+    let place = create_home();
+    let ran = run_command(&mut demo_command(&place, &["--json"])).await;
+    assert_success(&ran);
+    assert_home_empty(&place);
     let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
     for (mode, id) in [("tree", "session_id"), ("graph", "graph_id")] {
         assert_eq!(shown[mode][id].as_str().unwrap().len(), 36);
@@ -92,79 +92,82 @@ async fn json_holds_the_ids_and_the_pictures_and_every_shipped_reply_was_given()
 
 #[tokio::test]
 async fn kept_sessions_lie_in_ones_own_database_and_can_be_read() {
-    let place = place();
-    let ran = run(&mut demo(&place, &["--keep", "--json"])).await;
-    assert_well(&ran);
+    let place = create_home();
+    let ran = run_command(&mut demo_command(&place, &["--keep", "--json"])).await;
+    assert_success(&ran);
     assert!(is_empty(&place.path("tmp")));
     let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(shown["kept_in"], place.database().to_str().unwrap());
-    let listed = place.json(&["sessions", "list", "--json"]).await;
+    let listed = place.run_json(&["sessions", "list", "--json"]).await;
     assert_eq!(listed.as_array().unwrap().len(), 2);
     for mode in ["tree", "graph"] {
         let id = shown[mode]["session_id"].as_str().unwrap();
-        let read = place.json(&["sessions", "show", id, "--json"]).await;
+        let read = place.run_json(&["sessions", "show", id, "--json"]).await;
         assert_eq!(read["session"]["id"], id);
         let read = place.run(&["sessions", "show", id]).await;
         assert!(read.stdout.contains(id), "{read:?}");
     }
-    let again = run(&mut demo(&place, &["--keep"])).await;
-    assert_well(&again);
+    let again = run_command(&mut demo_command(&place, &["--keep"])).await;
+    assert_success(&again);
     let database = place.database().display().to_string();
     assert!(again.stdout.contains(&database), "{}", again.stdout);
     assert!(again.stdout.contains(&format!("    {PROGRAM} sessions\n")));
     assert!(!again.stdout.contains("left behind"));
-    assert_eq!(place.kept().await.0, 4);
+    assert_eq!(place.stored_counts().await.0, 4);
 }
 
 /// The words of the line that begins like this, after the program, as a shell reads them.
-async fn pasted(stdout: &str, begins: &str) -> Vec<String> {
+async fn find_command_line(stdout: &str, begins: &str) -> Vec<String> {
     let line = stdout
         .lines()
         .map(str::trim)
         .find(|line| line.starts_with(begins));
     let line = line.unwrap_or_else(|| panic!("no {begins} in {stdout}"));
     let script = format!("printf '%s\\n' {}", line.strip_prefix(begins).unwrap());
-    let ran = run(Command::new("sh").args(["-c", &script])).await;
+    let ran = run_command(Command::new("sh").args(["-c", &script])).await;
     ran.stdout.lines().map(str::to_owned).collect()
 }
 
 #[tokio::test]
 async fn a_chosen_database_is_named_in_every_line_to_paste() {
-    let place = place();
+    let place = create_home();
     let chosen = place.path("work/own place/it's.db");
     std::fs::create_dir(place.path("work/own place")).unwrap();
     let chosen = chosen.to_str().unwrap();
-    let mut by_variable = demo(&place, &["--keep"]);
+    let mut by_variable = demo_command(&place, &["--keep"]);
     by_variable.env("DATABASE_PATH", chosen);
     // From the working directory, which a client does not share.
-    let by_flag = demo(&place, &["--keep", "--database", "own place/it's.db"]);
-    let by_key = demo(
+    let by_flag = demo_command(&place, &["--keep", "--database", "own place/it's.db"]);
+    let by_key = demo_command(
         &place,
         &["--keep", "--set", &format!("database.path={chosen}")],
     );
     for mut command in [by_variable, by_flag, by_key] {
-        let ran = run(&mut command).await;
-        assert_well(&ran);
+        let ran = run_command(&mut command).await;
+        assert_success(&ran);
         let said = &ran.stdout;
         assert!(
             said.contains(&format!("kept in        {chosen}\n")),
             "{said}"
         );
         let serve = format!("claude mcp add deliberate -- {PROGRAM}");
-        assert_eq!(pasted(said, &serve).await, ["serve", "--database", chosen]);
-        let setup = pasted(said, &format!("{PROGRAM} setup")).await;
+        assert_eq!(
+            find_command_line(said, &serve).await,
+            ["serve", "--database", chosen]
+        );
+        let setup = find_command_line(said, &format!("{PROGRAM} setup")).await;
         let variable = format!("DELIBERATE_DATABASE_PATH={chosen}");
         assert_eq!(setup, ["claude-desktop", "--env", variable.as_str()]);
-        let list = pasted(said, PROGRAM).await;
+        let list = find_command_line(said, PROGRAM).await;
         assert_eq!(list, ["sessions", "--database", chosen]);
-        let show = pasted(said, &format!("{PROGRAM} sessions show")).await;
+        let show = find_command_line(said, &format!("{PROGRAM} sessions show")).await;
         let arguments = [&["sessions".to_owned(), "show".to_owned()], show.as_slice()].concat();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let shown = place.run(&arguments).await;
         assert!(shown.stdout.contains("## Branches"), "{shown:?}");
     }
     let listed = place
-        .json(&["sessions", "list", "--json", "--database", chosen])
+        .run_json(&["sessions", "list", "--json", "--database", chosen])
         .await;
     assert_eq!(listed.as_array().unwrap().len(), 6);
     assert!(is_empty(&place.path("data")));
@@ -172,17 +175,17 @@ async fn a_chosen_database_is_named_in_every_line_to_paste() {
 
 #[tokio::test]
 async fn nobody_is_asked_whatever_keys_and_settings_there_are() {
-    let (place, standin) = (place(), Standin::start().await.unwrap());
+    let (place, standin) = (create_home(), MockProvider::start().await.unwrap());
     let settings = "provider = \"anthropic\"\nmodel = \"x\"\n";
     std::fs::write(place.path("config/own.toml"), settings).unwrap();
-    let mut command = place.asking(&standin);
+    let mut command = place.command_with_provider(&standin);
     command
         .env("TMPDIR", place.path("tmp"))
         .env("DELIBERATE_CONFIG", place.path("config/own.toml"))
         .env("DELIBERATE_PROVIDER", "langbase")
         .env("DELIBERATE_DISCOVER", "on")
         .arg("demo");
-    assert_well(&run(&mut command).await);
+    assert_success(&run_command(&mut command).await);
     assert_eq!(standin.requests().len(), 0);
     assert!(is_empty(&place.path("tmp")) && is_empty(&place.path("data")));
 }
@@ -190,32 +193,32 @@ async fn nobody_is_asked_whatever_keys_and_settings_there_are() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_home_that_can_not_be_written_is_enough() {
-    let place = place();
-    let mut command = demo(&place, &[]);
+    let place = create_home();
+    let mut command = demo_command(&place, &[]);
     // Not even root can make a folder there.
     command
         .env("HOME", "/proc/self")
         .env_remove("XDG_DATA_HOME")
         .env_remove("XDG_CONFIG_HOME");
-    assert_well(&run(&mut command).await);
-    assert_nothing_left(&place);
+    assert_success(&run_command(&mut command).await);
+    assert_home_empty(&place);
 
-    let mut command = demo(&place, &["--keep"]);
+    let mut command = demo_command(&place, &["--keep"]);
     command
         .env("HOME", "/proc/self")
         .env_remove("XDG_DATA_HOME");
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("/proc/self"), "{}", ran.stderr);
-    assert_nothing_left(&place);
+    assert_home_empty(&place);
 }
 
 #[tokio::test]
 async fn without_a_temporary_folder_it_says_what_to_do() {
-    let place = place();
-    let mut command = demo(&place, &[]);
+    let place = create_home();
+    let mut command = demo_command(&place, &[]);
     command.env("TMPDIR", place.path("nowhere"));
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     assert!(
         ran.stderr.contains("TMPDIR") && ran.stderr.contains("--keep"),
@@ -226,8 +229,8 @@ async fn without_a_temporary_folder_it_says_what_to_do() {
 
 #[tokio::test]
 async fn a_reader_that_has_seen_enough_is_no_error_and_leaves_nothing_behind() {
-    let place = place();
-    let mut command = demo(&place, &[]);
+    let place = create_home();
+    let mut command = demo_command(&place, &[]);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -237,30 +240,30 @@ async fn a_reader_that_has_seen_enough_is_no_error_and_leaves_nothing_behind() {
     let ended = child.wait_with_output().await.unwrap();
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
-    assert_nothing_left(&place);
+    assert_home_empty(&place);
 }
 
 #[tokio::test]
 async fn stopped_half_way_it_leaves_nothing_behind() {
-    let place = place();
-    let mut command = demo(&place, &[]);
+    let place = create_home();
+    let mut command = demo_command(&place, &[]);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut child = command.kill_on_drop(true).spawn().unwrap();
     let begun = || !is_empty(&place.path("tmp"));
-    eventually("the demo begins", begun).await;
+    wait_until("the demo begins", begun).await;
     terminate(child.id().unwrap()).await;
     // It may have ended by itself meanwhile.
     let code = child.wait().await.unwrap().code();
     assert!(matches!(code, Some(0 | 2)), "{code:?}");
-    assert_nothing_left(&place);
+    assert_home_empty(&place);
 }
 
 #[tokio::test]
 async fn it_explains_itself() {
-    let ran = place().run(&["demo", "--help"]).await;
-    assert_well(&ran);
+    let ran = create_home().run(&["demo", "--help"]).await;
+    assert_success(&ran);
     insta::assert_snapshot!("help_demo", ran.stdout);
 }

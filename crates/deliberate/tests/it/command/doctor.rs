@@ -1,12 +1,12 @@
 //! `deliberate doctor`.
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use serde_json::Value;
 
-use super::import::original;
-use crate::support::{Place, Ran, Wire, run};
+use super::import::create_legacy_database;
+use crate::support::{CliOutput, ProviderFormat, TestHome, run_command};
 
-fn verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
+fn find_verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
     let finding = findings
         .as_array()
         .unwrap()
@@ -19,24 +19,29 @@ fn verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
     )
 }
 
-fn findings(ran: &Ran) -> Value {
+fn parse_findings(ran: &CliOutput) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 
 #[tokio::test]
 async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_asked() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run(place.asking(&standin).args(["doctor", "--json"])).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["doctor", "--json"]),
+    )
+    .await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let findings = findings(&ran);
-    assert_eq!(verdict(&findings, "settings").0, "ok");
-    assert_eq!(verdict(&findings, "database").0, "ok");
-    assert_eq!(verdict(&findings, "limits").0, "ok");
-    let (word, text) = verdict(&findings, "provider");
+    let findings = parse_findings(&ran);
+    assert_eq!(find_verdict(&findings, "settings").0, "ok");
+    assert_eq!(find_verdict(&findings, "database").0, "ok");
+    assert_eq!(find_verdict(&findings, "limits").0, "ok");
+    let (word, text) = find_verdict(&findings, "provider");
     assert_eq!(word, "ok");
     assert_eq!(text, format!("langbase at {}, answers", standin.url()));
     assert!(standin.asks().is_empty());
-    let plain = run(place.asking(&standin).arg("doctor")).await;
+    let plain = run_command(place.command_with_provider(&standin).arg("doctor")).await;
     assert_eq!(plain.code, Some(0));
     assert_eq!(
         plain.stdout.lines().count(),
@@ -46,14 +51,14 @@ async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_aske
 
 #[tokio::test]
 async fn a_key_that_is_refused_is_found_out() {
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
         let mut command = place.command();
-        wire.set_with_key(&mut command, &standin, "wrong-key");
-        let ran = run(command.args(["doctor", "--json"])).await;
+        wire.configure_with_key(&mut command, &standin, "wrong-key");
+        let ran = run_command(command.args(["doctor", "--json"])).await;
         assert_eq!(ran.code, Some(1), "{wire:?}");
-        let findings = findings(&ran);
-        let (word, text) = verdict(&findings, "provider");
+        let findings = parse_findings(&ran);
+        let (word, text) = find_verdict(&findings, "provider");
         assert_eq!(word, "WRONG", "{wire:?}");
         assert!(text.contains("401"), "{wire:?}: {text}");
     }
@@ -61,20 +66,20 @@ async fn a_key_that_is_refused_is_found_out() {
 
 #[tokio::test]
 async fn no_provider_is_a_note_and_no_fault() {
-    let ran = Place::new().run(&["doctor", "--json"]).await;
+    let ran = TestHome::new().run(&["doctor", "--json"]).await;
     assert_eq!(ran.code, Some(0));
-    assert_eq!(verdict(&findings(&ran), "provider").0, "note");
+    assert_eq!(find_verdict(&parse_findings(&ran), "provider").0, "note");
 }
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_noted() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command();
     command.env("DELIBERATE_RESEARCH_READABLE", "/nowhere/a:/nowhere/b");
-    let ran = run(command.args(["doctor", "--json"])).await;
+    let ran = run_command(command.args(["doctor", "--json"])).await;
     assert_eq!(ran.code, Some(0));
-    let findings = findings(&ran);
-    let (word, text) = verdict(&findings, "research");
+    let findings = parse_findings(&ran);
+    let (word, text) = find_verdict(&findings, "research");
     assert_eq!(word, "note");
     assert!(
         text.contains("`research.readable` names /nowhere/a:/nowhere/b"),
@@ -85,17 +90,17 @@ async fn a_folder_that_is_not_there_is_noted() {
 
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut command = place.asking(&standin);
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = place.command_with_provider(&standin);
     drop(standin);
-    let ran = run(command.args(["doctor", "--json"])).await;
+    let ran = run_command(command.args(["doctor", "--json"])).await;
     assert_eq!(ran.code, Some(1));
-    let findings_ = findings(&ran);
-    let (word, text) = verdict(&findings_, "provider");
+    let findings_ = parse_findings(&ran);
+    let (word, text) = find_verdict(&findings_, "provider");
     assert_eq!(word, "WRONG");
     assert!(text.contains("could not be reached"), "{text}");
     assert_eq!(
-        verdict(&findings_, "database").0,
+        find_verdict(&findings_, "database").0,
         "ok",
         "the rest is still told"
     );
@@ -105,7 +110,7 @@ async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
         .await;
     assert_eq!(ran.code, Some(1));
     assert!(
-        verdict(&findings(&ran), "provider")
+        find_verdict(&parse_findings(&ran), "provider")
             .1
             .contains("ANTHROPIC_API_KEY")
     );
@@ -113,18 +118,20 @@ async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
 
 #[tokio::test]
 async fn a_database_of_the_original_server_is_wrong_and_the_way_out_is_told() {
-    let place = Place::new();
+    let place = TestHome::new();
     let old = place.path("work/reasoning.db");
-    original(&old).await;
+    create_legacy_database(&old).await;
     let before = std::fs::read(&old).unwrap();
-    let ran = run(place
-        .command()
-        .env("DATABASE_PATH", &old)
-        .args(["doctor", "--json"]))
+    let ran = run_command(
+        place
+            .command()
+            .env("DATABASE_PATH", &old)
+            .args(["doctor", "--json"]),
+    )
     .await;
     assert_eq!(ran.code, Some(1));
-    let findings = findings(&ran);
-    let (word, text) = verdict(&findings, "database");
+    let findings = parse_findings(&ran);
+    let (word, text) = find_verdict(&findings, "database");
     assert_eq!(word, "WRONG");
     assert!(
         text.contains(&format!("deliberate import {}", old.display())),
@@ -139,7 +146,7 @@ async fn a_database_of_the_original_server_is_wrong_and_the_way_out_is_told() {
 
 #[tokio::test]
 async fn other_files_in_the_place_of_the_database_are_wrong_and_stay_as_they_are() {
-    let place = Place::new();
+    let place = TestHome::new();
     let text = place.path("work/notes.txt");
     std::fs::write(
         &text,
@@ -147,7 +154,7 @@ async fn other_files_in_the_place_of_the_database_are_wrong_and_stay_as_they_are
     )
     .unwrap();
     let other = place.path("work/other.db");
-    let mut connection = crate::support::open(&other).await;
+    let mut connection = crate::support::open_sqlite(&other).await;
     sqlx::query("CREATE TABLE recipes (name TEXT)")
         .execute(&mut connection)
         .await
@@ -156,22 +163,24 @@ async fn other_files_in_the_place_of_the_database_are_wrong_and_stay_as_they_are
     let folder = place.path("work");
     for path in [&text, &other, &folder] {
         let before = std::fs::read(path).ok();
-        let ran = run(place
-            .command()
-            .env("DATABASE_PATH", path)
-            .args(["doctor", "--json"]))
+        let ran = run_command(
+            place
+                .command()
+                .env("DATABASE_PATH", path)
+                .args(["doctor", "--json"]),
+        )
         .await;
         assert_eq!(ran.code, Some(1), "{}", path.display());
-        assert_eq!(verdict(&findings(&ran), "database").0, "WRONG");
+        assert_eq!(find_verdict(&parse_findings(&ran), "database").0, "WRONG");
         assert_eq!(std::fs::read(path).ok(), before);
-        let ran = run(place.command().env("DATABASE_PATH", path).arg("sessions")).await;
+        let ran = run_command(place.command().env("DATABASE_PATH", path).arg("sessions")).await;
         assert_eq!(ran.code, Some(2), "{}", path.display());
     }
 }
 
 #[tokio::test]
 async fn clients_on_this_machine_are_found() {
-    let place = Place::new();
+    let place = TestHome::new();
     std::fs::create_dir(place.path("home/.cursor")).unwrap();
     let ran = place.run(&["doctor"]).await;
     let line = ran

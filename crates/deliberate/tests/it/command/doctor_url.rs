@@ -4,10 +4,10 @@ use axum::{Json, Router, http::StatusCode, routing::get};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::support::{Place, run};
+use crate::support::{TestHome, run_command};
 
 /// Something that answers at `/health` with this.
-async fn server(status: StatusCode, body: Value) -> String {
+async fn serve_health(status: StatusCode, body: Value) -> String {
     let answer = move || async move { (status, Json(body)) };
     serve(Router::new().route("/health", get(answer))).await
 }
@@ -19,7 +19,7 @@ async fn serve(router: Router) -> String {
     format!("http://{address}")
 }
 
-fn healthy() -> Value {
+fn healthy_report() -> Value {
     json!({
         "status": "degraded", "live": true, "ready": true, "version": "9.9.9",
         "uptime_seconds": 61, "tools": 24,
@@ -36,7 +36,10 @@ fn healthy() -> Value {
 
 #[tokio::test]
 async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
-    let (place, url) = (Place::new(), server(StatusCode::OK, healthy()).await);
+    let (place, url) = (
+        TestHome::new(),
+        serve_health(StatusCode::OK, healthy_report()).await,
+    );
     // The address for clients does as well.
     for url in [url.clone(), format!("{url}/"), format!("{url}/mcp")] {
         let ran = place.run(&["doctor", "--url", &url]).await;
@@ -59,15 +62,15 @@ async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
     let ran = place.run(&["doctor", "--url", &url, "--json"]).await;
     assert_eq!(
         serde_json::from_str::<Value>(&ran.stdout).unwrap(),
-        healthy()
+        healthy_report()
     );
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_ready_is_a_failure() {
     let body = json!({ "status": "draining", "live": true, "ready": false, "version": "1.0.0" });
-    let url = server(StatusCode::SERVICE_UNAVAILABLE, body).await;
-    let ran = Place::new().run(&["doctor", "--url", &url]).await;
+    let url = serve_health(StatusCode::SERVICE_UNAVAILABLE, body).await;
+    let ran = TestHome::new().run(&["doctor", "--url", &url]).await;
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("draining"), "{}", ran.stdout);
     assert!(ran.stdout.contains("--token-env"), "{}", ran.stdout);
@@ -75,14 +78,14 @@ async fn a_server_that_is_not_ready_is_a_failure() {
 
 #[tokio::test]
 async fn nobody_there_and_somebody_else_are_told_apart() {
-    let place = Place::new();
+    let place = TestHome::new();
     // Held and not listened on, so that nobody else listens there.
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let nobody = format!("http://{}", held.local_addr().unwrap());
     let stranger = serve(Router::new()).await;
     let page = serve(Router::new().route("/health", get(|| async { "all is well" }))).await;
-    let other = server(StatusCode::OK, json!({ "status": "UP" })).await;
+    let other = serve_health(StatusCode::OK, json!({ "status": "UP" })).await;
     for (url, said) in [
         (&nobody, "nothing listens at"),
         (&stranger, "not a deliberate server"),
@@ -109,7 +112,7 @@ async fn nobody_there_and_somebody_else_are_told_apart() {
 async fn a_server_that_does_not_answer_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let ran = Place::new().run(&["doctor", "--url", &url]).await;
+    let ran = TestHome::new().run(&["doctor", "--url", &url]).await;
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stdout.contains("did not answer within"),
@@ -125,13 +128,13 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
     let answer = |headers: HeaderMap| async move {
         let given = headers.get("authorization").and_then(|it| it.to_str().ok());
         if given == Some("Bearer token-of-silver") {
-            (StatusCode::OK, Json(healthy()))
+            (StatusCode::OK, Json(healthy_report()))
         } else {
             (StatusCode::UNAUTHORIZED, Json(json!({})))
         }
     };
     let url = serve(Router::new().route("/health", get(answer))).await;
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place.run(&["doctor", "--url", &url]).await;
     assert!(ran.stdout.contains("wants a token"), "{ran:?}");
     let with = |token: &str| {
@@ -142,10 +145,10 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
             .args(["doctor", "--url", &url, "--token-env", "THE_TOKEN"]);
         command
     };
-    let ran = run(&mut with(TOKEN)).await;
+    let ran = run_command(&mut with(TOKEN)).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(!format!("{ran:?}").contains(TOKEN));
-    let ran = run(&mut with("wrong-token")).await;
+    let ran = run_command(&mut with("wrong-token")).await;
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("does not take this token"), "{ran:?}");
     let ran = place
@@ -160,6 +163,6 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
         "--token-env",
         "THE_TOKEN",
     ]);
-    let ran = run(&mut far).await;
+    let ran = run_command(&mut far).await;
     assert!(ran.stdout.contains("in the clear"), "{ran:?}");
 }

@@ -1,10 +1,10 @@
 //! What the program says about itself.
 
-use crate::support::Place;
+use crate::support::TestHome;
 
 #[tokio::test]
 async fn every_command_explains_itself() {
-    let place = Place::new();
+    let place = TestHome::new();
     let commands: [&[&str]; 41] = [
         &[],
         &["serve"],
@@ -58,7 +58,7 @@ async fn every_command_explains_itself() {
 
 #[tokio::test]
 async fn the_version_is_printed() {
-    let ran = Place::new().run(&["--version"]).await;
+    let ran = TestHome::new().run(&["--version"]).await;
     assert_eq!(
         ran.stdout,
         format!("deliberate {}\n", env!("CARGO_PKG_VERSION"))
@@ -75,7 +75,7 @@ async fn wrong_usage_ends_with_two_and_says_what_was_meant() {
         (&["setup", "notepad"], "cursor"),
         (&["sessions", "list", "--limit", "0"], "1..=1000"),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     for (arguments, named) in cases {
         let ran = place.run(arguments).await;
         assert_eq!(
@@ -89,13 +89,13 @@ async fn wrong_usage_ends_with_two_and_says_what_was_meant() {
 
 #[tokio::test]
 async fn completions_are_printed_for_every_shell_even_when_the_settings_are_wrong() {
-    let place = Place::new();
+    let place = TestHome::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let mut command = place.command();
         command
             .env("DATABASE_MAX_CONNECTIONS", "0")
             .args(["completions", shell]);
-        let ran = crate::support::run(&mut command).await;
+        let ran = crate::support::run_command(&mut command).await;
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{shell}");
         assert!(
             ran.stdout.contains("doctor") && ran.stdout.contains("markdown"),

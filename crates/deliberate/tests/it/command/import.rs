@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::support::{Place, open, run};
+use crate::support::{TestHome, open_sqlite, run_command};
 
 /// The tables of the original server that a small database of it fills.
 const TABLES: &str = "
@@ -39,13 +39,13 @@ const ROWS: &str = "
 ";
 
 /// Makes a small database of the original server.
-pub(super) async fn original(path: &Path) {
-    let mut connection = open(path).await;
-    fill(&mut connection).await;
+pub(super) async fn create_legacy_database(path: &Path) {
+    let mut connection = open_sqlite(path).await;
+    fill_tables(&mut connection).await;
     connection.close().await.unwrap();
 }
 
-async fn fill(connection: &mut SqliteConnection) {
+async fn fill_tables(connection: &mut SqliteConnection) {
     sqlx::raw_sql(TABLES)
         .execute(&mut *connection)
         .await
@@ -54,12 +54,12 @@ async fn fill(connection: &mut SqliteConnection) {
 }
 
 /// That the imported sessions can be read, and the scores are in range.
-async fn check_imported(place: &Place, database: Option<&Path>) {
+async fn check_imported(place: &TestHome, database: Option<&Path>) {
     let mut command = place.command();
     if let Some(path) = database {
         command.env("DATABASE_PATH", path);
     }
-    let ran = run(command.args(["sessions", "show", "s1", "--json"])).await;
+    let ran = run_command(command.args(["sessions", "show", "s1", "--json"])).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(shown["thoughts"][0]["content"], "First.");
@@ -67,8 +67,8 @@ async fn check_imported(place: &Place, database: Option<&Path>) {
     assert_eq!(shown["thoughts"][1]["parent_id"], "t1");
     assert_eq!(shown["thoughts"][1]["confidence"], 0.904);
     let mut connection = match database {
-        Some(path) => open(path).await,
-        None => place.open().await,
+        Some(path) => open_sqlite(path).await,
+        None => place.open_database().await,
     };
     let whole: String = sqlx::query_scalar("PRAGMA integrity_check")
         .fetch_one(&mut connection)
@@ -79,9 +79,9 @@ async fn check_imported(place: &Place, database: Option<&Path>) {
 
 #[tokio::test]
 async fn an_old_database_is_taken_over_and_reported() {
-    let place = Place::new();
+    let place = TestHome::new();
     let old = place.path("work/reasoning.db");
-    original(&old).await;
+    create_legacy_database(&old).await;
     let before = std::fs::read(&old).unwrap();
     let ran = place.run(&["import", "reasoning.db"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
@@ -95,23 +95,27 @@ async fn an_old_database_is_taken_over_and_reported() {
         before,
         "the old file is only read"
     );
-    assert_eq!(place.kept().await, (2, 3));
+    assert_eq!(place.stored_counts().await, (2, 3));
 
     // A second time everything is known.
     let again = place.run(&["import", "reasoning.db"]).await;
     assert_eq!(again.code, Some(0), "{}", again.stderr);
-    assert_eq!(place.kept().await, (2, 3));
+    assert_eq!(place.stored_counts().await, (2, 3));
 }
 
 #[tokio::test]
 async fn an_imported_session_is_continued() {
-    let place = Place::new();
-    original(&place.path("work/reasoning.db")).await;
+    let place = TestHome::new();
+    create_legacy_database(&place.path("work/reasoning.db")).await;
     place.run(&["import", "reasoning.db"]).await;
-    let standin = deliberate_testkit::Standin::start().await.unwrap();
-    let ran = run(place
-        .asking(&standin)
-        .args(["think", "--json", "--session", "s1", "And then?"]))
+    let standin = deliberate_testkit::MockProvider::start().await.unwrap();
+    let ran = run_command(place.command_with_provider(&standin).args([
+        "think",
+        "--json",
+        "--session",
+        "s1",
+        "And then?",
+    ]))
     .await;
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let output: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -125,13 +129,13 @@ async fn an_imported_session_is_continued() {
 
 #[tokio::test]
 async fn a_database_in_the_new_ones_place_is_put_aside() {
-    let place = Place::new();
+    let place = TestHome::new();
     let old = place.path("work/reasoning.db");
-    original(&old).await;
+    create_legacy_database(&old).await;
     let before = std::fs::read(&old).unwrap();
     let mut command = place.command();
     command.env("DATABASE_PATH", &old).arg("import").arg(&old);
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let kept = place.path("work/reasoning.original.db");
     assert!(
@@ -154,14 +158,14 @@ async fn a_database_in_the_new_ones_place_is_put_aside() {
 /// The original server was killed: its last rows are still in the write-ahead log beside it.
 #[tokio::test]
 async fn so_is_one_that_was_not_closed_with_its_log() {
-    let place = Place::new();
+    let place = TestHome::new();
     let live = place.path("work/live.db");
-    let mut connection = open(&live).await;
+    let mut connection = open_sqlite(&live).await;
     sqlx::raw_sql("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;")
         .execute(&mut connection)
         .await
         .unwrap();
-    fill(&mut connection).await;
+    fill_tables(&mut connection).await;
     // As a crash leaves it: both files, nobody at them.
     let old = place.path("work/reasoning.db");
     std::fs::copy(&live, &old).unwrap();
@@ -174,11 +178,11 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
 
     let mut command = place.command();
     command.env("DATABASE_PATH", &old).arg("import").arg(&old);
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     check_imported(&place, Some(&old)).await;
     // What is kept is whole as well.
-    let mut kept = open(&place.path("work/reasoning.original.db")).await;
+    let mut kept = open_sqlite(&place.path("work/reasoning.original.db")).await;
     let thoughts: i64 = sqlx::query_scalar("SELECT count(*) FROM thoughts")
         .fetch_one(&mut kept)
         .await
@@ -188,9 +192,9 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
 
 #[tokio::test]
 async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
-    let place = Place::new();
+    let place = TestHome::new();
     std::fs::write(place.path("work/notes.txt"), "just notes\n".repeat(200)).unwrap();
-    drop(open(&place.path("work/empty.db")).await);
+    drop(open_sqlite(&place.path("work/empty.db")).await);
     let cases = [
         ("nowhere.db", "there is no file nowhere.db"),
         ("notes.txt", "not an SQLite database"),
@@ -202,7 +206,7 @@ async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{path}");
         assert!(ran.stderr.contains(sentence), "{path}: {}", ran.stderr);
     }
-    assert_eq!(place.kept().await, (0, 0));
+    assert_eq!(place.stored_counts().await, (0, 0));
     let ours = place.database().display().to_string();
     let ran = place.run(&["import", &ours]).await;
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);

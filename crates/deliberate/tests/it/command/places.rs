@@ -2,10 +2,10 @@
 
 use std::{path::Path, process::Stdio};
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::support::{Place, end, output, run, serve, think};
+use crate::support::{TestHome, output, run_command, serve, shut_down, think};
 
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).unwrap().next().is_none()
@@ -15,10 +15,10 @@ fn is_empty(folder: &Path) -> bool {
 async fn the_database_lies_with_the_users_data_for_the_user_alone() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     output(&think(&mut client, "where?").await);
-    end(client).await;
+    shut_down(client).await;
     assert!(place.database().is_file());
     let folder = std::fs::metadata(place.path("data/deliberate")).unwrap();
     assert_eq!(
@@ -33,12 +33,12 @@ async fn the_database_lies_with_the_users_data_for_the_user_alone() {
 
 #[tokio::test]
 async fn without_a_data_directory_of_its_own_it_is_the_usual_one_at_home() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command();
     command
         .env_remove("XDG_DATA_HOME")
         .args(["config", "--json"]);
-    let ran = run(&mut command).await;
+    let ran = run_command(&mut command).await;
     let path = place.path("home/.local/share/deliberate/deliberate.db");
     assert!(
         ran.stdout.contains(&path.display().to_string()),
@@ -49,14 +49,14 @@ async fn without_a_data_directory_of_its_own_it_is_the_usual_one_at_home() {
 
 #[tokio::test]
 async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     std::fs::write(
         place.path("config/own.toml"),
         "[database]\npath = \"by-file.db\"\n",
     )
     .unwrap();
     let think = |arguments: &[&str], variable: Option<&str>| {
-        let mut command = place.asking(&standin);
+        let mut command = place.command_with_provider(&standin);
         command.args(arguments).args(["think", "where?"]);
         if let Some(path) = variable {
             command.env("DATABASE_PATH", path);
@@ -76,7 +76,7 @@ async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
         (think(&["--config", &file], None), "config/by-file.db"),
     ];
     for (mut command, path) in cases {
-        let ran = run(&mut command).await;
+        let ran = run_command(&mut command).await;
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert!(place.path(path).is_file(), "{path}");
     }
@@ -85,7 +85,7 @@ async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
 
 #[tokio::test]
 async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
-    let place = Place::new();
+    let place = TestHome::new();
     let text = "LANGBASE_API_KEY=sk-not-mine\nDATABASE_PATH=./stray.db\nLOG_LEVEL=trace\n";
     std::fs::create_dir(place.path("work/deeper")).unwrap();
     std::fs::write(place.path("work/.env"), text).unwrap();
@@ -93,7 +93,7 @@ async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
     for folder in ["work", "work/deeper"] {
         let mut command = place.command();
         command.current_dir(place.path(folder)).arg("config");
-        let ran = run(&mut command).await;
+        let ran = run_command(&mut command).await;
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert!(
             !ran.stdout.contains("stray.db") && !ran.stdout.contains("hidden"),
@@ -105,7 +105,7 @@ async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
             .current_dir(place.path(folder))
             .args(["think", "who?"]);
         assert_eq!(
-            run(&mut command).await.code,
+            run_command(&mut command).await.code,
             Some(1),
             "no key is taken from it"
         );
@@ -114,7 +114,7 @@ async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
 
 #[tokio::test]
 async fn commands_that_need_no_database_make_none() {
-    let place = Place::new();
+    let place = TestHome::new();
     for arguments in [
         &["tools"][..],
         &["config"],
@@ -128,7 +128,7 @@ async fn commands_that_need_no_database_make_none() {
 
 #[tokio::test]
 async fn a_reader_that_has_seen_enough_is_no_error() {
-    let place = Place::new();
+    let place = TestHome::new();
     for arguments in [
         &["tools", "--markdown"][..],
         &["tools", "--json"],

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, run};
+use crate::support::{TestHome, run_command};
 
 /// Where the prompts of a place are, unless a setting says otherwise.
-fn workspace(place: &Place) -> PathBuf {
+fn prompt_workspace(place: &TestHome) -> PathBuf {
     place.path("data/deliberate/prompts")
 }
 
@@ -24,14 +24,16 @@ fn ids(list: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn the_library_is_listed_and_searched() {
-    let place = Place::new();
-    let all = place.json(&["prompt", "list", "--json"]).await;
+    let place = TestHome::new();
+    let all = place.run_json(&["prompt", "list", "--json"]).await;
     assert!(ids(&all).contains(&"code_review"), "{all}");
     assert!(
         ids(&all).iter().all(|id| !id.contains('/')),
         "parts are left out"
     );
-    let some = place.json(&["prompt", "list", "DECISION", "--json"]).await;
+    let some = place
+        .run_json(&["prompt", "list", "DECISION", "--json"])
+        .await;
     let some = ids(&some);
     assert!(some.contains(&"decision_memo") && !some.contains(&"code_review"));
     let table = place.run(&["prompt"]).await;
@@ -49,12 +51,12 @@ async fn the_library_is_listed_and_searched() {
         none.stdout
     );
     assert!(!place.database().exists(), "looking opens no database");
-    assert!(!workspace(&place).exists(), "and makes no folder");
+    assert!(!prompt_workspace(&place).exists(), "and makes no folder");
 }
 
 #[tokio::test]
 async fn one_prompt_is_shown_with_all_it_takes() {
-    let place = Place::new();
+    let place = TestHome::new();
     let shown = place.run(&["prompt", "show", "decision_memo"]).await;
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     for part in [
@@ -65,7 +67,7 @@ async fn one_prompt_is_shown_with_all_it_takes() {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
     let whole = place
-        .json(&["prompt", "show", ">>decision-memo", "--json"])
+        .run_json(&["prompt", "show", ">>decision-memo", "--json"])
         .await;
     assert_eq!(whole["id"], "decision_memo");
     assert_eq!(whole["steps"].as_array().unwrap().len(), 4);
@@ -80,7 +82,7 @@ async fn one_prompt_is_shown_with_all_it_takes() {
 
 #[tokio::test]
 async fn what_is_new_passes_its_check_and_is_never_written_over() {
-    let place = Place::new();
+    let place = TestHome::new();
     let made: [&[&str]; 4] = [
         &["prompt", "new", "weekly_report", "--category", "writing"],
         &["prompt", "new", "two-steps", "--chain"],
@@ -103,7 +105,7 @@ async fn what_is_new_passes_its_check_and_is_never_written_over() {
         checked.stdout
     );
 
-    let file = workspace(&place).join("resources/prompts/writing/weekly_report/prompt.yaml");
+    let file = prompt_workspace(&place).join("resources/prompts/writing/weekly_report/prompt.yaml");
     let before = std::fs::read_to_string(&file).unwrap();
     for category in ["writing", "other"] {
         let again = ["prompt", "new", "weekly_report", "--category", category];
@@ -112,7 +114,7 @@ async fn what_is_new_passes_its_check_and_is_never_written_over() {
         assert!(ran.stderr.contains("already"), "{}", ran.stderr);
     }
     // A folder without a prompt in it is somebody's, too.
-    let folder = workspace(&place).join("resources/prompts/general/mine");
+    let folder = prompt_workspace(&place).join("resources/prompts/general/mine");
     std::fs::create_dir_all(&folder).unwrap();
     let ran = place.run(&["prompt", "new", "mine"]).await;
     assert_eq!(ran.code, Some(2));
@@ -123,7 +125,7 @@ async fn what_is_new_passes_its_check_and_is_never_written_over() {
 
 #[tokio::test]
 async fn ids_that_would_leave_the_workspace_are_refused() {
-    let place = Place::new();
+    let place = TestHome::new();
     for arguments in [
         ["prompt", "new", "../out"].as_slice(),
         &["prompt", "new", "a/../../out"],
@@ -139,11 +141,11 @@ async fn ids_that_would_leave_the_workspace_are_refused() {
             ran.stderr
         );
     }
-    assert!(!workspace(&place).exists());
+    assert!(!prompt_workspace(&place).exists());
 }
 
 /// A workspace in which every kind of thing is wrong once.
-fn broken(folder: &Path) {
+fn write_broken_workspace(folder: &Path) {
     let prompt = |id: &str, text: &str| {
         write(
             &folder.join(format!("prompts/general/{id}/prompt.yaml")),
@@ -176,8 +178,8 @@ fn broken(folder: &Path) {
 
 #[tokio::test]
 async fn mistakes_are_drawn_at_their_places() {
-    let place = Place::new();
-    broken(&place.path("work/mine"));
+    let place = TestHome::new();
+    write_broken_workspace(&place.path("work/mine"));
     let ran = place.run(&["prompt", "check", "mine"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
     insta::assert_snapshot!("prompt_check", ran.stdout);
@@ -209,7 +211,7 @@ async fn mistakes_are_drawn_at_their_places() {
 
 #[tokio::test]
 async fn a_check_of_nothing_is_no_comfort() {
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place.run(&["prompt", "check"]).await;
     assert_eq!(ran.code, Some(0));
     assert!(
@@ -231,58 +233,58 @@ async fn a_check_of_nothing_is_no_comfort() {
 
 #[tokio::test]
 async fn the_doctor_looks_at_the_prompts() {
-    let place = Place::new();
+    let place = TestHome::new();
     let line = |findings: &Value| {
         let mut all = findings.as_array().unwrap().iter();
         let found = all.find(|it| it["what"] == "prompts").unwrap();
         let text = |field: &str| found[field].as_str().unwrap().to_owned();
         (text("verdict"), text("text"))
     };
-    let (verdict, text) = line(&place.json(&["doctor", "--json"]).await);
+    let (verdict, text) = line(&place.run_json(&["doctor", "--json"]).await);
     assert_eq!(verdict, "ok");
     assert!(
-        text.contains(&workspace(&place).display().to_string()),
+        text.contains(&prompt_workspace(&place).display().to_string()),
         "{text}"
     );
-    let listed = place.json(&["prompt", "list", "--json"]).await;
+    let listed = place.run_json(&["prompt", "list", "--json"]).await;
     let many = format!(": {} prompts ", listed.as_array().unwrap().len());
     assert!(text.contains(&many), "{text}");
-    broken(&workspace(&place));
-    let (verdict, text) = line(&place.json(&["doctor", "--json"]).await);
+    write_broken_workspace(&prompt_workspace(&place));
+    let (verdict, text) = line(&place.run_json(&["doctor", "--json"]).await);
     assert_eq!(verdict, "note");
     assert!(
         text.contains("`deliberate prompt check` shows them"),
         "{text}"
     );
     let off = ["--set", "tools.sets=reasoning", "doctor", "--json"];
-    let (verdict, text) = line(&place.json(&off).await);
+    let (verdict, text) = line(&place.run_json(&off).await);
     assert_eq!(
         (verdict.as_str(), text.contains("tools.sets")),
         ("note", true)
     );
 }
 
-fn names(tools: &Value) -> Vec<&str> {
+fn tool_names(tools: &Value) -> Vec<&str> {
     let tools = tools.as_array().unwrap().iter();
     tools.map(|it| it["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
 async fn a_set_of_tools_can_be_left_out() {
-    let place = Place::new();
+    let place = TestHome::new();
     let tools = |sets: &'static str| {
         let place = &place;
-        async move { place.json(&["--set", sets, "tools", "--json"]).await }
+        async move { place.run_json(&["--set", sets, "tools", "--json"]).await }
     };
     let reasoning = tools("tools.sets=reasoning").await;
-    assert!(names(&reasoning).contains(&"reasoning_linear"));
-    assert!(!names(&reasoning).contains(&"prompt_engine"));
+    assert!(tool_names(&reasoning).contains(&"reasoning_linear"));
+    assert!(!tool_names(&reasoning).contains(&"prompt_engine"));
     let prompts = tools("tools.sets=prompts").await;
-    assert!(names(&prompts).contains(&"prompt_engine"));
-    assert!(!names(&prompts).contains(&"reasoning_linear"));
+    assert!(tool_names(&prompts).contains(&"prompt_engine"));
+    assert!(!tool_names(&prompts).contains(&"reasoning_linear"));
     let both = tools("tools.sets=prompts, Reasoning").await;
-    assert!(names(&both).contains(&"prompt_engine"));
-    assert!(names(&both).contains(&"reasoning_linear"));
+    assert!(tool_names(&both).contains(&"prompt_engine"));
+    assert!(tool_names(&both).contains(&"reasoning_linear"));
     // At the shell a prompt works whatever clients get.
     let ran = place
         .run(&[
@@ -298,7 +300,7 @@ async fn a_set_of_tools_can_be_left_out() {
 
 #[tokio::test]
 async fn folders_of_the_original_are_read_where_its_variables_say() {
-    let place = Place::new();
+    let place = TestHome::new();
     let says = |id: &str| {
         format!("id: {id}\nname: {id}\ndescription: d\nuserMessageTemplate: This is {id}.\n")
     };
@@ -313,27 +315,29 @@ async fn folders_of_the_original_are_read_where_its_variables_say() {
             .args(["prompt", "run", id]);
         command
     };
-    assert_eq!(run(&mut ask("one")).await.stdout, "This is one.\n");
+    assert_eq!(run_command(&mut ask("one")).await.stdout, "This is one.\n");
     let mut command = ask("two");
     assert_eq!(
-        run(command.env("MCP_PROMPTS_PATH", &own)).await.stdout,
+        run_command(command.env("MCP_PROMPTS_PATH", &own))
+            .await
+            .stdout,
         "This is two.\n"
     );
     let mut command = ask("one");
-    let ran = run(command.env("MCP_PROMPTS_PATH", &own)).await;
+    let ran = run_command(command.env("MCP_PROMPTS_PATH", &own)).await;
     assert_eq!(ran.code, Some(2), "the variable for prompts wins");
 }
 
 #[tokio::test]
 async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
-    let place = Place::new();
+    let place = TestHome::new();
     let folder = place.path("work/mine");
     let mut command = place.command();
     command.args(["serve", "--workspace", "mine"]);
     let mut client = crate::support::serve(&mut command).await;
     let call = json!({ "command": ">>hello world" });
     let before = client.call("prompt_engine", call.clone()).await.unwrap();
-    assert_eq!(crate::support::failure(&before).code, "UnknownName");
+    assert_eq!(crate::support::tool_failure(&before).code, "UnknownName");
     write(
         &folder.join("prompts/general/hello/prompt.yaml"),
         "id: hello\nname: Hello\ndescription: d\nuserMessageTemplate: Hello {{ who }}\n\
@@ -342,7 +346,7 @@ async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
     let mut heard = Vec::new();
     loop {
         let answer = client.call("prompt_engine", call.clone()).await.unwrap();
-        heard.extend(client.take_kept());
+        heard.extend(client.take_buffered());
         if answer["result"]["isError"] != true {
             assert_eq!(crate::support::text(&answer, "said"), "Hello world");
             break;
@@ -359,20 +363,20 @@ async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
             break;
         }
         client.request("ping", json!({})).await.unwrap();
-        heard.extend(client.take_kept());
+        heard.extend(client.take_buffered());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    heard.extend(crate::support::end(client).await);
+    heard.extend(crate::support::shut_down(client).await);
     assert!(told(&heard), "{heard:?}");
 }
 
 #[tokio::test]
 async fn a_shipped_prompt_is_replaced_only_by_who_says_so() {
-    let place = Place::new();
+    let place = TestHome::new();
     let refused = place.run(&["prompt", "new", "code_review"]).await;
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     assert!(refused.stderr.contains("--replace"), "{}", refused.stderr);
-    assert!(!workspace(&place).exists());
+    assert!(!prompt_workspace(&place).exists());
     let made = place
         .run(&["prompt", "new", "code_review", "--replace"])
         .await;
@@ -381,7 +385,7 @@ async fn a_shipped_prompt_is_replaced_only_by_who_says_so() {
 
 #[tokio::test]
 async fn a_workspace_that_is_named_has_to_be_a_folder() {
-    let place = Place::new();
+    let place = TestHome::new();
     let missing = place.path("missing");
     let file = place.path("a-file");
     write(&file, "x");
@@ -420,8 +424,8 @@ async fn a_workspace_that_is_named_has_to_be_a_folder() {
 
 #[tokio::test]
 async fn a_prompt_that_is_broken_says_why() {
-    let place = Place::new();
-    let file = workspace(&place).join("prompts/general/p/prompt.yaml");
+    let place = TestHome::new();
+    let file = prompt_workspace(&place).join("prompts/general/p/prompt.yaml");
     write(&file, "id: p\nname: P\n");
     let shown = place.run(&["prompt", "show", "p"]).await;
     assert_eq!(shown.code, Some(2));

@@ -2,11 +2,11 @@
 
 use std::process::Stdio;
 
-use deliberate_testkit::{Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::Value;
 
 use super::prompt::write;
-use crate::support::{Place, eventually, run, run_with, terminate};
+use crate::support::{TestHome, run_command, run_with_input, terminate, wait_until};
 
 const GREET: &str = "id: greet\nname: Greet\ndescription: d\nuserMessageTemplate: |\n  Hello {{ who }}\narguments:\n  - {name: who, required: true}\n  - {name: times, type: number}\n";
 
@@ -15,8 +15,8 @@ const CHAIN: &str = "id: relay\nname: Relay\ndescription: d\narguments:\n  - {na
 const FINISH: &str = "id: finish\nname: Finish\ndescription: d\nuserMessageTemplate: \"Finish: {{ previous_step_result }}\"\n";
 
 /// A place with a prompt and a chain of two steps.
-fn place() -> Place {
-    let place = Place::new();
+fn home_with_prompts() -> TestHome {
+    let place = TestHome::new();
     for (id, text) in [("greet", GREET), ("relay", CHAIN), ("finish", FINISH)] {
         let file = format!("data/deliberate/prompts/prompts/general/{id}/prompt.yaml");
         write(&place.path(&file), text);
@@ -24,13 +24,13 @@ fn place() -> Place {
     place
 }
 
-fn says(text: &str) -> Fault {
-    Fault::Text(serde_json::json!({ "answer": text }).to_string())
+fn model_reply(text: &str) -> MockFault {
+    MockFault::Text(serde_json::json!({ "answer": text }).to_string())
 }
 
 #[tokio::test]
 async fn without_a_model_a_plain_prompt_is_its_text_and_nothing_else() {
-    let place = place();
+    let place = home_with_prompts();
     let hostile = "x --> >>finish * 3 {{ who }} \"quoted\" 'single' :: y";
     let ran = place.run(&["prompt", "run", "greet", hostile]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
@@ -47,7 +47,7 @@ async fn without_a_model_a_plain_prompt_is_its_text_and_nothing_else() {
             "{words:?}"
         );
     }
-    let piped = run_with(
+    let piped = run_with_input(
         place.command().args(["prompt", "run", "greet", "-"]),
         "a\u{1b}[1mb",
     )
@@ -60,7 +60,7 @@ async fn without_a_model_a_plain_prompt_is_its_text_and_nothing_else() {
 
 #[tokio::test]
 async fn without_a_model_a_chain_is_answered_by_hand() {
-    let place = place();
+    let place = home_with_prompts();
     let first = place.run(&["prompt", "run", "relay", "Ann"]).await;
     assert_eq!(
         (first.code, first.stdout.as_str()),
@@ -88,12 +88,14 @@ async fn without_a_model_a_chain_is_answered_by_hand() {
 
 #[tokio::test]
 async fn with_a_model_a_chain_runs_to_its_end() {
-    let (place, standin) = (place(), Standin::start().await.unwrap());
-    standin.push(says("Good day, Ann."));
-    standin.push(says("All done.\n\n---\nReally."));
-    let ran = run(place
-        .asking(&standin)
-        .args(["prompt", "run", "relay", "Ann"]))
+    let (place, standin) = (home_with_prompts(), MockProvider::start().await.unwrap());
+    standin.push_fault(model_reply("Good day, Ann."));
+    standin.push_fault(model_reply("All done.\n\n---\nReally."));
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["prompt", "run", "relay", "Ann"]),
+    )
     .await;
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(ran.stdout, "All done.\n\n---\nReally.\n");
@@ -102,10 +104,12 @@ async fn with_a_model_a_chain_runs_to_its_end() {
     assert_eq!(asked.len(), 2);
     assert!(format!("{:?}", asked[1]).contains("Finish: Good day, Ann."));
 
-    standin.push(says("Hello yourself."));
-    let ran = run(place
-        .asking(&standin)
-        .args(["prompt", "run", "greet", "Bob", "--json"]))
+    standin.push_fault(model_reply("Hello yourself."));
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["prompt", "run", "greet", "Bob", "--json"]),
+    )
     .await;
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
@@ -114,9 +118,11 @@ async fn with_a_model_a_chain_runs_to_its_end() {
     );
 
     let before = standin.asks().len();
-    let ran = run(place
-        .asking(&standin)
-        .args(["prompt", "run", "--render", "greet", "Bob"]))
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["prompt", "run", "--render", "greet", "Bob"]),
+    )
     .await;
     assert_eq!(
         (ran.stdout.as_str(), standin.asks().len()),
@@ -126,12 +132,14 @@ async fn with_a_model_a_chain_runs_to_its_end() {
 
 #[tokio::test]
 async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
-    let (place, standin) = (place(), Standin::start().await.unwrap());
-    standin.push(says("One."));
-    standin.push(Fault::status(403));
-    let ran = run(place
-        .asking(&standin)
-        .args(["prompt", "run", "relay", "Ann"]))
+    let (place, standin) = (home_with_prompts(), MockProvider::start().await.unwrap());
+    standin.push_fault(model_reply("One."));
+    standin.push_fault(MockFault::status(403));
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["prompt", "run", "relay", "Ann"]),
+    )
     .await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
@@ -140,10 +148,10 @@ async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
         ran.stderr
     );
 
-    standin.push(Fault::Hang);
+    standin.push_fault(MockFault::Hang);
     let resume = ["prompt", "run", "--resume", "chain-relay#1"];
     let child = place
-        .asking(&standin)
+        .command_with_provider(&standin)
         .args(resume)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -151,7 +159,7 @@ async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    eventually("the model is asked", || standin.in_flight() > 0).await;
+    wait_until("the model is asked", || standin.in_flight() > 0).await;
     terminate(child.id().unwrap()).await;
     let stopped = child.wait_with_output().await.unwrap();
     let told = String::from_utf8(stopped.stderr).unwrap();
@@ -161,8 +169,8 @@ async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
         "{told}"
     );
 
-    standin.push(says("Two."));
-    let ran = run(place.asking(&standin).args(resume)).await;
+    standin.push_fault(model_reply("Two."));
+    let ran = run_command(place.command_with_provider(&standin).args(resume)).await;
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (Some(0), "Two.\n"),
@@ -173,16 +181,16 @@ async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
 
 #[tokio::test]
 async fn an_answer_that_no_attempt_makes_good_is_held_and_a_person_decides() {
-    let (place, standin) = (place(), Standin::start().await.unwrap());
+    let (place, standin) = (home_with_prompts(), MockProvider::start().await.unwrap());
     write(
         &place.path("data/deliberate/prompts/gates/long/gate.yaml"),
         "id: long\nname: Long\ndescription: At least 100 characters\ntype: validation\n\
          enforcementMode: blocking\nguidance: Write at least 100 characters.\n\
          pass_criteria:\n  - {type: content_check, min_length: 100}\n",
     );
-    standin.always(says("Too short."));
+    standin.set_default_fault(model_reply("Too short."));
     let command = ["prompt", "run", ">>greet Ann :: long"];
-    let ran = run(place.asking(&standin).args(command)).await;
+    let ran = run_command(place.command_with_provider(&standin).args(command)).await;
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let go_on = "deliberate prompt run --resume 'chain-greet#1'";
     assert!(ran.stderr.contains(go_on), "{}", ran.stderr);
@@ -195,13 +203,13 @@ async fn an_answer_that_no_attempt_makes_good_is_held_and_a_person_decides() {
         "--action",
         "skip",
     ];
-    let ran = run(place.asking(&standin).args(skip)).await;
+    let ran = run_command(place.command_with_provider(&standin).args(skip)).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
 #[tokio::test]
 async fn what_cannot_be_run_is_told_with_its_place() {
-    let place = place();
+    let place = home_with_prompts();
     let cases: [(&[&str], &str); 6] = [
         (&["gret", "x"], "error: there is no prompt `gret`"),
         (&["greet"], "who"),
@@ -223,7 +231,7 @@ async fn what_cannot_be_run_is_told_with_its_place() {
 
 #[tokio::test]
 async fn what_to_do_next_names_all_steps_and_the_workspace() {
-    let place = place();
+    let place = home_with_prompts();
     let folder = place.path("data/deliberate/prompts");
     let both = "id: both\nname: Both\ndescription: d\nchainSteps:\n  - promptId: finish\n  - parallel:\n      - {promptId: finish, stepName: One}\n      - {promptId: finish, stepName: Two}\n";
     write(&folder.join("prompts/general/both/prompt.yaml"), both);

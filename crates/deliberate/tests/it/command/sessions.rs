@@ -1,36 +1,36 @@
 //! `deliberate sessions`.
 
-use deliberate_testkit::{Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider};
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, end, run_with, serve, text, think, think_on};
+use crate::support::{TestHome, run_with_input, serve, shut_down, text, think, think_in_session};
 
 /// Two sessions, the first with two steps; the ids of both.
-async fn two(place: &Place) -> (String, String) {
-    let standin = Standin::start().await.unwrap();
-    let mut client = serve(&mut place.asking(&standin)).await;
+async fn create_two_sessions(place: &TestHome) -> (String, String) {
+    let standin = MockProvider::start().await.unwrap();
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let first = text(
         &think(&mut client, "What is\n a   tide?").await,
         "session_id",
     )
     .to_owned();
     let second = text(&think(&mut client, "Who named it?").await, "session_id").to_owned();
-    standin.push(Fault::Text("Line one.\nLine two.".to_owned()));
-    think_on(&mut client, &first, "Go\non.").await;
-    end(client).await;
+    standin.push_fault(MockFault::Text("Line one.\nLine two.".to_owned()));
+    think_in_session(&mut client, &first, "Go\non.").await;
+    shut_down(client).await;
     (first, second)
 }
 
 #[tokio::test]
 async fn the_list_shows_the_last_changed_first() {
-    let place = Place::new();
+    let place = TestHome::new();
     assert_eq!(
         place.run(&["sessions"]).await.stdout,
         "No sessions yet. Try: deliberate think \"…\"\n"
     );
-    let (first, second) = two(&place).await;
-    let list = place.json(&["sessions", "list", "--json"]).await;
+    let (first, second) = create_two_sessions(&place).await;
+    let list = place.run_json(&["sessions", "list", "--json"]).await;
     let ids: Vec<&str> = list
         .as_array()
         .unwrap()
@@ -52,22 +52,22 @@ async fn the_list_shows_the_last_changed_first() {
     assert_eq!(table.lines().count(), 3);
 
     let one = place
-        .json(&[
+        .run_json(&[
             "sessions", "list", "--json", "--limit", "1", "--offset", "1",
         ])
         .await;
     assert_eq!(one.as_array().unwrap().len(), 1);
     assert_eq!(one[0]["session"]["id"], second);
     let beyond = place
-        .json(&["sessions", "list", "--json", "--offset", "9"])
+        .run_json(&["sessions", "list", "--json", "--offset", "9"])
         .await;
     assert_eq!(beyond.as_array().unwrap().len(), 0);
 }
 
 #[tokio::test]
 async fn a_session_is_shown_step_by_step() {
-    let place = Place::new();
-    let (first, _) = two(&place).await;
+    let place = TestHome::new();
+    let (first, _) = create_two_sessions(&place).await;
     let shown = place.run(&["sessions", "show", &first]).await;
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     let begun = shown
@@ -81,16 +81,16 @@ async fn a_session_is_shown_step_by_step() {
 }
 
 /// The sessions of the demo: a tree and a graph.
-async fn played(place: &Place) -> (String, String) {
-    let played = place.json(&["demo", "--keep", "--json"]).await;
+async fn run_demo(place: &TestHome) -> (String, String) {
+    let played = place.run_json(&["demo", "--keep", "--json"]).await;
     let id = |mode: &str| played[mode]["session_id"].as_str().unwrap().to_owned();
     (id("tree"), id("graph"))
 }
 
 #[tokio::test]
 async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
-    let place = Place::new();
-    let (tree, graph) = played(&place).await;
+    let place = TestHome::new();
+    let (tree, graph) = run_demo(&place).await;
     let shown = place.run(&["sessions", "show", &tree]).await.stdout;
     for part in [
         "## Branches\n",
@@ -100,7 +100,7 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
     ] {
         assert!(shown.contains(part), "{part:?} in {shown}");
     }
-    let data = place.json(&["sessions", "show", &tree, "--json"]).await;
+    let data = place.run_json(&["sessions", "show", &tree, "--json"]).await;
     let fields: Vec<&String> = data.as_object().unwrap().keys().collect();
     assert_eq!(
         fields,
@@ -119,14 +119,16 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
     let shown = place.run(&["sessions", "show", &graph]).await.stdout;
     assert!(shown.contains("\n### 5. "), "{shown}");
     assert!(shown.contains(", conclusion ← "), "{shown}");
-    let data = place.json(&["sessions", "show", &graph, "--json"]).await;
+    let data = place
+        .run_json(&["sessions", "show", &graph, "--json"])
+        .await;
     assert_eq!(data["graphs"][0]["nodes"].as_array().unwrap().len(), 5);
 
     let table = place.run(&["sessions"]).await.stdout;
     let row = |id: &str| table.lines().find(|line| line.contains(id)).unwrap();
     assert!(row(&graph).contains("  5 nodes  "), "{table}");
     assert!(row(&tree).contains("  7  "), "{table}");
-    let list = place.json(&["sessions", "list", "--json"]).await;
+    let list = place.run_json(&["sessions", "list", "--json"]).await;
     assert_eq!(
         (&list[0]["thoughts"], &list[0]["nodes"]),
         (&json!(0), &json!(5))
@@ -134,7 +136,7 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
 }
 
 /// The numbers of the headings that begin like this.
-fn numbers(shown: &str, heading: &str) -> Vec<usize> {
+fn heading_numbers(shown: &str, heading: &str) -> Vec<usize> {
     let found = shown.lines().filter_map(|line| line.strip_prefix(heading));
     let number = |rest: &str| {
         let end = rest.find(|letter: char| !letter.is_ascii_digit());
@@ -145,9 +147,9 @@ fn numbers(shown: &str, heading: &str) -> Vec<usize> {
 
 #[tokio::test]
 async fn a_long_session_is_shown_whole_and_once() {
-    let place = Place::new();
-    let (_, session) = played(&place).await;
-    let mut database = place.open().await;
+    let place = TestHome::new();
+    let (_, session) = run_demo(&place).await;
+    let mut database = place.open_database().await;
     for query in [
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
          INSERT INTO thoughts (id, session_id, input, content, confidence, mode, created_at)
@@ -165,8 +167,14 @@ async fn a_long_session_is_shown_whole_and_once() {
     let shown = place.run(&["sessions", "show", &session]).await;
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     let shown = shown.stdout;
-    assert_eq!(numbers(&shown, "## Step "), (1..=450).collect::<Vec<_>>());
-    assert_eq!(numbers(&shown, "### "), (1..=455).collect::<Vec<_>>());
+    assert_eq!(
+        heading_numbers(&shown, "## Step "),
+        (1..=450).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        heading_numbers(&shown, "### "),
+        (1..=455).collect::<Vec<_>>()
+    );
     for number in 1..=450 {
         for what in ["Thought", "Node"] {
             let said = format!("{what} {number} of many.");
@@ -178,7 +186,9 @@ async fn a_long_session_is_shown_whole_and_once() {
     assert_eq!(shown.matches("## Graph `").count(), 1);
     assert!(!shown.contains("\n*More "), "{shown}");
 
-    let data = place.json(&["sessions", "show", &session, "--json"]).await;
+    let data = place
+        .run_json(&["sessions", "show", &session, "--json"])
+        .await;
     let graph = &data["graphs"][0];
     let count = |list: &Value| list.as_array().unwrap().len();
     assert_eq!(count(&data["graphs"]), 1);
@@ -194,8 +204,8 @@ async fn a_long_session_is_shown_whole_and_once() {
 
 #[tokio::test]
 async fn a_providers_conversation_is_not_told() {
-    let place = Place::new();
-    let (first, second) = two(&place).await;
+    let place = TestHome::new();
+    let (first, second) = create_two_sessions(&place).await;
     let set = "UPDATE sessions SET metadata = $2 WHERE id = $1";
     let given = [
         (&first, r#"{"thread": "t-1"}"#, Value::Null),
@@ -207,28 +217,30 @@ async fn a_providers_conversation_is_not_told() {
     ];
     for (id, metadata, _) in &given {
         let set = sqlx::query(set).bind(*id).bind(*metadata);
-        set.execute(&mut place.open().await).await.unwrap();
+        set.execute(&mut place.open_database().await).await.unwrap();
     }
-    let list = place.json(&["sessions", "list", "--json"]).await;
+    let list = place.run_json(&["sessions", "list", "--json"]).await;
     for ((id, _, told), listed) in given.iter().zip(list.as_array().unwrap()) {
         assert_eq!(&listed["session"]["metadata"], told);
-        let shown = place.json(&["sessions", "show", id, "--json"]).await;
+        let shown = place.run_json(&["sessions", "show", id, "--json"]).await;
         assert_eq!(&shown["session"]["metadata"], told);
     }
 }
 
 #[tokio::test]
 async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
-    let place = Place::new();
-    let (first, second) = two(&place).await;
+    let place = TestHome::new();
+    let (first, second) = create_two_sessions(&place).await;
     let shared = first
         .bytes()
         .zip(second.bytes())
         .take_while(|(a, b)| a == b)
         .count();
-    let whole = place.json(&["sessions", "show", &first, "--json"]).await;
+    let whole = place
+        .run_json(&["sessions", "show", &first, "--json"])
+        .await;
     let part = place
-        .json(&["sessions", "show", &first[..=shared], "--json"])
+        .run_json(&["sessions", "show", &first[..=shared], "--json"])
         .await;
     assert_eq!(part, whole);
     let both = place.run(&["sessions", "show", &first[..shared]]).await;
@@ -256,14 +268,14 @@ async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
 
 #[tokio::test]
 async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command();
     command.args([
         "think",
         "--manual",
         "Where do \u{1b}]0;pwned\u{7}the swallows go?",
     ]);
-    let ran = run_with(&mut command, "South, \u{1b}[2Jover the desert.\n").await;
+    let ran = run_with_input(&mut command, "South, \u{1b}[2Jover the desert.\n").await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let found = place
         .run(&["sessions", "search", "desert", "swallow"])

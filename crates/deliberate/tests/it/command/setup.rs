@@ -2,24 +2,27 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{PROGRAM, Place, run_with};
+use crate::support::{PROGRAM, TestHome, run_with_input};
 
-fn block() -> Value {
+fn expected_block() -> Value {
     json!({ "mcpServers": { "deliberate": { "command": PROGRAM, "args": ["serve"] } } })
 }
 
 #[tokio::test]
 async fn print_only_prints_the_block_to_paste() {
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place.run(&["setup", "cursor", "--print"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap(), block());
+    assert_eq!(
+        serde_json::from_str::<Value>(&ran.stdout).unwrap(),
+        expected_block()
+    );
     assert_eq!(std::fs::read_dir(place.path("home")).unwrap().count(), 0);
 }
 
 #[tokio::test]
 async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = place.path("home/.cursor/mcp.json");
     std::fs::create_dir(place.path("home/.cursor")).unwrap();
     let before =
@@ -31,7 +34,7 @@ async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
     assert_eq!(written["mcpServers"]["other"], json!({ "command": "x" }));
     assert_eq!(
         written["mcpServers"]["deliberate"],
-        block()["mcpServers"]["deliberate"]
+        expected_block()["mcpServers"]["deliberate"]
     );
     let backup = ran.stdout.split("The old file is ").nth(1).unwrap();
     let backup = backup.lines().next().unwrap().trim_end_matches('.');
@@ -47,7 +50,7 @@ async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
 
 #[tokio::test]
 async fn without_a_yes_nothing_is_written() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = place.path("home/.cursor/mcp.json");
     for (answer, is_written) in [
         ("", false),
@@ -55,7 +58,7 @@ async fn without_a_yes_nothing_is_written() {
         ("what?\n", false),
         ("y\n", true),
     ] {
-        let ran = run_with(place.command().args(["setup", "cursor"]), answer).await;
+        let ran = run_with_input(place.command().args(["setup", "cursor"]), answer).await;
         assert_eq!(
             ran.code,
             Some(i32::from(!is_written)),
@@ -72,7 +75,7 @@ async fn without_a_yes_nothing_is_written() {
 
 #[tokio::test]
 async fn a_key_for_the_server_is_written_but_not_shown() {
-    let place = Place::new();
+    let place = TestHome::new();
     let arguments = [
         "setup",
         "cursor",

@@ -1,19 +1,24 @@
 //! `deliberate think`.
 
-use deliberate_testkit::{Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::Value;
 
-use crate::support::{Place, run, run_with};
+use crate::support::{TestHome, run_command, run_with_input};
 
 #[tokio::test]
 async fn a_question_is_answered_with_the_thought_and_how_to_go_on() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.push(Fault::Text(
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    standin.push_fault(MockFault::Text(
         r#"{"thought": "Because it can.", "confidence_percent": 72}"#.to_owned(),
     ));
-    let ran = run(place.asking(&standin).args(["think", "Why?"])).await;
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["think", "Why?"]),
+    )
+    .await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let listed = place.json(&["sessions", "list", "--json"]).await;
+    let listed = place.run_json(&["sessions", "list", "--json"]).await;
     let session = listed[0]["session"]["id"].as_str().unwrap();
     assert_eq!(
         ran.stdout,
@@ -25,26 +30,34 @@ async fn a_question_is_answered_with_the_thought_and_how_to_go_on() {
 
 #[tokio::test]
 async fn json_is_the_tools_answer_and_a_session_is_continued() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let first = run(place.asking(&standin).args(["think", "--json", "Why?"])).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let first = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["think", "--json", "Why?"]),
+    )
+    .await;
     let first: Value = serde_json::from_str(&first.stdout).unwrap();
     let session = first["session_id"].as_str().unwrap();
-    let second =
-        run(place
-            .asking(&standin)
-            .args(["think", "--json", "--session", session, "And?"]))
-        .await;
+    let second = run_command(place.command_with_provider(&standin).args([
+        "think",
+        "--json",
+        "--session",
+        session,
+        "And?",
+    ]))
+    .await;
     let second: Value = serde_json::from_str(&second.stdout).unwrap();
     assert_eq!(second["session_id"], first["session_id"]);
     assert_eq!(second["previous_thought"], first["thought_id"]);
-    assert_eq!(place.kept().await, (1, 2));
+    assert_eq!(place.stored_counts().await, (1, 2));
 }
 
 #[tokio::test]
 async fn a_question_may_come_from_standard_input() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run_with(
-        place.asking(&standin).args(["think", "-"]),
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let ran = run_with_input(
+        place.command_with_provider(&standin).args(["think", "-"]),
         "a long story\nof two lines\n",
     )
     .await;
@@ -55,7 +68,11 @@ async fn a_question_may_come_from_standard_input() {
         "{}",
         shown.stdout
     );
-    let nothing = run_with(place.asking(&standin).args(["think", "-"]), " \n").await;
+    let nothing = run_with_input(
+        place.command_with_provider(&standin).args(["think", "-"]),
+        " \n",
+    )
+    .await;
     assert_eq!(nothing.code, Some(2));
     assert!(
         nothing.stderr.contains("content: must not be empty"),
@@ -66,7 +83,7 @@ async fn a_question_may_come_from_standard_input() {
 
 #[tokio::test]
 async fn without_a_provider_it_says_how_to_get_one() {
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place.run(&["think", "Why?"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
     insta::assert_snapshot!("think_without_provider", ran.stdout);
@@ -75,7 +92,7 @@ async fn without_a_provider_it_says_how_to_get_one() {
 
 #[tokio::test]
 async fn a_person_can_answer_by_hand() {
-    let place = Place::new();
+    let place = TestHome::new();
     let cases = [
         ("Because I say so.\n", "Because I say so."),
         ("Two\nlines.\n\nnot this\n", "Two\nlines."),
@@ -87,7 +104,7 @@ async fn a_person_can_answer_by_hand() {
         ("No newline", "No newline"),
     ];
     for (typed, kept) in cases {
-        let ran = run_with(
+        let ran = run_with_input(
             place
                 .command()
                 .args(["think", "--manual", "--json", "Why?"]),
@@ -102,13 +119,16 @@ async fn a_person_can_answer_by_hand() {
         let output: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(output["content"], kept, "{typed:?}");
     }
-    assert_eq!(place.kept().await, (cases.len(), cases.len() as u64));
+    assert_eq!(
+        place.stored_counts().await,
+        (cases.len(), cases.len() as u64)
+    );
 }
 
 #[tokio::test]
 async fn saying_nothing_by_hand_keeps_nothing() {
-    let place = Place::new();
-    let ran = run_with(place.command().args(["think", "--manual", "Why?"]), "").await;
+    let place = TestHome::new();
+    let ran = run_with_input(place.command().args(["think", "--manual", "Why?"]), "").await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
         ran.stderr
@@ -116,14 +136,16 @@ async fn saying_nothing_by_hand_keeps_nothing() {
         "{}",
         ran.stderr
     );
-    assert_eq!(place.kept().await, (0, 0));
+    assert_eq!(place.stored_counts().await, (0, 0));
 }
 
 #[tokio::test]
 async fn by_hand_nobody_else_is_asked() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run_with(
-        place.asking(&standin).args(["think", "--manual", "Why?"]),
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let ran = run_with_input(
+        place
+            .command_with_provider(&standin)
+            .args(["think", "--manual", "Why?"]),
         "Me.\n",
     )
     .await;
@@ -133,10 +155,13 @@ async fn by_hand_nobody_else_is_asked() {
 
 #[tokio::test]
 async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let ran = run(place
-        .asking(&standin)
-        .args(["think", "--session", "nope", "Why?"]))
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let ran = run_command(place.command_with_provider(&standin).args([
+        "think",
+        "--session",
+        "nope",
+        "Why?",
+    ]))
     .await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
@@ -145,8 +170,13 @@ async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
         "{}",
         ran.stderr
     );
-    standin.always(Fault::status(403));
-    let ran = run(place.asking(&standin).args(["think", "Why?"])).await;
+    standin.set_default_fault(MockFault::status(403));
+    let ran = run_command(
+        place
+            .command_with_provider(&standin)
+            .args(["think", "Why?"]),
+    )
+    .await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
         ran.stderr.contains("langbase answered 403"),
@@ -158,5 +188,5 @@ async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
         "{}",
         ran.stderr
     );
-    assert_eq!(place.kept().await, (0, 0));
+    assert_eq!(place.stored_counts().await, (0, 0));
 }

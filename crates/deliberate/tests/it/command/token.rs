@@ -2,11 +2,11 @@
 
 use deliberate_server::http::auth::Tokens;
 
-use crate::support::Place;
+use crate::support::TestHome;
 
 #[tokio::test]
 async fn a_new_token_comes_with_lines_that_the_server_reads() {
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place
         .run(&[
             "token",
@@ -35,7 +35,7 @@ async fn a_new_token_comes_with_lines_that_the_server_reads() {
 
 #[tokio::test]
 async fn names_and_tools_that_can_not_be_written_are_refused() {
-    let place = Place::new();
+    let place = TestHome::new();
     for (arguments, named) in [
         (&["token", "new", "al ice"][..], "name"),
         (&["token", "new", "alice", "--tools", "a*b"][..], "`tools`"),

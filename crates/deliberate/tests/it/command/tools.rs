@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, end, serve};
+use crate::support::{TestHome, serve, shut_down};
 
 #[tokio::test]
 async fn the_tools_are_shown_as_a_table_and_as_markdown() {
-    let place = Place::new();
+    let place = TestHome::new();
     let table = place.run(&["tools"]).await;
     assert_eq!((table.code, table.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!("tools_table", table.stdout);
@@ -21,7 +21,7 @@ async fn the_tools_are_shown_as_a_table_and_as_markdown() {
     );
 }
 
-fn fields(schema: &Value) -> Vec<String> {
+fn field_names(schema: &Value) -> Vec<String> {
     let fields = schema["properties"]
         .as_object()
         .cloned()
@@ -30,18 +30,21 @@ fn fields(schema: &Value) -> Vec<String> {
 }
 
 /// What is listed of a schema is so in the whole one; only bounds that nobody meets are left out.
-fn assert_part_of(listed: &Value, whole: &Value) {
+fn assert_schema_subset(listed: &Value, whole: &Value) {
     let listed = listed.as_object().unwrap();
     for (keyword, value) in whole.as_object().unwrap() {
         let told = listed.get(keyword);
         match keyword.as_str() {
             "properties" => {
-                assert_eq!(fields(&json!({ "properties": told })), fields(whole));
+                assert_eq!(
+                    field_names(&json!({ "properties": told })),
+                    field_names(whole)
+                );
                 for (name, property) in value.as_object().unwrap() {
-                    assert_part_of(&told.unwrap()[name], property);
+                    assert_schema_subset(&told.unwrap()[name], property);
                 }
             }
-            "items" => assert_part_of(told.unwrap(), value),
+            "items" => assert_schema_subset(told.unwrap(), value),
             "additionalProperties" if !value.is_boolean() => assert_eq!(told, Some(value)),
             "default" if *value == json!([]) || *value == json!({}) => assert!(told.is_none()),
             "additionalProperties" | "minLength" | "maxLength" | "maxItems" => {
@@ -59,8 +62,8 @@ fn assert_part_of(listed: &Value, whole: &Value) {
 
 #[tokio::test]
 async fn the_json_has_all_of_what_a_client_is_told_in_outline() {
-    let place = Place::new();
-    let printed = place.json(&["tools", "--json"]).await;
+    let place = TestHome::new();
+    let printed = place.run_json(&["tools", "--json"]).await;
     let mut client = serve(&mut place.command()).await;
     let listed = client.request("tools/list", json!({})).await.unwrap();
     let listed = listed["result"]["tools"].as_array().unwrap();
@@ -70,10 +73,10 @@ async fn the_json_has_all_of_what_a_client_is_told_in_outline() {
         for field in ["name", "title", "description"] {
             assert_eq!(printed[field], listed[field], "{field}");
         }
-        assert_part_of(&listed["inputSchema"], &printed["inputSchema"]);
-        let mut ids = fields(&printed["outputSchema"]);
+        assert_schema_subset(&listed["inputSchema"], &printed["inputSchema"]);
+        let mut ids = field_names(&printed["outputSchema"]);
         ids.retain(|field| field.ends_with("_id") || field.ends_with("_ids"));
-        assert_eq!(ids, fields(&listed["outputSchema"]));
+        assert_eq!(ids, field_names(&listed["outputSchema"]));
     }
-    end(client).await;
+    shut_down(client).await;
 }

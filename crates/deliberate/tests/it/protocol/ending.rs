@@ -2,31 +2,31 @@
 
 use std::{process::Stdio, time::Duration};
 
-use deliberate_testkit::{Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
 use crate::support::{
-    Place, end, eventually, failure, output, serve, terminate, text, well_spoken,
+    TestHome, check_protocol, output, serve, shut_down, terminate, text, tool_failure, wait_until,
 };
 
 /// Only a hang lasts longer.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-fn call(content: &str) -> Value {
+fn call_request(content: &str) -> Value {
     json!({ "name": "reasoning_linear", "arguments": { "content": content } })
 }
 
 #[tokio::test]
 async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.push(Fault::Delay(500));
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    standin.push_fault(MockFault::Delay(500));
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let id = client
-        .send_request("tools/call", call("finish this"))
+        .send_request("tools/call", call_request("finish this"))
         .await
         .unwrap();
-    eventually("the ask is under way", || standin.in_flight() == 1).await;
+    wait_until("the ask is under way", || standin.in_flight() == 1).await;
     terminate(client.pid().unwrap()).await;
     let answer = client.response(id).await.unwrap();
     assert!(text(&answer, "content").contains("finish this"));
@@ -35,20 +35,20 @@ async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
         "{}",
         client.stderr()
     );
-    well_spoken(&mut client);
-    assert_eq!(place.kept().await, (1, 1));
+    check_protocol(&mut client);
+    assert_eq!(place.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn running_calls_are_answered_after_the_input_ends() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.always(Fault::Delay(300));
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    standin.set_default_fault(MockFault::Delay(300));
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let mut ids = Vec::new();
     for number in 0..3 {
         ids.push(
             client
-                .send_request("tools/call", call(&format!("{number}")))
+                .send_request("tools/call", call_request(&format!("{number}")))
                 .await
                 .unwrap(),
         );
@@ -58,27 +58,27 @@ async fn running_calls_are_answered_after_the_input_ends() {
         text(&client.response(id).await.unwrap(), "thought_id");
     }
     assert!(client.wait_exit().await.unwrap().success());
-    assert_eq!(well_spoken(&mut client), [] as [Value; 0]);
-    assert_eq!(place.kept().await, (3, 3));
+    assert_eq!(check_protocol(&mut client), [] as [Value; 0]);
+    assert_eq!(place.stored_counts().await, (3, 3));
 }
 
 #[tokio::test]
 async fn an_idle_server_ends_at_once_when_told() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     terminate(client.pid().unwrap()).await;
     assert!(client.wait_exit().await.unwrap().success());
     // Before the handshake too.
-    let mut client = deliberate_testkit::Client::spawn(&mut place.command()).unwrap();
+    let mut client = deliberate_testkit::StdioClient::spawn(&mut place.command()).unwrap();
     client.request("ping", json!({})).await.unwrap();
     terminate(client.pid().unwrap()).await;
     assert!(client.wait_exit().await.unwrap().success());
 }
 
 /// The program, asking a provider that never answers, with a short grace.
-fn impatient(place: &Place, standin: &Standin) -> Command {
-    standin.always(Fault::Hang);
-    let mut command = place.asking(standin);
+fn command_with_short_grace(place: &TestHome, standin: &MockProvider) -> Command {
+    standin.set_default_fault(MockFault::Hang);
+    let mut command = place.command_with_provider(standin);
     command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
     command
 }
@@ -86,53 +86,56 @@ fn impatient(place: &Place, standin: &Standin) -> Command {
 #[tokio::test]
 async fn a_call_that_never_ends_is_given_up_after_the_grace_and_told_so() {
     for by_signal in [false, true] {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = serve(&mut impatient(&place, &standin)).await;
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve(&mut command_with_short_grace(&place, &standin)).await;
         let id = client
-            .send_request("tools/call", call("never"))
+            .send_request("tools/call", call_request("never"))
             .await
             .unwrap();
-        eventually("the ask is under way", || standin.in_flight() == 1).await;
+        wait_until("the ask is under way", || standin.in_flight() == 1).await;
         if by_signal {
             terminate(client.pid().unwrap()).await;
         } else {
             client.close_stdin();
         }
         let told = client.response(id).await.unwrap();
-        assert_eq!(failure(&told).code, "Stopping", "{told}");
+        assert_eq!(tool_failure(&told).code, "Stopping", "{told}");
         assert!(client.wait_exit().await.unwrap().success());
-        well_spoken(&mut client);
-        assert_eq!(place.kept().await, (0, 0));
+        check_protocol(&mut client);
+        assert_eq!(place.stored_counts().await, (0, 0));
     }
 }
 
 #[tokio::test]
 async fn a_call_that_was_told_to_run_on_is_picked_up_after_the_stop() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut command = impatient(&place, &standin);
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = command_with_short_grace(&place, &standin);
     command.env("DELIBERATE_LIMITS_ANSWER_WITHIN_MS", "100");
     let mut client = serve(&mut command).await;
-    let running = client.request("tools/call", call("later")).await.unwrap();
+    let running = client
+        .request("tools/call", call_request("later"))
+        .await
+        .unwrap();
     let id = output(&running)["still_running"]["id"].clone();
     terminate(client.pid().unwrap()).await;
     assert!(client.wait_exit().await.unwrap().success());
-    well_spoken(&mut client);
+    check_protocol(&mut client);
 
     standin.reset();
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let resumed = client
         .call("reasoning_resume", json!({ "id": id }))
         .await
         .unwrap();
     assert!(text(&resumed, "content").contains("later"), "{resumed}");
-    end(client).await;
-    assert_eq!(place.kept().await, (1, 1));
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn the_process_ends_when_nobody_reads_its_answers() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut command = place.asking(&standin);
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = place.command_with_provider(&standin);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -146,7 +149,7 @@ async fn the_process_ends_when_nobody_reads_its_answers() {
         .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
         .await
         .unwrap();
-    timeout(PATIENCE, child.wait())
+    timeout(TEST_TIMEOUT, child.wait())
         .await
         .expect("it goes on for nobody")
         .unwrap();
@@ -164,7 +167,7 @@ async fn a_client_that_never_reads_cannot_keep_the_process_from_ending() {
         ),
         ("rubbish", "rubbish ID"),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     for (what, line) in lines {
         let mut command = place.command();
         command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");

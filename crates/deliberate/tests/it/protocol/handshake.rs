@@ -1,11 +1,11 @@
 //! How a conversation begins, in both eras of the protocol.
 
-use deliberate_testkit::{Client, Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient};
 use serde_json::{Value, json};
 
-use crate::support::{Place, code, end, eventually, output, serve, text, think};
+use crate::support::{TestHome, error_code, output, serve, shut_down, text, think, wait_until};
 
-fn initialize(version: &str) -> Value {
+fn initialize_request(version: &str) -> Value {
     json!({
         "protocolVersion": version,
         "capabilities": {},
@@ -14,7 +14,7 @@ fn initialize(version: &str) -> Value {
 }
 
 /// What a request of the 2026-07-28 revision carries instead of a handshake.
-fn meta() -> Value {
+fn request_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" },
@@ -22,8 +22,8 @@ fn meta() -> Value {
     })
 }
 
-fn modern_call(content: &str) -> Value {
-    json!({ "name": "reasoning_linear", "arguments": { "content": content }, "_meta": meta() })
+fn stateless_call(content: &str) -> Value {
+    json!({ "name": "reasoning_linear", "arguments": { "content": content }, "_meta": request_meta() })
 }
 
 #[tokio::test]
@@ -38,11 +38,11 @@ async fn every_handshake_revision_is_echoed_and_an_unknown_one_gets_the_newest()
         ("not a date", "2025-11-25"),
         ("", "2025-11-25"),
     ];
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     for (asked, given) in cases {
-        let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
+        let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
         let hello = client
-            .request("initialize", initialize(asked))
+            .request("initialize", initialize_request(asked))
             .await
             .unwrap();
         assert_eq!(
@@ -56,30 +56,30 @@ async fn every_handshake_revision_is_echoed_and_an_unknown_one_gets_the_newest()
             .await
             .unwrap();
         output(&think(&mut client, "does it work?").await);
-        end(client).await;
+        shut_down(client).await;
     }
 }
 
 #[tokio::test]
 async fn initialize_may_be_repeated() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     let again = client
-        .request("initialize", initialize("2025-06-18"))
+        .request("initialize", initialize_request("2025-06-18"))
         .await
         .unwrap();
     assert!(again["result"]["protocolVersion"].is_string(), "{again}");
     assert!(client.request("tools/list", json!({})).await.unwrap()["result"].is_object());
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_call_before_the_handshake_is_an_error_with_its_id_and_does_nothing() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
     let early = think(&mut client, "too early").await;
-    assert!(code(&early) < 0);
-    assert!(code(&client.request("tools/list", json!({})).await.unwrap()) < 0);
+    assert!(error_code(&early) < 0);
+    assert!(error_code(&client.request("tools/list", json!({})).await.unwrap()) < 0);
     assert_eq!(
         client.request("ping", json!({})).await.unwrap()["result"],
         json!({})
@@ -87,91 +87,91 @@ async fn a_call_before_the_handshake_is_an_error_with_its_id_and_does_nothing() 
     client.initialize().await.unwrap();
     output(&think(&mut client, "in time").await);
     assert_eq!(standin.asks().len(), 1);
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn the_newest_revision_needs_no_handshake() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
     let found = client
-        .request("server/discover", json!({ "_meta": meta() }))
+        .request("server/discover", json!({ "_meta": request_meta() }))
         .await
         .unwrap();
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
 
     let list = client
-        .request("tools/list", json!({ "_meta": meta() }))
+        .request("tools/list", json!({ "_meta": request_meta() }))
         .await
         .unwrap();
     assert_eq!(list["result"]["tools"][0]["name"], "reasoning_linear");
     assert_eq!(list["result"]["cacheScope"], "public");
     let answer = client
-        .request("tools/call", modern_call("modern?"))
+        .request("tools/call", stateless_call("modern?"))
         .await
         .unwrap();
     assert!(text(&answer, "content").contains("modern?"));
     assert_eq!(answer["result"]["resultType"], "complete");
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_modern_call_may_be_the_very_first_message() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
     output(
         &client
-            .request("tools/call", modern_call("at once"))
+            .request("tools/call", stateless_call("at once"))
             .await
             .unwrap(),
     );
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_modern_call_can_be_cancelled() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.push(Fault::Hang);
-    let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    standin.push_fault(MockFault::Hang);
+    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
     let id = client
-        .send_request("tools/call", modern_call("never mind"))
+        .send_request("tools/call", stateless_call("never mind"))
         .await
         .unwrap();
-    eventually("the ask is under way", || standin.in_flight() == 1).await;
+    wait_until("the ask is under way", || standin.in_flight() == 1).await;
     client
         .notify("notifications/cancelled", json!({ "requestId": id }))
         .await
         .unwrap();
-    eventually("the ask is dropped", || standin.in_flight() == 0).await;
+    wait_until("the ask is dropped", || standin.in_flight() == 0).await;
     output(
         &client
-            .request("tools/call", modern_call("go on"))
+            .request("tools/call", stateless_call("go on"))
             .await
             .unwrap(),
     );
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn discovering_first_and_then_shaking_hands_works() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = Client::spawn(&mut place.asking(&standin)).unwrap();
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
     let found = client
-        .request("server/discover", json!({ "_meta": meta() }))
+        .request("server/discover", json!({ "_meta": request_meta() }))
         .await
         .unwrap();
     assert!(found["result"].is_object(), "{found}");
     let hello = client.initialize().await.unwrap();
     assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
     output(&think(&mut client, "both").await);
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_notification_that_comes_too_early_is_ignored() {
-    let place = Place::new();
-    let mut client = Client::spawn(&mut place.command()).unwrap();
+    let place = TestHome::new();
+    let mut client = StdioClient::spawn(&mut place.command()).unwrap();
     client
         .notify("notifications/initialized", json!({}))
         .await
@@ -186,18 +186,18 @@ async fn a_notification_that_comes_too_early_is_ignored() {
         .unwrap();
     client.initialize().await.unwrap();
     assert!(client.request("tools/list", json!({})).await.unwrap()["result"].is_object());
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 /// Requests that the SDK answers before it knows who it talks to; what follows them is still
 /// "before the handshake".
 #[tokio::test]
 async fn so_is_one_between_an_early_request_and_the_handshake() {
-    let mut unknown = meta();
+    let mut unknown = request_meta();
     unknown["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
     let early = [
         ("ping", json!({})),
-        ("server/discover", json!({ "_meta": meta() })),
+        ("server/discover", json!({ "_meta": request_meta() })),
         ("tools/list", json!({})),
         (
             "tools/call",
@@ -211,9 +211,9 @@ async fn so_is_one_between_an_early_request_and_the_handshake() {
         ),
         ("tools/list", json!({ "_meta": unknown })),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     for (method, params) in early {
-        let mut client = Client::spawn(&mut place.command()).unwrap();
+        let mut client = StdioClient::spawn(&mut place.command()).unwrap();
         client.request(method, params).await.unwrap();
         client
             .notify("notifications/cancelled", json!({ "requestId": 1 }))
@@ -229,13 +229,13 @@ async fn so_is_one_between_an_early_request_and_the_handshake() {
             "after {method}: {hello:?}\n{}",
             client.stderr()
         );
-        assert_eq!(end(client).await, [] as [Value; 0], "after {method}");
+        assert_eq!(shut_down(client).await, [] as [Value; 0], "after {method}");
     }
 }
 
 #[tokio::test]
 async fn a_client_that_leaves_without_a_word_is_no_failure() {
-    let place = Place::new();
-    let client = Client::spawn(&mut place.command()).unwrap();
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    let place = TestHome::new();
+    let client = StdioClient::spawn(&mut place.command()).unwrap();
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }

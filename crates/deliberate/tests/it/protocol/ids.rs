@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, code, end, serve};
+use crate::support::{TestHome, error_code, serve, shut_down};
 
 #[tokio::test]
 async fn strings_and_whole_numbers_are_ids_and_come_back_unchanged() {
@@ -18,7 +18,7 @@ async fn strings_and_whole_numbers_are_ids_and_come_back_unchanged() {
         json!(i64::MIN),
         json!("x".repeat(10_000)),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     for id in ids {
         client
@@ -28,7 +28,7 @@ async fn strings_and_whole_numbers_are_ids_and_come_back_unchanged() {
         let answer = client.response(id.clone()).await.unwrap();
         assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
@@ -43,21 +43,21 @@ async fn other_ids_are_refused_and_echoed_if_they_are_numbers() {
         ("[1]", json!(null)),
         (r#""\ud800""#, json!(null)),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     for (id, echoed) in cases {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         client.send_line(&line).await.unwrap();
         let answer = client.next_message().await.unwrap().unwrap();
-        assert_eq!(code(&answer), -32_600, "{id}");
+        assert_eq!(error_code(&answer), -32_600, "{id}");
         assert_eq!(answer["id"], echoed, "{id}");
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn a_number_and_the_same_number_as_text_are_two_ids() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     client
         .send_line(
@@ -67,5 +67,5 @@ async fn a_number_and_the_same_number_as_text_are_two_ids() {
         .unwrap();
     assert!(client.response(8).await.unwrap()["result"].is_object());
     assert!(client.response("8").await.unwrap()["result"].is_object());
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, code, end, serve};
+use crate::support::{TestHome, error_code, serve, shut_down};
 
-fn call_with(argument: &[u8]) -> Vec<u8> {
+fn raw_call(argument: &[u8]) -> Vec<u8> {
     let mut line = br#"{"jsonrpc":"2.0","id":42,"method":"tools/call","params":{"name":"reasoning_linear","arguments":{"content":"#.to_vec();
     line.extend_from_slice(argument);
     line.extend_from_slice(b"}}}\n");
@@ -29,19 +29,19 @@ async fn a_line_that_cannot_be_read_is_answered_under_its_id_and_the_next_is_ser
         ("a bad escape", br#""\x""#),
         ("a number that is none", b"01"),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     for (what, argument) in cases {
-        client.send_bytes(&call_with(argument)).await.unwrap();
+        client.send_bytes(&raw_call(argument)).await.unwrap();
         let answer = client.response(42).await.unwrap();
-        assert_eq!(code(&answer), -32_700, "{what}: {answer}");
+        assert_eq!(error_code(&answer), -32_700, "{what}: {answer}");
         assert!(
             answer.to_string().len() < 1_000,
             "{what} is not repeated in full"
         );
         assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
@@ -57,19 +57,24 @@ async fn what_has_no_readable_id_is_answered_with_a_null_id() {
         (b"\"ping\"", -32_600),
         (b"{}", -32_600),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     for (line, expected) in cases {
         client.send_bytes(&[line, b"\n"].concat()).await.unwrap();
         let answer = client.response(Value::Null).await.unwrap();
-        assert_eq!(code(&answer), expected, "{}", String::from_utf8_lossy(line));
+        assert_eq!(
+            error_code(&answer),
+            expected,
+            "{}",
+            String::from_utf8_lossy(line)
+        );
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn blank_lines_a_byte_order_mark_and_windows_line_ends_are_taken() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     client.send_bytes(b"\n\r\n   \n\t\n").await.unwrap();
     let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#);
@@ -92,24 +97,24 @@ async fn blank_lines_a_byte_order_mark_and_windows_line_ends_are_taken() {
             "{id}"
         );
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn two_messages_on_one_line_are_both_answered() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     let line = r#"{"jsonrpc":"2.0","id":"a","method":"ping"} {"jsonrpc":"2.0","id":"b","method":"tools/list"}{"jsonrpc":"2.0","id":"c","method":"#;
     client.send_line(line).await.unwrap();
     assert_eq!(client.response("a").await.unwrap()["result"], json!({}));
     assert!(client.response("b").await.unwrap()["result"]["tools"].is_array());
-    assert_eq!(code(&client.response("c").await.unwrap()), -32_700);
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(error_code(&client.response("c").await.unwrap()), -32_700);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn a_message_may_come_byte_by_byte_and_the_last_one_without_a_newline() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     for byte in "{\"jsonrpc\":\"2.0\",\"id\":\"é\",\"method\":\"ping\"}\n".as_bytes() {
         client.send_bytes(&[*byte]).await.unwrap();
@@ -117,7 +122,7 @@ async fn a_message_may_come_byte_by_byte_and_the_last_one_without_a_newline() {
     assert_eq!(client.response("é").await.unwrap()["result"], json!({}));
     let last = br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#;
     client.send_bytes(last).await.unwrap();
-    let rest = end(client).await;
+    let rest = shut_down(client).await;
     assert_eq!(
         rest,
         [json!({ "jsonrpc": "2.0", "id": "last", "result": {} })]
@@ -127,7 +132,7 @@ async fn a_message_may_come_byte_by_byte_and_the_last_one_without_a_newline() {
 #[tokio::test]
 async fn ten_thousand_lines_of_rubbish_are_each_answered() {
     const COUNT: usize = 10_000;
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     let mut flood = String::new();
     for number in 0..COUNT {
@@ -142,7 +147,7 @@ async fn ten_thousand_lines_of_rubbish_are_each_answered() {
         client.request("ping", json!({})).await.unwrap()["result"],
         json!({})
     );
-    let answers = end(client).await;
+    let answers = shut_down(client).await;
     assert_eq!(answers.len(), COUNT);
     let mut ids: Vec<&str> = answers
         .iter()

@@ -1,22 +1,22 @@
 //! Lines beyond the limit: refused under their id, in constant memory.
 
-use deliberate_testkit::{Client, Standin};
+use deliberate_testkit::{MockProvider, StdioClient};
 use serde_json::{Value, json};
 
-use crate::support::{Place, code, end, output, serve, think};
+use crate::support::{TestHome, error_code, output, serve, shut_down, think};
 
-const LONG: usize = 50 << 20;
-const PIECE: usize = 1 << 20;
+const LONG_LINE_BYTES: usize = 50 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 /// What a line may take, at the most, beyond what the server holds anyway.
-const MORE_KIB: u64 = 16 << 10;
+const MAX_EXTRA_KIB: u64 = 16 << 10;
 
-/// Sends a line of [`LONG`] bytes between `head` and `tail`, and returns the most memory the
+/// Sends a line of [`LONG_LINE_BYTES`] bytes between `head` and `tail`, and returns the most memory the
 /// server was seen to hold meanwhile.
-async fn send_long(client: &mut Client, head: &str, tail: &str) -> u64 {
-    let piece = vec![b'x'; PIECE];
+async fn send_long_line(client: &mut StdioClient, head: &str, tail: &str) -> u64 {
+    let piece = vec![b'x'; CHUNK_BYTES];
     let mut peak = 0;
     client.send_bytes(head.as_bytes()).await.unwrap();
-    for _ in 0..LONG / PIECE {
+    for _ in 0..LONG_LINE_BYTES / CHUNK_BYTES {
         client.send_bytes(&piece).await.unwrap();
         peak = peak.max(client.resident_kib().unwrap());
     }
@@ -39,27 +39,27 @@ async fn fifty_megabytes_are_refused_under_their_id_in_little_memory() {
         ),
         ("", "", Value::Null),
     ];
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     output(&think(&mut client, "before").await);
     let before = client.resident_kib().unwrap();
     for (head, tail, id) in cases {
-        let peak = send_long(&mut client, head, tail).await;
+        let peak = send_long_line(&mut client, head, tail).await;
         let answer = client.response(id.clone()).await.unwrap();
-        assert_eq!(code(&answer), -32_600, "{id}");
+        assert_eq!(error_code(&answer), -32_600, "{id}");
         assert!(
-            peak < before + MORE_KIB,
+            peak < before + MAX_EXTRA_KIB,
             "{peak} KiB while {id} came in, {before} before"
         );
         output(&think(&mut client, "and this?").await);
     }
     assert_eq!(standin.asks().len(), 4);
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command();
     command.env("DELIBERATE_LIMITS_LINE_BYTES", "65536");
     let mut client = serve(&mut command).await;
@@ -78,7 +78,7 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
             "{length} bytes: {answer}"
         );
         if !is_taken {
-            assert_eq!(code(&answer), -32_600);
+            assert_eq!(error_code(&answer), -32_600);
             assert!(
                 answer["error"]["message"]
                     .as_str()
@@ -88,7 +88,7 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
             );
         }
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 /// A line of the greatest length, full of the shortest messages: the first ones are answered, the
@@ -96,13 +96,13 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
 #[tokio::test]
 async fn a_line_of_countless_messages_is_answered_in_little_memory() {
     const ANSWERED: usize = 64;
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     let before = client.resident_kib().unwrap();
     client.send_line(&"{}".repeat(2_000_000)).await.unwrap();
     assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());
-    assert!(client.resident_kib().unwrap() < before + MORE_KIB);
-    let answers = end(client).await;
+    assert!(client.resident_kib().unwrap() < before + MAX_EXTRA_KIB);
+    let answers = shut_down(client).await;
     assert_eq!(answers.len(), ANSWERED + 1);
     assert!(
         answers

@@ -1,14 +1,14 @@
 //! Requests that are wrong, and notifications that look like requests.
 
-use deliberate_testkit::Standin;
+use deliberate_testkit::MockProvider;
 use serde_json::{Value, json};
 
-use crate::support::{Place, code, end, output, serve, think};
+use crate::support::{TestHome, error_code, output, serve, shut_down, think};
 
 #[tokio::test]
 async fn requests_without_an_id_get_no_answer_and_cause_nothing() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let call = json!({ "name": "reasoning_linear", "arguments": { "content": "quietly" } });
     client.notify("ping", json!({})).await.unwrap();
     client.notify("tools/list", json!({})).await.unwrap();
@@ -21,18 +21,18 @@ async fn requests_without_an_id_get_no_answer_and_cause_nothing() {
     client.notify("tools/call", json!([call])).await.unwrap();
     output(&think(&mut client, "aloud").await);
     assert_eq!(standin.asks().len(), 1);
-    assert_eq!(end(client).await, [] as [Value; 0]);
-    assert_eq!(place.kept().await, (1, 1));
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
+    assert_eq!(place.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn a_batch_is_refused_for_each_id_in_it_and_for_nobody_once() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut client = serve(&mut place.command()).await;
     let batch = r#"[{"jsonrpc":"2.0","id":11,"method":"ping"},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":"b","method":"ping"}]"#;
     client.send_line(batch).await.unwrap();
-    assert_eq!(code(&client.response(11).await.unwrap()), -32_600);
-    assert_eq!(code(&client.response("b").await.unwrap()), -32_600);
+    assert_eq!(error_code(&client.response(11).await.unwrap()), -32_600);
+    assert_eq!(error_code(&client.response("b").await.unwrap()), -32_600);
     for nobody in [
         "[]",
         "[1,2]",
@@ -41,13 +41,13 @@ async fn a_batch_is_refused_for_each_id_in_it_and_for_nobody_once() {
     ] {
         client.send_line(nobody).await.unwrap();
         assert_eq!(
-            code(&client.response(Value::Null).await.unwrap()),
+            error_code(&client.response(Value::Null).await.unwrap()),
             -32_600,
             "{nobody}"
         );
     }
     client.request("ping", json!({})).await.unwrap();
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
@@ -134,8 +134,8 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
             -32_601,
         ),
     ];
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let mut wrong = Vec::new();
     for (line, expected) in cases {
         client.send_line(line).await.unwrap();
@@ -147,18 +147,18 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     output(&think(&mut client, "still here?").await);
     assert_eq!(standin.asks().len(), 1);
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn an_unknown_tool_is_an_error_that_names_the_nearest() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let answer = client
         .call("reasoning_liner", json!({ "content": "x" }))
         .await
         .unwrap();
-    assert_eq!(code(&answer), -32_602);
+    assert_eq!(error_code(&answer), -32_602);
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(
         message.contains("reasoning_liner") && message.contains("reasoning_linear"),
@@ -172,13 +172,13 @@ async fn an_unknown_tool_is_an_error_that_names_the_nearest() {
         &"x".repeat(100_000),
     ] {
         let answer = client.call(name, json!({})).await.unwrap();
-        assert_eq!(code(&answer), -32_602, "{}", name.len());
+        assert_eq!(error_code(&answer), -32_602, "{}", name.len());
         assert!(
             answer.to_string().len() < 2_000,
             "a long name is not repeated in full"
         );
     }
-    assert_eq!(end(client).await, [] as [Value; 0]);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
@@ -202,19 +202,22 @@ async fn arguments_that_break_the_schema_are_named_and_cost_nothing() {
         (json!({ "content": "x", "session_id": 7 }), "session_id"),
         (json!({ "content": "x".repeat(100_001) }), "content"),
     ];
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     for (arguments, named) in cases {
         let answer = client
             .call("reasoning_linear", arguments.clone())
             .await
             .unwrap();
-        let failure = crate::support::failure(&answer);
+        let failure = crate::support::tool_failure(&answer);
         assert_eq!(failure.code, "Validation", "{failure:?}");
         assert!(failure.text.contains(named), "{failure:?}");
         assert!(failure.text.len() < 1_000, "the value is shown shortened");
     }
-    assert_eq!(standin.requests(), [] as [deliberate_testkit::Recorded; 0]);
-    end(client).await;
-    assert_eq!(place.kept().await, (0, 0));
+    assert_eq!(
+        standin.requests(),
+        [] as [deliberate_testkit::RequestRecord; 0]
+    );
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (0, 0));
 }

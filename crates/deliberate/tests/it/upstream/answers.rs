@@ -1,26 +1,32 @@
 //! What models make of "answer with one JSON object": used where it can be, else asked for once
 //! more, else a clear error; and only whole steps are kept.
 
-use deliberate_testkit::{Client, Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient};
 use serde_json::{Value, json};
 
-use crate::support::{Place, Wire, end, failure, output, serve, text, think};
+use crate::support::{
+    ProviderFormat, TestHome, output, serve, shut_down, text, think, tool_failure,
+};
 
-async fn server(place: &Place, wire: Wire, standin: &Standin) -> Client {
+async fn serve_with_provider(
+    place: &TestHome,
+    wire: ProviderFormat,
+    standin: &MockProvider,
+) -> StdioClient {
     let mut command = place.command();
-    wire.set(&mut command, standin);
+    wire.configure(&mut command, standin);
     command.env("MAX_RETRIES", "1");
     serve(&mut command).await
 }
 
-fn said(text: &str) -> Fault {
-    Fault::Text(text.to_owned())
+fn model_reply(text: &str) -> MockFault {
+    MockFault::Text(text.to_owned())
 }
 
 #[tokio::test]
 async fn what_models_write_around_their_json_is_understood() {
     let json_in = |before: &str, after: &str| {
-        said(&format!(
+        model_reply(&format!(
             "{before}{{\"thought\": \"It rains.\", \"confidence_percent\": 70}}{after}"
         ))
     };
@@ -42,30 +48,30 @@ async fn what_models_write_around_their_json_is_understood() {
         ),
         (
             "with a trailing comma",
-            said("{\"thought\": \"It rains.\", \"confidence_percent\": 70,}"),
+            model_reply("{\"thought\": \"It rains.\", \"confidence_percent\": 70,}"),
         ),
         (
             "a number as text",
-            said(r#"{"thought": "It rains.", "confidence_percent": "70"}"#),
+            model_reply(r#"{"thought": "It rains.", "confidence_percent": "70"}"#),
         ),
         (
             "a number with a sign",
-            said(r#"{"thought": "It rains.", "confidence_percent": "70%"}"#),
+            model_reply(r#"{"thought": "It rains.", "confidence_percent": "70%"}"#),
         ),
         (
             "a fraction",
-            said(r#"{"thought": "It rains.", "confidence_percent": 0.7}"#),
+            model_reply(r#"{"thought": "It rains.", "confidence_percent": 0.7}"#),
         ),
         (
             "of an old pipe",
-            said(r#"{"thought": "It rains.", "confidence": 0.7, "metadata": {}}"#),
+            model_reply(r#"{"thought": "It rains.", "confidence": 0.7, "metadata": {}}"#),
         ),
     ];
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = server(&place, wire, &standin).await;
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&place, wire, &standin).await;
         for (what, fault) in &cases {
-            standin.push(fault.clone());
+            standin.push_fault(fault.clone());
             let answer = think(&mut client, "What is the weather?").await;
             assert_eq!(text(&answer, "content"), "It rains.", "{wire:?} {what}");
             assert_eq!(output(&answer)["confidence"], 0.7, "{wire:?} {what}");
@@ -75,8 +81,11 @@ async fn what_models_write_around_their_json_is_understood() {
             cases.len(),
             "{wire:?}: none was asked twice"
         );
-        end(client).await;
-        assert_eq!(place.kept().await, (cases.len(), cases.len() as u64));
+        shut_down(client).await;
+        assert_eq!(
+            place.stored_counts().await,
+            (cases.len(), cases.len() as u64)
+        );
     }
 }
 
@@ -91,13 +100,13 @@ async fn scores_out_of_range_are_brought_into_it() {
         ("-5", 0.0),
         ("null", 0.8),
     ];
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = server(&place, wire, &standin).await;
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&place, wire, &standin).await;
         for (written, kept) in cases {
             // The same answer twice, for where the first is not taken.
             for _ in 0..2 {
-                standin.push(said(&format!(
+                standin.push_fault(model_reply(&format!(
                     r#"{{"thought": "So.", "confidence": {written}}}"#
                 )));
             }
@@ -105,9 +114,9 @@ async fn scores_out_of_range_are_brought_into_it() {
             assert_eq!(output(&answer)["confidence"], kept, "{wire:?} {written}");
             standin.reset();
         }
-        end(client).await;
+        shut_down(client).await;
         let scores: Vec<f64> = sqlx::query_scalar("SELECT confidence FROM thoughts ORDER BY seq")
-            .fetch_all(&mut place.open().await)
+            .fetch_all(&mut place.open_database().await)
             .await
             .unwrap();
         assert_eq!(scores, cases.map(|(_, kept)| kept));
@@ -116,37 +125,37 @@ async fn scores_out_of_range_are_brought_into_it() {
 
 #[tokio::test]
 async fn plain_text_is_a_thought_without_fences_or_quotes() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = server(&place, Wire::Langbase, &standin).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve_with_provider(&place, ProviderFormat::Langbase, &standin).await;
     for text_said in ["Just words.", "  Just words.\n", "\"Just words.\""] {
-        standin.push(said(text_said));
+        standin.push_fault(model_reply(text_said));
         let answer = think(&mut client, "Plainly?").await;
         assert_eq!(text(&answer, "content"), "Just words.", "{text_said:?}");
         assert_eq!(output(&answer)["confidence"], 0.8);
     }
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
     let bad = [
-        said(""),
-        said("   \n"),
-        said("```json\n{\"thou\n```"),
-        said("{\"thought\": \"\"}"),
-        said("{\"confidence\": 0.9}"),
-        said("[{}]"),
-        Fault::Truncated(String::new()),
-        Fault::Truncated("{\"thou".to_owned()),
-        Fault::Truncated("{\"thought\": \"The answer is forty-".to_owned()),
-        said("{\"thought\": \"The answer is forty-"),
+        model_reply(""),
+        model_reply("   \n"),
+        model_reply("```json\n{\"thou\n```"),
+        model_reply("{\"thought\": \"\"}"),
+        model_reply("{\"confidence\": 0.9}"),
+        model_reply("[{}]"),
+        MockFault::Truncated(String::new()),
+        MockFault::Truncated("{\"thou".to_owned()),
+        MockFault::Truncated("{\"thought\": \"The answer is forty-".to_owned()),
+        model_reply("{\"thought\": \"The answer is forty-"),
     ];
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = server(&place, wire, &standin).await;
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&place, wire, &standin).await;
         for fault in &bad {
             standin.reset();
-            standin.push(fault.clone());
+            standin.push_fault(fault.clone());
             let answer = think(&mut client, "Once more?").await;
             let content = text(&answer, "content");
             assert!(
@@ -161,43 +170,43 @@ async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
                 "{wire:?} {fault:?}: {messages}"
             );
         }
-        end(client).await;
-        assert_eq!(place.kept().await, (bad.len(), bad.len() as u64));
+        shut_down(client).await;
+        assert_eq!(place.stored_counts().await, (bad.len(), bad.len() as u64));
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
     let cases = [
-        (said(""), ""),
-        (said("{\"confidence\": 0.31}"), "0.31"),
-        (said("```json\n{\"thou\n```"), "```json"),
+        (model_reply(""), ""),
+        (model_reply("{\"confidence\": 0.31}"), "0.31"),
+        (model_reply("```json\n{\"thou\n```"), "```json"),
         (
-            Fault::Truncated("{\"confidence\": 0.32, \"thou".to_owned()),
+            MockFault::Truncated("{\"confidence\": 0.32, \"thou".to_owned()),
             "0.32",
         ),
         (
-            Fault::Refusal("I would rather not.".to_owned()),
+            MockFault::Refusal("I would rather not.".to_owned()),
             "rather not",
         ),
     ];
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = server(&place, wire, &standin).await;
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&place, wire, &standin).await;
         for (fault, _) in &cases {
-            standin.always(fault.clone());
+            standin.set_default_fault(fault.clone());
             let answer = think(&mut client, "And?").await;
             assert_eq!(
-                failure(&answer).code,
+                tool_failure(&answer).code,
                 "InvalidResponse",
                 "{wire:?} {fault:?}"
             );
         }
-        end(client).await;
-        assert_eq!(place.kept().await, (0, 0), "{wire:?}");
+        shut_down(client).await;
+        assert_eq!(place.stored_counts().await, (0, 0), "{wire:?}");
         let sql = "SELECT success, error_code, output, model_calls FROM invocations ORDER BY seq";
         let records: Vec<(bool, String, String, i64)> = sqlx::query_as(sql)
-            .fetch_all(&mut place.open().await)
+            .fetch_all(&mut place.open_database().await)
             .await
             .unwrap();
         assert_eq!(records.len(), cases.len());
@@ -217,60 +226,60 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
 
 #[tokio::test]
 async fn a_fence_around_half_an_object_is_no_thought() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = server(&place, Wire::Langbase, &standin).await;
-    standin.push(said("```json\n{\"thought\": \n```"));
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve_with_provider(&place, ProviderFormat::Langbase, &standin).await;
+    standin.push_fault(model_reply("```json\n{\"thought\": \n```"));
     let answer = think(&mut client, "Well?").await;
     assert!(
         text(&answer, "content").starts_with("Thought 2"),
         "{answer}"
     );
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_body_that_is_no_answer_is_a_clear_error() {
     let cases = [
-        Fault::Html200,
-        Fault::Body(String::new()),
-        Fault::Body("not JSON".to_owned()),
-        Fault::Body("{}".to_owned()),
-        Fault::Body("[]".to_owned()),
-        Fault::Body("null".to_owned()),
+        MockFault::Html200,
+        MockFault::Body(String::new()),
+        MockFault::Body("not JSON".to_owned()),
+        MockFault::Body("{}".to_owned()),
+        MockFault::Body("[]".to_owned()),
+        MockFault::Body("null".to_owned()),
     ];
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = server(&place, wire, &standin).await;
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&place, wire, &standin).await;
         for fault in &cases {
             standin.reset();
-            standin.always(fault.clone());
+            standin.set_default_fault(fault.clone());
             let answer = think(&mut client, "And?").await;
-            let failure = failure(&answer);
+            let failure = tool_failure(&answer);
             assert_eq!(failure.code, "InvalidResponse", "{wire:?} {fault:?}");
             assert!(!failure.text.contains("decoding"), "{failure:?}");
             assert!(standin.asks().len() <= 2, "{wire:?} {fault:?}");
         }
-        end(client).await;
-        assert_eq!(place.kept().await, (0, 0));
+        shut_down(client).await;
+        assert_eq!(place.stored_counts().await, (0, 0));
     }
 }
 
 #[tokio::test]
 async fn tokens_and_cost_are_recorded_for_every_wire() {
-    for wire in Wire::ALL {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    for wire in ProviderFormat::ALL {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
         let mut command = place.command();
-        wire.set(&mut command, &standin);
+        wire.configure(&mut command, &standin);
         command
             .env("DELIBERATE_PRICES_INPUT_PER_MTOK", "1")
             .env("DELIBERATE_PRICES_OUTPUT_PER_MTOK", "2");
         let mut client = serve(&mut command).await;
         output(&think(&mut client, "What does it cost?").await);
-        end(client).await;
+        shut_down(client).await;
         let sql = "SELECT input, model, model_calls, prompt_tokens, completion_tokens, cost_usd FROM invocations";
         let (input, model, calls, sent, received, cost): (String, String, i64, i64, i64, f64) =
             sqlx::query_as(sql)
-                .fetch_one(&mut place.open().await)
+                .fetch_one(&mut place.open_database().await)
                 .await
                 .unwrap();
         let input: Value = serde_json::from_str(&input).unwrap();

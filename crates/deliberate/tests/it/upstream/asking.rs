@@ -1,31 +1,31 @@
 //! The tools that ask a model: how each is called, what a good answer to it is, and what must be
 //! there before.
 
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use crate::support::output;
 
 /// A tool that asks.
-pub(super) struct Asking {
+pub(super) struct ModelToolCase {
     pub(super) tool: &'static str,
-    pub(super) needs: Needs,
-    pub(super) arguments: fn(&Ready) -> Value,
+    pub(super) precondition: CasePrecondition,
+    pub(super) arguments: fn(&CaseIds) -> Value,
     /// What a model may answer.
-    pub(super) good: fn() -> Value,
+    pub(super) good_answer: fn() -> Value,
     /// Words of the ask that it answers, if there are other asks beside it.
-    pub(super) asked_by: &'static [&'static str],
+    pub(super) prompt_markers: &'static [&'static str],
     /// Whether words without JSON are an answer.
-    pub(super) takes_words: bool,
+    pub(super) accepts_plain_text: bool,
     /// The most asks under way at once.
-    pub(super) at_once: usize,
+    pub(super) parallel_asks: usize,
     /// Whether something is kept of it.
-    pub(super) keeps: bool,
+    pub(super) stores_changes: bool,
 }
 
 /// What a call needs to be there.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Needs {
+pub(super) enum CasePrecondition {
     Nothing,
     /// A session with a thought and a checkpoint after it.
     Session,
@@ -35,7 +35,7 @@ pub(super) enum Needs {
 
 /// What is there.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ready {
+pub(super) struct CaseIds {
     session: String,
     thought: String,
     checkpoint: String,
@@ -44,10 +44,10 @@ pub(super) struct Ready {
     nodes: Vec<String>,
 }
 
-impl Needs {
+impl CasePrecondition {
     /// Brings it about, with a provider that is well.
-    pub(super) async fn meet(self, client: &mut Client) -> Ready {
-        let mut ready = Ready::default();
+    pub(super) async fn set_up(self, client: &mut StdioClient) -> CaseIds {
+        let mut ready = CaseIds::default();
         match self {
             Self::Nothing => {}
             Self::Session => {
@@ -78,7 +78,7 @@ impl Needs {
     }
 }
 
-async fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
+async fn call(client: &mut StdioClient, tool: &str, arguments: Value) -> Value {
     output(&client.call(tool, arguments).await.unwrap()).clone()
 }
 
@@ -87,53 +87,53 @@ fn text(value: &Value) -> String {
 }
 
 /// Every tool that asks. A test fails if one is missing.
-pub(super) const ASKING: &[Asking] = &[
-    Asking {
+pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
+    ModelToolCase {
         tool: "reasoning_linear",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "content": "What now?" }),
-        good: step,
-        asked_by: &[],
-        takes_words: true,
-        at_once: 1,
-        keeps: true,
+        good_answer: step_answer,
+        prompt_markers: &[],
+        accepts_plain_text: true,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_tree",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "content": "Which way?" }),
-        good: fork,
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        good_answer: fork_answer,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "prompt_engine",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "command": "%clean >>explain_code x", "run": true }),
-        good: || json!({ "answer": "It says x." }),
-        asked_by: &[],
-        takes_words: true,
-        at_once: 1,
+        good_answer: || json!({ "answer": "It says x." }),
+        prompt_markers: &[],
+        accepts_plain_text: true,
+        parallel_asks: 1,
         // Runs are, and nothing that was thought.
-        keeps: false,
+        stores_changes: false,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_backtrack",
-        needs: Needs::Session,
+        precondition: CasePrecondition::Session,
         arguments: |it| json!({ "checkpoint_id": it.checkpoint, "new_direction": "Elsewhere." }),
-        good: step,
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        good_answer: step_answer,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_divergent",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "content": "What else?", "num_perspectives": 2 }),
-        good: || {
+        good_answer: || {
             let view = |name: &str| {
                 json!({
                     "viewpoint": name, "content": format!("As {name} sees it."),
@@ -148,16 +148,16 @@ pub(super) const ASKING: &[Asking] = &[
                 "weakest_point": "stones",
             })
         },
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_reflection",
-        needs: Needs::Session,
+        precondition: CasePrecondition::Session,
         arguments: |it| json!({ "thought_id": it.thought, "max_iterations": 2 }),
-        good: || {
+        good_answer: || {
             json!({
                 "analysis": "It is thin.",
                 "strengths": ["it is short"],
@@ -170,16 +170,16 @@ pub(super) const ASKING: &[Asking] = &[
                 "weakest_point": "taste",
             })
         },
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_reflection_evaluate",
-        needs: Needs::Session,
+        precondition: CasePrecondition::Session,
         arguments: |it| json!({ "session_id": it.session }),
-        good: || {
+        good_answer: || {
             json!({
                 "assessment": "It hangs together.",
                 "coherence_percent": 80,
@@ -190,16 +190,16 @@ pub(super) const ASKING: &[Asking] = &[
                 "confidence_percent": 70,
             })
         },
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: false,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: false,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_auto",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "content": "The old roof leaks where the chimney once stood." }),
-        good: || {
+        good_answer: || {
             json!({
                 "mode": "linear",
                 "rationale": "One line settles it.",
@@ -210,59 +210,59 @@ pub(super) const ASKING: &[Asking] = &[
                 ],
             })
         },
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: false,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: false,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_auto",
-        needs: Needs::Session,
+        precondition: CasePrecondition::Session,
         arguments: |it| {
             let content = "The roof leaks.";
             json!({ "content": content, "session_id": it.session, "hints": ["linear"], "run": true })
         },
-        good: step,
-        asked_by: &[],
-        takes_words: true,
-        at_once: 1,
-        keeps: true,
+        good_answer: step_answer,
+        prompt_markers: &[],
+        accepts_plain_text: true,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_auto",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "content": "Which roof?", "hints": ["reasoning_tree"], "run": true }),
-        good: fork,
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        good_answer: fork_answer,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_auto",
-        needs: Needs::Nothing,
+        precondition: CasePrecondition::Nothing,
         arguments: |_| json!({ "content": "Roofs.", "hints": ["got"], "run": true }),
-        good: continuation,
-        asked_by: &[],
-        takes_words: false,
-        at_once: 3,
-        keeps: true,
+        good_answer: continuation_answer,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 3,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_got_generate",
-        needs: Needs::Graph,
+        precondition: CasePrecondition::Graph,
         arguments: |it| json!({ "graph_id": it.graph, "node_id": it.nodes[0], "k": 2 }),
-        good: continuation,
-        asked_by: &[],
-        takes_words: false,
-        at_once: 2,
-        keeps: true,
+        good_answer: continuation_answer,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 2,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_got_score",
-        needs: Needs::Graph,
+        precondition: CasePrecondition::Graph,
         arguments: |it| json!({ "graph_id": it.graph, "node_id": it.nodes[0] }),
-        good: || {
+        good_answer: || {
             json!({
                 "relevance_percent": 60,
                 "validity_percent": 70,
@@ -272,16 +272,16 @@ pub(super) const ASKING: &[Asking] = &[
                 "weakest_point": "no figures",
             })
         },
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_got_aggregate",
-        needs: Needs::Graph,
+        precondition: CasePrecondition::Graph,
         arguments: |it| json!({ "graph_id": it.graph, "node_ids": it.nodes }),
-        good: || {
+        good_answer: || {
             json!({
                 "thought": "Both, in turn.",
                 "approach": "one after the other",
@@ -290,35 +290,35 @@ pub(super) const ASKING: &[Asking] = &[
                 "confidence_percent": 70,
             })
         },
-        asked_by: &[],
-        takes_words: false,
-        at_once: 1,
-        keeps: true,
+        prompt_markers: &[],
+        accepts_plain_text: false,
+        parallel_asks: 1,
+        stores_changes: true,
     },
-    Asking {
+    ModelToolCase {
         tool: "reasoning_got_refine",
-        needs: Needs::Graph,
+        precondition: CasePrecondition::Graph,
         arguments: |it| json!({ "graph_id": it.graph, "node_id": it.nodes[0] }),
-        good: || {
+        good_answer: || {
             json!({
                 "critique": "It is vague.",
                 "thought": "It is exact now.",
                 "improvements": ["exactness"],
             })
         },
-        asked_by: &["Improve this node:"],
-        takes_words: false,
+        prompt_markers: &["Improve this node:"],
+        accepts_plain_text: false,
         // The better text, and how good the present one is.
-        at_once: 2,
-        keeps: true,
+        parallel_asks: 2,
+        stores_changes: true,
     },
 ];
 
-fn step() -> Value {
+fn step_answer() -> Value {
     json!({ "thought": "So it goes on.", "confidence_percent": 70, "weakest_point": "the end" })
 }
 
-fn fork() -> Value {
+fn fork_answer() -> Value {
     let approach = |name: &str| {
         json!({
             "name": name, "thought": format!("Go {name}."), "rationale": "It is short.",
@@ -335,7 +335,7 @@ fn fork() -> Value {
     })
 }
 
-fn continuation() -> Value {
+fn continuation_answer() -> Value {
     json!({
         "thought": "It follows.",
         "kind": "hypothesis",

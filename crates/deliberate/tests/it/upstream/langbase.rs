@@ -1,23 +1,25 @@
 //! Langbase's own ways: envelopes, pipes and threads.
 
-use deliberate_testkit::{Fault, Standin, standin::Settings};
+use deliberate_testkit::{MockFault, MockProvider, standin::MockSettings};
 use serde_json::json;
 
-use crate::support::{Place, end, failure, output, serve, text, think, think_on};
+use crate::support::{
+    TestHome, output, serve, shut_down, text, think, think_in_session, tool_failure,
+};
 
-async fn strict() -> Standin {
-    let settings = Settings {
+async fn start_strict_provider() -> MockProvider {
+    let settings = MockSettings {
         strict_pipes: true,
         strict_threads: true,
-        ..Settings::default()
+        ..MockSettings::default()
     };
-    Standin::start_with(settings, 0).await.unwrap()
+    MockProvider::start_with(settings, 0).await.unwrap()
 }
 
 #[tokio::test]
 async fn the_envelope_may_be_nested_or_flat_with_or_without_success() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     for success in [None, Some(true)] {
         for flat in [false, true] {
             standin.set(|settings| {
@@ -32,44 +34,44 @@ async fn the_envelope_may_be_nested_or_flat_with_or_without_success() {
         }
     }
     assert_eq!(standin.asks().len(), 4);
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_failure_in_a_good_status_keeps_its_message_and_is_not_tried_again() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let body = json!({
         "success": false,
         "error": { "code": "FORBIDDEN", "status": 403, "message": "Your plan has run out." },
     });
-    standin.push(Fault::Body(body.to_string()));
+    standin.push_fault(MockFault::Body(body.to_string()));
     let answer = think(&mut client, "please").await;
-    let failure = failure(&answer);
+    let failure = tool_failure(&answer);
     assert_eq!(failure.code, "ApiError");
     assert!(
         failure.text.contains("Your plan has run out."),
         "{failure:?}"
     );
     assert_eq!(standin.asks().len(), 1);
-    end(client).await;
-    assert_eq!(place.kept().await, (0, 0));
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (0, 0));
 }
 
 #[tokio::test]
 async fn nothing_is_asked_or_made_before_the_first_call() {
-    let (place, standin) = (Place::new(), strict().await);
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     client.request("tools/list", json!({})).await.unwrap();
-    end(client).await;
+    shut_down(client).await;
     assert!(standin.requests().is_empty());
     assert!(!place.database().exists(), "nor is a database");
 }
 
 #[tokio::test]
 async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
-    let (place, standin) = (Place::new(), strict().await);
-    let mut command = place.asking(&standin);
+    let (place, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut command = place.command_with_provider(&standin);
     command
         .env("PIPE_LINEAR", "my-own-name")
         .env("DELIBERATE_MODEL", "openai:gpt-9");
@@ -83,7 +85,7 @@ async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
     for id in ids {
         output(&client.response(id).await.unwrap());
     }
-    end(client).await;
+    shut_down(client).await;
     let pipes = standin.pipes();
     assert_eq!(pipes.len(), 1);
     let (name, pipe) = &pipes[0];
@@ -97,45 +99,48 @@ async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
         1,
         "four calls at once make it once"
     );
-    assert_eq!(standin.overwritten(), 0);
+    assert_eq!(standin.overwritten_pipes(), 0);
 }
 
 #[tokio::test]
 async fn a_pipe_of_the_users_own_is_used_and_left_alone() {
-    let (place, standin) = (Place::new(), strict().await);
+    let (place, standin) = (TestHome::new(), start_strict_provider().await);
     let own = json!({ "name": "linear-reasoning-v1", "model": "mine", "status": "public" });
     standin.add_pipe("linear-reasoning-v1", own.clone());
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     output(&think(&mut client, "with mine").await);
-    end(client).await;
+    shut_down(client).await;
     assert_eq!(standin.creations().len(), 0);
     assert_eq!(standin.pipes(), [("linear-reasoning-v1".to_owned(), own)]);
 }
 
 #[tokio::test]
 async fn a_pipe_that_cannot_be_made_is_an_error_and_not_tried_for_ever() {
-    let (place, standin) = (Place::new(), strict().await);
-    let mut client = serve(&mut place.asking(&standin)).await;
-    standin.push_pipes(Fault::status(403));
-    assert_eq!(failure(&think(&mut client, "no").await).code, "ApiError");
+    let (place, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    standin.push_pipe_fault(MockFault::status(403));
+    assert_eq!(
+        tool_failure(&think(&mut client, "no").await).code,
+        "ApiError"
+    );
     assert_eq!((standin.asks().len(), standin.creations().len()), (1, 1));
     output(&think(&mut client, "now it may").await);
-    end(client).await;
-    assert_eq!(place.kept().await, (1, 1));
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn a_session_continues_the_thread_that_was_issued_for_it_in_another_process_too() {
-    let (place, standin) = (Place::new(), strict().await);
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let first = think(&mut client, "one").await;
     let session = text(&first, "session_id").to_owned();
     output(&think(&mut client, "elsewhere").await);
-    output(&think_on(&mut client, &session, "two").await);
-    end(client).await;
-    let mut client = serve(&mut place.asking(&standin)).await;
-    output(&think_on(&mut client, &session, "three").await);
-    end(client).await;
+    output(&think_in_session(&mut client, &session, "two").await);
+    shut_down(client).await;
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    output(&think_in_session(&mut client, &session, "three").await);
+    shut_down(client).await;
 
     let threads = |content: &str| {
         let asks = standin.asks();
@@ -155,31 +160,31 @@ async fn a_session_continues_the_thread_that_was_issued_for_it_in_another_proces
 /// The thread is Langbase's to forget; the reasoning is ours, and travels in the ask.
 #[tokio::test]
 async fn a_session_whose_thread_is_forgotten_can_be_continued() {
-    let (place, standin) = (Place::new(), strict().await);
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let first = think(&mut client, "one").await;
     let session = text(&first, "session_id").to_owned();
     sqlx::query("UPDATE sessions SET metadata = '{\"thread\": \"thread-gone\"}'")
-        .execute(&mut place.open().await)
+        .execute(&mut place.open_database().await)
         .await
         .unwrap();
-    let second = think_on(&mut client, &session, "two").await;
+    let second = think_in_session(&mut client, &session, "two").await;
     assert_eq!(
         output(&second)["previous_thought"],
         output(&first)["thought_id"]
     );
-    end(client).await;
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_pipe_that_stays_missing_is_an_error_after_one_attempt_to_make_it() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-    standin.always(Fault::status(404));
-    let mut client = serve(&mut place.asking(&standin)).await;
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    standin.set_default_fault(MockFault::status(404));
+    let mut client = serve(&mut place.command_with_provider(&standin)).await;
     let answer = think(&mut client, "anyone?").await;
-    assert_eq!(failure(&answer).code, "ApiError");
-    assert!(failure(&answer).text.contains("404"), "{answer}");
+    assert_eq!(tool_failure(&answer).code, "ApiError");
+    assert!(tool_failure(&answer).text.contains("404"), "{answer}");
     assert_eq!((standin.asks().len(), standin.creations().len()), (2, 1));
-    end(client).await;
-    assert_eq!(place.kept().await, (0, 0));
+    shut_down(client).await;
+    assert_eq!(place.stored_counts().await, (0, 0));
 }

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_testkit::{Fault, Standin, standin::Settings};
+use deliberate_testkit::{MockFault, MockProvider, standin::MockSettings};
 
-use crate::support::{Place, Wire, output, run, serve, think};
+use crate::support::{ProviderFormat, TestHome, output, run_command, serve, think};
 
 const KEY: &str = "sk-secret-5f2b9c71d0a84e6f";
 
 #[tokio::test]
 async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
-    for wire in Wire::ALL {
+    for wire in ProviderFormat::ALL {
         for format in ["pretty", "json"] {
-            let place = Place::new();
-            let settings = Settings {
+            let place = TestHome::new();
+            let settings = MockSettings {
                 key: Some(KEY.to_owned()),
-                ..Settings::default()
+                ..MockSettings::default()
             };
-            let standin = Standin::start_with(settings, 0).await.unwrap();
+            let standin = MockProvider::start_with(settings, 0).await.unwrap();
             let mut command = place.command();
-            wire.set(&mut command, &standin);
+            wire.configure(&mut command, &standin);
             command
                 .env("LOG_LEVEL", "trace")
                 .env("LOG_FORMAT", format)
@@ -28,7 +28,7 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
             output(&think(&mut client, "fine").await);
             // A provider that repeats the key in its complaints.
             for code in [400, 403, 500] {
-                standin.always(Fault::Status {
+                standin.set_default_fault(MockFault::Status {
                     code,
                     headers: BTreeMap::from([("x-echo".to_owned(), KEY.to_owned())]),
                     body: format!(
@@ -38,7 +38,7 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
                 let answer = think(&mut client, "wrong").await.to_string();
                 assert!(!answer.contains(KEY), "{wire:?} {code}: {answer}");
             }
-            standin.always(Fault::Html200);
+            standin.set_default_fault(MockFault::Html200);
             think(&mut client, "page").await;
             client.close_stdin();
             client.wait_exit().await.unwrap();
@@ -56,7 +56,7 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
 
 #[tokio::test]
 async fn a_key_is_not_shown_by_any_command() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     for arguments in [
         &["config"][..],
         &["config", "--json"],
@@ -68,11 +68,11 @@ async fn a_key_is_not_shown_by_any_command() {
         &["--set", "limits.line_bytes=1", "config"],
     ] {
         let mut command = place.command();
-        for wire in Wire::ALL {
-            wire.set_with_key(&mut command, &standin, KEY);
+        for wire in ProviderFormat::ALL {
+            wire.configure_with_key(&mut command, &standin, KEY);
         }
         command.env("DELIBERATE_API_KEY", KEY);
-        let ran = run(command.args(arguments)).await;
+        let ran = run_command(command.args(arguments)).await;
         assert!(
             !ran.stdout.contains(KEY) && !ran.stderr.contains(KEY),
             "{arguments:?}: {ran:?}"
@@ -82,9 +82,9 @@ async fn a_key_is_not_shown_by_any_command() {
 
 #[tokio::test]
 async fn a_key_that_was_pasted_wrongly_is_refused_without_being_shown() {
-    let place = Place::new();
+    let place = TestHome::new();
     for wrong in ["sk-secret with spaces", "sk-secret-ключ"] {
-        let ran = run(place.command().env("LANGBASE_API_KEY", wrong).arg("config")).await;
+        let ran = run_command(place.command().env("LANGBASE_API_KEY", wrong).arg("config")).await;
         assert_eq!(ran.code, Some(2));
         assert!(ran.stderr.contains("LANGBASE_API_KEY"), "{}", ran.stderr);
         assert!(!ran.stderr.contains("sk-secret"), "{}", ran.stderr);
@@ -94,7 +94,7 @@ async fn a_key_that_was_pasted_wrongly_is_refused_without_being_shown() {
 /// An address that was given without a vendor may be anyone's.
 #[tokio::test]
 async fn a_vendors_key_is_not_sent_to_an_address_of_ones_own() {
-    let (place, standin) = (Place::new(), Standin::start().await.unwrap());
+    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     for variable in ["ANTHROPIC_API_KEY", "LANGBASE_API_KEY", "OPENAI_API_KEY"] {
         let mut command = place.command();
         command
@@ -117,11 +117,13 @@ async fn a_vendors_key_is_not_sent_to_an_address_of_ones_own() {
 
 #[tokio::test]
 async fn a_key_without_an_owner_is_a_mistake_that_is_named() {
-    let place = Place::new();
-    let ran = run(place
-        .command()
-        .env("DELIBERATE_API_KEY", KEY)
-        .args(["tools"]))
+    let place = TestHome::new();
+    let ran = run_command(
+        place
+            .command()
+            .env("DELIBERATE_API_KEY", KEY)
+            .args(["tools"]),
+    )
     .await;
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("DELIBERATE_PROVIDER"), "{}", ran.stderr);

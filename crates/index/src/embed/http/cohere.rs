@@ -3,24 +3,24 @@
 use futures::{FutureExt as _, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 
-use super::{ServiceSettings, head, service::Service};
+use super::{ServiceSettings, head, service::ServiceClient};
 use crate::{EmbedError, Reranker};
 
 /// How much of one text is sent: what these models read at most.
-const MOST_BYTES: usize = 16_000;
+const MAX_TEXT_BYTES: usize = 16_000;
 
 /// How many texts go at once. Each is scored for itself, so parts can be put together.
-const AT_ONCE: usize = 500;
+const BATCH: usize = 500;
 
 /// Asks a Cohere-compatible service for scores.
 #[derive(Debug)]
 pub struct CohereReranker {
-    service: Service,
+    service: ServiceClient,
     name: String,
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RerankRequest<'a> {
     model: &'a str,
     query: &'a str,
     documents: Vec<&'a str>,
@@ -28,12 +28,12 @@ struct Asked<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    results: Vec<Scored>,
+struct RerankResponse {
+    results: Vec<RerankResult>,
 }
 
 #[derive(Deserialize)]
-struct Scored {
+struct RerankResult {
     index: usize,
     relevance_score: f32,
 }
@@ -42,19 +42,22 @@ impl CohereReranker {
     /// A reranker; its base URL ends with the version, as in `https://api.cohere.com/v2`.
     pub fn new(settings: ServiceSettings) -> Result<Self, EmbedError> {
         let name = format!("cohere/{}", settings.model);
-        let service = Service::new(settings, "rerank")?;
+        let service = ServiceClient::new(settings, "rerank")?;
         Ok(Self { service, name })
     }
 
-    async fn some(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, EmbedError> {
-        let asked = Asked {
+    async fn rerank_batch(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, EmbedError> {
+        let asked = RerankRequest {
             model: self.service.model(),
-            query: head(query, MOST_BYTES),
-            documents: texts.iter().map(|text| head(text, MOST_BYTES)).collect(),
+            query: head(query, MAX_TEXT_BYTES),
+            documents: texts
+                .iter()
+                .map(|text| head(text, MAX_TEXT_BYTES))
+                .collect(),
             top_n: texts.len(),
         };
-        let answer: Answer = self.service.ask(&asked).await?;
-        in_order(&answer.results, texts.len())
+        let answer: RerankResponse = self.service.post(&asked).await?;
+        scores_in_order(&answer.results, texts.len())
     }
 }
 
@@ -70,17 +73,17 @@ impl Reranker for CohereReranker {
     ) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         async move {
             let mut scores = Vec::with_capacity(texts.len());
-            for some in texts.chunks(AT_ONCE) {
-                scores.extend(self.some(query, some).await?);
+            for some in texts.chunks(BATCH) {
+                scores.extend(self.rerank_batch(query, some).await?);
             }
-            Ok(within_one(scores))
+            Ok(normalize_scores(scores))
         }
         .boxed()
     }
 }
 
 /// Scores in the order of the texts; the service gives them best first.
-fn in_order(results: &[Scored], count: usize) -> Result<Vec<f32>, EmbedError> {
+fn scores_in_order(results: &[RerankResult], count: usize) -> Result<Vec<f32>, EmbedError> {
     let malformed = |reason: String| EmbedError::Malformed { reason };
     if results.len() != count {
         return Err(malformed(format!(
@@ -108,7 +111,7 @@ fn in_order(results: &[Scored], count: usize) -> Result<Vec<f32>, EmbedError> {
 
 /// Scores from 0 to 1. Some services give what comes before the last step of their model, which
 /// has no bounds; that step keeps the order.
-fn within_one(scores: Vec<f32>) -> Vec<f32> {
+fn normalize_scores(scores: Vec<f32>) -> Vec<f32> {
     if scores.iter().all(|score| (0.0..=1.0).contains(score)) {
         return scores;
     }

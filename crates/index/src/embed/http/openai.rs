@@ -6,29 +6,29 @@ use tokio::sync::OnceCell;
 
 use super::{
     ServiceSettings, head,
-    service::{Service, misconfigured},
+    service::{ServiceClient, misconfigured},
 };
-use crate::{EmbedError, Embedder, Embedding};
+use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
 /// How much of one text is sent: what these models read at most, in any script.
-const MOST_BYTES: usize = 24_000;
+const MAX_TEXT_BYTES: usize = 24_000;
 
 /// The most numbers that a vector may have.
-const MOST_DIMENSIONS: usize = 16_384;
+const MAX_DIMENSIONS: usize = 16_384;
 
 /// Asks an OpenAI-compatible service for vectors.
 #[derive(Debug)]
 pub struct OpenAiEmbedder {
-    service: Service,
-    asked: Option<usize>,
-    known: OnceCell<usize>,
+    service: ServiceClient,
+    requested_dimensions: Option<usize>,
+    known_dimensions: OnceCell<usize>,
     batch: usize,
     query_prefix: String,
     passage_prefix: String,
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct EmbeddingRequest<'a> {
     model: &'a str,
     input: &'a [String],
     encoding_format: &'static str,
@@ -37,12 +37,12 @@ struct Asked<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Vec<Row>,
+struct EmbeddingResponse {
+    data: Vec<EmbeddingRow>,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct EmbeddingRow {
     index: Option<usize>,
     embedding: Vec<f32>,
 }
@@ -51,9 +51,9 @@ impl OpenAiEmbedder {
     /// An embedder that takes 64 texts at once and learns the length of its vectors by asking.
     pub fn new(settings: ServiceSettings) -> Result<Self, EmbedError> {
         Ok(Self {
-            service: Service::new(settings, "embeddings")?,
-            asked: None,
-            known: OnceCell::new(),
+            service: ServiceClient::new(settings, "embeddings")?,
+            requested_dimensions: None,
+            known_dimensions: OnceCell::new(),
             batch: 64,
             query_prefix: String::new(),
             passage_prefix: String::new(),
@@ -62,12 +62,12 @@ impl OpenAiEmbedder {
 
     /// The same with vectors of a length that the model can give when asked to.
     pub fn with_dimensions(self, dimensions: usize) -> Result<Self, EmbedError> {
-        if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+        if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(misconfigured("vectors have 1 to 16384 numbers"));
         }
         Ok(Self {
-            asked: Some(dimensions),
-            known: OnceCell::new_with(Some(dimensions)),
+            requested_dimensions: Some(dimensions),
+            known_dimensions: OnceCell::new_with(Some(dimensions)),
             ..self
         })
     }
@@ -90,20 +90,20 @@ impl OpenAiEmbedder {
     }
 
     /// Vectors for no more texts than go at once.
-    async fn some(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let asked = Asked {
+    async fn embed_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let asked = EmbeddingRequest {
             model: self.service.model(),
             input: texts,
             encoding_format: "float",
-            dimensions: self.asked,
+            dimensions: self.requested_dimensions,
         };
-        let answer: Answer = self.service.ask(&asked).await?;
-        let vectors = in_order(answer.data, texts.len())?;
+        let answer: EmbeddingResponse = self.service.post(&asked).await?;
+        let vectors = vectors_in_order(answer.data, texts.len())?;
         let found = vectors.first().map_or(0, Vec::len);
-        if !(1..=MOST_DIMENSIONS).contains(&found) {
+        if !(1..=MAX_DIMENSIONS).contains(&found) {
             return Err(malformed(format!("a vector has {found} numbers")));
         }
-        let expected = *self.known.get_or_init(|| async { found }).await;
+        let expected = *self.known_dimensions.get_or_init(|| async { found }).await;
         for vector in &vectors {
             if vector.len() != expected {
                 return Err(malformed(format!(
@@ -122,7 +122,9 @@ impl OpenAiEmbedder {
 impl Embedder for OpenAiEmbedder {
     fn id(&self) -> String {
         let model = self.service.model();
-        let length = self.asked.map_or_else(String::new, |n| format!("/{n}"));
+        let length = self
+            .requested_dimensions
+            .map_or_else(String::new, |n| format!("/{n}"));
         let (query, passage) = (&self.query_prefix, &self.passage_prefix);
         if query.is_empty() && passage.is_empty() {
             format!("openai/{model}{length}")
@@ -133,10 +135,10 @@ impl Embedder for OpenAiEmbedder {
 
     fn dimensions(&self) -> BoxFuture<'_, Result<usize, EmbedError>> {
         async move {
-            if let Some(known) = self.known.get() {
+            if let Some(known) = self.known_dimensions.get() {
                 return Ok(*known);
             }
-            let vectors = self.some(&["length".to_owned()]).await?;
+            let vectors = self.embed_batch(&["length".to_owned()]).await?;
             Ok(vectors.first().map_or(0, Vec::len))
         }
         .boxed()
@@ -145,17 +147,17 @@ impl Embedder for OpenAiEmbedder {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        what: Embedding,
+        what: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         let prefix = match what {
-            Embedding::Query => &self.query_prefix,
-            Embedding::Passage => &self.passage_prefix,
+            EmbeddingPurpose::Query => &self.query_prefix,
+            EmbeddingPurpose::Passage => &self.passage_prefix,
         };
         async move {
             let mut vectors = Vec::with_capacity(texts.len());
             for some in texts.chunks(self.batch) {
-                let sent: Vec<_> = some.iter().map(|text| sendable(prefix, text)).collect();
-                vectors.extend(self.some(&sent).await?);
+                let sent: Vec<_> = some.iter().map(|text| prepare_text(prefix, text)).collect();
+                vectors.extend(self.embed_batch(&sent).await?);
             }
             Ok(vectors)
         }
@@ -168,8 +170,8 @@ impl Embedder for OpenAiEmbedder {
 }
 
 /// A text as it is sent. Services refuse an empty one, and all others of its batch with it.
-fn sendable(prefix: &str, text: &str) -> String {
-    let text = format!("{prefix}{}", head(text, MOST_BYTES));
+fn prepare_text(prefix: &str, text: &str) -> String {
+    let text = format!("{prefix}{}", head(text, MAX_TEXT_BYTES));
     if text.is_empty() {
         " ".to_owned()
     } else {
@@ -178,7 +180,7 @@ fn sendable(prefix: &str, text: &str) -> String {
 }
 
 /// Vectors in the order of the texts: services may answer in another.
-fn in_order(rows: Vec<Row>, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+fn vectors_in_order(rows: Vec<EmbeddingRow>, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
     if rows.len() != count {
         return Err(malformed(format!(
             "it holds {} vectors for {count} texts",

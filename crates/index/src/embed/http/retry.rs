@@ -15,9 +15,9 @@ const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// Why an attempt brought no answer.
 #[derive(Debug)]
-pub(super) enum Setback {
+pub(super) enum EmbedAttemptError {
     /// It may pass.
-    Passing {
+    Retryable {
         reason: String,
         wait: Option<Duration>,
     },
@@ -25,16 +25,16 @@ pub(super) enum Setback {
     Final(EmbedError),
 }
 
-impl Setback {
-    pub(super) fn may_pass(&self) -> bool {
-        matches!(self, Self::Passing { .. })
+impl EmbedAttemptError {
+    pub(super) fn is_retryable(&self) -> bool {
+        matches!(self, Self::Retryable { .. })
     }
 
     /// What the caller is told after the last attempt.
     pub(super) fn into_error(self, attempts: u32) -> EmbedError {
         match self {
             Self::Final(error) => error,
-            Self::Passing { reason, wait } => {
+            Self::Retryable { reason, wait } => {
                 let times = if attempts == 1 {
                     "once"
                 } else {
@@ -65,20 +65,20 @@ pub(super) fn backoff(settings: &ServiceSettings) -> ExponentialBuilder {
 /// The wait before the next attempt: the service's word, else ours. `None` if no attempts are left
 /// or it would come too late.
 pub(super) fn delay(
-    setback: &Setback,
+    setback: &EmbedAttemptError,
     ours: Option<Duration>,
     deadline: Instant,
 ) -> Option<Duration> {
     let ours = ours?;
     let delay = match setback {
-        Setback::Passing { wait, .. } => wait.unwrap_or(ours),
-        Setback::Final(_) => return None,
+        EmbedAttemptError::Retryable { wait, .. } => wait.unwrap_or(ours),
+        EmbedAttemptError::Final(_) => return None,
     };
     (delay < deadline.saturating_duration_since(Instant::now())).then_some(delay)
 }
 
 /// The wait that `Retry-After` asks for: seconds, or a date.
-pub(super) fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if let Ok(seconds) = text.parse::<f64>() {
         Duration::try_from_secs_f64(seconds).ok()?
@@ -106,7 +106,7 @@ mod tests {
         for (text, expected) in cases {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]);
             assert_eq!(
-                asked_wait(&headers),
+                retry_after(&headers),
                 expected.map(Duration::from_secs),
                 "{text}"
             );
@@ -116,7 +116,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn no_wait_goes_beyond_the_deadline() {
         let ours = Some(Duration::from_secs(1));
-        let asked = |wait| Setback::Passing {
+        let asked = |wait| EmbedAttemptError::Retryable {
             reason: String::new(),
             wait,
         };

@@ -8,17 +8,17 @@ use super::head;
 const MAX_BYTES: usize = 300;
 
 /// The sentence in an error body, else what kind of thing the body is.
-pub(super) fn sentence(body: &str) -> String {
+pub(super) fn error_message(body: &str) -> String {
     let text = body.trim();
     let found = serde_json::from_str::<Value>(text).ok();
-    match found.as_ref().and_then(sentence_in) {
+    match found.as_ref().and_then(find_message) {
         Some(sentence) => excerpt(sentence),
-        None => kind(text).map_or_else(|| excerpt(text), |kind| format!("it sent {kind}")),
+        None => describe_body(text).map_or_else(|| excerpt(text), |kind| format!("it sent {kind}")),
     }
 }
 
 /// What a body is, if it is nothing worth repeating.
-pub(super) fn kind(body: &str) -> Option<&'static str> {
+pub(super) fn describe_body(body: &str) -> Option<&'static str> {
     let text = body.trim_start();
     if text.is_empty() {
         Some("nothing")
@@ -36,15 +36,15 @@ pub(super) fn excerpt(text: &str) -> String {
 }
 
 /// Finds it where services put it: `{error: {message}}`, `{error}`, `{message}`, `{detail}`.
-fn sentence_in(value: &Value) -> Option<&str> {
+fn find_message(value: &Value) -> Option<&str> {
     const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
     match value {
         Value::String(text) => Some(text),
-        Value::Array(items) => items.first().and_then(sentence_in),
+        Value::Array(items) => items.first().and_then(find_message),
         Value::Object(members) => KEYS
             .iter()
             .filter_map(|key| members.get(*key))
-            .find_map(sentence_in),
+            .find_map(find_message),
         _ => None,
     }
 }
@@ -62,10 +62,10 @@ mod tests {
             r#"{"detail": [{"msg": "no such model"}]}"#,
             "no\n such \u{1b}  model",
         ] {
-            assert_eq!(sentence(body), "no such model", "{body}");
+            assert_eq!(error_message(body), "no such model", "{body}");
         }
-        assert_eq!(sentence("<html><p>x"), "it sent an HTML page");
-        assert_eq!(sentence(" "), "it sent nothing");
-        assert!(sentence(&"é".repeat(10_000)).len() <= MAX_BYTES);
+        assert_eq!(error_message("<html><p>x"), "it sent an HTML page");
+        assert_eq!(error_message(" "), "it sent nothing");
+        assert!(error_message(&"é".repeat(10_000)).len() <= MAX_BYTES);
     }
 }

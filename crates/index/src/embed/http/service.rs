@@ -17,23 +17,23 @@ use url::{Host, Url};
 
 use super::{
     ServiceSettings,
-    retry::{self, Setback},
+    retry::{self, EmbedAttemptError},
     said,
 };
 use crate::EmbedError;
 
 /// The largest answer that is read: 128 vectors of 4,096 numbers take half of it.
-const MAX_ANSWER: usize = 32 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 
 /// A service. The client is built with the first request.
 #[derive(Debug)]
-pub(super) struct Service {
+pub(super) struct ServiceClient {
     settings: ServiceSettings,
     url: Url,
     client: OnceLock<Result<Client, String>>,
 }
 
-impl Service {
+impl ServiceClient {
     /// A method of a service, checked before anything is sent.
     pub(super) fn new(settings: ServiceSettings, method: &str) -> Result<Self, EmbedError> {
         let url = method_url(&settings.base_url, method)?;
@@ -60,7 +60,7 @@ impl Service {
     }
 
     /// Asks, again if that can help, all before the deadline.
-    pub(super) async fn ask<A: DeserializeOwned>(
+    pub(super) async fn post<A: DeserializeOwned>(
         &self,
         body: &impl Serialize,
     ) -> Result<A, EmbedError> {
@@ -74,7 +74,7 @@ impl Service {
         };
         let answer = attempt
             .retry(retry::backoff(&self.settings))
-            .when(Setback::may_pass)
+            .when(EmbedAttemptError::is_retryable)
             .adjust(|setback, ours| retry::delay(setback, ours, deadline))
             .notify(|_, delay| tracing::debug!(?delay, "a service failed; trying again"))
             .await
@@ -82,7 +82,7 @@ impl Service {
         serde_json::from_slice(&answer).map_err(|error| self.unreadable(&answer, &error))
     }
 
-    async fn attempt(&self, body: &[u8], deadline: Instant) -> Result<Vec<u8>, Setback> {
+    async fn attempt(&self, body: &[u8], deadline: Instant) -> Result<Vec<u8>, EmbedAttemptError> {
         let end = deadline.min(Instant::now() + self.settings.attempt);
         let exchange = async {
             let mut request = self
@@ -94,10 +94,10 @@ impl Service {
                 request = request.bearer_auth(key.expose_secret().trim());
             }
             let response = request.send().await.map_err(unreachable)?;
-            self.answered(response).await
+            self.read_response(response).await
         };
         timeout_at(end, exchange).await.unwrap_or_else(|_| {
-            Err(Setback::Passing {
+            Err(EmbedAttemptError::Retryable {
                 reason: "it did not answer in time".to_owned(),
                 wait: None,
             })
@@ -105,21 +105,25 @@ impl Service {
     }
 
     /// The body of a success.
-    async fn answered(&self, response: Response) -> Result<Vec<u8>, Setback> {
+    async fn read_response(&self, response: Response) -> Result<Vec<u8>, EmbedAttemptError> {
         let status = response.status();
-        let wait = retry::asked_wait(response.headers());
-        let body = bounded(response).await?;
+        let wait = retry::retry_after(response.headers());
+        let body = read_bounded(response).await?;
         if status.is_success() {
             return Ok(body);
         }
-        let text = self.without_key(&String::from_utf8_lossy(&body));
-        let reason = format!("it answered {}: {}", status.as_u16(), said::sentence(&text));
+        let text = self.redact_key(&String::from_utf8_lossy(&body));
+        let reason = format!(
+            "it answered {}: {}",
+            status.as_u16(),
+            said::error_message(&text)
+        );
         Err(match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
-                Setback::Passing { reason, wait }
+                EmbedAttemptError::Retryable { reason, wait }
             }
-            _ if status.is_server_error() => Setback::Passing { reason, wait },
-            _ if status.is_redirection() => Setback::Final(misconfigured(
+            _ if status.is_server_error() => EmbedAttemptError::Retryable { reason, wait },
+            _ if status.is_redirection() => EmbedAttemptError::Final(misconfigured(
                 "it sends elsewhere, which is not followed; check the base URL",
             )),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => refused(&reason, "check the key"),
@@ -128,7 +132,7 @@ impl Service {
         })
     }
 
-    fn client(&self) -> Result<&Client, Setback> {
+    fn client(&self) -> Result<&Client, EmbedAttemptError> {
         let built = self.client.get_or_init(|| {
             // An error means that one is chosen already.
             let _ = rustls::crypto::ring::default_provider().install_default();
@@ -140,18 +144,18 @@ impl Service {
             } else {
                 builder
             };
-            builder.build().map_err(|error| innermost(&error))
+            builder.build().map_err(|error| root_cause(&error))
         });
         built.as_ref().map_err(|reason| {
-            Setback::Final(misconfigured(&format!(
+            EmbedAttemptError::Final(misconfigured(&format!(
                 "no HTTP client can be made: {reason}"
             )))
         })
     }
 
     fn unreadable(&self, answer: &[u8], error: &serde_json::Error) -> EmbedError {
-        let text = self.without_key(&String::from_utf8_lossy(answer));
-        let reason = match said::kind(&text) {
+        let text = self.redact_key(&String::from_utf8_lossy(answer));
+        let reason = match said::describe_body(&text) {
             Some(kind) => format!("it is {kind}; check the base URL"),
             None => said::excerpt(&format!("{error}; check that the service is of this kind")),
         };
@@ -159,7 +163,7 @@ impl Service {
     }
 
     /// Takes our key out of what the other side said, before any cutting could leave a part.
-    fn without_key(&self, text: &str) -> String {
+    fn redact_key(&self, text: &str) -> String {
         match &self.settings.key {
             Some(key) => text.replace(key.expose_secret().trim(), "[key]"),
             None => text.to_owned(),
@@ -204,11 +208,11 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// A body, read by pieces so that a huge one is given up early.
-async fn bounded(mut response: Response) -> Result<Vec<u8>, Setback> {
+async fn read_bounded(mut response: Response) -> Result<Vec<u8>, EmbedAttemptError> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {
-        if body.len() + piece.len() > MAX_ANSWER {
-            return Err(Setback::Final(EmbedError::Malformed {
+        if body.len() + piece.len() > MAX_RESPONSE_BYTES {
+            return Err(EmbedAttemptError::Final(EmbedError::Malformed {
                 reason: "it is larger than 32 MiB; ask for fewer texts at once".to_owned(),
             }));
         }
@@ -217,9 +221,9 @@ async fn bounded(mut response: Response) -> Result<Vec<u8>, Setback> {
     Ok(body)
 }
 
-fn refused(reason: &str, next: &str) -> Setback {
+fn refused(reason: &str, next: &str) -> EmbedAttemptError {
     let reason = format!("{reason}; {next}");
-    Setback::Final(EmbedError::Refused { reason })
+    EmbedAttemptError::Final(EmbedError::Refused { reason })
 }
 
 pub(super) fn misconfigured(reason: &str) -> EmbedError {
@@ -229,15 +233,15 @@ pub(super) fn misconfigured(reason: &str) -> EmbedError {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
-fn unreachable(error: reqwest::Error) -> Setback {
-    Setback::Passing {
-        reason: innermost(&error),
+fn unreachable(error: reqwest::Error) -> EmbedAttemptError {
+    EmbedAttemptError::Retryable {
+        reason: root_cause(&error),
         wait: None,
     }
 }
 
 /// The first cause: «connection refused» says more than «error sending request».
-fn innermost(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
         return "the exchange broke".to_owned();
     };

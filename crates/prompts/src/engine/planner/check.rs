@@ -2,21 +2,21 @@
 
 use deliberate_toolkit::ToolError;
 
-use super::{Place, Planner};
+use super::{Planner, StepScope};
 use crate::{
-    chain::known_names,
-    engine::failure::failure,
+    chain::condition_names,
+    engine::failure::engine_error,
     model::{ChainStep, Prompt},
 };
 
 impl Planner<'_, '_> {
     /// A condition that nobody could ever decide is told before the work.
-    pub(super) fn check_questions(&self) -> Result<(), ToolError> {
-        let known = known_names(&self.plan);
+    pub(super) fn check_conditions(&self) -> Result<(), ToolError> {
+        let known = condition_names(&self.plan);
         for question in &self.plan.questions {
             let renderer = &self.context.engine.renderer;
-            let read = renderer.condition(&question.text, &known);
-            read.map_err(|error| failure("BadCondition", error.to_string(), None))?;
+            let read = renderer.parse_condition(&question.text, &known);
+            read.map_err(|error| engine_error("BadCondition", error.to_string(), None))?;
         }
         Ok(())
     }
@@ -39,7 +39,7 @@ impl Planner<'_, '_> {
             let mut needed = declared.filter(|it| it.required && it.default_value.is_none());
             if let Some(missing) = needed.find(|it| !given(&it.name)) {
                 let (step, missing) = (&node.name, &missing.name);
-                return Err(failure(
+                return Err(engine_error(
                     "InvalidArguments",
                     format!("step {step:?} needs `{missing}`, which nothing gives it"),
                     "Give it in the command, or map it with inputMapping.",
@@ -52,20 +52,20 @@ impl Planner<'_, '_> {
     pub(super) fn check_nesting(
         &self,
         prompt: &Prompt,
-        place: &Place<'_>,
+        place: &StepScope<'_>,
     ) -> Result<(), ToolError> {
-        if place.several {
+        if place.is_parallel {
             let id = &prompt.id;
-            return Err(failure(
+            return Err(engine_error(
                 "InvalidChain",
                 format!("chain {id:?} can't be one of several that are done side by side"),
                 "Put it in a stage of its own, with -->.",
             ));
         }
         let deepest = self.context.engine.options.limits.depth;
-        if place.within.contains(&prompt.id.as_str()) || place.within.len() >= deepest {
-            let way = place.within.join(" → ");
-            return Err(failure(
+        if place.chain_ids.contains(&prompt.id.as_str()) || place.chain_ids.len() >= deepest {
+            let way = place.chain_ids.join(" → ");
+            return Err(engine_error(
                 "InvalidChain",
                 format!(
                     "the chain goes in a circle or too deep: {way} → {}",
@@ -82,7 +82,7 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         let step = &step.name;
-        Err(failure(
+        Err(engine_error(
             "UnknownTool",
             format!(
                 "step {step:?} wants tool {name:?}, which there is not, or which you may not use"

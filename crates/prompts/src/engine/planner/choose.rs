@@ -3,37 +3,44 @@
 
 use std::sync::Arc;
 
-use deliberate_language::Modifier;
+use deliberate_language::CommandModifier;
 use deliberate_toolkit::ToolError;
 
-use super::{Place, Planner};
+use super::{Planner, StepScope};
 use crate::{
-    chain::Node,
-    engine::{context::Marks, failure::failure},
-    gate::{Asked, Inline, Sources, collect, is_active},
-    library::Library,
-    model::{ChainStep, Methodology, Prompt, Style},
+    chain::PlannedStep,
+    engine::{context::ResolvedAnnotations, failure::engine_error},
+    gate::{GateParameter, GateSources, InlineGateSpec, is_active, select_gates},
+    library::PromptLibrary,
+    model::{ChainStep, Methodology, Prompt, ResponseStyle},
 };
 
 /// What was chosen for a step.
-pub(super) struct Chosen {
-    pub(super) modifier: Option<Modifier>,
+pub(super) struct StepGuidance {
+    pub(super) modifier: Option<CommandModifier>,
     pub(super) methodology: Option<Arc<Methodology>>,
-    pub(super) style: Option<Arc<Style>>,
+    pub(super) style: Option<Arc<ResponseStyle>>,
 }
 
 impl Planner<'_, '_> {
-    pub(super) fn choose(&mut self, prompt: Option<&Arc<Prompt>>, place: &Place<'_>) -> Chosen {
-        let modifier = place.marks.modifier.or(self.context.marks.modifier);
+    pub(super) fn choose_guidance(
+        &mut self,
+        prompt: Option<&Arc<Prompt>>,
+        place: &StepScope<'_>,
+    ) -> StepGuidance {
+        let modifier = place
+            .annotations
+            .modifier
+            .or(self.context.annotations.modifier);
         // A prompt that runs scripts of its own wants nothing around it.
-        let nothing_asked = place.marks.gates.is_empty()
-            && self.context.marks.gates.is_empty()
-            && self.context.asked_gates.is_empty();
+        let nothing_asked = place.annotations.gates.is_empty()
+            && self.context.annotations.gates.is_empty()
+            && self.context.gate_parameters.is_empty();
         let scripted = nothing_asked && prompt.is_some_and(|it| !it.tools.is_empty());
-        let modifier = modifier.or(scripted.then_some(Modifier::Clean));
-        let methodology = self.methodology(place.marks, modifier);
-        let style = self.style(place.marks, modifier, prompt, methodology.as_deref());
-        Chosen {
+        let modifier = modifier.or(scripted.then_some(CommandModifier::Clean));
+        let methodology = self.choose_methodology(place.annotations, modifier);
+        let style = self.choose_style(place.annotations, modifier, prompt, methodology.as_deref());
+        StepGuidance {
             modifier,
             methodology,
             style,
@@ -41,12 +48,21 @@ impl Planner<'_, '_> {
     }
 
     /// The methodology of a step: what stands at it, at the command, or is switched on.
-    fn methodology(&self, marks: &Marks, modifier: Option<Modifier>) -> Option<Arc<Methodology>> {
-        if matches!(modifier, Some(Modifier::Clean | Modifier::Lean)) {
+    fn choose_methodology(
+        &self,
+        marks: &ResolvedAnnotations,
+        modifier: Option<CommandModifier>,
+    ) -> Option<Arc<Methodology>> {
+        if matches!(
+            modifier,
+            Some(CommandModifier::Clean | CommandModifier::Lean)
+        ) {
             return None;
         }
         let asked = marks.methodology.as_ref();
-        let asked = asked.or(self.context.marks.methodology.as_ref()).cloned();
+        let asked = asked
+            .or(self.context.annotations.methodology.as_ref())
+            .cloned();
         asked.or_else(|| {
             let active = self.context.settings.methodology()?;
             self.context.library.methodology(active).cloned()
@@ -55,20 +71,20 @@ impl Planner<'_, '_> {
 
     /// The style of a step: what stands at it or at the command, else the strongest that is active
     /// by itself.
-    fn style(
+    fn choose_style(
         &mut self,
-        marks: &Marks,
-        modifier: Option<Modifier>,
+        marks: &ResolvedAnnotations,
+        modifier: Option<CommandModifier>,
         prompt: Option<&Arc<Prompt>>,
         methodology: Option<&Methodology>,
-    ) -> Option<Arc<Style>> {
+    ) -> Option<Arc<ResponseStyle>> {
         if matches!(
             modifier,
-            Some(Modifier::Clean | Modifier::Lean | Modifier::Framework)
+            Some(CommandModifier::Clean | CommandModifier::Lean | CommandModifier::Framework)
         ) {
             return None;
         }
-        let goes_with = |style: &Style| {
+        let goes_with = |style: &ResponseStyle| {
             let wanted = &style.compatible_frameworks;
             let named = |it: &Methodology| {
                 let mut names = wanted.iter();
@@ -76,7 +92,10 @@ impl Planner<'_, '_> {
             };
             wanted.is_empty() || methodology.is_none_or(named)
         };
-        let asked = marks.style.as_ref().or(self.context.marks.style.as_ref());
+        let asked = marks
+            .style
+            .as_ref()
+            .or(self.context.annotations.style.as_ref());
         if let Some(style) = asked {
             if !goes_with(style) {
                 self.notes.push(format!(
@@ -87,7 +106,7 @@ impl Planner<'_, '_> {
             return Some(style.clone());
         }
         let category = prompt.map(|it| it.category.as_str());
-        let is_active = |style: &Style| {
+        let is_active = |style: &ResponseStyle| {
             let when = style.activation.as_ref();
             when.is_some_and(|when| {
                 let known = when.framework_context.is_empty() || methodology.is_some();
@@ -101,22 +120,28 @@ impl Planner<'_, '_> {
             .cloned()
     }
 
-    pub(super) fn gates(
+    pub(super) fn choose_gates(
         &mut self,
-        node: &mut Node,
+        node: &mut PlannedStep,
         prompt: Option<&Arc<Prompt>>,
         step: &ChainStep,
-        place: &Place<'_>,
+        place: &StepScope<'_>,
         methodology: Option<&Methodology>,
     ) -> Result<(), ToolError> {
         let without = matches!(node.modifier.as_deref(), Some("clean" | "framework"));
         if without || prompt.is_none() {
             return Ok(());
         }
-        let whole = &self.context.marks.gates;
-        let inline: Vec<_> = place.marks.gates.iter().chain(whole).cloned().collect();
+        let whole = &self.context.annotations.gates;
+        let inline: Vec<_> = place
+            .annotations
+            .gates
+            .iter()
+            .chain(whole)
+            .cloned()
+            .collect();
         if self.context.settings.gates_off {
-            if !inline.is_empty() || !self.context.asked_gates.is_empty() {
+            if !inline.is_empty() || !self.context.gate_parameters.is_empty() {
                 let note = "Gates are switched off, so nothing is checked; system_control \
                             {\"action\":\"gates\",\"operation\":\"enable\"} switches them on.";
                 self.note_once(note.to_owned());
@@ -124,13 +149,14 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         self.check_commands(&inline)?;
-        let (chosen, written) = by_client(&self.context.asked_gates, &self.context.library);
-        let collected = collect(&Sources {
+        let (chosen, written) =
+            split_client_gates(&self.context.gate_parameters, &self.context.library);
+        let collected = select_gates(&GateSources {
             library: &self.context.library,
             inline: &inline,
             client: if node.number == 1 { &chosen } else { &[] },
             parameter: &written,
-            parameter_at: Some(1),
+            parameter_step: Some(1),
             prompt: prompt.map(|it| &it.gates),
             step_gates: &step.gates,
             chain: place.chain.map(|it| &it.gates),
@@ -138,10 +164,10 @@ impl Planner<'_, '_> {
             category: Some(&node.category),
             step: node.number,
         })
-        .map_err(|error| failure("TooManyGates", error.to_string(), None))?;
+        .map_err(|error| engine_error("TooManyGates", error.to_string(), None))?;
         for unknown in &collected.unknown {
-            if unknown.is_callers() {
-                return Err(failure(
+            if unknown.is_caller_error() {
+                return Err(engine_error(
                     "UnknownName",
                     unknown.to_string(),
                     "Use a gate's id, or write the criterion as a sentence in quotes.",
@@ -154,31 +180,31 @@ impl Planner<'_, '_> {
     }
 
     /// A check that can't be made is told before the work, not after it.
-    fn check_commands(&self, inline: &[Inline]) -> Result<(), ToolError> {
+    fn check_commands(&self, inline: &[InlineGateSpec]) -> Result<(), ToolError> {
         for gate in inline {
             match gate {
-                Inline::Verify(check) => {
-                    let allowed = self.context.engine.runner.allowed(&check.command);
-                    allowed.map_err(|error| failure("NotAllowed", error.to_string(), None))?;
+                InlineGateSpec::Verify(check) => {
+                    let allowed = self.context.engine.runner.check_command(&check.command);
+                    allowed.map_err(|error| engine_error("NotAllowed", error.to_string(), None))?;
                 }
-                Inline::Word(word) => self.check_word(word)?,
-                Inline::Criterion(_) | Inline::Named { .. } => {}
+                InlineGateSpec::Word(word) => self.check_gate_word(word)?,
+                InlineGateSpec::Criterion(_) | InlineGateSpec::Named { .. } => {}
             }
         }
         Ok(())
     }
 
     /// A word that names a gate whose files are broken means that gate, and not a criterion.
-    fn check_word(&self, word: &str) -> Result<(), ToolError> {
+    fn check_gate_word(&self, word: &str) -> Result<(), ToolError> {
         let library = &self.context.library;
         if library.gate(word).is_some() {
             return Ok(());
         }
-        let problem = library.problem_of(crate::model::Kind::Gate, word);
+        let problem = library.blocking_problem(crate::model::LibraryItemKind::Gate, word);
         problem.map_or(Ok(()), |problem| {
-            Err(failure(
+            Err(engine_error(
                 "BrokenResource",
-                format!("gate {word:?} can't be used: {}", problem.in_short()),
+                format!("gate {word:?} can't be used: {}", problem.summary()),
                 "Mend it; `deliberate prompt check` shows where.",
             ))
         })
@@ -192,12 +218,15 @@ impl Planner<'_, '_> {
 }
 
 /// The `gates` parameter: gates of the library that the client chose, and what it wrote itself.
-fn by_client(asked: &[Asked], library: &Library) -> (Vec<String>, Vec<Asked>) {
+fn split_client_gates(
+    asked: &[GateParameter],
+    library: &PromptLibrary,
+) -> (Vec<String>, Vec<GateParameter>) {
     let mut chosen = Vec::new();
     let mut written = Vec::new();
     for gate in asked {
         match gate {
-            Asked::Word(word) if library.gate(word).is_some() => chosen.push(word.clone()),
+            GateParameter::Word(word) if library.gate(word).is_some() => chosen.push(word.clone()),
             other => written.push(other.clone()),
         }
     }

@@ -11,133 +11,141 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
 use super::{
-    Context,
-    context::{Bound, Marks, Staged},
-    failure::failure,
-    filled::refers_to,
+    EngineContext,
+    context::{ResolvedAnnotations, ResolvedStage, ResolvedStep},
+    failure::engine_error,
+    filled::referenced_prompts,
 };
 use crate::{
-    chain::{Does, Node, Plan, Question, Takes, Within},
-    model::{ChainStep, Delegation, InjectionRules, Prompt, Rule, StepKind},
+    chain::{
+        BranchCondition, ChainPlan, ChainPosition, PlannedStep, PreviousResultArgument, StepAction,
+    },
+    model::{ChainStep, Delegation, InjectionRule, InjectionRules, Prompt, StepKind},
 };
 
 /// Makes one plan.
 pub(super) struct Planner<'a, 'c> {
-    context: &'a Context<'c>,
-    plan: Plan,
+    context: &'a EngineContext<'c>,
+    plan: ChainPlan,
     notes: Vec<String>,
     stage: u32,
     /// How many steps each chain has so far; the first is the command.
-    counts: Vec<u32>,
+    step_counts: Vec<u32>,
 }
 
 /// What a step inherits from where it stands.
 #[derive(Clone)]
-struct Place<'p> {
-    marks: &'p Marks,
+struct StepScope<'p> {
+    annotations: &'p ResolvedAnnotations,
     arguments: &'p Map<String, Value>,
-    takes: Option<Takes>,
+    previous_result: Option<PreviousResultArgument>,
     delegated: bool,
     only_if: Vec<(usize, bool)>,
     input: Vec<BTreeMap<String, String>>,
     declared: Vec<String>,
     /// The chain it is a step of, and that chain's number.
     chain: Option<&'p Prompt>,
-    number: u32,
+    chain_number: u32,
     /// Where that chain stands itself.
-    path: Vec<Within>,
+    path: Vec<ChainPosition>,
     /// The ids of the chains it lies in.
-    within: Vec<&'p str>,
+    chain_ids: Vec<&'p str>,
     preface: Option<String>,
     /// Whether others are done beside it.
-    several: bool,
+    is_parallel: bool,
 }
 
 impl<'a, 'c> Planner<'a, 'c> {
-    pub(super) fn new(context: &'a Context<'c>) -> Self {
+    pub(super) fn new(context: &'a EngineContext<'c>) -> Self {
         Self {
             context,
-            plan: Plan::default(),
+            plan: ChainPlan::default(),
             notes: Vec::new(),
             stage: 0,
-            counts: vec![0],
+            step_counts: vec![0],
         }
     }
 
     /// The plan of a command, and what its caller should know.
-    pub(super) fn plan(mut self, stages: &[Staged]) -> Result<(Plan, Vec<String>), ToolError> {
+    pub(super) fn plan(
+        mut self,
+        stages: &[ResolvedStage],
+    ) -> Result<(ChainPlan, Vec<String>), ToolError> {
         if let [only] = stages
             && let [step] = only.then.as_slice()
         {
             self.plan.arguments.clone_from(&step.arguments);
         }
         for staged in stages {
-            self.staged(staged)?;
+            self.add_stage(staged)?;
         }
         if self.plan.is_empty() {
-            return Err(failure(
+            return Err(engine_error(
                 "InvalidChain",
                 "there is nothing to do",
                 "Give the chain a step.",
             ));
         }
-        self.check_questions()?;
-        if !self.context.outlined {
+        self.check_conditions()?;
+        if !self.context.outline_only {
             self.check_required()?;
         }
         Ok((self.plan, self.notes))
     }
 
     /// A stage of the command.
-    fn staged(&mut self, staged: &Staged) -> Result<(), ToolError> {
+    fn add_stage(&mut self, staged: &ResolvedStage) -> Result<(), ToolError> {
         let condition = staged.condition.as_ref();
-        let asked = condition.map(|text| self.question(text));
+        let asked = condition.map(|text| self.add_condition(text));
         let before = self.stage;
         let then: Vec<_> = asked.iter().map(|at| (*at, true)).collect();
-        self.bound(&staged.then, staged.delegated, &then)?;
+        self.add_steps(&staged.then, staged.delegated, &then)?;
         let after = self.stage;
         if !staged.otherwise.is_empty() {
             self.stage = before;
             let otherwise: Vec<_> = asked.iter().map(|at| (*at, false)).collect();
-            self.bound(&staged.otherwise, staged.delegated, &otherwise)?;
+            self.add_steps(&staged.otherwise, staged.delegated, &otherwise)?;
             self.stage = self.stage.max(after);
         }
         Ok(())
     }
 
     /// Steps of the command that are done side by side.
-    fn bound(
+    fn add_steps(
         &mut self,
-        steps: &[Bound],
+        steps: &[ResolvedStep],
         delegated: bool,
         only_if: &[(usize, bool)],
     ) -> Result<(), ToolError> {
         self.stage += 1;
         for step in steps {
-            let takes = step.takes_previous.as_ref().map(|name| Takes {
-                name: name.clone(),
-                before: self.stage,
-            });
-            let place = Place {
-                marks: &step.marks,
+            let takes = step
+                .previous_result_argument
+                .as_ref()
+                .map(|name| PreviousResultArgument {
+                    name: name.clone(),
+                    before: self.stage,
+                });
+            let place = StepScope {
+                annotations: &step.annotations,
                 arguments: &step.arguments,
-                takes,
+                previous_result: takes,
                 delegated,
                 only_if: only_if.to_vec(),
                 input: Vec::new(),
                 declared: Vec::new(),
                 chain: None,
-                number: 0,
+                chain_number: 0,
                 path: Vec::new(),
-                within: Vec::new(),
+                chain_ids: Vec::new(),
                 preface: None,
-                several: steps.len() > 1,
+                is_parallel: steps.len() > 1,
             };
             let prompt = &step.prompt;
-            self.prompt(
+            self.add_prompt(
                 prompt,
                 &prompt.name,
-                &ChainStep::of_prompt(&prompt.id),
+                &ChainStep::for_prompt(&prompt.id),
                 &place,
             )?;
         }
@@ -145,46 +153,46 @@ impl<'a, 'c> Planner<'a, 'c> {
     }
 
     /// A prompt as a step; a chain as all of its steps.
-    fn prompt(
+    fn add_prompt(
         &mut self,
         prompt: &Arc<Prompt>,
         name: &str,
         step: &ChainStep,
-        place: &Place<'_>,
+        place: &StepScope<'_>,
     ) -> Result<(), ToolError> {
         if self.plan.title.is_empty() {
             self.plan.title.clone_from(&prompt.name);
             self.plan.base.clone_from(&prompt.id);
         }
         if prompt.is_chain() {
-            return self.chain(prompt, name, step, place);
+            return self.add_chain(prompt, name, step, place);
         }
-        self.remember(prompt);
-        let does = Does::Prompt(prompt.id.clone());
-        self.node(does, Some(prompt), name, step, place)
+        self.add_prompt_definition(prompt);
+        let does = StepAction::Prompt(prompt.id.clone());
+        self.add_step(does, Some(prompt), name, step, place)
     }
 
-    fn chain(
+    fn add_chain(
         &mut self,
         prompt: &Arc<Prompt>,
         name: &str,
         outer: &ChainStep,
-        place: &Place<'_>,
+        place: &StepScope<'_>,
     ) -> Result<(), ToolError> {
         self.check_nesting(prompt, place)?;
-        let mut within = place.within.clone();
+        let mut within = place.chain_ids.clone();
         within.push(&prompt.id);
         let mut path = place.path.clone();
-        path.push(self.counted(place.number, name));
-        let number = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
-        self.counts.push(0);
+        path.push(self.next_position(place.chain_number, name));
+        let number = u32::try_from(self.step_counts.len()).unwrap_or(u32::MAX);
+        self.step_counts.push(0);
         let mut declared = place.declared.clone();
         declared.extend(prompt.arguments.iter().map(|it| it.name.clone()));
-        let mut inner = Place {
+        let mut inner = StepScope {
             chain: Some(prompt),
-            number,
+            chain_number: number,
             path,
-            within,
+            chain_ids: within,
             declared,
             preface: prompt.system.as_ref().map(|text| text.body.clone()),
             ..place.clone()
@@ -198,7 +206,7 @@ impl<'a, 'c> Planner<'a, 'c> {
                 self.stage += 1;
                 inner.preface = None;
             }
-            self.chain_step(step, &inner)?;
+            self.add_chain_step(step, &inner)?;
         }
         // What the whole chain is called by is what its last step comes to.
         if self.plan.nodes.len() > first_node
@@ -210,35 +218,35 @@ impl<'a, 'c> Planner<'a, 'c> {
     }
 
     /// A step of a chain.
-    fn chain_step(&mut self, step: &ChainStep, place: &Place<'_>) -> Result<(), ToolError> {
+    fn add_chain_step(&mut self, step: &ChainStep, place: &StepScope<'_>) -> Result<(), ToolError> {
         let mut inner = place.clone();
-        let asked = step.when.as_ref().map(|text| self.question(text));
+        let asked = step.when.as_ref().map(|text| self.add_condition(text));
         inner.only_if.extend(asked.map(|at| (at, true)));
         let before = self.stage;
         match &step.kind {
             StepKind::Prompt { id } => {
                 let prompt = self.context.library.prompt(id).ok_or_else(|| {
                     let name = &step.name;
-                    failure(
+                    engine_error(
                         "UnknownName",
                         format!("step {name:?} wants prompt {id:?}, which there is not"),
                         "Mend the chain; `deliberate prompt check` shows where.",
                     )
                 })?;
-                self.prompt(&prompt.clone(), &step.name, step, &inner)?;
+                self.add_prompt(&prompt.clone(), &step.name, step, &inner)?;
             }
             StepKind::Tool { name, arguments } => {
                 self.check_tool(name, step)?;
-                let does = Does::Tool {
+                let does = StepAction::Tool {
                     name: name.clone(),
                     arguments: arguments.clone(),
                 };
-                self.node(does, None, &step.name, step, &inner)?;
+                self.add_step(does, None, &step.name, step, &inner)?;
             }
             StepKind::Parallel(steps) => {
-                inner.several = true;
+                inner.is_parallel = true;
                 for step in steps {
-                    self.chain_step(step, &inner)?;
+                    self.add_chain_step(step, &inner)?;
                 }
             }
         }
@@ -247,55 +255,55 @@ impl<'a, 'c> Planner<'a, 'c> {
             self.stage = before;
             let mut other = place.clone();
             other.only_if.push((asked, false));
-            self.chain_step(otherwise, &other)?;
+            self.add_chain_step(otherwise, &other)?;
             self.stage = self.stage.max(after);
         }
         Ok(())
     }
 
-    fn question(&mut self, text: &str) -> usize {
+    fn add_condition(&mut self, text: &str) -> usize {
         let text = text.to_owned();
-        self.plan.questions.push(Question { text });
+        self.plan.questions.push(BranchCondition { text });
         self.plan.questions.len() - 1
     }
 
     /// One more step of a chain.
-    fn counted(&mut self, chain: u32, name: &str) -> Within {
+    fn next_position(&mut self, chain: u32, name: &str) -> ChainPosition {
         let index = usize::try_from(chain).unwrap_or_default();
-        let step = self.counts.get_mut(index).map_or(1, |count| {
+        let step = self.step_counts.get_mut(index).map_or(1, |count| {
             *count += 1;
             *count
         });
-        Within {
+        ChainPosition {
             chain,
             step,
             name: name.to_owned(),
         }
     }
 
-    fn node(
+    fn add_step(
         &mut self,
-        does: Does,
+        does: StepAction,
         prompt: Option<&Arc<Prompt>>,
         name: &str,
         step: &ChainStep,
-        place: &Place<'_>,
+        place: &StepScope<'_>,
     ) -> Result<(), ToolError> {
         let most = self.context.engine.options.limits.steps;
         if self.plan.nodes.len() >= most {
-            return Err(failure(
+            return Err(engine_error(
                 "TooManySteps",
                 format!("the chain has more than {most} steps"),
                 "Cut it into several.",
             ));
         }
-        let chosen = self.choose(prompt, place);
+        let chosen = self.choose_guidance(prompt, place);
         let mut path = place.path.clone();
-        path.push(self.counted(place.number, name));
+        path.push(self.next_position(place.chain_number, name));
         let mut input = place.input.clone();
         input.extend((!step.input.is_empty()).then(|| step.input.clone()));
         let id = prompt.map(|it| it.id.as_str()).unwrap_or_default();
-        let mut node = Node {
+        let mut node = PlannedStep {
             number: u32::try_from(self.plan.nodes.len() + 1).unwrap_or(u32::MAX),
             stage: self.stage,
             name: name.to_owned(),
@@ -308,7 +316,7 @@ impl<'a, 'c> Planner<'a, 'c> {
             declared: place.declared.clone(),
             output: step.output.clone(),
             arguments: place.arguments.clone(),
-            takes: place.takes.clone(),
+            takes: place.previous_result.clone(),
             path,
             retries: step.retries,
             gates: Vec::new(),
@@ -321,7 +329,7 @@ impl<'a, 'c> Planner<'a, 'c> {
             category: prompt.map(|it| it.category.clone()).unwrap_or_default(),
             preface: place.preface.clone(),
         };
-        self.gates(
+        self.choose_gates(
             &mut node,
             prompt,
             step,
@@ -339,14 +347,14 @@ impl<'a, 'c> Planner<'a, 'c> {
     }
 
     /// Keeps a prompt in the plan, and those it refers to.
-    fn remember(&mut self, prompt: &Arc<Prompt>) {
+    fn add_prompt_definition(&mut self, prompt: &Arc<Prompt>) {
         if self.plan.prompts.contains_key(&prompt.id) {
             return;
         }
         self.plan.prompts.insert(prompt.id.clone(), prompt.clone());
-        for id in refers_to(prompt) {
+        for id in referenced_prompts(prompt) {
             if let Some(other) = self.context.library.prompt(&id).cloned() {
-                self.remember(&other);
+                self.add_prompt_definition(&other);
             }
         }
     }
@@ -354,17 +362,17 @@ impl<'a, 'c> Planner<'a, 'c> {
 
 /// What a step says about guidance. What stands at the step itself in the command is meant for it,
 /// however seldom the rules of others would add it.
-fn step_rules(step: &ChainStep, place: &Place<'_>) -> InjectionRules {
+fn step_rules(step: &ChainStep, place: &StepScope<'_>) -> InjectionRules {
     let mut rules = step.injection.clone();
-    let always = Rule {
+    let always = InjectionRule {
         enabled: Some(true),
-        ..Rule::default()
+        ..InjectionRule::default()
     };
     if place.chain.is_none() {
-        if place.marks.methodology.is_some() {
+        if place.annotations.methodology.is_some() {
             rules.system_prompt.get_or_insert_with(|| always.clone());
         }
-        if place.marks.style.is_some() {
+        if place.annotations.style.is_some() {
             rules.style_guidance.get_or_insert(always);
         }
     }

@@ -1,48 +1,51 @@
 //! Begins a run, if the command needs one: a chain does, and whatever has gates.
 
-use deliberate_core::{Change, Run, RunId, RunState, cut_to_chars};
+use deliberate_core::{ChainRun, ChainState, Change, RunId, truncate_chars};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    chain::Does,
-    engine::{Context, Flow},
+    chain::StepAction,
+    engine::{EngineContext, StageOutcome},
 };
 
 /// What a run keeps of its command.
-const COMMAND_CHARS: usize = 2_000;
+const MAX_COMMAND_CHARS: usize = 2_000;
 
-pub(super) struct Begin;
+pub(super) struct BeginRun;
 
-impl Stage for Begin {
+impl EngineStage for BeginRun {
     fn name(&self) -> &'static str {
         "begin"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let nodes = &context.plan.nodes;
             let needed = nodes.len() > 1
-                || context.runs_itself()
-                || nodes
-                    .iter()
-                    .any(|node| !node.gates.is_empty() || matches!(node.does, Does::Tool { .. }));
-            if context.begun_before || !needed {
-                return Ok(Flow::Next);
+                || context.uses_server_model()
+                || nodes.iter().any(|node| {
+                    !node.gates.is_empty() || matches!(node.does, StepAction::Tool { .. })
+                });
+            if context.resumed || !needed {
+                return Ok(StageOutcome::Next);
             }
-            let base = base(context);
+            let base = run_base_name(context);
             let last = context.call.store().last_run_number(&base).await?;
-            let number = context.engine.numbers.next(&base, last);
+            let number = context.engine.run_numbers.next(&base, last);
             let now = context.call.now();
-            let mut run = Run {
+            let mut run = ChainRun {
                 id: RunId::from(format!("chain-{base}#{number}")),
                 base: base.clone(),
                 number,
-                command: cut_to_chars(&context.source, COMMAND_CHARS),
+                command: truncate_chars(&context.source, MAX_COMMAND_CHARS),
                 plan: serde_json::to_value(context.plan.as_ref()).unwrap_or_default(),
                 owner: context.call.owner(),
-                state: RunState::Open,
+                state: ChainState::Open,
                 steps: context.plan.len(),
                 at_step: 1,
                 events: 0,
@@ -50,7 +53,7 @@ impl Stage for Begin {
                 updated_at: now,
             };
             context.changes.push(Change::BeginRun(run.clone()));
-            let keep = context.engine.options.limits.runs_kept.max(1);
+            let keep = context.engine.options.limits.max_runs.max(1);
             let days = context.engine.options.limits.run_idle_days;
             let idle_since = now.plus_micros(-i64::from(days) * 86_400_000_000);
             context.changes.push(Change::ForgetRuns {
@@ -60,13 +63,13 @@ impl Stage for Begin {
             });
             run.plan = serde_json::Value::Null;
             context.run = Some(run);
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }
 
 /// What a run is named after, in letters that its id can have.
-fn base(context: &Context<'_>) -> String {
+fn run_base_name(context: &EngineContext<'_>) -> String {
     let plain = |character: char| match character {
         it if it.is_ascii_alphanumeric() || it == '_' => it,
         _ => '-',

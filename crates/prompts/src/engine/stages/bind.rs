@@ -2,33 +2,36 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_language::{Declared, Diagnostic, bind};
+use deliberate_language::{DeclaredArgument, Diagnostic, bind};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
     arguments::{check, describe},
     engine::{
-        Context, Flow,
-        context::Bound,
-        failure::{failure, in_command},
-        filled::names_in,
+        EngineContext, StageOutcome,
+        context::ResolvedStep,
+        failure::{command_error, engine_error},
+        filled::template_names,
     },
-    library::Library,
-    model::{Argument, ChainStep, Prompt, StepKind},
-    template::Renderer,
+    library::PromptLibrary,
+    model::{ArgumentDefinition, ChainStep, Prompt, StepKind},
+    template::TemplateRenderer,
 };
 
-pub(super) struct Bind;
+pub(super) struct BindArguments;
 
-impl Stage for Bind {
+impl EngineStage for BindArguments {
     fn name(&self) -> &'static str {
         "bind"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let mut stages = std::mem::take(&mut context.stages);
             let options = context.request.options.take().unwrap_or_default();
@@ -36,23 +39,23 @@ impl Stage for Bind {
             let mut first = true;
             for stage in &mut stages {
                 for step in stage.then.iter_mut().chain(&mut stage.otherwise) {
-                    give(context, step, &options, first, &mut faults)?;
+                    bind_step(context, step, &options, first, &mut faults)?;
                 }
                 first = false;
             }
             if !faults.is_empty() {
-                return Err(in_command("InvalidCommand", &context.source, &faults));
+                return Err(command_error("InvalidCommand", &context.source, &faults));
             }
             context.stages = stages;
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }
 
 /// Gives one step what was written for it.
-fn give(
-    context: &mut Context<'_>,
-    step: &mut Bound,
+fn bind_step(
+    context: &mut EngineContext<'_>,
+    step: &mut ResolvedStep,
     options: &Map<String, Value>,
     first: bool,
     faults: &mut Vec<Diagnostic>,
@@ -62,20 +65,22 @@ fn give(
     let mut used = used_names(&engine.renderer, &context.library, &prompt);
     // A script can be asked for by its name.
     used.extend((!prompt.tools.is_empty()).then(|| "tool".to_owned()));
-    let declared: Vec<Declared<'_>> = prompt
+    let declared: Vec<DeclaredArgument<'_>> = prompt
         .arguments
         .iter()
-        .map(|argument| Declared {
+        .map(|argument| DeclaredArgument {
             name: &argument.name,
             required: argument.required,
-            wants_rest: false,
+            takes_unnamed_text: false,
         })
         .collect();
-    let mut bound = bind(&step.written.args, &declared, &|name| used.contains(name));
+    let mut bound = bind(&step.command_step.args, &declared, &|name| {
+        used.contains(name)
+    });
     faults.append(&mut bound.diagnostics);
     for pair in &bound.doubtful {
         let (name, prompt) = (&pair.name, &prompt.id);
-        context.note(format!(
+        context.add_note(format!(
             "`{name}:` was read as text, because {prompt} has no argument of that name."
         ));
     }
@@ -88,8 +93,8 @@ fn give(
         .collect();
     // What a later step can't do without and was not given is what came before it.
     let mut declared = prompt.arguments.clone();
-    if !first && let [missing] = missing(&declared, &given, options).as_slice() {
-        step.takes_previous = Some(missing.clone());
+    if !first && let [missing] = missing_arguments(&declared, &given, options).as_slice() {
+        step.previous_result_argument = Some(missing.clone());
         for argument in &mut declared {
             argument.required &= argument.name != *missing;
         }
@@ -106,18 +111,18 @@ fn give(
     let most = engine.options.limits.command_bytes;
     let checked = check(&declared, given, &options, &allowed, most).map_err(|problems| {
         let told = describe(&prompt.id, &prompt.arguments, &problems);
-        failure("InvalidArguments", told, None)
+        engine_error("InvalidArguments", told, None)
     })?;
     for note in checked.notes {
-        context.note(note);
+        context.add_note(note);
     }
     step.arguments = checked.values.into_iter().collect();
     Ok(())
 }
 
 /// The names of what is required and was not given.
-fn missing(
-    declared: &[Argument],
+fn missing_arguments(
+    declared: &[ArgumentDefinition],
     given: &Map<String, Value>,
     options: &Map<String, Value>,
 ) -> Vec<String> {
@@ -130,16 +135,20 @@ fn missing(
 }
 
 /// The names that the templates of a prompt use, and those of the steps of a chain.
-fn used_names(renderer: &Renderer, library: &Library, prompt: &Prompt) -> BTreeSet<String> {
+fn used_names(
+    renderer: &TemplateRenderer,
+    library: &PromptLibrary,
+    prompt: &Prompt,
+) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut seen = BTreeSet::new();
-    gather(renderer, library, prompt, &mut seen, &mut names);
+    collect_names(renderer, library, prompt, &mut seen, &mut names);
     names
 }
 
-fn gather(
-    renderer: &Renderer,
-    library: &Library,
+fn collect_names(
+    renderer: &TemplateRenderer,
+    library: &PromptLibrary,
     prompt: &Prompt,
     seen: &mut BTreeSet<String>,
     names: &mut BTreeSet<String>,
@@ -150,13 +159,13 @@ fn gather(
     // A template that can't be read is told when it is rendered.
     names.extend(renderer.names_used_by(library, prompt).unwrap_or_default());
     for step in &prompt.steps {
-        gather_step(renderer, library, step, seen, names);
+        collect_step_names(renderer, library, step, seen, names);
     }
 }
 
-fn gather_step(
-    renderer: &Renderer,
-    library: &Library,
+fn collect_step_names(
+    renderer: &TemplateRenderer,
+    library: &PromptLibrary,
     step: &ChainStep,
     seen: &mut BTreeSet<String>,
     names: &mut BTreeSet<String>,
@@ -165,19 +174,19 @@ fn gather_step(
     match &step.kind {
         StepKind::Prompt { id } => {
             if let Some(prompt) = library.prompt(id) {
-                gather(renderer, library, prompt, seen, names);
+                collect_names(renderer, library, prompt, seen, names);
             }
         }
         StepKind::Tool { arguments, .. } => {
-            names.extend(names_in(renderer, arguments));
+            names.extend(template_names(renderer, arguments));
         }
         StepKind::Parallel(steps) => {
             for step in steps {
-                gather_step(renderer, library, step, seen, names);
+                collect_step_names(renderer, library, step, seen, names);
             }
         }
     }
     if let Some(otherwise) = &step.otherwise {
-        gather_step(renderer, library, otherwise, seen, names);
+        collect_step_names(renderer, library, otherwise, seen, names);
     }
 }

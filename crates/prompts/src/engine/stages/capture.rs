@@ -1,40 +1,43 @@
 //! Takes in what the caller brings to a run: an answer, a verdict, a wish to go back, on or away.
 //! The same brought twice is taken in once.
 
-use deliberate_core::{RunState, cut_to_chars};
+use deliberate_core::{ChainState, truncate_chars};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    chain::{Action, Happened, Node, StepState},
-    engine::{Context, Flow, failure::failure, submit},
-    gate::{CriterionResult, Outcome, Verdict},
+    chain::{ChainRunEvent, GateAction, PlannedStep, StepProgress},
+    engine::{EngineContext, StageOutcome, failure::engine_error, submit},
+    gate::{CheckOutcome, CriterionResult, GateVerdict},
 };
 
 /// How much of an answer to a question is kept.
-const WHY_CHARS: usize = 300;
+const MAX_REASON_CHARS: usize = 300;
 
-pub(super) struct Capture;
+pub(super) struct AcceptInput;
 
-impl Stage for Capture {
+impl EngineStage for AcceptInput {
     fn name(&self) -> &'static str {
         "capture"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
-            if context.begun_before {
-                capture(context).await?;
+            if context.resumed {
+                accept_input(context).await?;
             }
-            context.captured = true;
-            Ok(Flow::Next)
+            context.input_accepted = true;
+            Ok(StageOutcome::Next)
         })
     }
 }
 
-async fn capture(context: &mut Context<'_>) -> Result<(), ToolError> {
+async fn accept_input(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
     let brings = context.request.user_response.is_some()
         || context.verdict.is_some()
         || context.request.gate_action.is_some();
@@ -42,29 +45,29 @@ async fn capture(context: &mut Context<'_>) -> Result<(), ToolError> {
         return Ok(());
     }
     let state = context.run.as_ref().map(|run| run.state);
-    if state != Some(RunState::Open) {
-        note_over(context, state);
+    if state != Some(ChainState::Open) {
+        note_finished_run(context, state);
         return Ok(());
     }
     match context.request.gate_action {
-        Some(Action::Retry) => {
-            act(context, Action::Retry)?;
+        Some(GateAction::Retry) => {
+            apply_action(context, GateAction::Retry)?;
             if context.request.user_response.is_none() {
                 return Ok(());
             }
         }
-        Some(action) => return act(context, action),
+        Some(action) => return apply_action(context, action),
         None => {}
     }
-    if decide(context)? {
+    if accept_decision(context)? {
         return Ok(());
     }
-    answer(context).await
+    accept_answer(context).await
 }
 
-fn note_over(context: &mut Context<'_>, state: Option<RunState>) {
+fn note_finished_run(context: &mut EngineContext<'_>, state: Option<ChainState>) {
     let how = match state {
-        Some(RunState::Aborted) => "was given up",
+        Some(ChainState::Aborted) => "was given up",
         _ => "is done",
     };
     // The same last answer again is a call that was repeated, and needs no word.
@@ -72,27 +75,27 @@ fn note_over(context: &mut Context<'_>, state: Option<RunState>) {
     let last = steps.rev().find_map(|step| step.answer.as_ref());
     let sent = context.request.user_response.as_ref();
     if sent.is_none() || sent != last {
-        context.note(format!("The run {how}; what was sent was not taken in."));
+        context.add_note(format!("The run {how}; what was sent was not taken in."));
     }
 }
 
-fn act(context: &mut Context<'_>, action: Action) -> Result<(), ToolError> {
+fn apply_action(context: &mut EngineContext<'_>, action: GateAction) -> Result<(), ToolError> {
     let open = context.open_steps();
-    let nodes: Vec<&Node> = open.iter().collect();
-    if action != Action::Abort && context.state.undecided(&nodes).is_some() {
-        return Err(wants_decision());
+    let nodes: Vec<&PlannedStep> = open.iter().collect();
+    if action != GateAction::Abort && context.state.undecided_condition(&nodes).is_some() {
+        return Err(decision_required());
     }
     let wanted = context.request.step;
     if let Some(step) = wanted.and_then(|step| context.state.step(step))
-        && step.is_over()
+        && step.is_finished()
     {
         return Ok(());
     }
-    let held = |node: &&Node| {
+    let held = |node: &&PlannedStep| {
         context
             .state
             .step(node.number)
-            .is_some_and(StepState::is_held)
+            .is_some_and(StepProgress::is_held)
     };
     let steps: Vec<u32> = match (wanted, open.as_slice()) {
         (Some(wanted), _) => open
@@ -100,7 +103,7 @@ fn act(context: &mut Context<'_>, action: Action) -> Result<(), ToolError> {
             .filter(|node| node.number == wanted)
             .map(|node| node.number)
             .collect(),
-        (None, several) if action == Action::Abort => {
+        (None, several) if action == GateAction::Abort => {
             several.iter().take(1).map(|node| node.number).collect()
         }
         (None, [only]) => vec![only.number],
@@ -113,64 +116,67 @@ fn act(context: &mut Context<'_>, action: Action) -> Result<(), ToolError> {
     };
     if steps.is_empty() {
         return Err(if wanted.is_some() {
-            not_open(&open, wanted)
+            step_not_open(&open, wanted)
         } else {
-            which_step(&open)
+            ambiguous_step(&open)
         });
     }
     let answered = context.request.user_response.clone();
     for step in steps {
         // What is skipped with an answer goes on with that answer.
-        if let Some(text) = answered.clone().filter(|_| action == Action::Skip) {
-            context.happened(&Happened::Answered {
+        if let Some(text) = answered.clone().filter(|_| action == GateAction::Skip) {
+            context.record_event(&ChainRunEvent::Answered {
                 step,
                 text,
                 accepted: false,
                 review: None,
             })?;
         }
-        context.happened(&Happened::Acted { action, step })?;
+        context.record_event(&ChainRunEvent::Acted { action, step })?;
     }
     Ok(())
 }
 
 /// Takes a verdict, or a yes or no, as the answer to a question that the run waits for.
-fn decide(context: &mut Context<'_>) -> Result<bool, ToolError> {
+fn accept_decision(context: &mut EngineContext<'_>) -> Result<bool, ToolError> {
     let open = context.open_steps();
-    let open: Vec<&Node> = open.iter().collect();
+    let open: Vec<&PlannedStep> = open.iter().collect();
     let given = match (&context.verdict, &context.request.user_response) {
         (Some(verdict), None) => verdict.overall.map(|overall| {
             let holds = match overall {
-                Outcome::Pass => Some(true),
-                Outcome::Fail => Some(false),
-                Outcome::CannotTell => None,
+                CheckOutcome::Pass => Some(true),
+                CheckOutcome::Fail => Some(false),
+                CheckOutcome::CannotTell => None,
             };
-            (holds, cut_to_chars(&verdict.rationale, WHY_CHARS))
+            (holds, truncate_chars(&verdict.rationale, MAX_REASON_CHARS))
         }),
-        (_, Some(text)) => Some((yes_or_no(text), cut_to_chars(text, WHY_CHARS))),
+        (_, Some(text)) => Some((
+            parse_yes_or_no(text),
+            truncate_chars(text, MAX_REASON_CHARS),
+        )),
         (None, None) => None,
     };
     // The answer to the question that was just decided, once more.
     let again = given
         .as_ref()
-        .is_some_and(|(_, why)| context.state.just_decided.as_ref() == Some(why));
-    let Some(question) = context.state.undecided(&open) else {
+        .is_some_and(|(_, why)| context.state.last_decision_reason.as_ref() == Some(why));
+    let Some(question) = context.state.undecided_condition(&open) else {
         return Ok(again);
     };
     let meant = context.request.step;
     let here = open.iter().any(|node| Some(node.number) == meant);
     if (again && meant.is_none()) || (meant.is_some() && !here) {
         let number = open.first().map(|node| node.number).unwrap_or_default();
-        context.note(format!(
+        context.add_note(format!(
             "This is what the question before was answered with, so it was taken for the same call \
              again. If it is meant for this one, add step: {number}."
         ));
         return Ok(true);
     }
     let Some((Some(holds), why)) = given else {
-        return Err(wants_decision());
+        return Err(decision_required());
     };
-    context.happened(&Happened::Decided {
+    context.record_event(&ChainRunEvent::Decided {
         question,
         holds,
         why,
@@ -178,8 +184,8 @@ fn decide(context: &mut Context<'_>) -> Result<bool, ToolError> {
     Ok(true)
 }
 
-fn wants_decision() -> ToolError {
-    failure(
+fn decision_required() -> ToolError {
+    engine_error(
         "WantsDecision",
         "the run waits for a yes or a no",
         "Send gate_verdict \"PASS - why\" for yes or \"FAIL - why\" for no; gate_action abort ends \
@@ -187,7 +193,7 @@ fn wants_decision() -> ToolError {
     )
 }
 
-fn yes_or_no(text: &str) -> Option<bool> {
+fn parse_yes_or_no(text: &str) -> Option<bool> {
     let letters = text.trim().chars().take_while(|it| it.is_alphabetic());
     let word: String = letters.collect::<String>().to_lowercase();
     match word.as_str() {
@@ -197,34 +203,34 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-async fn answer(context: &mut Context<'_>) -> Result<(), ToolError> {
+async fn accept_answer(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
     let open = context.open_steps();
     let Some(text) = context.request.user_response.clone() else {
-        return judge_held(context, &open).await;
+        return judge_held_answer(context, &open).await;
     };
-    if is_repeat(context, &open, &text)? {
+    if is_repeated_answer(context, &open, &text)? {
         return Ok(());
     }
-    if let Some(several) = for_several(&open, &text, context.request.step) {
-        return submit::answers(context, several).await;
+    if let Some(several) = split_answers(&open, &text, context.request.step) {
+        return submit::submit_answers(context, several).await;
     }
     let node = match (context.request.step, open.as_slice()) {
         (Some(wanted), _) => open.iter().find(|node| node.number == wanted),
         (None, [only]) => Some(only),
-        (None, _) => return Err(which_step(&open)),
+        (None, _) => return Err(ambiguous_step(&open)),
     };
     let Some(node) = node.cloned() else {
-        return Err(not_open(&open, context.request.step));
+        return Err(step_not_open(&open, context.request.step));
     };
     let step = context.state.step(node.number).cloned().unwrap_or_default();
     // The same answer with a verdict is one answer that was judged, not two.
     if step.is_held() && step.answer.as_ref() == Some(&text) {
-        return judge(context, &node).await;
+        return accept_verdict(context, &node).await;
     }
     if let Some(held) = step.review.as_ref().filter(|_| step.is_held())
         && held.review.is_stuck()
     {
-        return Err(failure(
+        return Err(engine_error(
             "LimitReached",
             format!(
                 "step {} had {} answers, as many as it may",
@@ -234,22 +240,25 @@ async fn answer(context: &mut Context<'_>) -> Result<(), ToolError> {
              abort ends the run.",
         ));
     }
-    submit::answers(context, vec![(node, text)]).await
+    submit::submit_answers(context, vec![(node, text)]).await
 }
 
 /// A verdict that came alone is about the answer that is held.
-async fn judge_held(context: &mut Context<'_>, open: &[Node]) -> Result<(), ToolError> {
+async fn judge_held_answer(
+    context: &mut EngineContext<'_>,
+    open: &[PlannedStep],
+) -> Result<(), ToolError> {
     let wanted = context.request.step;
     let held = open
         .iter()
         .filter(|node| wanted.is_none_or(|step| step == node.number))
         .find(|node| {
             let step = context.state.step(node.number);
-            step.is_some_and(StepState::is_held)
+            step.is_some_and(StepProgress::is_held)
         });
     match held {
-        Some(node) => judge(context, node).await,
-        None => Err(failure(
+        Some(node) => accept_verdict(context, node).await,
+        None => Err(engine_error(
             "NothingToJudge",
             "no answer waits for a verdict",
             "Send the verdict together with user_response.",
@@ -259,7 +268,10 @@ async fn judge_held(context: &mut Context<'_>, open: &[Node]) -> Result<(), Tool
 
 /// A verdict settles what is open. What was found wanting needs another answer, not another
 /// verdict.
-async fn judge(context: &mut Context<'_>, node: &Node) -> Result<(), ToolError> {
+async fn accept_verdict(
+    context: &mut EngineContext<'_>,
+    node: &PlannedStep,
+) -> Result<(), ToolError> {
     let step = context.state.step(node.number);
     let review = step.and_then(|step| step.review.as_ref());
     let open = review.is_none_or(|held| {
@@ -267,13 +279,13 @@ async fn judge(context: &mut Context<'_>, node: &Node) -> Result<(), ToolError> 
         criteria.any(CriterionResult::is_open)
     });
     if open {
-        return submit::verdict(context, node).await;
+        return submit::submit_verdict(context, node).await;
     }
-    let says_no = |verdict: &Verdict| verdict.overall == Some(Outcome::Fail);
+    let says_no = |verdict: &GateVerdict| verdict.overall == Some(CheckOutcome::Fail);
     if context.verdict.as_ref().is_some_and(says_no) {
         return Ok(());
     }
-    Err(failure(
+    Err(engine_error(
         "AlreadyJudged",
         format!("the answer to step {} was found wanting", node.number),
         "Send a better one; gate_action skip goes on with this one.",
@@ -281,20 +293,24 @@ async fn judge(context: &mut Context<'_>, node: &Node) -> Result<(), ToolError> 
 }
 
 /// Whether this answer was taken in before: then the call was repeated, and nothing happens twice.
-fn is_repeat(context: &mut Context<'_>, open: &[Node], text: &str) -> Result<bool, ToolError> {
+fn is_repeated_answer(
+    context: &mut EngineContext<'_>,
+    open: &[PlannedStep],
+    text: &str,
+) -> Result<bool, ToolError> {
     let has = |number: u32, text: &str| {
         let step = context.state.step(number);
         step.is_some_and(|step| step.answer.as_deref() == Some(text))
     };
     if let Some(wanted) = context.request.step {
         let step = context.state.step(wanted);
-        if !step.is_some_and(StepState::is_over) {
+        if !step.is_some_and(StepProgress::is_finished) {
             return Ok(context.verdict.is_none() && has(wanted, text));
         }
         if has(wanted, text) {
             return Ok(true);
         }
-        return Err(failure(
+        return Err(engine_error(
             "AlreadyAnswered",
             format!("step {wanted} has another answer already"),
             "Go on with the step that is open; force_restart begins the chain anew.",
@@ -307,7 +323,7 @@ fn is_repeat(context: &mut Context<'_>, open: &[Node], text: &str) -> Result<boo
     let Some(first) = open.first() else {
         return Ok(false);
     };
-    let answered = |node: &&Node| {
+    let answered = |node: &&PlannedStep| {
         let step = context.state.step(node.number);
         step.is_some_and(|step| step.answer.is_some())
     };
@@ -317,11 +333,11 @@ fn is_repeat(context: &mut Context<'_>, open: &[Node], text: &str) -> Result<boo
         return Ok(false);
     };
     let nodes = context.plan.nodes.iter();
-    let before: Vec<Node> = nodes
+    let before: Vec<PlannedStep> = nodes
         .filter(|node| node.stage == last && !open.contains(node))
         .cloned()
         .collect();
-    let all = for_several(&before, text, None);
+    let all = split_answers(&before, text, None);
     if all.is_some_and(|all| all.iter().all(|(node, text)| has(node.number, text))) {
         return Ok(true);
     }
@@ -329,7 +345,7 @@ fn is_repeat(context: &mut Context<'_>, open: &[Node], text: &str) -> Result<boo
         return Ok(false);
     };
     let (previous, number) = (same.number, first.number);
-    context.note(format!(
+    context.add_note(format!(
         "This is the answer that step {previous} has, so it was taken for the same call again. \
          If it is meant for step {number}, add step: {number}."
     ));
@@ -337,7 +353,11 @@ fn is_repeat(context: &mut Context<'_>, open: &[Node], text: &str) -> Result<boo
 }
 
 /// Answers for several steps in one JSON object, by number or by name.
-fn for_several(steps: &[Node], text: &str, step: Option<u32>) -> Option<Vec<(Node, String)>> {
+fn split_answers(
+    steps: &[PlannedStep],
+    text: &str,
+    step: Option<u32>,
+) -> Option<Vec<(PlannedStep, String)>> {
     if steps.len() < 2 || step.is_some() || !text.trim_start().starts_with('{') {
         return None;
     }
@@ -358,31 +378,31 @@ fn for_several(steps: &[Node], text: &str, step: Option<u32>) -> Option<Vec<(Nod
     (!answers.is_empty()).then_some(answers)
 }
 
-fn numbers(open: &[Node]) -> String {
+fn list_step_numbers(open: &[PlannedStep]) -> String {
     let numbers: Vec<String> = open.iter().map(|it| it.number.to_string()).collect();
     numbers.join(", ")
 }
 
-fn which_step(open: &[Node]) -> ToolError {
-    failure(
+fn ambiguous_step(open: &[PlannedStep]) -> ToolError {
+    engine_error(
         "WhichStep",
         format!(
             "steps {} are open, and it is not said which is meant",
-            numbers(open)
+            list_step_numbers(open)
         ),
         "Add step; answers can also be sent at once, as a JSON object with one for each step \
          number.",
     )
 }
 
-fn not_open(open: &[Node], wanted: Option<u32>) -> ToolError {
+fn step_not_open(open: &[PlannedStep], wanted: Option<u32>) -> ToolError {
     let wanted = wanted.unwrap_or_default();
     let there = if open.is_empty() {
         "none".to_owned()
     } else {
-        numbers(open)
+        list_step_numbers(open)
     };
-    failure(
+    engine_error(
         "StepNotOpen",
         format!("step {wanted} is not open; {there} is"),
         "Answer the step that is open.",

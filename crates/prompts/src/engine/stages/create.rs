@@ -4,29 +4,32 @@ use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    engine::{Context, Flow},
-    model::Kind,
+    engine::{EngineContext, StageOutcome},
+    model::LibraryItemKind,
 };
 
-pub(super) struct Create;
+pub(super) struct CreateResource;
 
-impl Stage for Create {
+impl EngineStage for CreateResource {
     fn name(&self) -> &'static str {
         "create"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let [stage] = context.stages.as_mut_slice() else {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             };
             let [step] = stage.then.as_mut_slice() else {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             };
             let Some(kind) = step.prompt.creates else {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             };
             let given: Map<String, Value> = step
                 .arguments
@@ -34,18 +37,18 @@ impl Stage for Create {
                 .filter(|(_, value)| !value.is_null() && **value != "")
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect();
-            let missing: Vec<&str> = needed(kind)
+            let missing: Vec<&str> = required_fields(kind)
                 .iter()
                 .copied()
                 .filter(|part| !given.contains_key(*part))
-                .filter(|part| !instead(part, &given))
+                .filter(|part| !has_substitute(part, &given))
                 .collect();
             if !missing.is_empty() {
                 let missing = json!(missing);
                 step.arguments.insert("missing".to_owned(), missing);
                 step.arguments
                     .insert("given".to_owned(), Value::Object(given));
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             }
             let mut arguments = given;
             arguments.insert("resource_type".to_owned(), json!(kind.as_str()));
@@ -58,30 +61,30 @@ impl Stage for Create {
             said.unwrap_or("It was created.")
                 .clone_into(&mut context.reply.said);
             context.changes.extend(outcome.changes);
-            Ok(Flow::Answered)
+            Ok(StageOutcome::Done)
         })
     }
 }
 
 /// The parts that a resource can't do without.
-const fn needed(kind: Kind) -> &'static [&'static str] {
+const fn required_fields(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
-        Kind::Gate => &["id", "name", "description", "guidance"],
-        Kind::Methodology => &[
+        LibraryItemKind::Gate => &["id", "name", "description", "guidance"],
+        LibraryItemKind::Methodology => &[
             "id",
             "name",
             "system_prompt_guidance",
             "phases",
             "methodology_gates",
         ],
-        Kind::Prompt | Kind::Style | Kind::Script => {
+        LibraryItemKind::Prompt | LibraryItemKind::Style | LibraryItemKind::Script => {
             &["id", "name", "description", "user_message_template"]
         }
     }
 }
 
 /// Whether something else stands in for a part: a chain needs no template of its own.
-fn instead(part: &str, given: &Map<String, Value>) -> bool {
+fn has_substitute(part: &str, given: &Map<String, Value>) -> bool {
     part == "user_message_template"
         && (given.contains_key("chain_steps") || given.contains_key("system_message"))
 }

@@ -1,55 +1,58 @@
 //! The end of a run: what came of each step.
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    chain::{Node, output_part},
-    engine::{Context, Flow},
+    chain::{PlannedStep, select_output},
+    engine::{EngineContext, StageOutcome},
     gate::GateResult,
 };
 
 /// How much of a result the summary shows.
-const SHOWN_CHARS: usize = 300;
+const SUMMARY_CHARS: usize = 300;
 
 /// How much of a result is told to programs.
 const RESULT_CHARS: usize = 4_000;
 
-pub(super) struct Finish;
+pub(super) struct SummarizeRun;
 
-impl Stage for Finish {
+impl EngineStage for SummarizeRun {
     fn name(&self) -> &'static str {
         "finish"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let Some(run) = &context.run else {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             };
-            if !context.state.is_over() {
-                return Ok(Flow::Next);
+            if !context.state.is_finished() {
+                return Ok(StageOutcome::Next);
             }
             let id = run.id.to_string();
             let aborted = context.state.aborted;
             context.reply.status = Some(if aborted { "aborted" } else { "done" }.to_owned());
             context.reply.total_steps = Some(context.plan.len());
-            let own = context.runs_itself() && !aborted;
+            let own = context.uses_server_model() && !aborted;
             context.reply.answer = own.then(|| last_result(context)).flatten();
-            context.reply.said = summary(context, &id, aborted);
-            context.reply.results = results(context);
+            context.reply.said = render_summary(context, &id, aborted);
+            context.reply.results = results_by_name(context);
             context.reply.review = last_review(context);
             context.reply.chain_id = Some(id);
             super::tell::add_notes(context);
-            Ok(Flow::Answered)
+            Ok(StageOutcome::Done)
         })
     }
 }
 
-fn summary(context: &Context<'_>, id: &str, aborted: bool) -> String {
+fn render_summary(context: &EngineContext<'_>, id: &str, aborted: bool) -> String {
     let how = if aborted { "was given up" } else { "is done" };
     let mut lines = vec![
         format!("{id} ({}) {how}.", context.plan.title),
@@ -62,7 +65,7 @@ fn summary(context: &Context<'_>, id: &str, aborted: bool) -> String {
         let gates = step
             .review
             .as_ref()
-            .map(|held| gates_in_short(&held.results));
+            .map(|held| summarize_gates(&held.results));
         let gates = gates.map(|it| format!(" ({it})")).unwrap_or_default();
         let status = match step.status() {
             "open" => "not done",
@@ -71,7 +74,7 @@ fn summary(context: &Context<'_>, id: &str, aborted: bool) -> String {
         let (number, name) = (node.number, &node.name);
         lines.push(format!("{number}. {name}: {status}{gates}"));
         if let Some(result) = step.text() {
-            let first = cut_to_chars(result.trim(), SHOWN_CHARS).replace('\n', "\n   ");
+            let first = truncate_chars(result.trim(), SUMMARY_CHARS).replace('\n', "\n   ");
             lines.push(format!("   {first}"));
         }
     }
@@ -82,13 +85,13 @@ fn summary(context: &Context<'_>, id: &str, aborted: bool) -> String {
     lines.join("\n")
 }
 
-fn gates_in_short(results: &[GateResult]) -> String {
+fn summarize_gates(results: &[GateResult]) -> String {
     let told: Vec<String> = results
         .iter()
         .map(|gate| {
             format!(
                 "{} {} from {}",
-                gate.outcome.sign(),
+                gate.outcome.symbol(),
                 gate.gate,
                 gate.source.label()
             )
@@ -97,19 +100,19 @@ fn gates_in_short(results: &[GateResult]) -> String {
     told.join(", ")
 }
 
-fn last_result(context: &Context<'_>) -> Option<String> {
+fn last_result(context: &EngineContext<'_>) -> Option<String> {
     let numbers = context
         .plan
         .nodes
         .iter()
         .rev()
-        .map(|node: &Node| node.number);
+        .map(|node: &PlannedStep| node.number);
     numbers
         .filter_map(|number| context.state.step(number))
-        .find_map(crate::chain::StepState::text)
+        .find_map(crate::chain::StepProgress::text)
 }
 
-fn last_review(context: &Context<'_>) -> Vec<GateResult> {
+fn last_review(context: &EngineContext<'_>) -> Vec<GateResult> {
     let held = context
         .state
         .steps
@@ -121,20 +124,20 @@ fn last_review(context: &Context<'_>) -> Vec<GateResult> {
 
 /// The results by the names that the chain gave them, else by the names of their steps; of several
 /// of one name, each after the first with its number.
-fn results(context: &Context<'_>) -> Map<String, Value> {
+fn results_by_name(context: &EngineContext<'_>) -> Map<String, Value> {
     let mut results = Map::new();
     for node in &context.plan.nodes {
         let step = context.state.step(node.number);
-        let Some(text) = step.and_then(crate::chain::StepState::text) else {
+        let Some(text) = step.and_then(crate::chain::StepProgress::text) else {
             continue;
         };
         let whole = step
-            .and_then(crate::chain::StepState::value)
+            .and_then(crate::chain::StepProgress::value)
             .unwrap_or_default();
         let mut named: Vec<(&String, Value)> = node
             .output
             .iter()
-            .map(|(name, path)| (name, output_part(path, &text, &whole)))
+            .map(|(name, path)| (name, select_output(path, &text, &whole)))
             .collect();
         if named.is_empty() {
             named.push((&node.name, Value::String(text)));
@@ -144,7 +147,7 @@ fn results(context: &Context<'_>) -> Map<String, Value> {
                 Value::String(text) => text,
                 other => other.to_string(),
             };
-            let text = Value::String(cut_to_chars(&text, RESULT_CHARS));
+            let text = Value::String(truncate_chars(&text, RESULT_CHARS));
             if results.contains_key(name) {
                 results.insert(format!("{name} #{}", node.number), text);
             } else {

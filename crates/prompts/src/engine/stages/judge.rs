@@ -1,34 +1,37 @@
 //! `%judge`: shows what could be put around the prompt, and how to call with a choice.
 
-use deliberate_language::Modifier;
+use deliberate_language::CommandModifier;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::Stage;
-use crate::engine::{Context, Flow};
+use super::EngineStage;
+use crate::engine::{EngineContext, StageOutcome};
 
 /// How many of each kind are shown.
-const MOST: usize = 40;
+const MAX_PER_KIND: usize = 40;
 
-pub(super) struct Judge;
+pub(super) struct PreviewGuidance;
 
-impl Stage for Judge {
+impl EngineStage for PreviewGuidance {
     fn name(&self) -> &'static str {
         "judge"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
-            if context.marks.modifier != Some(Modifier::Judge) {
-                return Ok(Flow::Next);
+            if context.annotations.modifier != Some(CommandModifier::Judge) {
+                return Ok(StageOutcome::Next);
             }
-            context.reply.said = menu(context);
-            Ok(Flow::Answered)
+            context.reply.said = render_choices(context);
+            Ok(StageOutcome::Done)
         })
     }
 }
 
-fn menu(context: &Context<'_>) -> String {
+fn render_choices(context: &EngineContext<'_>) -> String {
     let library = &context.library;
     let mut lines = vec![format!(
         "Choose what helps with this command, then send it again without %judge:\n\n    {}",
@@ -40,20 +43,24 @@ fn menu(context: &Context<'_>) -> String {
     )];
     let entry = |chosen: bool, sign: &str, id: &str, about: &str| {
         let mark = if chosen { "x" } else { " " };
-        format!("- [{mark}] {sign}{id}: {}", line(about))
+        format!("- [{mark}] {sign}{id}: {}", first_line(about))
     };
-    let methodology = context.marks.methodology.as_ref().map(|it| it.id.as_str());
+    let methodology = context
+        .annotations
+        .methodology
+        .as_ref()
+        .map(|it| it.id.as_str());
     let methodology = methodology.or(context.settings.methodology());
     lines.push("\nMethodologies (`@id`):".to_owned());
     let all = library.methodologies.values().filter(|it| it.enabled);
-    lines.extend(all.take(MOST).map(|it| {
+    lines.extend(all.take(MAX_PER_KIND).map(|it| {
         let chosen = methodology.is_some_and(|id| id.eq_ignore_ascii_case(&it.id));
         entry(chosen, "@", &it.id, &it.description)
     }));
-    let style = context.marks.style.as_ref().map(|it| it.id.as_str());
+    let style = context.annotations.style.as_ref().map(|it| it.id.as_str());
     lines.push("\nStyles (`#id`):".to_owned());
     let all = library.styles.values().filter(|it| it.enabled);
-    lines.extend(all.take(MOST).map(|it| {
+    lines.extend(all.take(MAX_PER_KIND).map(|it| {
         let chosen = style == Some(it.id.as_str());
         entry(chosen, "#", &it.id, &it.description)
     }));
@@ -62,13 +69,13 @@ fn menu(context: &Context<'_>) -> String {
     lines.push("\nGates (`:: id`, or in `gates`):".to_owned());
     let all = library.gates.values();
     lines.extend(
-        all.take(MOST)
+        all.take(MAX_PER_KIND)
             .map(|it| entry(included.contains(&&it.id), "", &it.id, &it.description)),
     );
     lines.join("\n")
 }
 
 /// The first line of a text, shortened.
-fn line(text: &str) -> String {
-    deliberate_core::cut_to_chars(text.lines().next().unwrap_or_default(), 100)
+fn first_line(text: &str) -> String {
+    deliberate_core::truncate_chars(text.lines().next().unwrap_or_default(), 100)
 }

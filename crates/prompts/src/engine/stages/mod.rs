@@ -21,37 +21,44 @@ mod words;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::{Context, Flow};
+use super::{EngineContext, StageOutcome};
 
 /// One stage of a call.
-pub(crate) trait Stage: Send + Sync {
+pub(crate) trait EngineStage: Send + Sync {
     /// Its name, for traces.
     fn name(&self) -> &'static str;
 
     /// Does its job.
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>>;
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>>;
 }
 
 /// Those that find out what a command would do.
-pub(super) const OUTLINE: &[&dyn Stage] = &[&parse::Parse, &resolve::Resolve, &plan::MakePlan];
+pub(super) const OUTLINE_STAGES: &[&dyn EngineStage] = &[
+    &parse::ParseCommand,
+    &resolve::ResolveNames,
+    &plan::MakePlan,
+];
 
 /// All of them, in the order in which a call goes through them.
-pub(super) const STAGES: &[&dyn Stage] = &[
-    &normalize::Normalize,
-    &words::Words,
+pub(super) const STAGES: &[&dyn EngineStage] = &[
+    &normalize::NormalizeRequest,
+    &words::BuiltinCommands,
     &settings::ReadSettings,
-    &load::Load,
-    &parse::Parse,
-    &resolve::Resolve,
-    &bind::Bind,
-    &judge::Judge,
-    &create::Create,
+    &load::LoadRun,
+    &parse::ParseCommand,
+    &resolve::ResolveNames,
+    &bind::BindArguments,
+    &judge::PreviewGuidance,
+    &create::CreateResource,
     &plan::MakePlan,
-    &begin::Begin,
-    &capture::Capture,
-    &advance::Advance,
-    &finish::Finish,
-    &render::Render,
-    &think::Think,
-    &tell::Tell,
+    &begin::BeginRun,
+    &capture::AcceptInput,
+    &advance::AdvanceRun,
+    &finish::SummarizeRun,
+    &render::RenderSteps,
+    &think::AnswerWithModel,
+    &tell::ComposeReply,
 ];

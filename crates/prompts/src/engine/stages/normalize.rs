@@ -1,41 +1,44 @@
 //! Checks the request as a whole: what was given, how much, and whether it fits together.
 
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    engine::{Context, Flow, failure::failure},
-    gate::{Asked, Verdict},
+    engine::{EngineContext, StageOutcome, failure::engine_error},
+    gate::{GateParameter, GateVerdict},
 };
 
-pub(super) struct Normalize;
+pub(super) struct NormalizeRequest;
 
-impl Stage for Normalize {
+impl EngineStage for NormalizeRequest {
     fn name(&self) -> &'static str {
         "normalize"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             check_sizes(context)?;
-            check_fit(context)?;
+            check_field_combination(context)?;
             read_gates(context)?;
             read_verdict(context)?;
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }
 
 /// Sizes come before everything else: nothing huge is looked at.
-fn check_sizes(context: &Context<'_>) -> Result<(), ToolError> {
+fn check_sizes(context: &EngineContext<'_>) -> Result<(), ToolError> {
     let limits = &context.engine.options.limits;
     let (request, mut issues) = (&context.request, Vec::new());
     let mut check = |field: &str, length: usize, most: usize| {
         if length > most {
             let rule = format!("must have at most {most} bytes");
-            issues.push(Issue::new(field, rule).given(&json!(length)));
+            issues.push(ArgumentIssue::new(field, rule).with_value(&json!(length)));
         }
     };
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -48,7 +51,7 @@ fn check_sizes(context: &Context<'_>) -> Result<(), ToolError> {
     check("chain_id", length(&request.chain_id), 300);
     let blank = |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
     if blank(&request.user_response) {
-        issues.push(Issue::new("user_response", "must say something"));
+        issues.push(ArgumentIssue::new("user_response", "must say something"));
     }
     if issues.is_empty() {
         return Ok(());
@@ -56,7 +59,7 @@ fn check_sizes(context: &Context<'_>) -> Result<(), ToolError> {
     Err(ToolError::Invalid(issues))
 }
 
-fn check_fit(context: &mut Context<'_>) -> Result<(), ToolError> {
+fn check_field_combination(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
     let request = &context.request;
     let resumes = request.chain_id.is_some();
     let begins = request
@@ -64,7 +67,7 @@ fn check_fit(context: &mut Context<'_>) -> Result<(), ToolError> {
         .as_ref()
         .is_some_and(|command| !command.trim().is_empty());
     if resumes && request.force_restart == Some(true) {
-        return Err(failure(
+        return Err(engine_error(
             "Conflict",
             "chain_id goes on with a run, force_restart begins a new one",
             "Leave out force_restart to go on, or send the command without chain_id to begin anew.",
@@ -75,14 +78,14 @@ fn check_fit(context: &mut Context<'_>) -> Result<(), ToolError> {
             || request.gate_verdict.is_some()
             || request.gate_action.is_some();
         return Err(if answers {
-            failure(
+            engine_error(
                 "MissingRun",
                 "it is not said which run this belongs to",
                 "Add the chain_id that the step was shown with; system_control {\"action\":\"session\"} \
                  lists the runs.",
             )
         } else {
-            failure(
+            engine_error(
                 "MissingCommand",
                 "neither a command nor a chain_id was given",
                 "Try {\"command\":\"list\"} to see the prompts, or {\"command\":\">>id your text\"} to \
@@ -91,23 +94,24 @@ fn check_fit(context: &mut Context<'_>) -> Result<(), ToolError> {
         });
     }
     if resumes && request.options.is_some() {
-        context.note("The options were left aside: they are for the command that begins a run.");
+        context
+            .add_note("The options were left aside: they are for the command that begins a run.");
     }
     if resumes && begins {
-        context.note("The command was left aside, because chain_id goes on with a run.");
+        context.add_note("The command was left aside, because chain_id goes on with a run.");
     }
     Ok(())
 }
 
-fn read_gates(context: &mut Context<'_>) -> Result<(), ToolError> {
+fn read_gates(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
     let given = context.request.gates.take().unwrap_or_default();
     let mut issues = Vec::new();
     for (index, gate) in given.into_iter().enumerate() {
-        match Asked::try_from(gate.clone()) {
-            Ok(asked) => context.asked_gates.push(asked),
+        match GateParameter::try_from(gate.clone()) {
+            Ok(asked) => context.gate_parameters.push(asked),
             Err(error) => {
-                let issue = Issue::new(format!("gates[{index}]"), error.to_string());
-                issues.push(issue.given(&gate));
+                let issue = ArgumentIssue::new(format!("gates[{index}]"), error.to_string());
+                issues.push(issue.with_value(&gate));
             }
         }
     }
@@ -117,13 +121,13 @@ fn read_gates(context: &mut Context<'_>) -> Result<(), ToolError> {
     Err(ToolError::Invalid(issues))
 }
 
-fn read_verdict(context: &mut Context<'_>) -> Result<(), ToolError> {
+fn read_verdict(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
     let Some(given) = &context.request.gate_verdict else {
         return Ok(());
     };
-    let verdict = Verdict::read(&given.0).map_err(|error| {
-        let issue = Issue::new("gate_verdict", error.to_string());
-        ToolError::Invalid(vec![issue.given(&given.0)])
+    let verdict = GateVerdict::parse(&given.0).map_err(|error| {
+        let issue = ArgumentIssue::new("gate_verdict", error.to_string());
+        ToolError::Invalid(vec![issue.with_value(&given.0)])
     })?;
     context.verdict = Some(verdict);
     Ok(())

@@ -1,43 +1,46 @@
 //! Reads the command.
 
-use deliberate_language::{Limits, parse};
+use deliberate_language::{CommandLimits, parse};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::Stage;
-use crate::engine::{Context, Flow, failure::in_command};
+use super::EngineStage;
+use crate::engine::{EngineContext, StageOutcome, failure::command_error};
 
-pub(super) struct Parse;
+pub(super) struct ParseCommand;
 
-impl Stage for Parse {
+impl EngineStage for ParseCommand {
     fn name(&self) -> &'static str {
         "parse"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
-            if context.begun_before {
-                return Ok(Flow::Next);
+            if context.resumed {
+                return Ok(StageOutcome::Next);
             }
             let text = context.request.command.clone().unwrap_or_default();
-            let limits = Limits {
+            let limits = CommandLimits {
                 repetitions: context.engine.options.limits.repetitions,
                 steps: context.engine.options.limits.steps,
             };
             let parsed = parse(&text, &limits);
-            if !parsed.is_sound() {
+            if !parsed.is_valid() {
                 let found = &parsed.diagnostics;
-                return Err(in_command("InvalidCommand", &parsed.source, found));
+                return Err(command_error("InvalidCommand", &parsed.source, found));
             }
             let stages = parsed
                 .command
-                .expanded(&limits)
-                .map_err(|found| in_command("InvalidCommand", &parsed.source, &[*found]))?;
+                .expand_repeats(&limits)
+                .map_err(|found| command_error("InvalidCommand", &parsed.source, &[*found]))?;
             let mut command = parsed.command;
             command.stages = stages;
             context.source = parsed.source;
             context.command = Some(command);
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }

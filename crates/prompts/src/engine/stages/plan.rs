@@ -5,32 +5,35 @@ use std::sync::Arc;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    chain::State,
-    engine::{Context, Flow, planner::Planner},
+    chain::ChainProgress,
+    engine::{EngineContext, StageOutcome, planner::Planner},
 };
 
 pub(super) struct MakePlan;
 
-impl Stage for MakePlan {
+impl EngineStage for MakePlan {
     fn name(&self) -> &'static str {
         "plan"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
-            if context.begun_before {
-                return Ok(Flow::Next);
+            if context.resumed {
+                return Ok(StageOutcome::Next);
             }
             let stages = std::mem::take(&mut context.stages);
             let (plan, notes) = Planner::new(context).plan(&stages)?;
             for note in notes {
-                context.note(note);
+                context.add_note(note);
             }
-            context.state = State::of(&plan);
+            context.state = ChainProgress::new(&plan);
             context.plan = Arc::new(plan);
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }

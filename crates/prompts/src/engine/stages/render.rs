@@ -6,89 +6,98 @@ use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    chain::{Node, argument_values, lone_values, step_values},
+    chain::{PlannedStep, argument_values, single_prompt_values, step_values},
     engine::{
-        At, Context, Flow,
-        context::Shown,
-        failure::{failure, template},
-        scripted::{self, Scripted},
+        EngineContext, InjectionInputs, StageOutcome,
+        context::RenderedStep,
+        failure::{engine_error, template_error},
+        scripted::{self, ScriptResults},
     },
-    gate::{guidance, review},
+    gate::{render_guidance, render_review},
     inject,
-    library::Library,
-    model::{Injection, Mode, Prompt, Text},
-    template::{ScriptCall, Values},
+    library::PromptLibrary,
+    model::{Injection, Prompt, StyleMode, TemplateSource},
+    template::{ScriptCall, TemplateValues},
 };
 
 /// How long the guidance of gates may be.
-const GUIDANCE_CHARS: usize = 4_000;
+const MAX_GUIDANCE_CHARS: usize = 4_000;
 
 /// How long a review may be.
-const REVIEW_CHARS: usize = 8_000;
+const MAX_REVIEW_CHARS: usize = 8_000;
 
-pub(super) struct Render;
+pub(super) struct RenderSteps;
 
-impl Stage for Render {
+impl EngineStage for RenderSteps {
     fn name(&self) -> &'static str {
         "render"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let open = context.open_steps();
-            let nodes: Vec<&Node> = open.iter().collect();
-            if context.state.undecided(&nodes).is_some() {
-                return Ok(Flow::Next);
+            let nodes: Vec<&PlannedStep> = open.iter().collect();
+            if context.state.undecided_condition(&nodes).is_some() {
+                return Ok(StageOutcome::Next);
             }
-            let library = Arc::new(of_plan(context));
+            let library = Arc::new(plan_library(context));
             for node in &open {
-                let (shown, scripted) = show(context, &library, node).await?;
+                let (shown, scripted) = render_step(context, &library, node).await?;
                 context.changes.extend(scripted.changes);
                 context.reply.notes.extend(scripted.notes);
-                context.shown.push(shown);
+                context.rendered.push(shown);
             }
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }
 
 /// The library as the run saw it when it began.
-fn of_plan(context: &Context<'_>) -> Library {
-    Library {
+fn plan_library(context: &EngineContext<'_>) -> PromptLibrary {
+    PromptLibrary {
         prompts: context.plan.prompts.clone(),
         scripts: context.library.scripts.clone(),
-        ..Library::default()
+        ..PromptLibrary::default()
     }
 }
 
-async fn show(
-    context: &Context<'_>,
-    library: &Library,
-    node: &Node,
-) -> Result<(Shown, Scripted), ToolError> {
+async fn render_step(
+    context: &EngineContext<'_>,
+    library: &PromptLibrary,
+    node: &PlannedStep,
+) -> Result<(RenderedStep, ScriptResults), ToolError> {
     let step = context.state.step(node.number).cloned().unwrap_or_default();
-    let mut shown = Shown {
+    let mut shown = RenderedStep {
         number: node.number,
         name: node.name.clone(),
-        ..Shown::default()
+        ..RenderedStep::default()
     };
     let brings = context.request.user_response.is_some() || context.verdict.is_some();
     if let Some(held) = step.review.as_ref().filter(|_| step.is_held()) {
         let run = context.run.as_ref().map(|run| run.id.as_str());
         let run = run.unwrap_or_default();
-        shown.guidance = review(&held.results, &held.review, run, node.number, REVIEW_CHARS);
+        shown.guidance = render_review(
+            &held.results,
+            &held.review,
+            run,
+            node.number,
+            MAX_REVIEW_CHARS,
+        );
         shown.review = true;
         // Who has just answered knows the task; who comes back does not.
-        if brings && !context.runs_itself() {
-            return Ok((shown, Scripted::default()));
+        if brings && !context.uses_server_model() {
+            return Ok((shown, ScriptResults::default()));
         }
     }
     let prompt = node.prompt().and_then(|id| context.plan.prompts.get(id));
     let prompt = prompt.ok_or(ToolError::Internal)?.clone();
     let mut scripted = scripted::run_scripts(context, node, &prompt).await?;
-    let mut values = values(context, node);
+    let mut values = template_values(context, node);
     // A script that was not run is absent, not unknown.
     for id in &prompt.tools {
         values.entry(format!("tool_{id}")).or_default();
@@ -98,33 +107,33 @@ async fn show(
         values.insert(name, value);
     }
     check_required(&prompt, &values)?;
-    let scripts = called_scripts(context, library, &prompt).await?;
+    let scripts = run_called_scripts(context, library, &prompt).await?;
     let rendered = context
         .engine
         .renderer
         .render_prompt(library, &prompt, &values, &scripts)
-        .map_err(|error| template(&error))?;
+        .map_err(|error| template_error(&error))?;
     shown.user = rendered.user;
-    let adds = decide(context, node);
-    shown.system = system(context, node, rendered.system, &values, &adds)?;
+    let adds = decide_injections(context, node);
+    shown.system = render_system(context, node, rendered.system, &values, &adds)?;
     if adds.gates && !shown.review {
-        shown.guidance = guidance(&node.gates, GUIDANCE_CHARS);
+        shown.guidance = render_guidance(&node.gates, MAX_GUIDANCE_CHARS);
     }
     if node.delegated {
-        shown.hand_off = hand_off(node, &prompt);
+        shown.delegation_note = delegation_note(node, &prompt);
     }
     Ok((shown, scripted))
 }
 
-fn values(context: &Context<'_>, node: &Node) -> Values {
+fn template_values(context: &EngineContext<'_>, node: &PlannedStep) -> TemplateValues {
     match &context.run {
         Some(run) => step_values(&context.plan, &context.state, node, &run.id),
-        None => lone_values(argument_values(&context.plan, node)),
+        None => single_prompt_values(argument_values(&context.plan, node)),
     }
 }
 
 /// Arguments that only the run could fill are looked at when their step comes.
-fn check_required(prompt: &Prompt, values: &Values) -> Result<(), ToolError> {
+fn check_required(prompt: &Prompt, values: &TemplateValues) -> Result<(), ToolError> {
     let blank = |value: Option<&Value>| {
         value.is_none_or(|value| {
             value.is_null() || value.as_str().is_some_and(|it| it.trim().is_empty())
@@ -139,7 +148,7 @@ fn check_required(prompt: &Prompt, values: &Values) -> Result<(), ToolError> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(failure(
+    Err(engine_error(
         "InvalidArguments",
         format!(
             "prompt {:?} needs {}, which no earlier step gives",
@@ -150,25 +159,29 @@ fn check_required(prompt: &Prompt, values: &Values) -> Result<(), ToolError> {
     ))
 }
 
-async fn called_scripts(
-    context: &Context<'_>,
-    library: &Library,
+async fn run_called_scripts(
+    context: &EngineContext<'_>,
+    library: &PromptLibrary,
     prompt: &Prompt,
 ) -> Result<BTreeMap<ScriptCall, Value>, ToolError> {
     let calls = context
         .engine
         .renderer
         .script_calls(library, prompt)
-        .map_err(|error| template(&error))?;
+        .map_err(|error| template_error(&error))?;
     let mut answers = BTreeMap::new();
     for call in calls {
         let Some(tool) = library.scripts.get(&call.script) else {
             continue;
         };
         let input = Value::Object(call.input());
-        let output = context.engine.runner.script(tool, &input, &prompt.id).await;
+        let output = context
+            .engine
+            .runner
+            .run_script(tool, &input, &prompt.id)
+            .await;
         let output = output.map_err(|error| {
-            failure(
+            engine_error(
                 "ScriptFailed",
                 format!("script {:?}: {error}", call.script),
                 None,
@@ -180,26 +193,26 @@ async fn called_scripts(
 }
 
 /// What is added to a step.
-struct Adds {
+struct InjectedGuidance {
     methodology: bool,
     gates: bool,
     style: bool,
 }
 
-fn decide(context: &Context<'_>, node: &Node) -> Adds {
+fn decide_injections(context: &EngineContext<'_>, node: &PlannedStep) -> InjectedGuidance {
     let run = context.run.as_ref().map(|run| run.id.as_str());
-    let at = At {
-        node,
+    let at = InjectionInputs {
+        step: node,
         plan: &context.plan,
         state: &context.state,
         library: &context.library,
         overrides: &context.settings.overrides,
-        run: run.unwrap_or_default(),
+        run_id: run.unwrap_or_default(),
         now: context.call.now(),
     };
-    let (levels, moment) = (at.levels(), at.moment());
+    let (levels, moment) = (at.levels(), at.context());
     let adds = |kind| inject::decide(kind, &levels, &moment).inject;
-    Adds {
+    InjectedGuidance {
         methodology: adds(Injection::SystemPrompt),
         gates: adds(Injection::GateGuidance),
         style: adds(Injection::StyleGuidance),
@@ -208,12 +221,12 @@ fn decide(context: &Context<'_>, node: &Node) -> Adds {
 
 /// What stands before the prompt: the methodology, what the chain says, the prompt's own system
 /// message, the style.
-fn system(
-    context: &Context<'_>,
-    node: &Node,
+fn render_system(
+    context: &EngineContext<'_>,
+    node: &PlannedStep,
     own: Option<String>,
-    values: &Values,
-    adds: &Adds,
+    values: &TemplateValues,
+    adds: &InjectedGuidance,
 ) -> Result<String, ToolError> {
     let mut parts: Vec<String> = Vec::new();
     if adds.methodology
@@ -224,13 +237,13 @@ fn system(
         parts.push(format!("Work by {}:\n{guidance}", methodology.name));
     }
     if let Some(preface) = &node.preface {
-        let text = Text {
+        let text = TemplateSource {
             body: preface.clone(),
             file: node.chain.clone(),
             line: 1,
         };
         let rendered = context.engine.renderer.render(&text, &node.chain, values);
-        parts.push(rendered.map_err(|error| template(&error))?);
+        parts.push(rendered.map_err(|error| template_error(&error))?);
     }
     let mut message: Vec<String> = own.into_iter().collect();
     if adds.style
@@ -239,9 +252,9 @@ fn system(
     {
         let guidance = format!("Style ({}): {}", style.name, style.guidance.trim());
         match style.enhancement_mode {
-            Mode::Prepend => message.insert(0, guidance),
-            Mode::Append => message.push(guidance),
-            Mode::Replace => message = vec![guidance],
+            StyleMode::Prepend => message.insert(0, guidance),
+            StyleMode::Append => message.push(guidance),
+            StyleMode::Replace => message = vec![guidance],
         }
     }
     parts.append(&mut message);
@@ -250,7 +263,7 @@ fn system(
 }
 
 /// What is said around a step that a sub-agent should do.
-fn hand_off(node: &Node, prompt: &Prompt) -> String {
+fn delegation_note(node: &PlannedStep, prompt: &Prompt) -> String {
     let own = &node.delegation;
     let agent = own.agent.as_ref().or(prompt.delegation.agent.as_ref());
     let model = own.model.as_ref().or(prompt.delegation.model.as_ref());

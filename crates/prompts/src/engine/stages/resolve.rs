@@ -4,60 +4,70 @@
 use std::sync::Arc;
 
 use deliberate_language::{
-    Code, Diagnostic, GateMark, Marks as WrittenMarks, Spanned, Stage as WrittenStage, StageKind,
-    Step, unknown_name,
+    CommandAnnotations as WrittenMarks, CommandStage as WrittenStage, CommandStep, Diagnostic,
+    DiagnosticCode, GateAnnotation, Spanned, StageKind, unknown_name,
 };
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::Map;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
     engine::{
-        Context, Flow,
-        context::{Bound, Marks, Staged},
-        failure::in_command,
+        EngineContext, StageOutcome,
+        context::{ResolvedAnnotations, ResolvedStage, ResolvedStep},
+        failure::command_error,
     },
-    gate::Inline,
-    library::Library,
-    model::{Kind, Preset, ShellCheck},
+    gate::InlineGateSpec,
+    library::PromptLibrary,
+    model::{LibraryItemKind, ShellCheck, ShellCheckPreset},
 };
 
-pub(super) struct Resolve;
+pub(super) struct ResolveNames;
 
-impl Stage for Resolve {
+impl EngineStage for ResolveNames {
     fn name(&self) -> &'static str {
         "resolve"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let Some(command) = context.command.take() else {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             };
             let library = context.library.clone();
-            let mut names = Names {
+            let mut names = NameResolver {
                 library: &library,
                 unknown: Vec::new(),
             };
-            context.marks = names.marks(command.whole);
-            let staged = command.stages.into_iter().map(|stage| names.stage(stage));
+            context.annotations = names.resolve_annotations(command.whole);
+            let staged = command
+                .stages
+                .into_iter()
+                .map(|stage| names.resolve_stage(stage));
             context.stages = staged.collect();
             if names.unknown.is_empty() {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             }
-            Err(in_command("UnknownName", &context.source, &names.unknown))
+            Err(command_error(
+                "UnknownName",
+                &context.source,
+                &names.unknown,
+            ))
         })
     }
 }
 
-struct Names<'a> {
-    library: &'a Library,
+struct NameResolver<'a> {
+    library: &'a PromptLibrary,
     unknown: Vec<Diagnostic>,
 }
 
-impl Names<'_> {
-    fn stage(&mut self, stage: WrittenStage) -> Staged {
+impl NameResolver<'_> {
+    fn resolve_stage(&mut self, stage: WrittenStage) -> ResolvedStage {
         let delegated = stage.arrow == deliberate_language::Arrow::Delegate;
         let (condition, then, otherwise) = match stage.kind {
             StageKind::Group(steps) => (None, steps, Vec::new()),
@@ -67,55 +77,59 @@ impl Names<'_> {
                 otherwise,
             } => (Some(condition.value), then, otherwise),
         };
-        Staged {
+        ResolvedStage {
             delegated,
             condition,
-            then: self.steps(then),
-            otherwise: self.steps(otherwise),
+            then: self.resolve_steps(then),
+            otherwise: self.resolve_steps(otherwise),
         }
     }
 
-    fn steps(&mut self, steps: Vec<Step>) -> Vec<Bound> {
+    fn resolve_steps(&mut self, steps: Vec<CommandStep>) -> Vec<ResolvedStep> {
         steps
             .into_iter()
-            .filter_map(|step| self.step(step))
+            .filter_map(|step| self.resolve_step(step))
             .collect()
     }
 
-    fn step(&mut self, mut step: Step) -> Option<Bound> {
-        let marks = self.marks(std::mem::take(&mut step.marks));
+    fn resolve_step(&mut self, mut step: CommandStep) -> Option<ResolvedStep> {
+        let marks = self.resolve_annotations(std::mem::take(&mut step.marks));
         let Some(prompt) = self.library.prompt(&step.id.value) else {
             self.unknown.push(self.unknown_prompt(&step.id));
             return None;
         };
-        Some(Bound {
+        Some(ResolvedStep {
             prompt: prompt.clone(),
-            marks,
+            annotations: marks,
             arguments: Map::new(),
-            takes_previous: None,
-            written: step,
+            previous_result_argument: None,
+            command_step: step,
         })
     }
 
     /// A prompt that there is not; or that there is, but can't be used.
     fn unknown_prompt(&self, id: &Spanned<String>) -> Diagnostic {
-        if let Some(problem) = self.library.problem_of(Kind::Prompt, &id.value) {
+        if let Some(problem) = self
+            .library
+            .blocking_problem(LibraryItemKind::Prompt, &id.value)
+        {
             let message = format!("prompt `{}` can't be used", id.value);
-            let broken = Diagnostic::new(Code::UnknownName, id.span, message, "is broken");
-            return broken.helping(problem.in_short());
+            let broken =
+                Diagnostic::new(DiagnosticCode::UnknownName, id.span, message, "is broken");
+            return broken.with_help(problem.summary());
         }
         let known = self.library.prompts.keys().map(String::as_str);
         unknown_name("prompt", &id.value, id.span, known)
     }
 
-    fn marks(&mut self, written: WrittenMarks) -> Marks {
-        Marks {
+    fn resolve_annotations(&mut self, written: WrittenMarks) -> ResolvedAnnotations {
+        ResolvedAnnotations {
             modifier: written.modifier.map(|it| it.value),
             methodology: written.framework.and_then(|name| {
                 let library = self.library;
                 let ids = library.methodologies.iter();
                 let enabled = ids.filter(|(_, it)| it.enabled).map(|(id, _)| id.as_str());
-                self.named(
+                self.resolve_name(
                     "methodology",
                     &name,
                     library.methodology(&name.value),
@@ -126,13 +140,13 @@ impl Names<'_> {
                 let library = self.library;
                 let ids = library.styles.iter();
                 let enabled = ids.filter(|(_, it)| it.enabled).map(|(id, _)| id.as_str());
-                self.named("style", &name, library.style(&name.value), enabled)
+                self.resolve_name("style", &name, library.style(&name.value), enabled)
             }),
-            gates: written.gates.into_iter().flat_map(inline).collect(),
+            gates: written.gates.into_iter().flat_map(inline_gates).collect(),
         }
     }
 
-    fn named<'n, T>(
+    fn resolve_name<'n, T>(
         &mut self,
         kind: &str,
         name: &Spanned<String>,
@@ -148,22 +162,22 @@ impl Names<'_> {
 }
 
 /// What a gate in the command asks for.
-fn inline(mark: Spanned<GateMark>) -> Vec<Inline> {
+fn inline_gates(mark: Spanned<GateAnnotation>) -> Vec<InlineGateSpec> {
     match mark.value {
-        GateMark::Criteria(texts) => texts
+        GateAnnotation::Criteria(texts) => texts
             .into_iter()
-            .map(|text| Inline::Criterion(text.value))
+            .map(|text| InlineGateSpec::Criterion(text.value))
             .collect(),
-        GateMark::Word(word) => vec![Inline::Word(word)],
-        GateMark::Named { name, text } => vec![Inline::Named { id: name, text }],
-        GateMark::Verify(verify) => vec![Inline::Verify(ShellCheck {
+        GateAnnotation::Word(word) => vec![InlineGateSpec::Word(word)],
+        GateAnnotation::Named { name, text } => vec![InlineGateSpec::Named { id: name, text }],
+        GateAnnotation::Verify(verify) => vec![InlineGateSpec::Verify(ShellCheck {
             command: verify.command,
             timeout_ms: verify.timeout.map(|seconds| u64::from(seconds) * 1_000),
             max_attempts: verify.max,
             preset: verify.preset.map(|preset| match preset {
-                deliberate_language::Preset::Fast => Preset::Fast,
-                deliberate_language::Preset::Full => Preset::Full,
-                deliberate_language::Preset::Extended => Preset::Extended,
+                deliberate_language::ShellVerifyPreset::Fast => ShellCheckPreset::Fast,
+                deliberate_language::ShellVerifyPreset::Full => ShellCheckPreset::Full,
+                deliberate_language::ShellVerifyPreset::Extended => ShellCheckPreset::Extended,
             }),
             ..ShellCheck::default()
         })],

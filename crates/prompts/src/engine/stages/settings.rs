@@ -3,24 +3,28 @@
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::Stage;
-use crate::engine::{Context, Flow, Settings};
+use super::EngineStage;
+use crate::engine::{EngineContext, RuntimeSettings, StageOutcome};
 
 pub(super) struct ReadSettings;
 
-impl Stage for ReadSettings {
+impl EngineStage for ReadSettings {
     fn name(&self) -> &'static str {
         "settings"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let command = context.request.command.as_deref().unwrap_or_default();
             let clean = command.trim_start().starts_with("%clean");
             if context.request.chain_id.is_some() || !clean {
-                context.settings = Settings::read(context.call, &context.engine.options).await?;
+                context.settings =
+                    RuntimeSettings::read(context.call, &context.engine.options).await?;
             }
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }

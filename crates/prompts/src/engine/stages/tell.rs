@@ -5,38 +5,45 @@ use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    chain::Node,
-    engine::{Context, Flow, GateTold, context::Shown},
+    chain::PlannedStep,
+    engine::{AppliedGate, EngineContext, StageOutcome, context::RenderedStep},
 };
 
-pub(super) struct Tell;
+pub(super) struct ComposeReply;
 
-impl Stage for Tell {
+impl EngineStage for ComposeReply {
     fn name(&self) -> &'static str {
         "tell"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             let open = context.open_steps();
-            let several = context.shown.len() > 1;
-            let parts: Vec<String> = context.shown.iter().map(|it| text(it, several)).collect();
+            let several = context.rendered.len() > 1;
+            let parts: Vec<String> = context
+                .rendered
+                .iter()
+                .map(|it| render_step_text(it, several))
+                .collect();
             context.reply.said = parts.join("\n\n");
             let Some(run) = context.run.as_ref().map(|run| run.id.to_string()) else {
                 add_notes(context);
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             };
-            let nodes: Vec<&Node> = open.iter().collect();
-            let footer = match context.state.undecided(&nodes) {
+            let nodes: Vec<&PlannedStep> = open.iter().collect();
+            let footer = match context.state.undecided_condition(&nodes) {
                 Some(question) => {
                     context.reply.status = Some("question".to_owned());
                     let text = context.plan.questions.get(question);
                     let number = open.first().map_or(1, |node| node.number);
-                    ask_question(text.map_or("", |it| it.text.as_str()), &run, number)
+                    condition_prompt(text.map_or("", |it| it.text.as_str()), &run, number)
                 }
-                None => footer(context, &open, &run),
+                None => render_footer(context, &open, &run),
             };
             if !footer.is_empty() {
                 if !context.reply.said.is_empty() {
@@ -46,22 +53,22 @@ impl Stage for Tell {
             }
             context.reply.steps = open.iter().map(|node| node.number).collect();
             context.reply.total_steps = Some(context.plan.len());
-            context.reply.gates = gates(&open);
+            context.reply.gates = applied_gates(&open);
             context.reply.chain_id = Some(run);
             add_notes(context);
-            Ok(Flow::Next)
+            Ok(StageOutcome::Next)
         })
     }
 }
 
 /// What the caller should know stands at the end of the text, too: not every client shows more.
-pub(super) fn add_notes(context: &mut Context<'_>) {
+pub(super) fn add_notes(context: &mut EngineContext<'_>) {
     let notes = context.reply.notes.iter();
     let told: Vec<String> = notes.map(|note| format!("\n\n(Note: {note})")).collect();
     context.reply.said.push_str(&told.concat());
 }
 
-fn text(shown: &Shown, several: bool) -> String {
+fn render_step_text(shown: &RenderedStep, several: bool) -> String {
     let title = if several {
         format!("## Step {}: {}", shown.number, shown.name)
     } else {
@@ -70,7 +77,7 @@ fn text(shown: &Shown, several: bool) -> String {
     let parts = if shown.review {
         [
             &title,
-            &shown.hand_off,
+            &shown.delegation_note,
             &shown.guidance,
             &shown.system,
             &shown.user,
@@ -78,7 +85,7 @@ fn text(shown: &Shown, several: bool) -> String {
     } else {
         [
             &title,
-            &shown.hand_off,
+            &shown.delegation_note,
             &shown.system,
             &shown.user,
             &shown.guidance,
@@ -100,7 +107,7 @@ fn text(shown: &Shown, several: bool) -> String {
     }
 }
 
-fn ask_question(question: &str, run: &str, step: u32) -> String {
+fn condition_prompt(question: &str, run: &str, step: u32) -> String {
     format!(
         "Decide, from the work so far: {question}\n\nNext: send chain_id=\"{run}\", step={step}, \
          gate_verdict=\"PASS - why\" for yes or \"FAIL - why\" for no."
@@ -108,8 +115,8 @@ fn ask_question(question: &str, run: &str, step: u32) -> String {
 }
 
 /// How to go on.
-fn footer(context: &mut Context<'_>, open: &[Node], run: &str) -> String {
-    let held = context.shown.iter().any(|it| it.review);
+fn render_footer(context: &mut EngineContext<'_>, open: &[PlannedStep], run: &str) -> String {
+    let held = context.rendered.iter().any(|it| it.review);
     context.reply.status = Some(if held { "review" } else { "step" }.to_owned());
     context.reply.review = open
         .iter()
@@ -118,14 +125,14 @@ fn footer(context: &mut Context<'_>, open: &[Node], run: &str) -> String {
         .filter_map(|step| step.review.as_ref())
         .flat_map(|held| held.results.clone())
         .collect();
-    let fresh: Vec<&Shown> = context.shown.iter().filter(|it| !it.review).collect();
+    let fresh: Vec<&RenderedStep> = context.rendered.iter().filter(|it| !it.review).collect();
     let total = context.plan.len();
     match fresh.as_slice() {
         [] => String::new(),
         [only] => {
             let wants = open
                 .iter()
-                .any(|node| node.number == only.number && judges(context, node));
+                .any(|node| node.number == only.number && needs_judgment(context, node));
             let call = if wants {
                 json!({
                     "chain_id": run,
@@ -146,7 +153,7 @@ fn footer(context: &mut Context<'_>, open: &[Node], run: &str) -> String {
             let list = numbers.join(", ");
             let first = several.first().map_or(1, |it| it.number);
             let call = json!({ "chain_id": run, "step": first, "user_response": "…" });
-            let wants = open.iter().any(|node| judges(context, node));
+            let wants = open.iter().any(|node| needs_judgment(context, node));
             let verdict = if wants {
                 " Add gate_verdict \"PASS - why\" where criteria are to be judged."
             } else {
@@ -162,9 +169,9 @@ fn footer(context: &mut Context<'_>, open: &[Node], run: &str) -> String {
 }
 
 /// Whether somebody must judge the answer to a step.
-fn judges(context: &Context<'_>, node: &Node) -> bool {
+fn needs_judgment(context: &EngineContext<'_>, node: &PlannedStep) -> bool {
     use crate::model::{CriterionKind, EvaluationMode};
-    if context.engine.options.judge == crate::Judge::Model {
+    if context.engine.options.judge == crate::GateJudgeKind::Model {
         return false;
     }
     node.gates.iter().any(|chosen| {
@@ -179,10 +186,10 @@ fn judges(context: &Context<'_>, node: &Node) -> bool {
     })
 }
 
-fn gates(open: &[Node]) -> Vec<GateTold> {
-    let mut told: Vec<GateTold> = Vec::new();
+fn applied_gates(open: &[PlannedStep]) -> Vec<AppliedGate> {
+    let mut told: Vec<AppliedGate> = Vec::new();
     for chosen in open.iter().flat_map(|node| &node.gates) {
-        let gate = GateTold {
+        let gate = AppliedGate {
             id: chosen.gate.id.clone(),
             from: chosen.source,
         };

@@ -2,27 +2,27 @@
 //! `chains`, `framework switch NAME`. A prompt of the same name goes first when it is called
 //! with `>>`.
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::Stage;
+use super::EngineStage;
 use crate::{
-    engine::{Context, Flow},
-    library::Library,
+    engine::{EngineContext, StageOutcome},
+    library::PromptLibrary,
 };
 
 /// How many prompts a list shows.
-const MOST: usize = 200;
+const MAX_LISTED: usize = 200;
 
 const HELP: &str = include_str!("help.md");
 
-pub(super) struct Words;
+pub(super) struct BuiltinCommands;
 
 /// What a word asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Word<'a> {
+enum BuiltinCommand<'a> {
     List(&'a str),
     Gates(&'a str),
     Help,
@@ -30,25 +30,28 @@ enum Word<'a> {
     Control(&'static str, &'static str, Option<(&'static str, &'a str)>),
 }
 
-impl Stage for Words {
+impl EngineStage for BuiltinCommands {
     fn name(&self) -> &'static str {
         "words"
     }
 
-    fn run<'a>(&'a self, context: &'a mut Context<'_>) -> BoxFuture<'a, Result<Flow, ToolError>> {
+    fn run<'a>(
+        &'a self,
+        context: &'a mut EngineContext<'_>,
+    ) -> BoxFuture<'a, Result<StageOutcome, ToolError>> {
         Box::pin(async move {
             if context.request.chain_id.is_some() {
-                return Ok(Flow::Next);
+                return Ok(StageOutcome::Next);
             }
             let command = context.request.command.clone().unwrap_or_default();
-            let Some(word) = meant(&command, &context.library) else {
-                return Ok(Flow::Next);
+            let Some(word) = parse_builtin(&command, &context.library) else {
+                return Ok(StageOutcome::Next);
             };
             context.reply.said = match word {
-                Word::Help => HELP.to_owned(),
-                Word::List(query) => list(&context.library, query),
-                Word::Gates(query) => gates(&context.library, query),
-                Word::Control(action, operation, more) => {
+                BuiltinCommand::Help => HELP.to_owned(),
+                BuiltinCommand::List(query) => list_prompts(&context.library, query),
+                BuiltinCommand::Gates(query) => list_gates(&context.library, query),
+                BuiltinCommand::Control(action, operation, more) => {
                     let mut arguments = Map::new();
                     arguments.insert("action".to_owned(), json!(action));
                     arguments.insert("operation".to_owned(), json!(operation));
@@ -65,13 +68,13 @@ impl Stage for Words {
                     said.unwrap_or_default().to_owned()
                 }
             };
-            Ok(Flow::Answered)
+            Ok(StageOutcome::Done)
         })
     }
 }
 
 /// What the command asks for, if it is one of these words and no prompt.
-fn meant<'a>(command: &'a str, library: &Library) -> Option<Word<'a>> {
+fn parse_builtin<'a>(command: &'a str, library: &PromptLibrary) -> Option<BuiltinCommand<'a>> {
     let command = command.trim();
     let bare = command.trim_start_matches(">>").trim_start_matches('/');
     let marked = bare.len() < command.len();
@@ -84,28 +87,32 @@ fn meant<'a>(command: &'a str, library: &Library) -> Option<Word<'a>> {
     }
     let one_word = !rest.contains(char::is_whitespace) && !rest.contains("-->");
     match word.to_ascii_lowercase().as_str() {
-        "list" if rest.is_empty() || rest.eq_ignore_ascii_case("prompts") => Some(Word::List("")),
-        "list" if rest.eq_ignore_ascii_case("gates") => Some(Word::Gates("")),
+        "list" if rest.is_empty() || rest.eq_ignore_ascii_case("prompts") => {
+            Some(BuiltinCommand::List(""))
+        }
+        "list" if rest.eq_ignore_ascii_case("gates") => Some(BuiltinCommand::Gates("")),
         "list" if rest.eq_ignore_ascii_case("chains") => {
-            Some(Word::Control("session", "list", None))
+            Some(BuiltinCommand::Control("session", "list", None))
         }
-        "list" | "listprompt" | "listprompts" | "prompts" if one_word => Some(Word::List(rest)),
-        "help" | "guide" if one_word => Some(Word::Help),
-        "status" if rest.is_empty() => Some(Word::Control("status", "default", None)),
-        "gate" | "gates" if one_word => Some(Word::Gates(rest)),
+        "list" | "listprompt" | "listprompts" | "prompts" if one_word => {
+            Some(BuiltinCommand::List(rest))
+        }
+        "help" | "guide" if one_word => Some(BuiltinCommand::Help),
+        "status" if rest.is_empty() => Some(BuiltinCommand::Control("status", "default", None)),
+        "gate" | "gates" if one_word => Some(BuiltinCommand::Gates(rest)),
         "analytic" | "analytics" if rest.is_empty() => {
-            Some(Word::Control("analytics", "view", None))
+            Some(BuiltinCommand::Control("analytics", "view", None))
         }
-        "chains" if rest.is_empty() => Some(Word::Control("session", "list", None)),
+        "chains" if rest.is_empty() => Some(BuiltinCommand::Control("session", "list", None)),
         "chain" if rest.eq_ignore_ascii_case("list") => {
-            Some(Word::Control("session", "list", None))
+            Some(BuiltinCommand::Control("session", "list", None))
         }
         "framework" | "methodology" if rest.eq_ignore_ascii_case("list") => {
-            Some(Word::Control("framework", "list", None))
+            Some(BuiltinCommand::Control("framework", "list", None))
         }
         "chain" => {
             let id = rest.strip_prefix("status")?.trim();
-            Some(Word::Control(
+            Some(BuiltinCommand::Control(
                 "session",
                 "inspect",
                 Some(("session_id", id)),
@@ -116,7 +123,7 @@ fn meant<'a>(command: &'a str, library: &Library) -> Option<Word<'a>> {
                 .strip_prefix("switch")
                 .or_else(|| rest.strip_prefix("change"))?
                 .trim();
-            Some(Word::Control(
+            Some(BuiltinCommand::Control(
                 "framework",
                 "switch",
                 Some(("framework", named)),
@@ -127,7 +134,7 @@ fn meant<'a>(command: &'a str, library: &Library) -> Option<Word<'a>> {
 }
 
 /// The prompts, by category.
-fn list(library: &Library, query: &str) -> String {
+fn list_prompts(library: &PromptLibrary, query: &str) -> String {
     let wanted = query.to_lowercase();
     let fits = |text: &str| text.to_lowercase().contains(&wanted);
     let mut found: Vec<_> = library
@@ -149,23 +156,23 @@ fn list(library: &Library, query: &str) -> String {
     }
     let mut lines = Vec::new();
     let mut category = "";
-    for prompt in found.into_iter().take(MOST) {
+    for prompt in found.into_iter().take(MAX_LISTED) {
         if prompt.category != category {
             category = &prompt.category;
             let gap = if lines.is_empty() { "" } else { "\n" };
             lines.push(format!("{gap}{category}"));
         }
-        let about = cut_to_chars(&prompt.description, 100);
-        lines.push(format!("- {}: {about}", prompt.call_in_short()));
+        let about = truncate_chars(&prompt.description, 100);
+        lines.push(format!("- {}: {about}", prompt.call_signature()));
     }
-    if total > MOST {
-        let more = total - MOST;
+    if total > MAX_LISTED {
+        let more = total - MAX_LISTED;
         lines.push(format!("\n… and {more} more; add a word to look for."));
     }
     lines.join("\n")
 }
 
-fn gates(library: &Library, query: &str) -> String {
+fn list_gates(library: &PromptLibrary, query: &str) -> String {
     let wanted = query.to_lowercase();
     let fits = |text: &str| text.to_lowercase().contains(&wanted);
     let found = library
@@ -173,8 +180,8 @@ fn gates(library: &Library, query: &str) -> String {
         .values()
         .filter(|it| wanted.is_empty() || fits(&it.id) || fits(&it.description));
     let lines: Vec<String> = found
-        .take(MOST)
-        .map(|it| format!("- {}: {}", it.id, cut_to_chars(&it.description, 100)))
+        .take(MAX_LISTED)
+        .map(|it| format!("- {}: {}", it.id, truncate_chars(&it.description, 100)))
         .collect();
     if lines.is_empty() {
         return format!("No gate fits {query:?}. `gates` shows all.");

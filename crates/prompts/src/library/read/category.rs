@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::{
     library::{
-        sheet::{Desk, Sheet},
-        unit::{Item, Unit},
+        sheet::{LibrarySourceFile, ReadContext},
+        unit::{LibraryItem, LibraryPart},
     },
-    model::{Category, InjectionRules, Kind},
+    model::{InjectionRules, LibraryItemKind, PromptCategory},
 };
 
 /// What the file may say.
@@ -24,24 +24,24 @@ struct CategoryFile {
 }
 
 /// Reads the description of the category in a folder.
-pub(super) fn read(desk: Desk<'_>, folder: &str, file: &str, unit: &mut Unit) {
-    let mut sheet = Sheet::open(
+pub(super) fn read(desk: ReadContext<'_>, folder: &str, file: &str, unit: &mut LibraryPart) {
+    let mut sheet = LibrarySourceFile::open(
         desk,
-        Kind::Prompt,
+        LibraryItemKind::Prompt,
         &format!("{folder}/category"),
         folder,
         file,
     );
     let item = sheet
-        .is_good()
-        .then(|| sheet.typed::<CategoryFile>())
+        .is_usable()
+        .then(|| sheet.deserialize::<CategoryFile>())
         .flatten()
-        .map(|said| Category {
+        .map(|said| PromptCategory {
             id: folder.to_owned(),
             name: said.name.unwrap_or_else(|| folder.to_owned()),
             description: said.description,
             register_with_mcp: said.register_with_mcp,
             injection: said.injection,
         });
-    unit.take(sheet, item.map(|it| Item::Category(Arc::new(it))));
+    unit.add_source(sheet, item.map(|it| LibraryItem::Category(Arc::new(it))));
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use super::first_of;
+use super::first_existing;
 use crate::{
     library::{
-        Weight,
-        sheet::{Desk, Sheet},
-        unit::{Item, Unit},
-        yaml::Node,
+        ProblemSeverity,
+        sheet::{LibrarySourceFile, ReadContext},
+        unit::{LibraryItem, LibraryPart},
+        yaml::YamlNode,
     },
     model::{
-        Activation, Criterion, Enforcement, Evaluation, Gate, GateKind, Kind, RetryConfig, Severity,
+        Activation, Criterion, Enforcement, Evaluation, Gate, GateKind, GateSeverity,
+        LibraryItemKind, RetryConfig,
     },
 };
 
@@ -24,7 +25,7 @@ struct GateFile {
     description: String,
     #[serde(rename = "type")]
     kind: Option<GateKind>,
-    severity: Severity,
+    severity: GateSeverity,
     #[serde(rename = "enforcementMode", alias = "enforcement_mode")]
     enforcement: Option<Enforcement>,
     #[serde(alias = "gateType")]
@@ -40,24 +41,24 @@ struct GateFile {
     evaluation: Option<Evaluation>,
 }
 
-pub(super) fn read(desk: Desk<'_>, folder: &str, unit: &mut Unit) {
-    let Some(file) = first_of(desk, folder, &["gate.yaml", "gate.yml"]) else {
+pub(super) fn read(desk: ReadContext<'_>, folder: &str, unit: &mut LibraryPart) {
+    let Some(file) = first_existing(desk, folder, &["gate.yaml", "gate.yml"]) else {
         return;
     };
-    let mut sheet = Sheet::open(desk, Kind::Gate, folder, folder, file);
+    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Gate, folder, folder, file);
     let item = sheet
-        .is_good()
-        .then(|| sheet.typed::<GateFile>())
+        .is_usable()
+        .then(|| sheet.deserialize::<GateFile>())
         .flatten()
-        .and_then(|said| gate(&mut sheet, said));
-    unit.take(sheet, item);
+        .and_then(|said| build_gate(&mut sheet, said));
+    unit.add_source(sheet, item);
 }
 
-fn gate(sheet: &mut Sheet<'_>, said: GateFile) -> Option<Item> {
+fn build_gate(sheet: &mut LibrarySourceFile<'_>, said: GateFile) -> Option<LibraryItem> {
     let folder = sheet.folder.clone();
-    let id = sheet.same_id(&said.id, &folder)?;
-    sheet.needs("name", &said.name);
-    sheet.needs("description", &said.description);
+    let id = sheet.check_id(&said.id, &folder)?;
+    sheet.require_non_empty("name", &said.name);
+    sheet.require_non_empty("description", &said.description);
     if said.kind.is_none() {
         sheet.error(
             None,
@@ -67,7 +68,7 @@ fn gate(sheet: &mut Sheet<'_>, said: GateFile) -> Option<Item> {
     }
     let gate_type = said.gate_type.unwrap_or_else(|| "custom".to_owned());
     if !matches!(gate_type.as_str(), "framework" | "category" | "custom") {
-        let at = sheet.node.get("gate_type").map(|node| node.at);
+        let at = sheet.node.get("gate_type").map(|node| node.position);
         sheet.error(
             at,
             format!("`{gate_type}` is no type of gate."),
@@ -76,7 +77,8 @@ fn gate(sheet: &mut Sheet<'_>, said: GateFile) -> Option<Item> {
     }
     let mut guidance = said.guidance;
     if let Some(name) = said.guidance_file
-        && let Some(text) = sheet.beside_or_problem(&name, "guidanceFile", Weight::Warning)
+        && let Some(text) =
+            sheet.read_sibling_or_report(&name, "guidanceFile", ProblemSeverity::Warning)
     {
         guidance = text;
     }
@@ -84,10 +86,10 @@ fn gate(sheet: &mut Sheet<'_>, said: GateFile) -> Option<Item> {
         .iter()
         .find_map(|name| sheet.node.get(name).cloned());
     if let Some(list) = listed {
-        criteria(sheet, &list);
+        check_criteria(sheet, &list);
     }
-    sheet.is_good().then(|| {
-        Item::Gate(Arc::new(Gate {
+    sheet.is_usable().then(|| {
+        LibraryItem::Gate(Arc::new(Gate {
             id,
             name: said.name,
             description: said.description,
@@ -106,9 +108,9 @@ fn gate(sheet: &mut Sheet<'_>, said: GateFile) -> Option<Item> {
 }
 
 /// What each type of criterion may say, beside `type` and `description`.
-const CRITERIA: [(&str, &[&str]); 9] = [
-    ("content_check", CONTENT),
-    ("inline_guidance", CONTENT),
+const CRITERION_FIELDS: [(&str, &[&str]); 9] = [
+    ("content_check", CONTENT_FIELDS),
+    ("inline_guidance", CONTENT_FIELDS),
     ("pattern_check", &["regex_patterns", "keyword_count"]),
     ("schema_check", &["schema"]),
     ("citation_check", &["min_citations"]),
@@ -141,7 +143,7 @@ const CRITERIA: [(&str, &[&str]); 9] = [
     ("script_tool", &["tool", "id", "script"]),
 ];
 
-const CONTENT: &[&str] = &[
+const CONTENT_FIELDS: &[&str] = &[
     "min_length",
     "max_length",
     "required_patterns",
@@ -149,12 +151,15 @@ const CONTENT: &[&str] = &[
 ];
 
 /// Checks the names and patterns in a list of criteria.
-pub(super) fn criteria(sheet: &mut Sheet<'_>, list: &Node) {
+pub(super) fn check_criteria(sheet: &mut LibrarySourceFile<'_>, list: &YamlNode) {
     let file = sheet.file.clone();
-    let shown = sheet.shown(&file);
+    let shown = sheet.display_path(&file);
     for entry in list.items() {
-        let kind = entry.get("type").and_then(Node::text).unwrap_or_default();
-        let known = CRITERIA
+        let kind = entry
+            .get("type")
+            .and_then(YamlNode::text)
+            .unwrap_or_default();
+        let known = CRITERION_FIELDS
             .iter()
             .find(|(name, _)| *name == kind)
             .map_or(&[][..], |(_, known)| known);
@@ -164,7 +169,7 @@ pub(super) fn criteria(sheet: &mut Sheet<'_>, list: &Node) {
                 && !known.contains(&name)
                 && !matches!(name, "type" | "description")
             {
-                sheet.unknown_key(&shown, name, key.at, known);
+                sheet.warn_unknown_key(&shown, name, key.position, known);
             }
             if matches!(
                 name,
@@ -172,17 +177,17 @@ pub(super) fn criteria(sheet: &mut Sheet<'_>, list: &Node) {
             ) {
                 for pattern in value.items() {
                     if let Some(text) = pattern.text() {
-                        sheet.pattern(Weight::Error, &file, text, pattern.at);
+                        sheet.check_pattern(ProblemSeverity::Error, &file, text, pattern.position);
                     }
                 }
             }
         }
         if kind == "schema_check"
             && let Some(schema) = entry.get("schema")
-            && let Err(error) = jsonschema::validator_for(&schema.json())
+            && let Err(error) = jsonschema::validator_for(&schema.to_json())
         {
             sheet.error(
-                Some(schema.at),
+                Some(schema.position),
                 format!("The schema can't be used: {error}."),
                 None,
             );

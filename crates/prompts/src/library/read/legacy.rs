@@ -14,15 +14,17 @@ use super::{
 use crate::{
     library::{
         names,
-        sheet::{Desk, Sheet},
-        unit::{Mention, Unit},
-        yaml::{Key, Node, Shape},
+        sheet::{LibrarySourceFile, ReadContext},
+        unit::{LibraryPart, NameReference},
+        yaml::{YamlKey, YamlNode, YamlValue},
     },
-    model::{Argument, ChainStep, GateConfiguration, Kind, Prompt, Text},
+    model::{
+        ArgumentDefinition, ChainStep, GateConfiguration, LibraryItemKind, Prompt, TemplateSource,
+    },
 };
 
 /// A part of the file, with the line on which its text begins.
-struct Section<'s> {
+struct LegacySection<'s> {
     title: &'s str,
     line: u32,
     lines: Vec<&'s str>,
@@ -34,7 +36,7 @@ const GATES: &str = "gate configuration";
 const STEPS: &str = "chain steps";
 
 /// What stands in a step by itself; a prompt has no argument of that name.
-const GIVEN: [&str; 10] = [
+const BUILTIN_VARIABLES: [&str; 10] = [
     "previous_step_result",
     "previous_step_output",
     "input",
@@ -51,21 +53,21 @@ static VARIABLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\||-?\}\})").ok());
 static STEP_RESULT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^step\d+_result$").ok());
-static NUMBERED: LazyLock<Option<Regex>> =
+static NUMBERED_ITEM: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s{0,3}(\d+[.)])\s+(\S.*)$").ok());
 
 /// Reads a file; one without these headings is no prompt and no problem.
 pub(super) fn read(
-    desk: Desk<'_>,
+    desk: ReadContext<'_>,
     category: &str,
     folder: &str,
     file: &str,
     id: &str,
-    unit: &mut Unit,
+    unit: &mut LibraryPart,
 ) {
-    let mut sheet = Sheet::plain(desk, Kind::Prompt, id, folder, file);
+    let mut sheet = LibrarySourceFile::open_plain(desk, LibraryItemKind::Prompt, id, folder, file);
     let source = sheet.source.clone();
-    let (title, about, sections) = sections(&source);
+    let (title, about, sections) = split_sections(&source);
     let known = [SYSTEM, TEMPLATE, STEPS];
     let is_prompt = sections
         .iter()
@@ -78,14 +80,15 @@ pub(super) fn read(
             .iter()
             .find(|section| section.title.eq_ignore_ascii_case(wanted))
     };
-    let shown = sheet.shown(file);
-    let text =
-        |section: &Section<'_>| Some(section.text(&shown)).filter(|text| !text.body.is_empty());
+    let shown = sheet.display_path(file);
+    let text = |section: &LegacySection<'_>| {
+        Some(section.text(&shown)).filter(|text| !text.body.is_empty())
+    };
     let template = find(TEMPLATE).and_then(text);
     let system = find(SYSTEM).and_then(text);
     let mut mentions = Vec::new();
-    let gates = find(GATES).map(|section| gates(&mut sheet, section, &mut mentions));
-    let steps = find(STEPS).map(|section| chain(&mut sheet, section, &mut mentions));
+    let gates = find(GATES).map(|section| parse_gates(&mut sheet, section, &mut mentions));
+    let steps = find(STEPS).map(|section| parse_chain(&mut sheet, section, &mut mentions));
     let name = title.unwrap_or(id).to_owned();
     let prompt = Prompt {
         id: id.to_owned(),
@@ -96,7 +99,7 @@ pub(super) fn read(
         },
         name,
         category: category.to_owned(),
-        arguments: arguments([&template, &system]),
+        arguments: infer_arguments([&template, &system]),
         template,
         system,
         gates: gates.unwrap_or_default(),
@@ -105,21 +108,21 @@ pub(super) fn read(
         ..Prompt::default()
     };
     let item = finish(&mut sheet, prompt, mentions, true);
-    unit.take(sheet, item);
+    unit.add_source(sheet, item);
 }
 
 /// The title, what is said below it, and the parts.
-fn sections(source: &str) -> (Option<&str>, String, Vec<Section<'_>>) {
+fn split_sections(source: &str) -> (Option<&str>, String, Vec<LegacySection<'_>>) {
     let mut title = None;
     let mut about = Vec::new();
-    let mut found: Vec<Section<'_>> = Vec::new();
+    let mut found: Vec<LegacySection<'_>> = Vec::new();
     let mut fenced = false;
     for (line, text) in (1_u32..).zip(source.lines()) {
         fenced ^= text.trim_start().starts_with("```");
         if let Some(heading) = text.strip_prefix("## ").filter(|_| !fenced)
-            && is_known(heading.trim())
+            && is_section_heading(heading.trim())
         {
-            found.push(Section {
+            found.push(LegacySection {
                 title: heading.trim(),
                 line: line + 1,
                 lines: Vec::new(),
@@ -136,22 +139,22 @@ fn sections(source: &str) -> (Option<&str>, String, Vec<Section<'_>>) {
 }
 
 /// Other headings belong to the text that they stand in.
-fn is_known(heading: &str) -> bool {
+fn is_section_heading(heading: &str) -> bool {
     [SYSTEM, TEMPLATE, GATES, STEPS, "description"]
         .iter()
         .any(|known| heading.eq_ignore_ascii_case(known))
 }
 
-impl Section<'_> {
+impl LegacySection<'_> {
     /// Its text without blank lines around it.
-    fn text(&self, file: &str) -> Text {
+    fn text(&self, file: &str) -> TemplateSource {
         let blank = self
             .lines
             .iter()
             .take_while(|line| line.trim().is_empty())
             .count();
         let body: Vec<&str> = self.lines.iter().skip(blank).copied().collect();
-        Text {
+        TemplateSource {
             body: body.join("\n").trim_end().to_owned(),
             file: file.to_owned(),
             line: self.line.saturating_add(u32::try_from(blank).unwrap_or(0)),
@@ -160,7 +163,7 @@ impl Section<'_> {
 
     /// Its lines, changed, below as many empty ones as stand before it in the file, so that
     /// places in the one are places in the other.
-    fn in_place(&self, change: impl Fn(&str) -> Option<String>) -> String {
+    fn map_lines(&self, change: impl Fn(&str) -> Option<String>) -> String {
         let mut text = "\n".repeat(usize::try_from(self.line.saturating_sub(1)).unwrap_or(0));
         for line in &self.lines {
             text.push_str(&change(line).unwrap_or_default());
@@ -171,24 +174,24 @@ impl Section<'_> {
 }
 
 /// JSON is YAML, but for tabs.
-fn gates(
-    sheet: &mut Sheet<'_>,
-    section: &Section<'_>,
-    mentions: &mut Vec<Mention>,
+fn parse_gates(
+    sheet: &mut LibrarySourceFile<'_>,
+    section: &LegacySection<'_>,
+    mentions: &mut Vec<NameReference>,
 ) -> GateConfiguration {
     let source = section
-        .in_place(|line| (!line.trim_start().starts_with("```")).then(|| line.replace('\t', " ")));
+        .map_lines(|line| (!line.trim_start().starts_with("```")).then(|| line.replace('\t', " ")));
     let file = sheet.file.clone();
     let Some(node) = sheet.parse(&file, &source) else {
         return GateConfiguration::default();
     };
     // An older form has the gates as a plain list.
-    let node = match node.shape {
-        Shape::List(_) => Node {
-            at: node.at,
-            shape: Shape::Map(vec![(
-                Key {
-                    at: node.at,
+    let node = match node.value {
+        YamlValue::List(_) => YamlNode {
+            position: node.position,
+            value: YamlValue::Map(vec![(
+                YamlKey {
+                    position: node.position,
                     name: "include".to_owned(),
                 },
                 node,
@@ -196,34 +199,36 @@ fn gates(
         },
         _ => node,
     };
-    mentions::gates(sheet, &node, mentions);
-    sheet.typed_part(&file, &node).unwrap_or_default()
+    mentions::collect_gates(sheet, &node, mentions);
+    sheet.deserialize_node(&file, &node).unwrap_or_default()
 }
 
 /// `1. promptId: x` with more lines below it is a YAML list but for its numbers; `1. x` and
 /// `1. Name (x)` are short for it.
-fn chain(
-    sheet: &mut Sheet<'_>,
-    section: &Section<'_>,
-    mentions: &mut Vec<Mention>,
+fn parse_chain(
+    sheet: &mut LibrarySourceFile<'_>,
+    section: &LegacySection<'_>,
+    mentions: &mut Vec<NameReference>,
 ) -> Vec<ChainStep> {
-    let source = section.in_place(|line| Some(as_list(line)));
+    let source = section.map_lines(|line| Some(to_list_line(line)));
     let file = sheet.file.clone();
     let Some(mut node) = sheet.parse(&file, &source) else {
         return Vec::new();
     };
-    if let Shape::List(items) = &mut node.shape {
-        items.iter_mut().for_each(spell_out);
+    if let YamlValue::List(items) = &mut node.value {
+        items.iter_mut().for_each(expand_short_step);
     }
-    let Some(said) = sheet.typed_part::<Vec<StepFile>>(&file, &node) else {
+    let Some(said) = sheet.deserialize_node::<Vec<StepFile>>(&file, &node) else {
         return Vec::new();
     };
     let nodes = node.items().to_vec();
-    steps::steps(sheet, said, &nodes, mentions)
+    steps::build_steps(sheet, said, &nodes, mentions)
 }
 
-fn as_list(line: &str) -> String {
-    let found = NUMBERED.as_ref().and_then(|pattern| pattern.captures(line));
+fn to_list_line(line: &str) -> String {
+    let found = NUMBERED_ITEM
+        .as_ref()
+        .and_then(|pattern| pattern.captures(line));
     let parts = found.as_ref().and_then(|it| it.get(1).zip(it.get(2)));
     match parts {
         Some((number, rest)) => {
@@ -244,7 +249,7 @@ fn as_list(line: &str) -> String {
 }
 
 /// Turns the short form of a step into the long one.
-fn spell_out(node: &mut Node) {
+fn expand_short_step(node: &mut YamlNode) {
     let Some(text) = node.text() else {
         return;
     };
@@ -266,40 +271,40 @@ fn spell_out(node: &mut Node) {
         return;
     };
     let entry = |name: &str, value: &str| {
-        let key = Key {
-            at: node.at,
+        let key = YamlKey {
+            position: node.position,
             name: name.to_owned(),
         };
-        let node = Node {
-            at: node.at,
-            shape: Shape::Text(value.to_owned()),
+        let node = YamlNode {
+            position: node.position,
+            value: YamlValue::Text(value.to_owned()),
         };
         (key, node)
     };
     let label = text.split(['(', '`']).next().unwrap_or_default().trim();
     let label = if label.is_empty() { id } else { label };
-    node.shape = Shape::Map(vec![entry("promptId", id), entry("stepName", label)]);
+    node.value = YamlValue::Map(vec![entry("promptId", id), entry("stepName", label)]);
 }
 
 /// The form has no place for arguments: every variable of the texts is one.
-fn arguments(texts: [&Option<Text>; 2]) -> Vec<Argument> {
+fn infer_arguments(texts: [&Option<TemplateSource>; 2]) -> Vec<ArgumentDefinition> {
     let (Some(variable), Some(result)) = (VARIABLE.as_ref(), STEP_RESULT.as_ref()) else {
         return Vec::new();
     };
-    let mut found: Vec<Argument> = Vec::new();
+    let mut found: Vec<ArgumentDefinition> = Vec::new();
     for text in texts.into_iter().flatten() {
         for name in variable
             .captures_iter(&text.body)
             .filter_map(|it| it.get(1))
             .map(|it| it.as_str())
         {
-            let taken = GIVEN.contains(&name)
+            let taken = BUILTIN_VARIABLES.contains(&name)
                 || result.is_match(name)
                 || found.iter().any(|it| it.name == name);
             if !taken {
-                found.push(Argument {
+                found.push(ArgumentDefinition {
                     name: name.to_owned(),
-                    ..Argument::default()
+                    ..ArgumentDefinition::default()
                 });
             }
         }

@@ -4,63 +4,76 @@ use super::gate;
 use crate::{
     library::{
         names,
-        sheet::Sheet,
-        unit::{Mention, Mentioned},
-        yaml::{Node, Place},
+        sheet::LibrarySourceFile,
+        unit::{NameReference, NameReferenceKind},
+        yaml::{SourcePosition, YamlNode},
     },
-    model::Text,
+    model::TemplateSource,
 };
 
 /// Notes the gates that are meant by id, and checks those that are written out.
-pub(super) fn gates(sheet: &mut Sheet<'_>, said: &Node, mentions: &mut Vec<Mention>) {
+pub(super) fn collect_gates(
+    sheet: &mut LibrarySourceFile<'_>,
+    said: &YamlNode,
+    mentions: &mut Vec<NameReference>,
+) {
     let own: Vec<&str> = said
         .get("inline_gate_definitions")
-        .map(Node::items)
+        .map(YamlNode::items)
         .unwrap_or_default()
         .iter()
         .filter_map(|gate| gate.get("id")?.text())
         .collect();
-    for gate in said.get("include").map(Node::items).unwrap_or_default() {
+    for gate in said.get("include").map(YamlNode::items).unwrap_or_default() {
         if let Some(name) = gate.text()
             && !own.contains(&name)
         {
-            mentions.push(Mention {
-                what: Mentioned::Gate,
+            mentions.push(NameReference {
+                kind: NameReferenceKind::Gate,
                 name: name.to_owned(),
-                file: sheet.shown(&sheet.file),
-                at: Some(gate.at),
+                file: sheet.display_path(&sheet.file),
+                position: Some(gate.position),
             });
         }
     }
     for gate in said
         .get("inline_gate_definitions")
-        .map(Node::items)
+        .map(YamlNode::items)
         .unwrap_or_default()
     {
         if let Some(list) = gate.get("pass_criteria") {
-            gate::criteria(sheet, list);
+            gate::check_criteria(sheet, list);
         }
     }
 }
 
 /// Notes the tools that are not the prompt's own.
-pub(super) fn tools(sheet: &Sheet<'_>, owned: &[String], mentions: &mut Vec<Mention>) {
-    for tool in sheet.node.get("tools").map(Node::items).unwrap_or_default() {
+pub(super) fn collect_tools(
+    sheet: &LibrarySourceFile<'_>,
+    owned: &[String],
+    mentions: &mut Vec<NameReference>,
+) {
+    for tool in sheet
+        .node
+        .get("tools")
+        .map(YamlNode::items)
+        .unwrap_or_default()
+    {
         if let Some(name) = tool.text()
             && !owned.iter().any(|own| own == name)
         {
-            mentions.push(Mention {
-                what: Mentioned::Tool,
+            mentions.push(NameReference {
+                kind: NameReferenceKind::Tool,
                 name: name.to_owned(),
-                file: sheet.shown(&sheet.file),
-                at: Some(tool.at),
+                file: sheet.display_path(&sheet.file),
+                position: Some(tool.position),
             });
         }
     }
 }
 
 /// Notes the prompts that a template takes in. What stands in a comment or is kept raw is text.
-pub(super) fn references(text: &Text, mentions: &mut Vec<Mention>) {
+pub(super) fn collect_includes(text: &TemplateSource, mentions: &mut Vec<NameReference>) {
     const OPEN: &str = "{{ref:";
     let mut rest = text.body.as_str();
     if !rest.contains(OPEN) {
@@ -81,11 +94,11 @@ pub(super) fn references(text: &Text, mentions: &mut Vec<Mention>) {
             && let Some((name, _)) = inner.split_once("}}")
             && names::is_id(name)
         {
-            mentions.push(Mention {
-                what: Mentioned::Reference,
+            mentions.push(NameReference {
+                kind: NameReferenceKind::Include,
                 name: name.to_owned(),
                 file: text.file.clone(),
-                at: Some(Place { line, column: 1 }),
+                position: Some(SourcePosition { line, column: 1 }),
             });
         }
         line += u32::from(character == '\n');

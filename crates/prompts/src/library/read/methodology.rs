@@ -5,15 +5,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::first_of;
+use super::first_existing;
 use crate::{
     library::{
-        Weight,
-        sheet::{Desk, Sheet},
-        unit::{Item, Mention, Mentioned, Unit},
-        yaml::Node,
+        ProblemSeverity,
+        sheet::{LibrarySourceFile, ReadContext},
+        unit::{LibraryItem, LibraryPart, NameReference, NameReferenceKind},
+        yaml::YamlNode,
     },
-    model::{BringsGates, Kind, Methodology, MethodologyGate, Phase, PhaseStep},
+    model::{
+        LibraryItemKind, Methodology, MethodologyGate, MethodologyGates, MethodologyPhase,
+        PhaseStep,
+    },
 };
 
 /// What the main file may say. `phases.yaml` may say the last four.
@@ -32,12 +35,12 @@ struct MethodologyFile {
     system_prompt_file: Option<String>,
     phases_file: Option<String>,
     judge_prompt_file: Option<String>,
-    gates: BringsGates,
+    gates: MethodologyGates,
     #[serde(alias = "frameworkGates")]
     methodology_gates: Vec<MethodologyGate>,
     tool_descriptions: BTreeMap<String, Value>,
     #[serde(alias = "phases")]
-    processing_steps: Vec<Phase>,
+    processing_steps: Vec<MethodologyPhase>,
     execution_steps: Vec<PhaseStep>,
     quality_indicators: Value,
     #[serde(rename = "templateSuggestions")]
@@ -59,7 +62,7 @@ struct MethodologyFile {
 #[serde(rename_all = "camelCase", default)]
 struct PhasesFile {
     #[serde(alias = "phases")]
-    processing_steps: Vec<Phase>,
+    processing_steps: Vec<MethodologyPhase>,
     execution_steps: Vec<PhaseStep>,
     quality_indicators: Value,
     #[serde(rename = "executionTypeEnhancements")]
@@ -70,30 +73,34 @@ struct PhasesFile {
     _flow: Value,
 }
 
-const MAIN: [&str; 4] = [
+const MAIN_FILES: [&str; 4] = [
     "methodology.yaml",
     "methodology.yml",
     "framework.yaml",
     "framework.yml",
 ];
 
-pub(super) fn read(desk: Desk<'_>, folder: &str, unit: &mut Unit) {
-    let Some(file) = first_of(desk, folder, &MAIN) else {
+pub(super) fn read(desk: ReadContext<'_>, folder: &str, unit: &mut LibraryPart) {
+    let Some(file) = first_existing(desk, folder, &MAIN_FILES) else {
         return;
     };
-    let mut sheet = Sheet::open(desk, Kind::Methodology, folder, folder, file);
+    let mut sheet =
+        LibrarySourceFile::open(desk, LibraryItemKind::Methodology, folder, folder, file);
     let item = sheet
-        .is_good()
-        .then(|| sheet.typed::<MethodologyFile>())
+        .is_usable()
+        .then(|| sheet.deserialize::<MethodologyFile>())
         .flatten()
-        .and_then(|said| methodology(&mut sheet, said));
-    unit.take(sheet, item);
+        .and_then(|said| build_methodology(&mut sheet, said));
+    unit.add_source(sheet, item);
 }
 
-fn methodology(sheet: &mut Sheet<'_>, said: MethodologyFile) -> Option<Item> {
+fn build_methodology(
+    sheet: &mut LibrarySourceFile<'_>,
+    said: MethodologyFile,
+) -> Option<LibraryItem> {
     let folder = sheet.folder.clone();
-    let id = sheet.same_id(&said.id, &folder)?;
-    sheet.needs("name", &said.name);
+    let id = sheet.check_id(&said.id, &folder)?;
+    sheet.require_non_empty("name", &said.name);
     let mut phases = PhasesFile {
         processing_steps: said.processing_steps,
         execution_steps: said.execution_steps,
@@ -102,30 +109,30 @@ fn methodology(sheet: &mut Sheet<'_>, said: MethodologyFile) -> Option<Item> {
     };
     let main = sheet.node.clone();
     let main_file = sheet.file.clone();
-    patterns(sheet, &main_file, &main);
-    let mut rest = rest_of(&main);
+    check_patterns(sheet, &main_file, &main);
+    let mut rest = extra_fields(&main);
     read_phases(sheet, said.phases_file.as_deref(), &mut phases, &mut rest);
-    let judge_prompt = named_or_usual(
+    let judge_prompt = named_or_default_file(
         sheet,
         said.judge_prompt_file.as_deref(),
         "judgePromptFile",
         "judge-prompt.md",
     );
-    let guidance = named_or_usual(
+    let guidance = named_or_default_file(
         sheet,
         said.system_prompt_file.as_deref(),
         "systemPromptFile",
         "system-prompt.md",
     )
     .unwrap_or(said.system_prompt_guidance);
-    if sheet.is_good() {
-        sheet.needs("systemPromptGuidance", &guidance);
+    if sheet.is_usable() {
+        sheet.require_non_empty("systemPromptGuidance", &guidance);
     }
     phases
         .processing_steps
         .sort_by(|a, b| a.order.total_cmp(&b.order));
-    let mentions = mentions(sheet);
-    sheet.is_good().then(|| {
+    let mentions = collect_references(sheet);
+    sheet.is_usable().then(|| {
         let made = Methodology {
             id,
             kind: said.kind,
@@ -144,12 +151,12 @@ fn methodology(sheet: &mut Sheet<'_>, said: MethodologyFile) -> Option<Item> {
             rest,
             origin: sheet.origin(),
         };
-        Item::Methodology(Arc::new(made), mentions)
+        LibraryItem::Methodology(Arc::new(made), mentions)
     })
 }
 
 /// The names that the model has a place for; all others are kept as they are.
-const MODELLED: [&str; 16] = [
+const MODELED_FIELDS: [&str; 16] = [
     "id",
     "name",
     "type",
@@ -168,30 +175,30 @@ const MODELLED: [&str; 16] = [
     "$schema",
 ];
 
-fn rest_of(node: &Node) -> Map<String, Value> {
+fn extra_fields(node: &YamlNode) -> Map<String, Value> {
     node.entries()
         .iter()
-        .filter(|(key, _)| !MODELLED.contains(&key.name.as_str()))
-        .map(|(key, value)| (key.name.clone(), value.json()))
+        .filter(|(key, _)| !MODELED_FIELDS.contains(&key.name.as_str()))
+        .map(|(key, value)| (key.name.clone(), value.to_json()))
         .collect()
 }
 
 fn read_phases(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut LibrarySourceFile<'_>,
     named: Option<&str>,
     phases: &mut PhasesFile,
     rest: &mut Map<String, Value>,
 ) {
     let file = named.unwrap_or("phases.yaml");
-    let Some(source) = named_or_usual(sheet, named, "phasesFile", file) else {
+    let Some(source) = named_or_default_file(sheet, named, "phasesFile", file) else {
         return;
     };
     let Some(node) = sheet.parse(file, &source) else {
         return;
     };
-    patterns(sheet, file, &node);
-    rest.extend(rest_of(&node));
-    if let Some(said) = sheet.typed_part::<PhasesFile>(file, &node) {
+    check_patterns(sheet, file, &node);
+    rest.extend(extra_fields(&node));
+    if let Some(said) = sheet.deserialize_node::<PhasesFile>(file, &node) {
         if !said.processing_steps.is_empty() {
             phases.processing_steps = said.processing_steps;
         }
@@ -205,58 +212,60 @@ fn read_phases(
 }
 
 /// A file that a field names, which must be there, or the one that is usually there.
-fn named_or_usual(
-    sheet: &mut Sheet<'_>,
+fn named_or_default_file(
+    sheet: &mut LibrarySourceFile<'_>,
     named: Option<&str>,
     field: &str,
     usual: &str,
 ) -> Option<String> {
     match named {
-        Some(name) => sheet.beside_or_problem(name, field, Weight::Error),
-        None if sheet.has_file(usual) => sheet.beside_or_problem(usual, field, Weight::Error),
+        Some(name) => sheet.read_sibling_or_report(name, field, ProblemSeverity::Error),
+        None if sheet.has_file(usual) => {
+            sheet.read_sibling_or_report(usual, field, ProblemSeverity::Error)
+        }
         None => None,
     }
 }
 
 /// Checks the patterns of guards and of what shows a phase.
-fn patterns(sheet: &mut Sheet<'_>, file: &str, node: &Node) {
+fn check_patterns(sheet: &mut LibrarySourceFile<'_>, file: &str, node: &YamlNode) {
     for list in ["processingSteps", "phases"] {
-        for phase in node.get(list).map(Node::items).unwrap_or_default() {
+        for phase in node.get(list).map(YamlNode::items).unwrap_or_default() {
             if let Some(pattern) = phase.get("guards").and_then(|it| it.get("matches_pattern"))
                 && let Some(text) = pattern.text()
             {
-                sheet.pattern(Weight::Error, file, text, pattern.at);
+                sheet.check_pattern(ProblemSeverity::Error, file, text, pattern.position);
             }
         }
     }
-    let shows = node.get("qualityIndicators").map(Node::entries);
+    let shows = node.get("qualityIndicators").map(YamlNode::entries);
     for (_, indicator) in shows.unwrap_or_default() {
         for pattern in indicator
             .get("patterns")
-            .map(Node::items)
+            .map(YamlNode::items)
             .unwrap_or_default()
         {
             if let Some(text) = pattern.text() {
-                sheet.pattern(Weight::Warning, file, text, pattern.at);
+                sheet.check_pattern(ProblemSeverity::Warning, file, text, pattern.position);
             }
         }
     }
 }
 
-fn mentions(sheet: &Sheet<'_>) -> Vec<Mention> {
+fn collect_references(sheet: &LibrarySourceFile<'_>) -> Vec<NameReference> {
     sheet
         .node
         .get("gates")
         .and_then(|gates| gates.get("include"))
-        .map(Node::items)
+        .map(YamlNode::items)
         .unwrap_or_default()
         .iter()
         .filter_map(|gate| {
-            Some(Mention {
-                what: Mentioned::Gate,
+            Some(NameReference {
+                kind: NameReferenceKind::Gate,
                 name: gate.text()?.to_owned(),
-                file: sheet.shown(&sheet.file),
-                at: Some(gate.at),
+                file: sheet.display_path(&sheet.file),
+                position: Some(gate.position),
             })
         })
         .collect()

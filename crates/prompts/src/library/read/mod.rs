@@ -12,45 +12,49 @@ mod steps;
 mod style;
 
 use super::{
-    sheet::{Desk, Sheet},
-    tree::What,
-    unit::{Item, RootKind, Unit},
-    yaml::Place,
+    sheet::{LibrarySourceFile, ReadContext},
+    tree::TreeEntryKind,
+    unit::{LibraryItem, LibraryPart, LibraryRootKind},
+    yaml::SourcePosition,
 };
-use crate::model::Kind;
+use crate::model::LibraryItemKind;
 
-pub(crate) use prompt::MAIN;
-pub(crate) use settings::FILES as SETTINGS;
+pub(crate) use prompt::MAIN_FILES;
+pub(crate) use settings::SETTINGS_FILES as SETTINGS;
 
 /// Reads the part at a path of a root.
-pub(crate) fn unit(desk: Desk<'_>, path: &str) -> Unit {
-    let mut unit = Unit::default();
-    let is_link = desk.root.tree.look(path) == Some(What::Link);
+pub(crate) fn read_part(desk: ReadContext<'_>, path: &str) -> LibraryPart {
+    let mut unit = LibraryPart::default();
+    let is_link = desk.root.tree.entry_kind(path) == Some(TreeEntryKind::Link);
     match desk.root.kind {
-        RootKind::Things(kind) if is_link && kind != Kind::Prompt => {
-            let mut sheet = Sheet::unread(desk, kind, path);
+        LibraryRootKind::Items(kind) if is_link && kind != LibraryItemKind::Prompt => {
+            let mut sheet = LibrarySourceFile::unopened(desk, kind, path);
             sheet.error(
                 None,
                 "Links to folders are not followed.".to_owned(),
                 Some("Put the folder itself there.".to_owned()),
             );
-            unit.take(sheet, None);
+            unit.add_source(sheet, None);
         }
-        RootKind::Settings => settings::read(desk, path, &mut unit),
-        RootKind::Things(Kind::Prompt) => prompt::read_unit(desk, path, &mut unit),
-        RootKind::Things(Kind::Gate) => gate::read(desk, path, &mut unit),
-        RootKind::Things(Kind::Methodology) => methodology::read(desk, path, &mut unit),
-        RootKind::Things(Kind::Style) => style::read(desk, path, &mut unit),
-        RootKind::Things(Kind::Script) => {
+        LibraryRootKind::Settings => settings::read(desk, path, &mut unit),
+        LibraryRootKind::Items(LibraryItemKind::Prompt) => {
+            prompt::read_prompts(desk, path, &mut unit)
+        }
+        LibraryRootKind::Items(LibraryItemKind::Gate) => gate::read(desk, path, &mut unit),
+        LibraryRootKind::Items(LibraryItemKind::Methodology) => {
+            methodology::read(desk, path, &mut unit)
+        }
+        LibraryRootKind::Items(LibraryItemKind::Style) => style::read(desk, path, &mut unit),
+        LibraryRootKind::Items(LibraryItemKind::Script) => {
             script::read(desk, path, None, &mut unit);
         }
     }
     unit
 }
 
-impl Unit {
+impl LibraryPart {
     /// Takes over what a sheet found, and the thing if there is one.
-    fn take(&mut self, sheet: Sheet<'_>, item: Option<Item>) {
+    fn add_source(&mut self, sheet: LibrarySourceFile<'_>, item: Option<LibraryItem>) {
         self.files += sheet.files;
         self.problems.extend(sheet.problems);
         self.items.extend(item);
@@ -58,18 +62,18 @@ impl Unit {
 }
 
 /// Which of some files a folder has: the first.
-fn first_of<'n>(desk: Desk<'_>, folder: &str, names: &[&'n str]) -> Option<&'n str> {
+fn first_existing<'n>(desk: ReadContext<'_>, folder: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().find(|name| {
         matches!(
-            desk.root.tree.look(&super::sheet::join(folder, name)),
-            Some(What::File | What::Link | What::Other)
+            desk.root.tree.entry_kind(&super::sheet::join(folder, name)),
+            Some(TreeEntryKind::File | TreeEntryKind::Link | TreeEntryKind::Other)
         )
     })
 }
 
 /// Where JSON is broken.
-fn json_place(error: &serde_json::Error) -> Place {
-    Place {
+fn json_position(error: &serde_json::Error) -> SourcePosition {
+    SourcePosition {
         line: u32::try_from(error.line()).unwrap_or(u32::MAX).max(1),
         column: u32::try_from(error.column()).unwrap_or(u32::MAX).max(1),
     }

@@ -5,22 +5,25 @@ use std::sync::Arc;
 use super::{category, legacy, mentions, script, steps};
 use crate::{
     library::{
-        Problem, Weight, names,
-        sheet::{Desk, GRAMMAR, Sheet, join, shorten},
-        tree::What,
-        unit::{Item, Mention, PromptItem, Unit},
+        LibraryProblem, ProblemSeverity, names,
+        sheet::{ID_GRAMMAR, LibrarySourceFile, ReadContext, join, truncate},
+        tree::TreeEntryKind,
+        unit::{LibraryItem, LibraryPart, NameReference, PromptItem},
     },
-    model::{Argument, Delegation, GateConfiguration, InjectionRules, Kind, Prompt, Text},
+    model::{
+        ArgumentDefinition, Delegation, GateConfiguration, InjectionRules, LibraryItemKind, Prompt,
+        TemplateSource,
+    },
 };
 
 /// The main file of a prompt that is a folder.
-pub(crate) const MAIN: [&str; 2] = ["prompt.yaml", "prompt.yml"];
+pub(crate) const MAIN_FILES: [&str; 2] = ["prompt.yaml", "prompt.yml"];
 
 /// The folder with the tools of a prompt.
-const TOOLS: &str = "tools";
+const TOOLS_FOLDER: &str = "tools";
 
 /// Files that are no prompts.
-const NOT_PROMPTS: [&str; 3] = ["prompts", "category", "prompt"];
+const NON_PROMPT_FILES: [&str; 3] = ["prompts", "category", "prompt"];
 
 /// What the file may say.
 #[derive(Debug, Default, serde::Deserialize)]
@@ -34,7 +37,7 @@ struct PromptFile {
     user_message_template_file: Option<String>,
     system_message: Option<String>,
     system_message_file: Option<String>,
-    arguments: Vec<Argument>,
+    arguments: Vec<ArgumentDefinition>,
     chain_steps: Vec<steps::StepFile>,
     gate_configuration: GateConfiguration,
     register_with_mcp: Option<bool>,
@@ -42,27 +45,27 @@ struct PromptFile {
     injection: InjectionRules,
     subagent_model: Option<String>,
     agent_type: Option<String>,
-    creates: Option<Kind>,
+    creates: Option<LibraryItemKind>,
 }
 
 /// Reads what stands at a path below the prompts: a prompt with all below it, a folder that
 /// groups prompts, a single file, or the description of a category.
-pub(super) fn read_unit(desk: Desk<'_>, path: &str, unit: &mut Unit) {
+pub(super) fn read_prompts(desk: ReadContext<'_>, path: &str, unit: &mut LibraryPart) {
     let (category, inner) = match path.split_once('/') {
         Some((category, inner)) => (category, inner),
         None => ("general", path),
     };
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    match desk.root.tree.look(path) {
-        Some(What::Folder) => walk(desk, category, path, inner, 0, unit),
-        Some(What::File | What::Link) if is_category_file(inner) => {
+    match desk.root.tree.entry_kind(path) {
+        Some(TreeEntryKind::Folder) => walk(desk, category, path, inner, 0, unit),
+        Some(TreeEntryKind::File | TreeEntryKind::Link) if is_category_file(inner) => {
             category::read(desk, folder, inner, unit);
         }
-        Some(What::Link) if desk.root.tree.real(path).is_dir() => {
-            unit.problems.push(linked(desk, path, inner));
+        Some(TreeEntryKind::Link) if desk.root.tree.real_path(path).is_dir() => {
+            unit.problems.push(symlink_problem(desk, path, inner));
         }
-        Some(What::File | What::Link | What::Other) => {
-            single(desk, category, folder, inner, "", unit);
+        Some(TreeEntryKind::File | TreeEntryKind::Link | TreeEntryKind::Other) => {
+            read_single_file(desk, category, folder, inner, "", unit);
         }
         None => {}
     }
@@ -73,12 +76,19 @@ fn is_category_file(name: &str) -> bool {
 }
 
 /// Reads a folder and all below it; `id` is the whole id that it stands for.
-fn walk(desk: Desk<'_>, category: &str, path: &str, id: &str, depth: usize, unit: &mut Unit) {
+fn walk(
+    desk: ReadContext<'_>,
+    category: &str,
+    path: &str,
+    id: &str,
+    depth: usize,
+    unit: &mut LibraryPart,
+) {
     let last = id.rsplit('/').next().unwrap_or(id);
     let refused = if !names::is_segment(last) {
         Some((
-            format!("The folder `{}` can't be an id.", shorten(last)),
-            GRAMMAR,
+            format!("The folder `{}` can't be an id.", truncate(last)),
+            ID_GRAMMAR,
         ))
     } else if depth > desk.limits.depth {
         let message = format!(
@@ -90,29 +100,30 @@ fn walk(desk: Desk<'_>, category: &str, path: &str, id: &str, depth: usize, unit
         None
     };
     if let Some((message, help)) = refused {
-        unit.problems.push(at_path(desk, path, id, message, help));
+        unit.problems
+            .push(problem_at_path(desk, path, id, message, help));
         return;
     }
     let entries = desk.root.tree.list(path);
-    let main = MAIN.into_iter().find(|main| {
+    let main = MAIN_FILES.into_iter().find(|main| {
         entries
             .iter()
-            .any(|entry| entry.name == *main && entry.what != What::Folder)
+            .any(|entry| entry.name == *main && entry.kind != TreeEntryKind::Folder)
     });
     if let Some(file) = main {
         let has_tools = entries
             .iter()
-            .any(|entry| entry.name == TOOLS && entry.what == What::Folder);
-        folder_form(desk, category, path, file, id, has_tools, unit);
+            .any(|entry| entry.name == TOOLS_FOLDER && entry.kind == TreeEntryKind::Folder);
+        read_folder(desk, category, path, file, id, has_tools, unit);
     }
     for entry in entries {
         if unit.files > desk.limits.files {
             return;
         }
         let inner = join(path, &entry.name);
-        match entry.what {
-            What::Folder if main.is_some() && entry.name == TOOLS => {}
-            What::Folder => {
+        match entry.kind {
+            TreeEntryKind::Folder if main.is_some() && entry.name == TOOLS_FOLDER => {}
+            TreeEntryKind::Folder => {
                 walk(
                     desk,
                     category,
@@ -122,24 +133,30 @@ fn walk(desk: Desk<'_>, category: &str, path: &str, id: &str, depth: usize, unit
                     unit,
                 );
             }
-            What::Link if desk.root.tree.real(&inner).is_dir() => {
+            TreeEntryKind::Link if desk.root.tree.real_path(&inner).is_dir() => {
                 unit.problems
-                    .push(linked(desk, &inner, &join(id, &entry.name)));
+                    .push(symlink_problem(desk, &inner, &join(id, &entry.name)));
             }
-            _ if main.is_none() => single(desk, category, path, &entry.name, id, unit),
+            _ if main.is_none() => read_single_file(desk, category, path, &entry.name, id, unit),
             _ => {}
         }
     }
 }
 
 /// A problem with a folder rather than with a file of it.
-fn at_path(desk: Desk<'_>, path: &str, id: &str, message: String, help: &str) -> Problem {
-    Problem {
-        weight: Weight::Error,
-        file: desk.root.named(path),
+fn problem_at_path(
+    desk: ReadContext<'_>,
+    path: &str,
+    id: &str,
+    message: String,
+    help: &str,
+) -> LibraryProblem {
+    LibraryProblem {
+        weight: ProblemSeverity::Error,
+        file: desk.root.display_path(path),
         line: None,
         column: None,
-        kind: Kind::Prompt,
+        kind: LibraryItemKind::Prompt,
         id: id.to_owned(),
         message,
         help: Some(help.to_owned()),
@@ -147,26 +164,26 @@ fn at_path(desk: Desk<'_>, path: &str, id: &str, message: String, help: &str) ->
     }
 }
 
-fn linked(desk: Desk<'_>, path: &str, id: &str) -> Problem {
+fn symlink_problem(desk: ReadContext<'_>, path: &str, id: &str) -> LibraryProblem {
     let message = "Links to folders are not followed.".to_owned();
-    at_path(desk, path, id, message, "Put the folder itself there.")
+    problem_at_path(desk, path, id, message, "Put the folder itself there.")
 }
 
 /// A prompt that is a folder, with the tools it owns.
-fn folder_form(
-    desk: Desk<'_>,
+fn read_folder(
+    desk: ReadContext<'_>,
     category: &str,
     folder: &str,
     file: &str,
     id: &str,
     has_tools: bool,
-    unit: &mut Unit,
+    unit: &mut LibraryPart,
 ) {
     let mut owned = Vec::new();
-    let tools = join(folder, TOOLS);
+    let tools = join(folder, TOOLS_FOLDER);
     if has_tools {
         for entry in desk.root.tree.list(&tools) {
-            if entry.what == What::Folder {
+            if entry.kind == TreeEntryKind::Folder {
                 owned.extend(script::read(
                     desk,
                     &join(&tools, &entry.name),
@@ -176,79 +193,86 @@ fn folder_form(
             }
         }
     }
-    let mut sheet = Sheet::open(desk, Kind::Prompt, id, folder, file);
-    let item = from_sheet(&mut sheet, category, &owned, false);
-    unit.take(sheet, item);
+    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Prompt, id, folder, file);
+    let item = build_prompt(&mut sheet, category, &owned, false);
+    unit.add_source(sheet, item);
 }
 
 /// A prompt that is one file: YAML, or the older Markdown.
-fn single(desk: Desk<'_>, category: &str, folder: &str, file: &str, group: &str, unit: &mut Unit) {
+fn read_single_file(
+    desk: ReadContext<'_>,
+    category: &str,
+    folder: &str,
+    file: &str,
+    group: &str,
+    unit: &mut LibraryPart,
+) {
     let Some((stem, ending)) = file.rsplit_once('.') else {
         return;
     };
     let yaml = matches!(ending, "yaml" | "yml");
-    if !(yaml || ending == "md") || NOT_PROMPTS.contains(&stem) {
+    if !(yaml || ending == "md") || NON_PROMPT_FILES.contains(&stem) {
         return;
     }
     let id = join(group, stem);
     if yaml && !names::is_segment(stem) {
-        let message = format!("The file `{}` can't be an id.", shorten(file));
+        let message = format!("The file `{}` can't be an id.", truncate(file));
         let path = join(folder, file);
         unit.problems
-            .push(at_path(desk, &path, &id, message, GRAMMAR));
+            .push(problem_at_path(desk, &path, &id, message, ID_GRAMMAR));
         return;
     }
     if yaml {
-        let mut sheet = Sheet::open(desk, Kind::Prompt, &id, folder, file);
-        let item = from_sheet(&mut sheet, category, &[], true);
-        unit.take(sheet, item);
+        let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Prompt, &id, folder, file);
+        let item = build_prompt(&mut sheet, category, &[], true);
+        unit.add_source(sheet, item);
     } else if names::is_segment(stem) {
         legacy::read(desk, category, folder, file, &id, unit);
     }
 }
 
-fn from_sheet(
-    sheet: &mut Sheet<'_>,
+fn build_prompt(
+    sheet: &mut LibrarySourceFile<'_>,
     category: &str,
     owned: &[String],
     single: bool,
-) -> Option<Item> {
-    if !sheet.is_good() {
+) -> Option<LibraryItem> {
+    if !sheet.is_usable() {
         return None;
     }
-    let said: PromptFile = sheet.typed()?;
+    let said: PromptFile = sheet.deserialize()?;
     let expected = sheet.id.rsplit('/').next().unwrap_or_default().to_owned();
-    sheet.same_id(&said.id, &expected)?;
-    sheet.needs("name", &said.name);
-    sheet.needs("description", &said.description);
-    arguments(sheet, &said.arguments);
-    let template = text(
+    sheet.check_id(&said.id, &expected)?;
+    sheet.require_non_empty("name", &said.name);
+    sheet.require_non_empty("description", &said.description);
+    check_arguments(sheet, &said.arguments);
+    let template = read_text(
         sheet,
         ("userMessageTemplate", said.user_message_template),
         ("userMessageTemplateFile", said.user_message_template_file),
-        Weight::Error,
+        ProblemSeverity::Error,
     );
-    let system = text(
+    let system = read_text(
         sheet,
         ("systemMessage", said.system_message),
         ("systemMessageFile", said.system_message_file),
-        Weight::Warning,
+        ProblemSeverity::Warning,
     );
     let mut mentions = Vec::new();
     let nodes = sheet
         .node
         .get("chainSteps")
         .map(|node| node.items().to_vec());
-    let steps = steps::steps(
+    let steps = steps::build_steps(
         sheet,
         said.chain_steps,
         nodes.as_deref().unwrap_or_default(),
         &mut mentions,
     );
     if let Some(said) = sheet.node.get("gateConfiguration").cloned() {
-        mentions::gates(sheet, &said, &mut mentions);
+        mentions::collect_gates(sheet, &said, &mut mentions);
     }
-    mentions::tools(sheet, owned, &mut mentions);
+    mentions::collect_tools(sheet, owned, &mut mentions);
     let prompt = Prompt {
         // As the place spells it, so that what is said of the place is said of the prompt.
         id: sheet.id.clone(),
@@ -275,13 +299,13 @@ fn from_sheet(
 
 /// The last look at a prompt of any form.
 pub(super) fn finish(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut LibrarySourceFile<'_>,
     prompt: Prompt,
-    mut mentions: Vec<Mention>,
+    mut mentions: Vec<NameReference>,
     single: bool,
-) -> Option<Item> {
+) -> Option<LibraryItem> {
     let empty = prompt.template.is_none() && prompt.system.is_none() && prompt.steps.is_empty();
-    if empty && sheet.is_good() {
+    if empty && sheet.is_usable() {
         sheet.error(
             None,
             "The prompt has no template, no system message and no steps.".to_owned(),
@@ -292,30 +316,30 @@ pub(super) fn finish(
         );
     }
     for text in [&prompt.template, &prompt.system].into_iter().flatten() {
-        mentions::references(text, &mut mentions);
+        mentions::collect_includes(text, &mut mentions);
     }
-    sheet.is_good().then(|| {
-        Item::Prompt(PromptItem {
+    sheet.is_usable().then(|| {
+        LibraryItem::Prompt(PromptItem {
             prompt: Arc::new(prompt),
-            single,
-            mentions: mentions.into(),
+            is_single_file: single,
+            references: mentions.into(),
         })
     })
 }
 
 /// A text that stands in the file itself or in one that it names, which then counts.
-fn text(
-    sheet: &mut Sheet<'_>,
+fn read_text(
+    sheet: &mut LibrarySourceFile<'_>,
     inline: (&str, Option<String>),
     named: (&str, Option<String>),
-    missing: Weight,
-) -> Option<Text> {
+    missing: ProblemSeverity,
+) -> Option<TemplateSource> {
     if let Some(name) = named.1
-        && let Some(body) = sheet.beside_or_problem(&name, named.0, missing)
+        && let Some(body) = sheet.read_sibling_or_report(&name, named.0, missing)
     {
-        return Some(Text {
+        return Some(TemplateSource {
             body,
-            file: sheet.shown(&name),
+            file: sheet.display_path(&name),
             line: 1,
         });
     }
@@ -324,14 +348,14 @@ fn text(
         .node
         .get(inline.0)
         .map_or(1, |node| node.text_line(&sheet.source));
-    Some(Text {
+    Some(TemplateSource {
         body,
-        file: sheet.shown(&sheet.file),
+        file: sheet.display_path(&sheet.file),
         line,
     })
 }
 
-fn arguments(sheet: &mut Sheet<'_>, said: &[Argument]) {
+fn check_arguments(sheet: &mut LibrarySourceFile<'_>, said: &[ArgumentDefinition]) {
     let nodes = sheet
         .node
         .get("arguments")
@@ -339,7 +363,7 @@ fn arguments(sheet: &mut Sheet<'_>, said: &[Argument]) {
     let file = sheet.file.clone();
     for (index, argument) in said.iter().enumerate() {
         let node = nodes.as_ref().and_then(|nodes| nodes.get(index));
-        let at = node.map(|node| node.at);
+        let at = node.map(|node| node.position);
         if argument.name.trim().is_empty() {
             sheet.error(at, "An argument has no `name`.".to_owned(), None);
         }
@@ -348,7 +372,10 @@ fn arguments(sheet: &mut Sheet<'_>, said: &[Argument]) {
             .take(index)
             .any(|other| other.name == argument.name)
         {
-            let message = format!("The argument `{}` is there twice.", shorten(&argument.name));
+            let message = format!(
+                "The argument `{}` is there twice.",
+                truncate(&argument.name)
+            );
             sheet.error(at, message, Some("Remove one of them.".to_owned()));
         }
         let pattern = node
@@ -357,7 +384,7 @@ fn arguments(sheet: &mut Sheet<'_>, said: &[Argument]) {
         if let Some(pattern) = pattern
             && let Some(text) = pattern.text()
         {
-            sheet.pattern(Weight::Error, &file, text, pattern.at);
+            sheet.check_pattern(ProblemSeverity::Error, &file, text, pattern.position);
         }
     }
 }

@@ -4,95 +4,96 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::first_of;
+use super::first_existing;
 use crate::{
     library::{
-        Weight,
-        sheet::{Desk, Sheet, join},
-        tree::{What, is_inner},
-        unit::{Item, Unit},
+        ProblemSeverity,
+        sheet::{LibrarySourceFile, ReadContext, join},
+        tree::{TreeEntryKind, is_inside_path},
+        unit::{LibraryItem, LibraryPart},
     },
-    model::{Execution, Kind, Runtime, ScriptTool},
+    model::{LibraryItemKind, ScriptExecution, ScriptRuntime, ScriptTool},
 };
 
 /// The longest that a script may take.
-const LONGEST_MS: u64 = 300_000;
+const MAX_TIMEOUT_MS: u64 = 300_000;
 
 /// What the file may say.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ToolFile {
+struct ScriptToolFile {
     id: String,
     name: String,
     description: String,
     description_file: Option<String>,
     script: String,
-    runtime: Runtime,
+    runtime: ScriptRuntime,
     schema: Option<Value>,
     schema_file: Option<String>,
     timeout: Option<u64>,
     env: BTreeMap<String, String>,
     working_dir: Option<String>,
     enabled: Option<bool>,
-    execution: Execution,
+    execution: ScriptExecution,
 }
 
 /// Reads the tool in a folder, and returns its id if it can be used.
 pub(super) fn read(
-    desk: Desk<'_>,
+    desk: ReadContext<'_>,
     folder: &str,
     owner: Option<&str>,
-    unit: &mut Unit,
+    unit: &mut LibraryPart,
 ) -> Option<String> {
-    let file = first_of(desk, folder, &["tool.yaml", "tool.yml"])?;
+    let file = first_existing(desk, folder, &["tool.yaml", "tool.yml"])?;
     let last = folder.rsplit('/').next().unwrap_or(folder);
     let key = owner.map_or_else(|| last.to_owned(), |owner| format!("{owner}:{last}"));
-    let mut sheet = Sheet::open(desk, Kind::Script, &key, folder, file);
+    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Script, &key, folder, file);
     let tool = sheet
-        .is_good()
-        .then(|| sheet.typed::<ToolFile>())
+        .is_usable()
+        .then(|| sheet.deserialize::<ScriptToolFile>())
         .flatten()
-        .and_then(|said| tool(&mut sheet, said, last, owner));
+        .and_then(|said| build_tool(&mut sheet, said, last, owner));
     let id = tool.as_ref().map(|tool| tool.id.clone());
-    unit.take(sheet, tool.map(|tool| Item::Script(Arc::new(tool))));
+    unit.add_source(sheet, tool.map(|tool| LibraryItem::Script(Arc::new(tool))));
     id
 }
 
-fn tool(
-    sheet: &mut Sheet<'_>,
-    said: ToolFile,
+fn build_tool(
+    sheet: &mut LibrarySourceFile<'_>,
+    said: ScriptToolFile,
     last: &str,
     owner: Option<&str>,
 ) -> Option<ScriptTool> {
-    let id = sheet.same_id(&said.id, last)?;
-    sheet.needs("name", &said.name);
-    sheet.needs("script", &said.script);
-    place(sheet, "script", &said.script, What::File);
+    let id = sheet.check_id(&said.id, last)?;
+    sheet.require_non_empty("name", &said.name);
+    sheet.require_non_empty("script", &said.script);
+    check_path(sheet, "script", &said.script, TreeEntryKind::File);
     if let Some(folder) = said.working_dir.as_deref().filter(|it| *it != ".") {
-        place(sheet, "workingDir", folder, What::Folder);
+        check_path(sheet, "workingDir", folder, TreeEntryKind::Folder);
     }
-    if let Ok(source) = sheet.beside(&said.script) {
+    if let Ok(source) = sheet.read_sibling(&said.script) {
         // Only its hash matters: a changed script is a changed tool.
         drop(source);
     }
     let mut description = said.description;
     if let Some(name) = said.description_file
-        && let Some(text) = sheet.beside_or_problem(&name, "descriptionFile", Weight::Warning)
+        && let Some(text) =
+            sheet.read_sibling_or_report(&name, "descriptionFile", ProblemSeverity::Warning)
     {
         description = text;
     }
     let schema = said
         .schema
-        .or_else(|| schema(sheet, said.schema_file.as_deref()));
-    if said.timeout.is_some_and(|given| given > LONGEST_MS) {
-        let at = sheet.node.get("timeout").map(|node| node.at);
+        .or_else(|| read_schema(sheet, said.schema_file.as_deref()));
+    if said.timeout.is_some_and(|given| given > MAX_TIMEOUT_MS) {
+        let at = sheet.node.get("timeout").map(|node| node.position);
         sheet.warn(
             at,
-            format!("A script may take {LONGEST_MS} ms at most; that is used."),
+            format!("A script may take {MAX_TIMEOUT_MS} ms at most; that is used."),
             None,
         );
     }
-    sheet.is_good().then(|| ScriptTool {
+    sheet.is_usable().then(|| ScriptTool {
         id,
         name: said.name,
         description,
@@ -100,27 +101,33 @@ fn tool(
         script: said.script,
         runtime: said.runtime,
         schema,
-        timeout_ms: said.timeout.map(|given| given.min(LONGEST_MS)),
+        timeout_ms: said.timeout.map(|given| given.min(MAX_TIMEOUT_MS)),
         env: said.env,
         working_dir: said.working_dir,
         enabled: said.enabled.unwrap_or(true),
         execution: said.execution,
-        folder: sheet.desk.root.tree.real(&sheet.folder),
+        folder: sheet.context.root.tree.real_path(&sheet.folder),
         origin: sheet.origin(),
     })
 }
 
 /// Checks that a field names something of a kind in the tool's folder.
-fn place(sheet: &mut Sheet<'_>, field: &str, name: &str, wanted: What) {
+fn check_path(sheet: &mut LibrarySourceFile<'_>, field: &str, name: &str, wanted: TreeEntryKind) {
     if name.is_empty() {
         return;
     }
-    let found = is_inner(name)
-        .then(|| sheet.desk.root.tree.look(&join(&sheet.folder, name)))
+    let found = is_inside_path(name)
+        .then(|| {
+            sheet
+                .context
+                .root
+                .tree
+                .entry_kind(&join(&sheet.folder, name))
+        })
         .flatten();
     if found != Some(wanted) {
-        let at = sheet.node.get(field).map(|node| node.at);
-        let thing = if wanted == What::File {
+        let at = sheet.node.get(field).map(|node| node.position);
+        let thing = if wanted == TreeEntryKind::File {
             "file"
         } else {
             "folder"
@@ -133,25 +140,25 @@ fn place(sheet: &mut Sheet<'_>, field: &str, name: &str, wanted: What) {
     }
 }
 
-fn schema(sheet: &mut Sheet<'_>, named: Option<&str>) -> Option<Value> {
+fn read_schema(sheet: &mut LibrarySourceFile<'_>, named: Option<&str>) -> Option<Value> {
     let file = named.unwrap_or("schema.json");
     if named.is_none() && !sheet.has_file(file) {
         return None;
     }
-    let source = sheet.beside_or_problem(file, "schemaFile", Weight::Error)?;
-    let shown = sheet.shown(file);
+    let source = sheet.read_sibling_or_report(file, "schemaFile", ProblemSeverity::Error)?;
+    let shown = sheet.display_path(file);
     match serde_json::from_str::<Value>(&source) {
         Ok(schema) => {
             if let Err(error) = jsonschema::validator_for(&schema) {
                 let message = format!("The schema can't be used: {error}.");
-                sheet.put(Weight::Error, shown, None, message, None);
+                sheet.add_problem(ProblemSeverity::Error, shown, None, message, None);
             }
             Some(schema)
         }
         Err(error) => {
-            let at = super::json_place(&error);
+            let at = super::json_position(&error);
             let message = "The JSON can't be read.".to_owned();
-            sheet.put(Weight::Error, shown, Some(at), message, None);
+            sheet.add_problem(ProblemSeverity::Error, shown, Some(at), message, None);
             None
         }
     }

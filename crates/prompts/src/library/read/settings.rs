@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::json_place;
+use super::json_position;
 use crate::{
     library::{
-        InjectionConfig, Weight,
-        sheet::{Desk, Sheet},
-        unit::{Item, Unit},
+        InjectionConfig, ProblemSeverity,
+        sheet::{LibrarySourceFile, ReadContext},
+        unit::{LibraryItem, LibraryPart},
     },
-    model::{Frequency, FrequencyMode, InjectionRules, Kind, Rule},
+    model::{
+        InjectionFrequency, InjectionFrequencyMode, InjectionRule, InjectionRules, LibraryItemKind,
+    },
 };
 
 /// Where settings may stand; what comes later decides.
-pub(crate) const FILES: [&str; 3] = ["config.json", "resources/engine.yaml", "engine.yaml"];
+pub(crate) const SETTINGS_FILES: [&str; 3] =
+    ["config.json", "resources/engine.yaml", "engine.yaml"];
 
 /// What `engine.yaml` may say.
 #[derive(Debug, Default, serde::Deserialize)]
@@ -25,29 +28,34 @@ struct EngineFile {
     injection: InjectionConfig,
 }
 
-pub(super) fn read(desk: Desk<'_>, path: &str, unit: &mut Unit) {
+pub(super) fn read(desk: ReadContext<'_>, path: &str, unit: &mut LibraryPart) {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     if file == "config.json" {
-        let mut sheet = Sheet::plain(desk, Kind::Prompt, "config", folder, file);
-        let item = sheet.is_good().then(|| config(&mut sheet)).flatten();
-        unit.take(sheet, item);
-    } else {
-        let mut sheet = Sheet::open(desk, Kind::Prompt, "engine", folder, file);
+        let mut sheet =
+            LibrarySourceFile::open_plain(desk, LibraryItemKind::Prompt, "config", folder, file);
         let item = sheet
-            .is_good()
-            .then(|| sheet.typed::<EngineFile>())
+            .is_usable()
+            .then(|| parse_config(&mut sheet))
+            .flatten();
+        unit.add_source(sheet, item);
+    } else {
+        let mut sheet =
+            LibrarySourceFile::open(desk, LibraryItemKind::Prompt, "engine", folder, file);
+        let item = sheet
+            .is_usable()
+            .then(|| sheet.deserialize::<EngineFile>())
             .flatten()
-            .map(|said| Item::Injection(Arc::new(said.injection)));
-        unit.take(sheet, item);
+            .map(|said| LibraryItem::Injection(Arc::new(said.injection)));
+        unit.add_source(sheet, item);
     }
 }
 
-fn config(sheet: &mut Sheet<'_>) -> Option<Item> {
+fn parse_config(sheet: &mut LibrarySourceFile<'_>) -> Option<LibraryItem> {
     let said: Value = match serde_json::from_str(&sheet.source) {
         Ok(said) => said,
         Err(error) => {
             sheet.error(
-                Some(json_place(&error)),
+                Some(json_position(&error)),
                 "The JSON can't be read; none of its settings are used.".to_owned(),
                 Some("Check commas, quotes and brackets at this place.".to_owned()),
             );
@@ -63,10 +71,10 @@ fn config(sheet: &mut Sheet<'_>) -> Option<Item> {
     match setting("systemPromptFrequency") {
         None => {}
         Some(given) => match given.as_u64().map(u32::try_from) {
-            Some(Ok(steps)) => global.system_prompt = Some(every(steps)),
-            _ => sheet.put(
-                Weight::Warning,
-                sheet.shown(&sheet.file),
+            Some(Ok(steps)) => global.system_prompt = Some(every_n_steps(steps)),
+            _ => sheet.add_problem(
+                ProblemSeverity::Warning,
+                sheet.display_path(&sheet.file),
                 None,
                 "`systemPromptFrequency` is no number of steps and is not used.".to_owned(),
                 Some("Write a whole number; 0 means never.".to_owned()),
@@ -74,31 +82,31 @@ fn config(sheet: &mut Sheet<'_>) -> Option<Item> {
         },
     }
     if setting("styleGuidance") == Some(&Value::Bool(false)) {
-        global.style_guidance = Some(Rule {
+        global.style_guidance = Some(InjectionRule {
             enabled: Some(false),
-            ..Rule::default()
+            ..InjectionRule::default()
         });
     }
-    Some(Item::Injection(Arc::new(InjectionConfig {
+    Some(LibraryItem::Injection(Arc::new(InjectionConfig {
         global,
         ..InjectionConfig::default()
     })))
 }
 
-fn every(steps: u32) -> Rule {
+fn every_n_steps(steps: u32) -> InjectionRule {
     let frequency = if steps == 0 {
-        Frequency {
-            mode: FrequencyMode::Never,
+        InjectionFrequency {
+            mode: InjectionFrequencyMode::Never,
             interval: None,
         }
     } else {
-        Frequency {
-            mode: FrequencyMode::Every,
+        InjectionFrequency {
+            mode: InjectionFrequencyMode::Every,
             interval: Some(steps),
         }
     };
-    Rule {
+    InjectionRule {
         frequency: Some(frequency),
-        ..Rule::default()
+        ..InjectionRule::default()
     }
 }

@@ -7,15 +7,15 @@ use serde_json::Value;
 use crate::{
     library::{
         names,
-        sheet::{GRAMMAR, Sheet, shorten},
-        unit::{Mention, Mentioned},
-        yaml::{Node, Place, Shape},
+        sheet::{ID_GRAMMAR, LibrarySourceFile, truncate},
+        unit::{NameReference, NameReferenceKind},
+        yaml::{SourcePosition, YamlNode, YamlValue},
     },
     model::{ChainStep, Delegation, InjectionRules, StepKind},
 };
 
 /// How deep steps may stand in steps.
-const DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// What a step may say.
 #[derive(Debug, Default, serde::Deserialize)]
@@ -38,14 +38,14 @@ pub(super) struct StepFile {
 }
 
 /// Turns what was said into steps, and notes what they mention.
-pub(super) fn steps(
-    sheet: &mut Sheet<'_>,
+pub(super) fn build_steps(
+    sheet: &mut LibrarySourceFile<'_>,
     said: Vec<StepFile>,
-    nodes: &[Node],
-    mentions: &mut Vec<Mention>,
+    nodes: &[YamlNode],
+    mentions: &mut Vec<NameReference>,
 ) -> Vec<ChainStep> {
-    if said.len() > sheet.desk.limits.steps {
-        let most = sheet.desk.limits.steps;
+    if said.len() > sheet.context.limits.steps {
+        let most = sheet.context.limits.steps;
         sheet.error(
             None,
             format!("The chain has {} steps; {most} are allowed.", said.len()),
@@ -55,20 +55,20 @@ pub(super) fn steps(
     }
     said.into_iter()
         .enumerate()
-        .filter_map(|(index, said)| step(sheet, said, nodes.get(index), mentions, DEPTH))
+        .filter_map(|(index, said)| build_step(sheet, said, nodes.get(index), mentions, MAX_DEPTH))
         .collect()
 }
 
-fn step(
-    sheet: &mut Sheet<'_>,
+fn build_step(
+    sheet: &mut LibrarySourceFile<'_>,
     said: StepFile,
-    node: Option<&Node>,
-    mentions: &mut Vec<Mention>,
+    node: Option<&YamlNode>,
+    mentions: &mut Vec<NameReference>,
     depth: usize,
 ) -> Option<ChainStep> {
-    let at = node.map(|node| node.at);
+    let at = node.map(|node| node.position);
     let Some(depth) = depth.checked_sub(1) else {
-        let message = format!("Steps stand more than {DEPTH} deep in steps.");
+        let message = format!("Steps stand more than {MAX_DEPTH} deep in steps.");
         sheet.error(at, message, None);
         return None;
     };
@@ -78,10 +78,10 @@ fn step(
         .or_else(|| said.tool.clone());
     let parallel = !said.parallel.is_empty();
     let kind = match (said.prompt_id, said.tool, parallel) {
-        (Some(id), None, false) => prompt(sheet, id, node, mentions)?,
+        (Some(id), None, false) => collect_prompt(sheet, id, node, mentions)?,
         (None, Some(name), false) => {
             if let Some(node) = node.and_then(|node| node.get("arguments")) {
-                given_texts(sheet, node, mentions);
+                collect_argument_texts(sheet, node, mentions);
             }
             StepKind::Tool {
                 name,
@@ -89,14 +89,16 @@ fn step(
             }
         }
         (None, None, true) => {
-            let nodes = node.and_then(|node| node.get("parallel")).map(Node::items);
+            let nodes = node
+                .and_then(|node| node.get("parallel"))
+                .map(YamlNode::items);
             StepKind::Parallel(
                 said.parallel
                     .into_iter()
                     .enumerate()
                     .filter_map(|(index, inner)| {
                         let node = nodes.and_then(|nodes| nodes.get(index));
-                        step(sheet, inner, node, mentions, depth)
+                        build_step(sheet, inner, node, mentions, depth)
                     })
                     .collect(),
             )
@@ -112,7 +114,7 @@ fn step(
     };
     let otherwise = said.otherwise.and_then(|inner| {
         let node = node.and_then(|node| node.get("otherwise"));
-        step(sheet, *inner, node, mentions, depth).map(Box::new)
+        build_step(sheet, *inner, node, mentions, depth).map(Box::new)
     });
     if otherwise.is_some() && said.when.is_none() {
         sheet.error(
@@ -127,7 +129,7 @@ fn step(
         when: said.when,
         otherwise,
         input: said.input_mapping,
-        output: outputs(said.output_mapping),
+        output: parse_outputs(said.output_mapping),
         retries: said.retries,
         gates: said.gates,
         injection: said.injection,
@@ -138,54 +140,58 @@ fn step(
     })
 }
 
-fn prompt(
-    sheet: &mut Sheet<'_>,
+fn collect_prompt(
+    sheet: &mut LibrarySourceFile<'_>,
     id: String,
-    node: Option<&Node>,
-    mentions: &mut Vec<Mention>,
+    node: Option<&YamlNode>,
+    mentions: &mut Vec<NameReference>,
 ) -> Option<StepKind> {
-    let at: Option<Place> = node
+    let at: Option<SourcePosition> = node
         .and_then(|node| node.get("promptId"))
         .or(node)
-        .map(|node| node.at);
+        .map(|node| node.position);
     if !names::is_id(&id) {
-        let message = format!("`{}` is no id of a prompt.", shorten(&id));
-        sheet.error(at, message, Some(GRAMMAR.to_owned()));
+        let message = format!("`{}` is no id of a prompt.", truncate(&id));
+        sheet.error(at, message, Some(ID_GRAMMAR.to_owned()));
         return None;
     }
-    mentions.push(Mention {
-        what: Mentioned::Step,
+    mentions.push(NameReference {
+        kind: NameReferenceKind::Step,
         name: id.clone(),
-        file: sheet.shown(&sheet.file),
-        at,
+        file: sheet.display_path(&sheet.file),
+        position: at,
     });
     Some(StepKind::Prompt { id })
 }
 
 /// Notes the texts given to a tool that may be templates.
-fn given_texts(sheet: &Sheet<'_>, node: &Node, mentions: &mut Vec<Mention>) {
-    match &node.shape {
-        Shape::Text(text) if text.contains('{') => mentions.push(Mention {
-            what: Mentioned::GivenText,
+fn collect_argument_texts(
+    sheet: &LibrarySourceFile<'_>,
+    node: &YamlNode,
+    mentions: &mut Vec<NameReference>,
+) {
+    match &node.value {
+        YamlValue::Text(text) if text.contains('{') => mentions.push(NameReference {
+            kind: NameReferenceKind::ArgumentText,
             name: text.clone(),
-            file: sheet.shown(&sheet.file),
-            at: Some(Place {
+            file: sheet.display_path(&sheet.file),
+            position: Some(SourcePosition {
                 line: node.text_line(&sheet.source),
                 column: 1,
             }),
         }),
-        Shape::List(items) => items
+        YamlValue::List(items) => items
             .iter()
-            .for_each(|item| given_texts(sheet, item, mentions)),
-        Shape::Map(entries) => entries
+            .for_each(|item| collect_argument_texts(sheet, item, mentions)),
+        YamlValue::Map(entries) => entries
             .iter()
-            .for_each(|(_, node)| given_texts(sheet, node, mentions)),
+            .for_each(|(_, node)| collect_argument_texts(sheet, node, mentions)),
         _ => {}
     }
 }
 
 /// The older form lets the value be anything, meaning the whole output.
-fn outputs(said: BTreeMap<String, Value>) -> BTreeMap<String, String> {
+fn parse_outputs(said: BTreeMap<String, Value>) -> BTreeMap<String, String> {
     said.into_iter()
         .map(|(name, part)| match part {
             Value::String(part) => (name, part),

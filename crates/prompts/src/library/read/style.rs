@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::first_of;
+use super::first_existing;
 use crate::{
     library::{
-        Weight,
-        sheet::{Desk, Sheet},
-        unit::{Item, Unit},
+        ProblemSeverity,
+        sheet::{LibrarySourceFile, ReadContext},
+        unit::{LibraryItem, LibraryPart},
     },
-    model::{Activation, Kind, Mode, Style},
+    model::{Activation, LibraryItemKind, ResponseStyle, StyleMode},
 };
 
 /// What the file may say.
@@ -23,39 +23,40 @@ struct StyleFile {
     guidance_file: Option<String>,
     priority: i64,
     enabled: Option<bool>,
-    enhancement_mode: Mode,
+    enhancement_mode: StyleMode,
     activation: Option<Activation>,
     compatible_frameworks: Vec<String>,
 }
 
-pub(super) fn read(desk: Desk<'_>, folder: &str, unit: &mut Unit) {
-    let Some(file) = first_of(desk, folder, &["style.yaml", "style.yml"]) else {
+pub(super) fn read(desk: ReadContext<'_>, folder: &str, unit: &mut LibraryPart) {
+    let Some(file) = first_existing(desk, folder, &["style.yaml", "style.yml"]) else {
         return;
     };
-    let mut sheet = Sheet::open(desk, Kind::Style, folder, folder, file);
+    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Style, folder, folder, file);
     let item = sheet
-        .is_good()
-        .then(|| sheet.typed::<StyleFile>())
+        .is_usable()
+        .then(|| sheet.deserialize::<StyleFile>())
         .flatten()
-        .and_then(|said| style(&mut sheet, said));
-    unit.take(sheet, item);
+        .and_then(|said| build_style(&mut sheet, said));
+    unit.add_source(sheet, item);
 }
 
-fn style(sheet: &mut Sheet<'_>, said: StyleFile) -> Option<Item> {
+fn build_style(sheet: &mut LibrarySourceFile<'_>, said: StyleFile) -> Option<LibraryItem> {
     let folder = sheet.folder.clone();
-    let id = sheet.same_id(&said.id, &folder)?;
-    sheet.needs("name", &said.name);
+    let id = sheet.check_id(&said.id, &folder)?;
+    sheet.require_non_empty("name", &said.name);
     let mut guidance = said.guidance;
     if let Some(name) = said.guidance_file
-        && let Some(text) = sheet.beside_or_problem(&name, "guidanceFile", Weight::Error)
+        && let Some(text) =
+            sheet.read_sibling_or_report(&name, "guidanceFile", ProblemSeverity::Error)
     {
         guidance = text;
     }
-    if sheet.is_good() {
-        sheet.needs("guidance", &guidance);
+    if sheet.is_usable() {
+        sheet.require_non_empty("guidance", &guidance);
     }
-    sheet.is_good().then(|| {
-        Item::Style(Arc::new(Style {
+    sheet.is_usable().then(|| {
+        LibraryItem::Style(Arc::new(ResponseStyle {
             id,
             name: said.name,
             description: said.description,

@@ -10,15 +10,16 @@ use minijinja::{
 };
 
 use self::own::{
-    default, dump, edge, indent, join, keys, length, pairs, replace, text, truncate, values,
+    default, first_or_last, indent, join, keys, length, pairs, replace, text, to_json_text,
+    truncate, values,
 };
-use super::value::{Room, TooBig, absent, is_absent, measure};
+use super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, measure};
 
 /// The filter that keeps a variable from growing without end; put in by us, never by authors.
-pub(super) const HELD: &str = "_held";
+pub(super) const SIZE_GUARD_FILTER: &str = "_held";
 
 /// Entries that a filter looks at.
-const ENTRIES: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 
 /// Names that authors may write after `|`.
 pub(super) const FILTERS: [&str; 51] = [
@@ -77,31 +78,35 @@ pub(super) const FILTERS: [&str; 51] = [
 
 /// How much one rendering has used beyond steps.
 #[derive(Debug, Default)]
-pub(super) struct Used {
+pub(super) struct RenderUsage {
     printed: usize,
-    looked_at: usize,
+    inspected: usize,
 }
 
-impl Used {
+impl RenderUsage {
     /// Counts bytes that were printed, also into what is kept aside.
-    pub(super) fn print(&mut self, bytes: usize, most: usize) -> Result<(), Error> {
+    pub(super) fn count_printed(&mut self, bytes: usize, most: usize) -> Result<(), Error> {
         self.printed = self.printed.saturating_add(bytes);
-        within(self.printed, most)
+        check_limit(self.printed, most)
     }
 
     /// Counts what was looked at to see how big it is, which takes time.
-    fn look_at(&mut self, size: usize, most: usize) -> Result<(), Error> {
-        self.looked_at = self.looked_at.saturating_add(size);
-        within(self.looked_at, most)
+    fn count_inspected(&mut self, size: usize, most: usize) -> Result<(), Error> {
+        self.inspected = self.inspected.saturating_add(size);
+        check_limit(self.inspected, most)
     }
 }
 
-fn within(used: usize, most: usize) -> Result<(), Error> {
-    if used > most { Err(too_big()) } else { Ok(()) }
+fn check_limit(used: usize, most: usize) -> Result<(), Error> {
+    if used > most {
+        Err(output_too_large())
+    } else {
+        Ok(())
+    }
 }
 
 /// The error for what is too big.
-pub(super) fn too_big() -> Error {
+pub(super) fn output_too_large() -> Error {
     Error::new(
         ErrorKind::WriteFailure,
         "the template makes more text than a prompt may have",
@@ -128,7 +133,7 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     }
     // Other languages' words for what is absent.
     for name in ["null", "undefined"] {
-        environment.add_global(name, absent());
+        environment.add_global(name, absent_value());
     }
     environment.set_unknown_method_callback(|_, value, method, _| match method {
         _ if value.kind() != ValueKind::Map => Err(ErrorKind::UnknownMethod.into()),
@@ -140,15 +145,15 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     add_guarded(environment, most);
     environment.add_filter("default", default);
     environment.add_filter("d", default);
-    environment.add_filter("first", |value: &Value| edge(value, false));
-    environment.add_filter("last", |value: &Value| edge(value, true));
+    environment.add_filter("first", |value: &Value| first_or_last(value, false));
+    environment.add_filter("last", |value: &Value| first_or_last(value, true));
     environment.add_filter("length", length);
     environment.add_filter("count", length);
     environment.add_filter("pairs", pairs);
     environment.add_filter("keys", keys);
     environment.add_filter("values", values);
     environment.add_filter("safe", |value: Value| value);
-    let dumped = move |value: &Value, indent: Option<usize>| dump(value, indent, most);
+    let dumped = move |value: &Value, indent: Option<usize>| to_json_text(value, indent, most);
     environment.add_filter("dump", dumped);
     environment.add_filter("tojson", dumped);
     environment.add_filter("string", move |value: &Value| text(value, most));
@@ -180,13 +185,16 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     environment.add_filter("wordcount", move |it: &Value| {
         text(it, most).map(|it| it.split_whitespace().count())
     });
-    environment.add_filter(HELD, move |state: &mut State<'_, '_>, value: Value| {
-        let mut room = Room(most);
-        measure(&value, &mut room).map_err(|TooBig| too_big())?;
-        let used = state.get_or_insert_extension_with(Used::default);
-        used.look_at(most.saturating_sub(room.0), most.saturating_mul(64))?;
-        Ok(value)
-    });
+    environment.add_filter(
+        SIZE_GUARD_FILTER,
+        move |state: &mut State<'_, '_>, value: Value| {
+            let mut room = ValueSizeBudget(most);
+            measure(&value, &mut room).map_err(|ValueTooLarge| output_too_large())?;
+            let used = state.get_or_insert_extension_with(RenderUsage::default);
+            used.count_inspected(most.saturating_sub(room.0), most.saturating_mul(64))?;
+            Ok(value)
+        },
+    );
     environment.add_test("defined", |value: &Value| !is_absent(value));
     environment.add_test("undefined", is_absent);
     environment.add_test("none", is_absent);
@@ -194,7 +202,7 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
 
 /// What an absent value is to a filter.
 #[derive(Clone, Copy)]
-enum AbsentIs {
+enum AbsentReplacement {
     /// Empty text.
     Text,
     /// An empty list, as it is everywhere.
@@ -205,8 +213,8 @@ enum AbsentIs {
 
 /// Lets the engine's own filters in, behind a check.
 fn add_guarded(environment: &mut Environment<'static>, most: usize) {
-    use AbsentIs::{List, Nothing, Text};
-    let all: [(&'static str, Value, AbsentIs); 34] = [
+    use AbsentReplacement::{List, Nothing, Text};
+    let all: [(&'static str, Value, AbsentReplacement); 34] = [
         ("abs", Value::from_function(filters::abs), Nothing),
         ("batch", Value::from_function(filters::batch), List),
         (
@@ -260,14 +268,14 @@ fn add_guarded(environment: &mut Environment<'static>, most: usize) {
             move |state: &mut State<'_, '_>, given: Rest<ValueOrKwargs>| {
                 let mut given = given.into_values();
                 for value in &given {
-                    guard(value, most)?;
+                    check_size(value, most)?;
                 }
                 if let Some(first) = given.first_mut().filter(|it| is_absent(it)) {
                     *first = match absent_is {
-                        AbsentIs::Text => Value::from(""),
-                        AbsentIs::Nothing => Value::from(()),
-                        AbsentIs::List if first.is_undefined() => first.clone(),
-                        AbsentIs::List => absent(),
+                        AbsentReplacement::Text => Value::from(""),
+                        AbsentReplacement::Nothing => Value::from(()),
+                        AbsentReplacement::List if first.is_undefined() => first.clone(),
+                        AbsentReplacement::List => absent_value(),
                     };
                 }
                 function.call(state, &given)
@@ -276,10 +284,14 @@ fn add_guarded(environment: &mut Environment<'static>, most: usize) {
     }
 }
 
-fn guard(value: &Value, most: usize) -> Result<(), Error> {
+fn check_size(value: &Value, most: usize) -> Result<(), Error> {
     let fits = match value.as_str() {
         Some(text) => text.len() <= most,
-        None => value.len().is_none_or(|entries| entries <= ENTRIES),
+        None => value.len().is_none_or(|entries| entries <= MAX_ENTRIES),
     };
-    if fits { Ok(()) } else { Err(too_big()) }
+    if fits {
+        Ok(())
+    } else {
+        Err(output_too_large())
+    }
 }

@@ -7,13 +7,14 @@ use minijinja::{
 };
 
 use super::{
-    super::value::{Room, TooBig, absent, is_absent, to_json, write_text},
-    guard, too_big,
+    super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, to_json, write_text},
+    check_size, output_too_large,
 };
 
 pub(super) fn text(value: &Value, most: usize) -> Result<String, Error> {
     let mut written = String::new();
-    write_text(value, &mut written, &mut Room(most)).map_err(|TooBig| too_big())?;
+    write_text(value, &mut written, &mut ValueSizeBudget(most))
+        .map_err(|ValueTooLarge| output_too_large())?;
     Ok(written)
 }
 
@@ -26,9 +27,9 @@ pub(super) fn default(value: Value, other: Option<Value>, also_false: Option<boo
     }
 }
 
-pub(super) fn edge(value: &Value, last: bool) -> Result<Value, Error> {
+pub(super) fn first_or_last(value: &Value, last: bool) -> Result<Value, Error> {
     if is_absent(value) {
-        return Ok(absent());
+        return Ok(absent_value());
     }
     if let Some(text) = value.as_str() {
         let mut letters = text.chars();
@@ -37,12 +38,12 @@ pub(super) fn edge(value: &Value, last: bool) -> Result<Value, Error> {
         } else {
             letters.next()
         };
-        return Ok(letter.map_or_else(absent, Value::from));
+        return Ok(letter.map_or_else(absent_value, Value::from));
     }
-    guard(value, usize::MAX)?;
+    check_size(value, usize::MAX)?;
     let mut items = value.try_iter()?;
     let item = if last { items.last() } else { items.next() };
-    Ok(item.unwrap_or_else(absent))
+    Ok(item.unwrap_or_else(absent_value))
 }
 
 /// How many letters, entries or fields; none of what is absent.
@@ -92,9 +93,14 @@ pub(super) fn values(value: &Value) -> Result<Value, Error> {
 }
 
 /// JSON, with nothing escaped that JSON does not need escaped.
-pub(super) fn dump(value: &Value, indent: Option<usize>, most: usize) -> Result<String, Error> {
+pub(super) fn to_json_text(
+    value: &Value,
+    indent: Option<usize>,
+    most: usize,
+) -> Result<String, Error> {
     use serde::Serialize as _;
-    let json = to_json(value, &mut Room(most)).map_err(|TooBig| too_big())?;
+    let json =
+        to_json(value, &mut ValueSizeBudget(most)).map_err(|ValueTooLarge| output_too_large())?;
     let width = indent.unwrap_or_default().min(16);
     if width == 0 {
         return Ok(json.to_string());
@@ -122,18 +128,20 @@ pub(super) fn join(
     }
     let with = with.map_or(Ok(String::new()), |it| text(it, most))?;
     let mut joined = String::new();
-    let mut room = Room(most);
+    let mut room = ValueSizeBudget(most);
     for (index, item) in value.try_iter()?.enumerate() {
         if index > 0 {
-            room.take(with.len()).map_err(|TooBig| too_big())?;
+            room.consume(with.len())
+                .map_err(|ValueTooLarge| output_too_large())?;
             joined.push_str(&with);
         }
-        room.take(1).map_err(|TooBig| too_big())?;
+        room.consume(1)
+            .map_err(|ValueTooLarge| output_too_large())?;
         let item = match attribute {
             Some(name) => item.get_attr(name)?,
             None => item,
         };
-        write_text(&item, &mut joined, &mut room).map_err(|TooBig| too_big())?;
+        write_text(&item, &mut joined, &mut room).map_err(|ValueTooLarge| output_too_large())?;
     }
     Ok(joined)
 }
@@ -142,7 +150,7 @@ pub(super) fn replace(it: &str, from: &str, to: &str, most: usize) -> Result<Str
     let found = it.matches(from).count();
     let grown = found.saturating_mul(to.len()).saturating_add(it.len());
     if grown > most {
-        return Err(too_big());
+        return Err(output_too_large());
     }
     Ok(it.replace(from, to))
 }
@@ -156,7 +164,7 @@ pub(super) fn indent(
     let blanks = " ".repeat(width.unwrap_or(4).min(100));
     let lines = it.split('\n').count();
     if lines.saturating_mul(blanks.len()).saturating_add(it.len()) > most {
-        return Err(too_big());
+        return Err(output_too_large());
     }
     let mut lines = it.split('\n').enumerate();
     let mut shifted = String::new();

@@ -3,73 +3,73 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_core::{Change, Invocation, cut_to_chars};
-use deliberate_language::{Limits, StageKind, parse};
-use deliberate_store::Page;
+use deliberate_core::{Change, Invocation, truncate_chars};
+use deliberate_language::{CommandLimits, StageKind, parse};
+use deliberate_store::Pagination;
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 use super::{
-    Desk, Done, Operation,
-    done::{Lines, count},
+    ControlContext, ControlOperation, OperationResult,
+    done::{TextLines, pluralize},
     session,
 };
 use crate::{
-    chain::Happened,
-    engine::KEYS,
-    gate::{GateResult, Outcome},
+    chain::ChainRunEvent,
+    engine::SETTING_KEYS,
+    gate::{CheckOutcome, GateResult},
 };
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[
+    ControlOperation {
         name: "view",
-        takes: &["include_history", "limit"],
+        accepted_fields: &["include_history", "limit"],
         run: |desk| Box::pin(view(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "history",
-        takes: &["limit"],
+        accepted_fields: &["limit"],
         run: |desk| Box::pin(history(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "reset",
-        takes: &["confirm", "include_history"],
+        accepted_fields: &["confirm", "include_history"],
         run: |desk| Box::pin(async { reset(desk) }),
     },
-    Operation {
+    ControlOperation {
         name: "trace",
-        takes: &["limit"],
+        accepted_fields: &["limit"],
         run: |desk| Box::pin(async { Ok(trace(desk)) }),
     },
 ];
 
 /// The tool whose calls are looked into.
-const TOOL: &str = "prompt_engine";
+const ENGINE_TOOL: &str = "prompt_engine";
 
 /// Calls that are looked into.
-const CALLS: u32 = 1_000;
+const MAX_CALLS: u32 = 1_000;
 
 /// Runs that are looked into.
-const RUNS: u32 = 20;
+const MAX_RUNS: u32 = 20;
 
 /// How a prompt or a gate fared.
 #[derive(Default)]
-struct Tally {
-    well: usize,
-    badly: usize,
+struct OutcomeTally {
+    passed: usize,
+    failed: usize,
     open: usize,
 }
 
-async fn view(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    desk.call.recorded().await;
+async fn view(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    desk.call.flush_log().await;
     let (store, since) = (desk.call.store(), desk.settings.counted_since);
-    let usage = store.usage(since).await?;
+    let usage = store.tool_usage(since).await?;
     let calls = store
-        .invocations_of(TOOL, since, Page::first(CALLS))
+        .tool_invocations(ENGINE_TOOL, since, Pagination::limit(MAX_CALLS))
         .await?;
-    let prompts = by_prompt(desk, &calls);
-    let gates = by_gate(desk).await?;
-    let mut lines = Lines::default();
+    let prompts = tally_by_prompt(desk, &calls);
+    let gates = tally_by_gate(desk).await?;
+    let mut lines = TextLines::default();
     if let Some(since) = since {
         lines.add(format!("Counted since {since}."));
     }
@@ -82,65 +82,65 @@ async fn view(desk: &Desk<'_>) -> Result<Done, ToolError> {
             let mean = it.total_ms.checked_div(it.calls).unwrap_or(0);
             lines.add(format!(
                 "{}: {} calls, {} failed, {mean} ms on average, {} ms at most",
-                it.tool, it.calls, it.failed, it.most_ms
+                it.tool, it.calls, it.failed, it.max_ms
             ));
             json!({
                 "tool": it.tool, "calls": it.calls, "failed": it.failed,
-                "mean_ms": mean, "most_ms": it.most_ms,
+                "mean_ms": mean, "most_ms": it.max_ms,
             })
         })
         .collect();
     let shown = desk.limit(20, 1_000);
-    let total: usize = prompts.iter().map(|(_, it)| it.well + it.badly).sum();
+    let total: usize = prompts.iter().map(|(_, it)| it.passed + it.failed).sum();
     lines.add(format!("prompts used: {total} times"));
     for (id, it) in prompts.iter().take(shown) {
-        let failed = if it.badly > 0 {
-            format!(", {} failed", it.badly)
+        let failed = if it.failed > 0 {
+            format!(", {} failed", it.failed)
         } else {
             String::new()
         };
-        lines.add(format!("- {id}: {}{failed}", it.well + it.badly));
+        lines.add(format!("- {id}: {}{failed}", it.passed + it.failed));
     }
     if !gates.is_empty() {
         lines.add(format!(
             "gates in the last {}:",
-            count(RUNS as usize, "run")
+            pluralize(MAX_RUNS as usize, "run")
         ));
     }
     for (id, it) in gates.iter().take(shown) {
         lines.add(format!(
             "- {id}: {} passed, {} failed, {} open",
-            it.well, it.badly, it.open
+            it.passed, it.failed, it.open
         ));
     }
     let mut last: Vec<Value> = Vec::new();
     if desk.input.include_history == Some(true) {
         let calls = calls.iter().take(shown);
-        last.extend(calls.map(|it| told(it, &mut lines)));
+        last.extend(calls.map(|it| render_call(it, &mut lines)));
     }
     let fields = json!({
         "since": since,
         "tools": tools,
         "executions": total,
         "prompts": prompts.iter().map(|(id, it)| json!({
-            "prompt": id, "executions": it.well + it.badly, "failed": it.badly,
+            "prompt": id, "executions": it.passed + it.failed, "failed": it.failed,
         })).collect::<Vec<_>>(),
         "history": last,
         "gates": gates.iter().map(|(id, it)| json!({
-            "gate": id, "passed": it.well, "failed": it.badly, "open": it.open,
+            "gate": id, "passed": it.passed, "failed": it.failed, "open": it.open,
         })).collect::<Vec<_>>(),
     });
-    Ok(Done::new(lines.end(), fields))
+    Ok(OperationResult::new(lines.into_text(), fields))
 }
 
 /// How often each prompt was used, the most used first.
-fn by_prompt(desk: &Desk<'_>, calls: &[Invocation]) -> Vec<(String, Tally)> {
-    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+fn tally_by_prompt(desk: &ControlContext<'_>, calls: &[Invocation]) -> Vec<(String, OutcomeTally)> {
+    let mut tallies: BTreeMap<String, OutcomeTally> = BTreeMap::new();
     for call in calls {
         let Some(command) = call.input.get("command").and_then(Value::as_str) else {
             continue;
         };
-        for name in names_in(command) {
+        for name in prompt_ids_in(command) {
             // A name that there is not was a slip, or its prompt is gone.
             let id = match desk.library.prompt(&name) {
                 Some(prompt) => prompt.id.clone(),
@@ -149,21 +149,21 @@ fn by_prompt(desk: &Desk<'_>, calls: &[Invocation]) -> Vec<(String, Tally)> {
             };
             let tally = tallies.entry(id).or_default();
             if call.success {
-                tally.well += 1;
+                tally.passed += 1;
             } else {
-                tally.badly += 1;
+                tally.failed += 1;
             }
         }
     }
-    most_first(tallies)
+    sort_by_count(tallies)
 }
 
 /// The prompts that a command names. Words such as `list` name none.
-fn names_in(command: &str) -> Vec<String> {
+fn prompt_ids_in(command: &str) -> Vec<String> {
     if !command.contains(">>") && !command.trim_start().starts_with('/') {
         return Vec::new();
     }
-    let parsed = parse(command, &Limits::default());
+    let parsed = parse(command, &CommandLimits::default());
     let steps = parsed
         .command
         .stages
@@ -183,11 +183,13 @@ fn names_in(command: &str) -> Vec<String> {
 }
 
 /// What gates found in the last runs.
-async fn by_gate(desk: &Desk<'_>) -> Result<Vec<(String, Tally)>, ToolError> {
+async fn tally_by_gate(
+    desk: &ControlContext<'_>,
+) -> Result<Vec<(String, OutcomeTally)>, ToolError> {
     let store = desk.call.store();
-    let filter = session::theirs(desk, None);
-    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
-    for run in store.runs(&filter, Page::first(RUNS)).await? {
+    let filter = session::visible_runs(desk, None);
+    let mut tallies: BTreeMap<String, OutcomeTally> = BTreeMap::new();
+    for run in store.runs(&filter, Pagination::limit(MAX_RUNS)).await? {
         if desk
             .settings
             .counted_since
@@ -200,60 +202,63 @@ async fn by_gate(desk: &Desk<'_>) -> Result<Vec<(String, Tally)>, ToolError> {
         };
         for result in events
             .into_iter()
-            .filter_map(Happened::of_event)
-            .flat_map(reviewed)
+            .filter_map(ChainRunEvent::from_row)
+            .flat_map(gate_results)
         {
             let tally = tallies.entry(result.gate).or_default();
             match result.outcome {
-                Outcome::Pass => tally.well += 1,
-                Outcome::Fail => tally.badly += 1,
-                Outcome::CannotTell => tally.open += 1,
+                CheckOutcome::Pass => tally.passed += 1,
+                CheckOutcome::Fail => tally.failed += 1,
+                CheckOutcome::CannotTell => tally.open += 1,
             }
         }
     }
-    Ok(most_first(tallies))
+    Ok(sort_by_count(tallies))
 }
 
-fn reviewed(event: Happened) -> Vec<GateResult> {
+fn gate_results(event: ChainRunEvent) -> Vec<GateResult> {
     match event {
-        Happened::Answered {
+        ChainRunEvent::Answered {
             review: Some(held), ..
         }
-        | Happened::Judged { review: held, .. } => held.results,
+        | ChainRunEvent::Judged { review: held, .. } => held.results,
         _ => Vec::new(),
     }
 }
 
-fn most_first(tallies: BTreeMap<String, Tally>) -> Vec<(String, Tally)> {
-    let mut sorted: Vec<(String, Tally)> = tallies.into_iter().collect();
-    sorted.sort_by_key(|(_, it)| std::cmp::Reverse(it.well + it.badly + it.open));
+fn sort_by_count(tallies: BTreeMap<String, OutcomeTally>) -> Vec<(String, OutcomeTally)> {
+    let mut sorted: Vec<(String, OutcomeTally)> = tallies.into_iter().collect();
+    sorted.sort_by_key(|(_, it)| std::cmp::Reverse(it.passed + it.failed + it.open));
     sorted
 }
 
-async fn history(desk: &Desk<'_>) -> Result<Done, ToolError> {
+async fn history(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let limit = u32::try_from(desk.limit(20, 200)).unwrap_or(200);
-    desk.call.recorded().await;
+    desk.call.flush_log().await;
     let since = desk.settings.counted_since;
     let calls = desk
         .call
         .store()
-        .invocations_of(TOOL, since, Page::first(limit))
+        .tool_invocations(ENGINE_TOOL, since, Pagination::limit(limit))
         .await?;
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     if calls.is_empty() {
         lines.add("No calls yet.");
     }
-    let entries: Vec<Value> = calls.iter().map(|it| told(it, &mut lines)).collect();
-    Ok(Done::new(lines.end(), json!({ "history": entries })))
+    let entries: Vec<Value> = calls.iter().map(|it| render_call(it, &mut lines)).collect();
+    Ok(OperationResult::new(
+        lines.into_text(),
+        json!({ "history": entries }),
+    ))
 }
 
 /// A call, in a line and as fields.
-fn told(call: &Invocation, lines: &mut Lines) -> Value {
+fn render_call(call: &Invocation, lines: &mut TextLines) -> Value {
     let given = |name: &str| call.input.get(name).and_then(Value::as_str);
     let asked = given("command")
         .or_else(|| given("chain_id"))
         .unwrap_or_default();
-    let asked = cut_to_chars(asked, 120).replace(['\n', '\r'], " ");
+    let asked = truncate_chars(asked, 120).replace(['\n', '\r'], " ");
     let ended = call.error_code.as_deref().unwrap_or("ok");
     let took = call.latency_ms.unwrap_or(0);
     lines.add(format!("{} {ended} {took} ms: {asked}", call.created_at));
@@ -263,21 +268,23 @@ fn told(call: &Invocation, lines: &mut Lines) -> Value {
     })
 }
 
-fn reset(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    desk.confirmed("counting would begin anew, and earlier calls would no longer be shown")?;
+fn reset(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    desk.require_confirmation(
+        "counting would begin anew, and earlier calls would no longer be shown",
+    )?;
     let now = desk.call.now();
     let change = Change::SetState {
-        key: KEYS.counted_since.to_owned(),
+        key: SETTING_KEYS.counted_since.to_owned(),
         value: serde_json::to_value(now).ok(),
         at: now,
     };
     let said = format!("Counted from {now} on. The records of earlier calls stay in the store.");
-    Ok(Done::new(said, json!({ "since": now })).keeping(change))
+    Ok(OperationResult::new(said, json!({ "since": now })).with_change(change))
 }
 
-fn trace(desk: &Desk<'_>) -> Done {
+fn trace(desk: &ControlContext<'_>) -> OperationResult {
     let traces = desk.engine.traces.last(desk.limit(5, 50));
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     if traces.is_empty() {
         lines.add("This process has had no calls yet.");
     }
@@ -290,5 +297,5 @@ fn trace(desk: &Desk<'_>) -> Done {
             lines.add(format!("  {} {} µs", stage.stage, stage.micros));
         }
     }
-    Done::new(lines.end(), json!({ "traces": traces }))
+    OperationResult::new(lines.into_text(), json!({ "traces": traces }))
 }

@@ -3,37 +3,42 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{Desk, Done, Operation, done::Lines, one_of};
-use crate::{engine::Recent, library::NoticedBy, model::Kind};
+use super::{ControlContext, ControlOperation, OperationResult, done::TextLines, invalid_choice};
+use crate::{engine::LibraryChange, library::ChangeTrigger, model::LibraryItemKind};
 
-pub(super) const OPERATIONS: &[Operation] = &[Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {
     name: "list",
-    takes: &["source", "resourceType", "since", "limit"],
+    accepted_fields: &["source", "resourceType", "since", "limit"],
     run: |desk| Box::pin(async { list(desk) }),
 }];
 
-const KINDS: [Kind; 5] = [
-    Kind::Prompt,
-    Kind::Gate,
-    Kind::Methodology,
-    Kind::Style,
-    Kind::Script,
+const KINDS: [LibraryItemKind; 5] = [
+    LibraryItemKind::Prompt,
+    LibraryItemKind::Gate,
+    LibraryItemKind::Methodology,
+    LibraryItemKind::Style,
+    LibraryItemKind::Script,
 ];
 
-fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    let source = desk.input.source.as_deref().map(source).transpose()?;
-    let kind = desk.input.resource_type.as_deref().map(kind).transpose()?;
+fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let source = desk.input.source.as_deref().map(parse_source).transpose()?;
+    let kind = desk
+        .input
+        .resource_type
+        .as_deref()
+        .map(parse_kind)
+        .transpose()?;
     let since = desk
         .input
-        .since()
+        .parse_since()
         .map_err(|issue| ToolError::Invalid(vec![issue]))?;
-    let fits = |it: &Recent| {
+    let fits = |it: &LibraryChange| {
         source.is_none_or(|wanted| wanted == Some(it.source))
             && kind.is_none_or(|kind| kind == it.kind)
             && since.is_none_or(|since| it.at >= since)
     };
-    let found = desk.engine.recent.last(desk.limit(50, 500), fits);
-    let mut lines = Lines::default();
+    let found = desk.engine.library_changes.last(desk.limit(50, 500), fits);
+    let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add("Nothing that fits has changed since this process started.");
     }
@@ -42,8 +47,8 @@ fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
         .map(|it| {
             let what = if it.there { "changed" } else { "gone" };
             let by = match it.source {
-                NoticedBy::Filesystem => "filesystem",
-                NoticedBy::McpTool => "mcp-tool",
+                ChangeTrigger::Filesystem => "filesystem",
+                ChangeTrigger::McpTool => "mcp-tool",
             };
             lines.add(format!(
                 "{} {} {} {what} ({by})",
@@ -54,17 +59,20 @@ fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
             json!(it)
         })
         .collect();
-    Ok(Done::new(lines.end(), json!({ "changes": entries })))
+    Ok(OperationResult::new(
+        lines.into_text(),
+        json!({ "changes": entries }),
+    ))
 }
 
 /// Who is meant; nobody, if it is someone whose changes are never seen happening.
-fn source(given: &str) -> Result<Option<NoticedBy>, ToolError> {
+fn parse_source(given: &str) -> Result<Option<ChangeTrigger>, ToolError> {
     match given.trim() {
-        "filesystem" => Ok(Some(NoticedBy::Filesystem)),
-        "mcp-tool" => Ok(Some(NoticedBy::McpTool)),
+        "filesystem" => Ok(Some(ChangeTrigger::Filesystem)),
+        "mcp-tool" => Ok(Some(ChangeTrigger::McpTool)),
         // What changed while no process watched is read as it is, and nobody saw it change.
         "external" => Ok(None),
-        other => Err(one_of(
+        other => Err(invalid_choice(
             "source",
             other,
             ["filesystem", "mcp-tool", "external"],
@@ -72,8 +80,8 @@ fn source(given: &str) -> Result<Option<NoticedBy>, ToolError> {
     }
 }
 
-fn kind(given: &str) -> Result<Kind, ToolError> {
-    let known = |it: &Kind| it.as_str() == given.trim();
+fn parse_kind(given: &str) -> Result<LibraryItemKind, ToolError> {
+    let known = |it: &LibraryItemKind| it.as_str() == given.trim();
     let found = KINDS.into_iter().find(known);
-    found.ok_or_else(|| one_of("resourceType", given, KINDS.map(Kind::as_str)))
+    found.ok_or_else(|| invalid_choice("resourceType", given, KINDS.map(LibraryItemKind::as_str)))
 }

@@ -1,51 +1,54 @@
 //! `config`: what the operator set. Read here, changed only where it is written: a model must not
 //! widen what it is allowed.
 
-use deliberate_core::nearest;
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_core::did_you_mean;
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Desk, Done, Operation,
-    done::{Lines, count},
+    ControlContext, ControlOperation, OperationResult,
+    done::{TextLines, pluralize},
 };
-use crate::{Judge, Limits, Options, engine::failure, model::Kind, run::split};
+use crate::{
+    EngineLimits, EngineOptions, GateJudgeKind, engine::engine_error, model::LibraryItemKind,
+    run::split_command,
+};
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[
+    ControlOperation {
         name: "list",
-        takes: &["search_query"],
+        accepted_fields: &["search_query"],
         run: |desk| Box::pin(async { Ok(list(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "get",
-        takes: &["key"],
+        accepted_fields: &["key"],
         run: |desk| Box::pin(async { get(desk) }),
     },
-    Operation {
+    ControlOperation {
         name: "set",
-        takes: &["key", "value", "confirm"],
-        run: |desk| Box::pin(async { Err(read_only(desk)) }),
+        accepted_fields: &["key", "value", "confirm"],
+        run: |desk| Box::pin(async { Err(read_only_error(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "validate",
-        takes: &[],
+        accepted_fields: &[],
         run: |desk| Box::pin(async { Ok(validate(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "restore",
-        takes: &["key", "confirm"],
-        run: |desk| Box::pin(async { Err(read_only(desk)) }),
+        accepted_fields: &["key", "confirm"],
+        run: |desk| Box::pin(async { Err(read_only_error(desk)) }),
     },
 ];
 
 /// What is set, by key. None of it is secret.
-fn values(options: &Options) -> Map<String, Value> {
-    let places = &options.places;
+fn setting_values(options: &EngineOptions) -> Map<String, Value> {
+    let places = &options.paths;
     let path = |it: Option<&std::path::PathBuf>| json!(it.map(|it| it.display().to_string()));
     let judge = match options.judge {
-        Judge::Client => "client",
-        Judge::Model => "model",
+        GateJudgeKind::Client => "client",
+        GateJudgeKind::Model => "model",
     };
     let mut all = Map::from_iter([
         (
@@ -73,16 +76,16 @@ fn values(options: &Options) -> Map<String, Value> {
         ("prompts.scripts".to_owned(), json!(options.scripts)),
         ("prompts.judge".to_owned(), json!(judge)),
         ("prompts.methodology".to_owned(), json!(options.methodology)),
-        ("prompts.in_menu".to_owned(), json!(options.in_menu)),
+        ("prompts.in_menu".to_owned(), json!(options.list_prompts)),
     ]);
-    for (name, value) in limits(&options.limits) {
+    for (name, value) in limit_values(&options.limits) {
         all.insert(format!("prompts.{name}"), value);
     }
     all
 }
 
 /// What may be used up, by name.
-pub(super) fn limits(limits: &Limits) -> Map<String, Value> {
+pub(super) fn limit_values(limits: &EngineLimits) -> Map<String, Value> {
     let fields = json!({
         "command_bytes": limits.command_bytes,
         "answer_bytes": limits.answer_bytes,
@@ -91,8 +94,8 @@ pub(super) fn limits(limits: &Limits) -> Map<String, Value> {
         "repetitions": limits.repetitions,
         "depth": limits.depth,
         "fuel": limits.fuel,
-        "runs_kept": limits.runs_kept,
-        "versions_kept": limits.versions_kept,
+        "runs_kept": limits.max_runs,
+        "versions_kept": limits.max_versions,
         "file_bytes": limits.file_bytes,
         "files": limits.files,
     });
@@ -102,28 +105,28 @@ pub(super) fn limits(limits: &Limits) -> Map<String, Value> {
     }
 }
 
-fn list(desk: &Desk<'_>) -> Done {
+fn list(desk: &ControlContext<'_>) -> OperationResult {
     let wanted = desk
         .input
         .search_query
         .as_deref()
         .unwrap_or_default()
         .to_lowercase();
-    let mut all = values(&desk.engine.options);
+    let mut all = setting_values(&desk.engine.options);
     all.retain(|key, _| key.contains(&wanted));
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     for (key, value) in &all {
         lines.add(format!("{key} = {value}"));
     }
     if all.is_empty() {
         lines.add("no key fits");
     }
-    Done::new(lines.end(), json!({ "config": all }))
+    OperationResult::new(lines.into_text(), json!({ "config": all }))
 }
 
-fn get(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    let given = desk.needed("key", desk.input.key.as_ref())?;
-    let all = values(&desk.engine.options);
+fn get(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let given = desk.require_text("key", desk.input.key.as_ref())?;
+    let all = setting_values(&desk.engine.options);
     let whole = format!("prompts.{given}");
     let Some((key, value)) = all
         .get_key_value(given)
@@ -131,24 +134,26 @@ fn get(desk: &Desk<'_>) -> Result<Done, ToolError> {
     else {
         let mut rule = "is no key; config list shows them".to_owned();
         let known = all.keys().map(String::as_str);
-        if let Some(meant) = nearest(given, known.clone()).or_else(|| nearest(&whole, known)) {
+        if let Some(meant) =
+            did_you_mean(given, known.clone()).or_else(|| did_you_mean(&whole, known))
+        {
             rule = format!("is no key; did you mean {meant}?");
         }
         return Err(ToolError::Invalid(vec![
-            Issue::new("key", rule).given(&json!(given)),
+            ArgumentIssue::new("key", rule).with_value(&json!(given)),
         ]));
     };
     let fields = json!({ "key": key, "value": value });
-    Ok(Done::new(format!("{key} = {value}"), fields))
+    Ok(OperationResult::new(format!("{key} = {value}"), fields))
 }
 
-fn read_only(desk: &Desk<'_>) -> ToolError {
+fn read_only_error(desk: &ControlContext<'_>) -> ToolError {
     let key = desk.input.key.as_deref().unwrap_or_default();
-    let known = values(&desk.engine.options);
+    let known = setting_values(&desk.engine.options);
     let key = Some(key)
         .filter(|key| known.contains_key(*key))
         .unwrap_or("prompts.…");
-    failure(
+    engine_error(
         "ReadOnly",
         format!(
             "settings can't be changed from here; whoever runs the program sets {key} in its \
@@ -160,10 +165,10 @@ fn read_only(desk: &Desk<'_>) -> ToolError {
     )
 }
 
-fn validate(desk: &Desk<'_>) -> Done {
+fn validate(desk: &ControlContext<'_>) -> OperationResult {
     let (options, library) = (&desk.engine.options, &desk.library);
     let mut found: Vec<String> = Vec::new();
-    if !options.places.workspace.is_dir() {
+    if !options.paths.workspace.is_dir() {
         found.push(
             "prompts.workspace: there is no such folder yet; it is made when something is created"
                 .to_owned(),
@@ -177,7 +182,7 @@ fn validate(desk: &Desk<'_>) -> Done {
         ));
     }
     for command in &options.commands {
-        if let Err(why) = split(command) {
+        if let Err(why) = split_command(command) {
             found.push(format!(
                 "prompts.commands: {command:?} can't be used: {why}"
             ));
@@ -188,24 +193,25 @@ fn validate(desk: &Desk<'_>) -> Done {
             found.push(format!("prompts.scripts: there is no script {script:?}"));
         }
     }
-    let zero = limits(&options.limits)
+    let zero = limit_values(&options.limits)
         .into_iter()
         .filter(|(_, value)| *value == json!(0));
     found.extend(zero.map(|(name, _)| format!("prompts.{name}: is 0, so nothing fits")));
     let rules = library.problems.iter();
-    let rules = rules.filter(|it| it.file.ends_with("engine.yaml") && it.kind == Kind::Prompt);
-    found.extend(rules.map(super::problems::line));
-    let mut lines = Lines::default();
+    let rules =
+        rules.filter(|it| it.file.ends_with("engine.yaml") && it.kind == LibraryItemKind::Prompt);
+    found.extend(rules.map(super::problems::problem_line));
+    let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add("The settings are valid.");
     } else {
-        lines.add(format!("{}:", count(found.len(), "remark")));
+        lines.add(format!("{}:", pluralize(found.len(), "remark")));
         for remark in &found {
             lines.add(remark);
         }
     }
-    Done::new(
-        lines.end(),
+    OperationResult::new(
+        lines.into_text(),
         json!({ "valid": found.is_empty(), "remarks": found }),
     )
 }

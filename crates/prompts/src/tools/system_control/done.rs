@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// What `system_control` answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Told {
+pub struct ControlReply {
     /// What to read.
     pub said: String,
     /// The same as fields, which differ by what was asked.
@@ -18,12 +18,12 @@ pub struct Told {
 }
 
 /// What an operation comes to.
-pub(super) struct Done {
-    pub(super) told: Told,
+pub(super) struct OperationResult {
+    pub(super) reply: ControlReply,
     pub(super) changes: Vec<Change>,
 }
 
-impl Done {
+impl OperationResult {
     /// An answer as text and as the fields of an object.
     pub(super) fn new(said: impl Into<String>, fields: Value) -> Self {
         let fields = match fields {
@@ -32,43 +32,43 @@ impl Done {
         };
         let said = said.into().trim_end().to_owned();
         Self {
-            told: Told { said, fields },
+            reply: ControlReply { said, fields },
             changes: Vec::new(),
         }
     }
 
     /// The same, with the fields of another object.
-    pub(super) fn and(mut self, more: Value) -> Self {
+    pub(super) fn with_fields(mut self, more: Value) -> Self {
         if let Value::Object(more) = more {
-            self.told.fields.extend(more);
+            self.reply.fields.extend(more);
         }
         self
     }
 
     /// The same, with something that is to be kept.
-    pub(super) fn keeping(mut self, change: Change) -> Self {
+    pub(super) fn with_change(mut self, change: Change) -> Self {
         self.changes.push(change);
         self
     }
 }
 
 /// `1 thing`, `2 things`.
-pub(super) fn count(number: usize, thing: &str) -> String {
+pub(super) fn pluralize(number: usize, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")
 }
 
 /// Lines of text.
 #[derive(Default)]
-pub(super) struct Lines(String);
+pub(super) struct TextLines(String);
 
-impl Lines {
+impl TextLines {
     pub(super) fn add(&mut self, line: impl Display) {
         self.0.push_str(&line.to_string());
         self.0.push('\n');
     }
 
-    pub(super) fn end(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.0
     }
 }

@@ -2,46 +2,46 @@
 //! decides about each kind of guidance and what the others say. It asks just what is asked when
 //! the step is shown.
 
-use deliberate_toolkit::{Issue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::{Desk, Done, done::Lines, injection, session};
+use super::{ControlContext, OperationResult, done::TextLines, injection, session};
 use crate::{
-    chain::{Node, Plan, State},
-    engine::At,
-    inject::{self, Line},
+    chain::{ChainPlan, ChainProgress, PlannedStep},
+    engine::InjectionInputs,
+    inject::{self, ExplanationLine},
     model::Injection,
 };
 
 /// A run that can be asked about.
-struct Asked {
-    plan: std::sync::Arc<Plan>,
-    state: State,
+struct ExplainedRun {
+    plan: std::sync::Arc<ChainPlan>,
+    state: ChainProgress,
     /// The id of the run; empty if it has not begun.
-    run: String,
+    run_id: String,
 }
 
-pub(super) async fn explain(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    let given = desk.needed("session_id", desk.input.session_id.as_ref())?;
+pub(super) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let given = desk.require_text("session_id", desk.input.session_id.as_ref())?;
     let only = desk
         .input
         .kind
         .as_deref()
-        .map(injection::kind)
+        .map(injection::parse_kind)
         .transpose()?;
-    let asked = find(desk, given).await?;
-    let node = node(desk, &asked)?;
-    let at = At {
-        node,
+    let asked = find_run(desk, given).await?;
+    let node = find_step(desk, &asked)?;
+    let at = InjectionInputs {
+        step: node,
         plan: &asked.plan,
         state: &asked.state,
         library: &desk.library,
         overrides: &desk.settings.overrides,
-        run: &asked.run,
+        run_id: &asked.run_id,
         now: desk.call.now(),
     };
-    let (levels, moment) = (at.levels(), at.moment());
-    let mut lines = Lines::default();
+    let (levels, moment) = (at.levels(), at.context());
+    let mut lines = TextLines::default();
     let total = asked.plan.len();
     let review = if moment.in_review { ", in review" } else { "" };
     lines.add(format!(
@@ -52,10 +52,10 @@ pub(super) async fn explain(desk: &Desk<'_>) -> Result<Done, ToolError> {
     let wanted = |kind: &Injection| only.is_none_or(|only| only == *kind);
     for kind in Injection::ALL.into_iter().filter(wanted) {
         let told = inject::explain(kind, &levels, &moment);
-        add(&mut lines, kind, &told);
-        let there = has(node, kind);
+        add_explanation(&mut lines, kind, &told);
+        let there = has_content(node, kind);
         if !there {
-            lines.add(format!("  but the step has no {}", thing(kind)));
+            lines.add(format!("  but the step has no {}", content_name(kind)));
         }
         let decided = told.iter().find(|it| it.decides);
         kinds.insert(
@@ -69,22 +69,22 @@ pub(super) async fn explain(desk: &Desk<'_>) -> Result<Done, ToolError> {
         );
     }
     let fields = json!({
-        "run": Some(&asked.run).filter(|run| !run.is_empty()),
+        "run": Some(&asked.run_id).filter(|run| !run.is_empty()),
         "step": node.number,
         "name": node.name,
         "kinds": kinds,
     });
-    Ok(Done::new(lines.end(), fields))
+    Ok(OperationResult::new(lines.into_text(), fields))
 }
 
 /// The run of that id, or what that command would begin.
-async fn find(desk: &Desk<'_>, given: &str) -> Result<Asked, ToolError> {
-    if let Some(id) = session::find(desk, given).await? {
-        let read = session::read(desk, &id).await?;
-        return Ok(Asked {
+async fn find_run(desk: &ControlContext<'_>, given: &str) -> Result<ExplainedRun, ToolError> {
+    if let Some(id) = session::find_run(desk, given).await? {
+        let read = session::load_run(desk, &id).await?;
+        return Ok(ExplainedRun {
             plan: read.plan.into(),
             state: read.state,
-            run: id.to_string(),
+            run_id: id.to_string(),
         });
     }
     let marked = given.contains(">>") || given.starts_with('/');
@@ -94,27 +94,32 @@ async fn find(desk: &Desk<'_>, given: &str) -> Result<Asked, ToolError> {
         format!(">>{given}")
     };
     let context = desk.engine.outline(desk.call, command).await?;
-    Ok(Asked {
+    Ok(ExplainedRun {
         plan: context.plan,
         state: context.state,
-        run: String::new(),
+        run_id: String::new(),
     })
 }
 
 /// The step that is meant: the one that was named, else the one it has come to.
-fn node<'a>(desk: &Desk<'_>, asked: &'a Asked) -> Result<&'a Node, ToolError> {
+fn find_step<'a>(
+    desk: &ControlContext<'_>,
+    asked: &'a ExplainedRun,
+) -> Result<&'a PlannedStep, ToolError> {
     let number = desk
         .input
         .step
-        .unwrap_or_else(|| asked.state.at_step(&asked.plan));
-    asked.plan.node(number).ok_or_else(|| {
+        .unwrap_or_else(|| asked.state.current_step(&asked.plan));
+    asked.plan.step(number).ok_or_else(|| {
         let rule = format!("must be from 1 to {}", asked.plan.len());
-        ToolError::Invalid(vec![Issue::new("step", rule).given(&Value::from(number))])
+        ToolError::Invalid(vec![
+            ArgumentIssue::new("step", rule).with_value(&Value::from(number)),
+        ])
     })
 }
 
 /// Whether there is anything that could be added.
-fn has(node: &Node, kind: Injection) -> bool {
+fn has_content(node: &PlannedStep, kind: Injection) -> bool {
     match kind {
         Injection::SystemPrompt => node.methodology.is_some(),
         Injection::GateGuidance => !node.gates.is_empty(),
@@ -122,7 +127,7 @@ fn has(node: &Node, kind: Injection) -> bool {
     }
 }
 
-const fn thing(kind: Injection) -> &'static str {
+const fn content_name(kind: Injection) -> &'static str {
     match kind {
         Injection::SystemPrompt => "methodology",
         Injection::GateGuidance => "gates",
@@ -131,7 +136,7 @@ const fn thing(kind: Injection) -> &'static str {
 }
 
 /// What every level says about a kind, the one that decides marked.
-pub(super) fn add(lines: &mut Lines, kind: Injection, told: &[Line]) {
+pub(super) fn add_explanation(lines: &mut TextLines, kind: Injection, told: &[ExplanationLine]) {
     let decided = told.iter().find(|it| it.decides);
     let yes = decided.and_then(|it| it.inject).unwrap_or(false);
     let level = decided.map_or("nobody", |it| it.level.as_str());

@@ -3,53 +3,53 @@
 
 use std::sync::Arc;
 
-use deliberate_core::{Change, cut_to_chars};
+use deliberate_core::{Change, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{Desk, Done, Operation, done::Lines, status};
+use super::{ControlContext, ControlOperation, OperationResult, done::TextLines, status};
 use crate::{
-    engine::{Framework, KEYS, failure},
+    engine::{MethodologySetting, SETTING_KEYS, engine_error},
     model::Methodology,
 };
 
 /// The longest reason that is kept.
-const REASON_CHARS: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[
+    ControlOperation {
         name: "list",
-        takes: &["search_query"],
+        accepted_fields: &["search_query"],
         run: |desk| Box::pin(async { Ok(list(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "switch",
-        takes: &["framework", "reason", "persist"],
+        accepted_fields: &["framework", "reason", "persist"],
         run: |desk| Box::pin(async { switch(desk) }),
     },
-    Operation {
+    ControlOperation {
         name: "enable",
-        takes: &["reason", "persist"],
-        run: |desk| Box::pin(async { turn(desk, true) }),
+        accepted_fields: &["reason", "persist"],
+        run: |desk| Box::pin(async { set_enabled(desk, true) }),
     },
-    Operation {
+    ControlOperation {
         name: "disable",
-        takes: &["reason", "persist"],
-        run: |desk| Box::pin(async { turn(desk, false) }),
+        accepted_fields: &["reason", "persist"],
+        run: |desk| Box::pin(async { set_enabled(desk, false) }),
     },
-    Operation {
+    ControlOperation {
         name: "inspect",
-        takes: &["framework"],
+        accepted_fields: &["framework"],
         run: |desk| Box::pin(async { inspect(desk) }),
     },
-    Operation {
+    ControlOperation {
         name: "list_methodologies",
-        takes: &["search_query"],
+        accepted_fields: &["search_query"],
         run: |desk| Box::pin(async { Ok(list(desk)) }),
     },
 ];
 
-fn list(desk: &Desk<'_>) -> Done {
+fn list(desk: &ControlContext<'_>) -> OperationResult {
     let wanted = desk
         .input
         .search_query
@@ -63,12 +63,12 @@ fn list(desk: &Desk<'_>) -> Done {
             .any(|text| text.to_lowercase().contains(&wanted))
     };
     let found: Vec<&Arc<Methodology>> = desk.library.methodologies.values().filter(fits).collect();
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     lines.add(status::framework_line(desk));
     let entries: Vec<Value> = found
         .into_iter()
         .map(|it| {
-            let in_use = active.is_some_and(|id| is_called(it, id));
+            let in_use = active.is_some_and(|id| has_id(it, id));
             let mark = match (in_use, it.enabled) {
                 (true, _) => " (in use)",
                 (false, true) => "",
@@ -78,7 +78,7 @@ fn list(desk: &Desk<'_>) -> Done {
             lines.add(format!(
                 "- {}{mark}: {}",
                 it.id,
-                cut_to_chars(&it.description, 120)
+                truncate_chars(&it.description, 120)
             ));
             if !phases.is_empty() {
                 lines.add(format!("  {}", phases.join(" → ")));
@@ -93,22 +93,22 @@ fn list(desk: &Desk<'_>) -> Done {
             })
         })
         .collect();
-    Done::new(
-        lines.end(),
+    OperationResult::new(
+        lines.into_text(),
         json!({ "methodologies": entries, "active": active }),
     )
 }
 
-fn is_called(methodology: &Methodology, id: &str) -> bool {
+fn has_id(methodology: &Methodology, id: &str) -> bool {
     methodology.id.eq_ignore_ascii_case(id)
 }
 
-fn switch(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    desk.kept_for_good()?;
-    let wanted = desk.needed("framework", desk.input.framework.as_ref())?;
-    let found = find(desk, wanted)?;
+fn switch(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    desk.require_persist()?;
+    let wanted = desk.require_text("framework", desk.input.framework.as_ref())?;
+    let found = find_methodology(desk, wanted)?;
     let before = desk.settings.methodology().map(str::to_owned);
-    let framework = Framework {
+    let framework = MethodologySetting {
         active: Some(found.id.clone()),
         off: false,
         since: Some(desk.call.now()),
@@ -121,21 +121,24 @@ fn switch(desk: &Desk<'_>) -> Result<Done, ToolError> {
         "Methodology in use from now on: {id}{from}. Runs that have begun go on as planned."
     );
     let fields = json!({ "active": id, "before": before });
-    Ok(Done::new(said, fields).keeping(kept(desk, &framework)))
+    Ok(OperationResult::new(said, fields).with_change(store_change(desk, &framework)))
 }
 
-fn find<'d>(desk: &'d Desk<'_>, wanted: &str) -> Result<&'d Arc<Methodology>, ToolError> {
+fn find_methodology<'d>(
+    desk: &'d ControlContext<'_>,
+    wanted: &str,
+) -> Result<&'d Arc<Methodology>, ToolError> {
     let library = &desk.library;
     if let Some(found) = library.methodology(wanted) {
         return Ok(found);
     }
-    let shown = cut_to_chars(wanted, 80);
+    let shown = truncate_chars(wanted, 80);
     let disabled = library
         .methodologies
         .keys()
         .any(|id| id.eq_ignore_ascii_case(wanted));
     if disabled {
-        return Err(failure(
+        return Err(engine_error(
             "Disabled",
             format!("methodology {shown:?} is disabled in its file"),
             "Set enabled: true in its methodology.yaml.",
@@ -143,14 +146,14 @@ fn find<'d>(desk: &'d Desk<'_>, wanted: &str) -> Result<&'d Arc<Methodology>, To
     }
     let known = library.methodologies.values().filter(|it| it.enabled);
     let names = known.map(|it| it.id.as_str());
-    Err(super::one_of("framework", &shown, names))
+    Err(super::invalid_choice("framework", &shown, names))
 }
 
 /// Switches methodologies on or off, whichever is chosen.
-fn turn(desk: &Desk<'_>, on: bool) -> Result<Done, ToolError> {
-    desk.kept_for_good()?;
+fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
+    desk.require_persist()?;
     let chosen = desk.settings.framework.active.clone();
-    let framework = Framework {
+    let framework = MethodologySetting {
         // What comes from the settings stays there, so that changing them still counts.
         active: chosen
             .clone()
@@ -167,37 +170,37 @@ fn turn(desk: &Desk<'_>, on: bool) -> Result<Done, ToolError> {
         }
     };
     let fields = json!({ "on": on, "active": chosen });
-    Ok(Done::new(said, fields).keeping(kept(desk, &framework)))
+    Ok(OperationResult::new(said, fields).with_change(store_change(desk, &framework)))
 }
 
-fn reason(desk: &Desk<'_>) -> Option<String> {
+fn reason(desk: &ControlContext<'_>) -> Option<String> {
     let reason = desk.input.reason.as_deref().map(str::trim);
     reason
         .filter(|it| !it.is_empty())
-        .map(|it| cut_to_chars(it, REASON_CHARS))
+        .map(|it| truncate_chars(it, MAX_REASON_CHARS))
 }
 
-fn kept(desk: &Desk<'_>, framework: &Framework) -> Change {
+fn store_change(desk: &ControlContext<'_>, framework: &MethodologySetting) -> Change {
     Change::SetState {
-        key: KEYS.framework.to_owned(),
+        key: SETTING_KEYS.framework.to_owned(),
         value: serde_json::to_value(framework).ok(),
         at: desk.call.now(),
     }
 }
 
-fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
+fn inspect(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let wanted = match &desk.input.framework {
         Some(wanted) => wanted.clone(),
         None => desk.settings.methodology().unwrap_or_default().to_owned(),
     };
-    let wanted = desk.needed("framework", Some(&wanted))?;
+    let wanted = desk.require_text("framework", Some(&wanted))?;
     let all = desk.library.methodologies.values();
-    let it = match all.clone().find(|it| is_called(it, wanted)) {
+    let it = match all.clone().find(|it| has_id(it, wanted)) {
         Some(it) => it,
-        None => find(desk, wanted)?,
+        None => find_methodology(desk, wanted)?,
     };
     let disabled = if it.enabled { "" } else { ", disabled" };
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     lines.add(format!(
         "{} ({}), from {}{disabled}",
         it.name, it.id, it.origin.file
@@ -210,14 +213,14 @@ fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
         lines.add(format!(
             "- {}{required}: {}",
             phase.name,
-            cut_to_chars(&phase.description, 200)
+            truncate_chars(&phase.description, 200)
         ));
     }
     for gate in &it.methodology_gates {
         lines.add(format!(
             "gate {}: {}",
             gate.id,
-            cut_to_chars(&gate.description, 200)
+            truncate_chars(&gate.description, 200)
         ));
     }
     lines.add(format!("\n{}", it.system_prompt_guidance.trim()));
@@ -225,5 +228,8 @@ fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
     if let Some(fields) = fields.as_object_mut() {
         fields.shift_remove("rest");
     }
-    Ok(Done::new(lines.end(), json!({ "methodology": fields })))
+    Ok(OperationResult::new(
+        lines.into_text(),
+        json!({ "methodology": fields }),
+    ))
 }

@@ -1,48 +1,48 @@
 //! `gates`: which there are, whether they are on, and which can't do their work here.
 
-use deliberate_core::{Change, cut_to_chars};
+use deliberate_core::{Change, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 use super::{
-    Desk, Done, Operation,
-    done::{Lines, count},
+    ControlContext, ControlOperation, OperationResult,
+    done::{TextLines, pluralize},
 };
 use crate::{
-    engine::KEYS,
-    gate::{compiled_pattern, problems_of},
+    engine::SETTING_KEYS,
+    gate::{compiled_pattern, schema_problems},
     model::{CriterionKind, Gate},
 };
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[
+    ControlOperation {
         name: "list",
-        takes: &["search_query", "limit"],
+        accepted_fields: &["search_query", "limit"],
         run: |desk| Box::pin(async { Ok(list(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "status",
-        takes: &[],
+        accepted_fields: &[],
         run: |desk| Box::pin(async { Ok(status(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "health",
-        takes: &[],
+        accepted_fields: &[],
         run: |desk| Box::pin(async { Ok(health(desk)) }),
     },
-    Operation {
+    ControlOperation {
         name: "enable",
-        takes: &["persist"],
-        run: |desk| Box::pin(async { turn(desk, true) }),
+        accepted_fields: &["persist"],
+        run: |desk| Box::pin(async { set_enabled(desk, true) }),
     },
-    Operation {
+    ControlOperation {
         name: "disable",
-        takes: &["persist"],
-        run: |desk| Box::pin(async { turn(desk, false) }),
+        accepted_fields: &["persist"],
+        run: |desk| Box::pin(async { set_enabled(desk, false) }),
     },
 ];
 
-fn list(desk: &Desk<'_>) -> Done {
+fn list(desk: &ControlContext<'_>) -> OperationResult {
     let wanted = desk
         .input
         .search_query
@@ -59,8 +59,8 @@ fn list(desk: &Desk<'_>) -> Done {
                 .any(|text| text.to_lowercase().contains(&wanted))
         })
         .collect();
-    let mut lines = Lines::default();
-    lines.add(on_line(desk));
+    let mut lines = TextLines::default();
+    lines.add(enabled_text(desk));
     let entries: Vec<Value> = found
         .iter()
         .take(limit)
@@ -68,7 +68,7 @@ fn list(desk: &Desk<'_>) -> Done {
             lines.add(format!(
                 "- {}: {}",
                 it.id,
-                cut_to_chars(&it.description, 120)
+                truncate_chars(&it.description, 120)
             ));
             json!({
                 "id": it.id,
@@ -76,7 +76,7 @@ fn list(desk: &Desk<'_>) -> Done {
                 "severity": it.severity,
                 "type": it.kind,
                 "criteria": it.criteria.len(),
-                "always_on": always_on(it),
+                "always_on": is_active_by_default(it),
                 "layer": it.origin.layer,
             })
         })
@@ -87,10 +87,10 @@ fn list(desk: &Desk<'_>) -> Done {
         lines.add(format!("… and {} more; raise limit", found.len() - limit));
     }
     let fields = json!({ "gates": entries, "total": found.len(), "on": !desk.settings.gates_off });
-    Done::new(lines.end(), fields)
+    OperationResult::new(lines.into_text(), fields)
 }
 
-fn on_line(desk: &Desk<'_>) -> &'static str {
+fn enabled_text(desk: &ControlContext<'_>) -> &'static str {
     if desk.settings.gates_off {
         "gates are switched off: none is shown or checked"
     } else {
@@ -99,22 +99,22 @@ fn on_line(desk: &Desk<'_>) -> &'static str {
 }
 
 /// Whether it applies without being asked for, where it fits.
-fn always_on(gate: &Gate) -> bool {
+fn is_active_by_default(gate: &Gate) -> bool {
     gate.activation
         .as_ref()
         .is_none_or(|it| !it.explicit_request)
 }
 
-fn status(desk: &Desk<'_>) -> Done {
+fn status(desk: &ControlContext<'_>) -> OperationResult {
     let gates = desk.library.gates.values();
     let by_themselves: Vec<&str> = gates
-        .filter(|it| always_on(it))
+        .filter(|it| is_active_by_default(it))
         .map(|it| it.id.as_str())
         .collect();
-    let (total, unchecked) = (desk.library.gates.len(), unchecked(desk).len());
-    let mut lines = Lines::default();
-    lines.add(on_line(desk));
-    lines.add(count(total, "gate"));
+    let (total, unchecked) = (desk.library.gates.len(), uncheckable_criteria(desk).len());
+    let mut lines = TextLines::default();
+    lines.add(enabled_text(desk));
+    lines.add(pluralize(total, "gate"));
     lines.add(format!(
         "active by themselves where they fit: {}",
         by_themselves.len()
@@ -126,16 +126,16 @@ fn status(desk: &Desk<'_>) -> Done {
         "active_by_themselves": by_themselves,
         "unchecked_criteria": unchecked,
     });
-    Done::new(lines.end(), fields)
+    OperationResult::new(lines.into_text(), fields)
 }
 
-fn health(desk: &Desk<'_>) -> Done {
-    let found = unchecked(desk);
-    let mut lines = Lines::default();
+fn health(desk: &ControlContext<'_>) -> OperationResult {
+    let found = uncheckable_criteria(desk);
+    let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add(format!(
             "All {} can be checked.",
-            count(desk.library.gates.len(), "gate")
+            pluralize(desk.library.gates.len(), "gate")
         ));
     }
     let entries: Vec<Value> = found
@@ -145,14 +145,14 @@ fn health(desk: &Desk<'_>) -> Done {
             json!({ "gate": it.gate, "criterion": it.number, "file": it.file, "why": it.why })
         })
         .collect();
-    Done::new(
-        lines.end(),
+    OperationResult::new(
+        lines.into_text(),
         json!({ "healthy": entries.is_empty(), "unchecked": entries }),
     )
 }
 
 /// A criterion that nobody can check here.
-pub(super) struct Unchecked {
+pub(super) struct UncheckableCriterion {
     gate: String,
     file: String,
     /// Its number in the gate, from 1.
@@ -161,12 +161,12 @@ pub(super) struct Unchecked {
 }
 
 /// The criteria that nobody can check here, and why.
-pub(super) fn unchecked(desk: &Desk<'_>) -> Vec<Unchecked> {
+pub(super) fn uncheckable_criteria(desk: &ControlContext<'_>) -> Vec<UncheckableCriterion> {
     let mut found = Vec::new();
     for gate in desk.library.gates.values() {
         for (index, criterion) in gate.criteria.iter().enumerate() {
-            if let Some(why) = why_not(desk, &criterion.kind) {
-                found.push(Unchecked {
+            if let Some(why) = uncheckable_reason(desk, &criterion.kind) {
+                found.push(UncheckableCriterion {
                     gate: gate.id.clone(),
                     file: gate.origin.file.clone(),
                     number: index + 1,
@@ -178,23 +178,25 @@ pub(super) fn unchecked(desk: &Desk<'_>) -> Vec<Unchecked> {
     found
 }
 
-fn why_not(desk: &Desk<'_>, kind: &CriterionKind) -> Option<String> {
+fn uncheckable_reason(desk: &ControlContext<'_>, kind: &CriterionKind) -> Option<String> {
     match kind {
         CriterionKind::ContentCheck {
             required_patterns,
             forbidden_patterns,
             ..
-        } => broken(required_patterns.iter().chain(forbidden_patterns)),
-        CriterionKind::PatternCheck { regex_patterns, .. } => broken(regex_patterns.iter()),
-        CriterionKind::SchemaCheck { schema } => problems_of(schema, &Value::Null).err(),
+        } => invalid_pattern(required_patterns.iter().chain(forbidden_patterns)),
+        CriterionKind::PatternCheck { regex_patterns, .. } => {
+            invalid_pattern(regex_patterns.iter())
+        }
+        CriterionKind::SchemaCheck { schema } => schema_problems(schema, &Value::Null).err(),
         CriterionKind::ShellVerify(check) => {
-            let allowed = desk.engine.runner.allowed(&check.command);
+            let allowed = desk.engine.runner.check_command(&check.command);
             allowed.err().map(|error| error.to_string())
         }
         CriterionKind::ScriptTool { tool } => match desk.library.scripts.get(tool) {
             None => Some(format!("there is no script {tool:?}")),
             Some(script) => {
-                let allowed = desk.engine.runner.script_allowed(script);
+                let allowed = desk.engine.runner.check_script(script);
                 allowed.err().map(|error| error.to_string())
             }
         },
@@ -208,21 +210,21 @@ fn why_not(desk: &Desk<'_>, kind: &CriterionKind) -> Option<String> {
     }
 }
 
-fn broken<'a>(mut patterns: impl Iterator<Item = &'a String>) -> Option<String> {
+fn invalid_pattern<'a>(mut patterns: impl Iterator<Item = &'a String>) -> Option<String> {
     patterns.find_map(|pattern| compiled_pattern(pattern).err())
 }
 
-fn turn(desk: &Desk<'_>, on: bool) -> Result<Done, ToolError> {
-    desk.kept_for_good()?;
+fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
+    desk.require_persist()?;
     let said = if on {
         "Gates are on."
     } else {
         "Gates are off: commands from now on get none, not even those they ask for."
     };
     let change = Change::SetState {
-        key: KEYS.gates.to_owned(),
+        key: SETTING_KEYS.gates.to_owned(),
         value: Some(json!(on)),
         at: desk.call.now(),
     };
-    Ok(Done::new(said, json!({ "on": on })).keeping(change))
+    Ok(OperationResult::new(said, json!({ "on": on })).with_change(change))
 }

@@ -3,35 +3,40 @@
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use super::{Desk, Done, Operation, done::Lines, one_of};
+use super::{ControlContext, ControlOperation, OperationResult, done::TextLines, invalid_choice};
 
-const TEXT: &str = include_str!("guide.md");
+const GUIDE_TEXT: &str = include_str!("guide.md");
 
-pub(super) const OPERATIONS: &[Operation] = &[Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {
     name: "show",
-    takes: &["topic"],
+    accepted_fields: &["topic"],
     run: |desk| Box::pin(async { show(desk) }),
 }];
 
 /// The topics and their texts.
 fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
-    TEXT.split("\n## ")
+    GUIDE_TEXT
+        .split("\n## ")
         .skip(1)
         .filter_map(|it| it.split_once('\n'))
 }
 
-fn show(desk: &Desk<'_>) -> Result<Done, ToolError> {
+fn show(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let names: Vec<&str> = topics().map(|(name, _)| name).collect();
     let Some(wanted) = desk.input.topic.as_deref().map(str::trim) else {
-        let mut lines = Lines::default();
+        let mut lines = TextLines::default();
         lines.add("Topics; ask again with one of them as topic:");
         for (name, text) in topics() {
             let first = text.trim().lines().next().unwrap_or_default();
             lines.add(format!("- {name}: {first}"));
         }
-        return Ok(Done::new(lines.end(), json!({ "topics": names })));
+        return Ok(OperationResult::new(
+            lines.into_text(),
+            json!({ "topics": names }),
+        ));
     };
     let found = topics().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let (name, text) = found.ok_or_else(|| one_of("topic", wanted, names.iter().copied()))?;
-    Ok(Done::new(text.trim(), json!({ "topic": name })))
+    let (name, text) =
+        found.ok_or_else(|| invalid_choice("topic", wanted, names.iter().copied()))?;
+    Ok(OperationResult::new(text.trim(), json!({ "topic": name })))
 }

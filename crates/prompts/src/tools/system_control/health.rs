@@ -3,14 +3,14 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{Desk, Done, done::Lines, gates, problems, status};
+use super::{ControlContext, OperationResult, done::TextLines, gates, problems, status};
 
-pub(super) async fn health(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    let (errors, warnings) = problems::weighed(&desk.library);
-    let blind = problems::blind(&desk.library);
-    let store = desk.call.store().state().await;
-    let unchecked = gates::unchecked(desk).len();
-    let open = status::open_runs(desk).await?;
+pub(super) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let (errors, warnings) = problems::count_by_severity(&desk.library);
+    let blind = problems::watcher_problem(&desk.library);
+    let store = desk.call.store().info().await;
+    let unchecked = gates::uncheckable_criteria(desk).len();
+    let open = status::count_open_runs(desk).await?;
     let active = desk.settings.methodology();
     let lost = active.filter(|id| desk.library.methodology(id).is_none());
     let parts = [
@@ -47,7 +47,7 @@ pub(super) async fn health(desk: &Desk<'_>) -> Result<Done, ToolError> {
         ("runs", true, format!("{open} open")),
     ];
     let well = parts.iter().all(|(_, well, _)| *well);
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     lines.add(if well {
         "Healthy."
     } else {
@@ -61,8 +61,8 @@ pub(super) async fn health(desk: &Desk<'_>) -> Result<Done, ToolError> {
         .into_iter()
         .map(|(part, well, said)| json!({ "part": part, "well": well, "said": said }))
         .collect();
-    Ok(Done::new(
-        lines.end(),
+    Ok(OperationResult::new(
+        lines.into_text(),
         json!({ "healthy": well, "parts": parts }),
     ))
 }

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "a description would be shown to every client")]
-pub struct Control {
+pub struct ControlInput {
     /// What it is about
     #[schemars(description = "")]
-    pub action: Action,
+    pub action: ControlAction,
     /// list, inspect, switch, enable, disable, health, trace, reset, override, explain, clear…;
     /// a wrong one names all
     pub operation: Option<String>,
@@ -50,7 +50,7 @@ pub struct Control {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(description = "")]
-pub enum Action {
+pub enum ControlAction {
     /// How things stand.
     Status,
     /// The methodology in use.
@@ -73,7 +73,7 @@ pub enum Action {
     Changes,
 }
 
-impl Action {
+impl ControlAction {
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -91,9 +91,9 @@ impl Action {
     }
 }
 
-impl Control {
+impl ControlInput {
     /// What was given besides action and operation.
-    pub(super) fn given(&self) -> Map<String, Value> {
+    pub(super) fn given_fields(&self) -> Map<String, Value> {
         let mut given = match serde_json::to_value(self) {
             Ok(Value::Object(given)) => given,
             _ => Map::new(),
@@ -103,7 +103,9 @@ impl Control {
     }
 
     /// From when on, if it was said; wrong is a text that is no time.
-    pub(super) fn since(&self) -> Result<Option<Timestamp>, deliberate_toolkit::Issue> {
+    pub(super) fn parse_since(
+        &self,
+    ) -> Result<Option<Timestamp>, deliberate_toolkit::ArgumentIssue> {
         let Some(text) = &self.since else {
             return Ok(None);
         };
@@ -111,7 +113,8 @@ impl Control {
         let parsed = Timestamp::parse(text).or_else(|| Timestamp::parse(&date));
         parsed.map(Some).ok_or_else(|| {
             let rule = "must be a time such as 2026-01-31T12:00:00Z";
-            deliberate_toolkit::Issue::new("since", rule).given(&Value::from(text.as_str()))
+            deliberate_toolkit::ArgumentIssue::new("since", rule)
+                .with_value(&Value::from(text.as_str()))
         })
     }
 }

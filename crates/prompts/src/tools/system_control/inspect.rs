@@ -1,24 +1,24 @@
 //! `session inspect`: one run, step by step and event by event.
 
-use deliberate_core::{RunEvent, cut_to_chars};
+use deliberate_core::{ChainEvent, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 use super::{
-    Desk, Done,
-    done::Lines,
-    session::{self, Read},
+    ControlContext, OperationResult,
+    done::TextLines,
+    session::{self, LoadedRun},
 };
-use crate::chain::Node;
+use crate::chain::PlannedStep;
 
 /// How much of a result is shown.
-const SHOWN: usize = 200;
+const RESULT_CHARS: usize = 200;
 
-pub(super) async fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    let read = session::wanted(desk).await?;
+pub(super) async fn inspect_run(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let read = session::load_requested_run(desk).await?;
     let limit = desk.limit(100, 1_000);
     let run = &read.run;
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     lines.add(format!(
         "{} {}, step {} of {}, begun {}, last changed {}",
         run.id,
@@ -28,12 +28,12 @@ pub(super) async fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
         run.created_at,
         run.updated_at
     ));
-    lines.add(format!("command: {}", cut_to_chars(&run.command, 500)));
+    lines.add(format!("command: {}", truncate_chars(&run.command, 500)));
     let steps: Vec<Value> = read
         .plan
         .nodes
         .iter()
-        .map(|node| step(&read, node, &mut lines))
+        .map(|node| render_step(&read, node, &mut lines))
         .collect();
     if !read.events.is_empty() {
         lines.add("events:");
@@ -43,7 +43,7 @@ pub(super) async fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
         .events
         .iter()
         .skip(left_out)
-        .map(|it| event(it, &mut lines))
+        .map(|it| render_event(it, &mut lines))
         .collect();
     let fields = json!({
         "chain_id": run.id,
@@ -58,10 +58,10 @@ pub(super) async fn inspect(desk: &Desk<'_>) -> Result<Done, ToolError> {
         "events": events,
         "events_left_out": left_out,
     });
-    Ok(Done::new(lines.end(), fields))
+    Ok(OperationResult::new(lines.into_text(), fields))
 }
 
-fn step(read: &Read, node: &Node, lines: &mut Lines) -> Value {
+fn render_step(read: &LoadedRun, node: &PlannedStep, lines: &mut TextLines) -> Value {
     let state = read.state.step(node.number).cloned().unwrap_or_default();
     let attempts = match state.attempts {
         0 | 1 => String::new(),
@@ -75,7 +75,7 @@ fn step(read: &Read, node: &Node, lines: &mut Lines) -> Value {
     ));
     let held = state.is_held();
     let review = state.review.as_ref().map(|held| json!(held.results));
-    let result = state.text().map(|text| cut_to_chars(&text, SHOWN));
+    let result = state.text().map(|text| truncate_chars(&text, RESULT_CHARS));
     if let Some(result) = &result {
         lines.add(format!("   {}", result.replace('\n', "\n   ")));
     }
@@ -93,7 +93,7 @@ fn step(read: &Read, node: &Node, lines: &mut Lines) -> Value {
     })
 }
 
-fn event(event: &RunEvent, lines: &mut Lines) -> Value {
+fn render_event(event: &ChainEvent, lines: &mut TextLines) -> Value {
     let step = event.step.map(|it| format!(" step {it}"));
     let step = step.unwrap_or_default();
     lines.add(format!(

@@ -4,26 +4,26 @@
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use super::{Desk, Done, Operation, done::count, problems};
+use super::{ControlContext, ControlOperation, OperationResult, done::pluralize, problems};
 
-pub(super) const OPERATIONS: &[Operation] = &[Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {
     name: "restart",
-    takes: &["confirm", "reason"],
+    accepted_fields: &["confirm", "reason"],
     run: |desk| Box::pin(restart(desk)),
 }];
 
-async fn restart(desk: &Desk<'_>) -> Result<Done, ToolError> {
-    desk.confirmed("every file of the library would be read again")?;
+async fn restart(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    desk.require_confirmation("every file of the library would be read again")?;
     let before = desk.library.generation;
-    let library = desk.engine.shelf.reload_all().await;
-    let (errors, warnings) = problems::weighed(&library);
+    let library = desk.engine.live_library.reload_all().await;
+    let (errors, warnings) = problems::count_by_severity(&library);
     let changed = library.generation != before;
     let said = format!(
         "The library was read again: {}, {} and {}; {errors} errors, {warnings} warnings; {}. The \
          process goes on, and so do all runs.",
-        count(library.prompts.len(), "prompt"),
-        count(library.gates.len(), "gate"),
-        count(library.styles.len(), "style"),
+        pluralize(library.prompts.len(), "prompt"),
+        pluralize(library.gates.len(), "gate"),
+        pluralize(library.styles.len(), "style"),
         if changed {
             "something was different"
         } else {
@@ -38,5 +38,5 @@ async fn restart(desk: &Desk<'_>) -> Result<Done, ToolError> {
         "errors": errors,
         "warnings": warnings,
     });
-    Ok(Done::new(said, fields))
+    Ok(OperationResult::new(said, fields))
 }

@@ -20,48 +20,50 @@ mod status;
 
 use std::sync::Arc;
 
-use deliberate_core::nearest;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Limits, Outcome, Tool, ToolError};
+use deliberate_core::did_you_mean;
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-pub use done::Told;
-pub use input::{Action, Control};
+pub use done::ControlReply;
+pub use input::{ControlAction, ControlInput};
 
 use crate::{
-    engine::{Engine, Settings},
-    library::Library,
+    engine::{Engine, RuntimeSettings},
+    library::PromptLibrary,
 };
-use done::Done;
+use done::OperationResult;
 
 /// The tool.
 pub struct SystemControl(pub Arc<Engine>);
 
 /// The longest text that is taken.
-const LONGEST: usize = 10_000;
+const MAX_TEXT_BYTES: usize = 10_000;
 
 /// What an operation is done with.
-struct Desk<'a> {
+struct ControlContext<'a> {
     engine: &'a Engine,
-    call: &'a Call,
-    input: &'a Control,
-    library: Arc<Library>,
-    settings: Settings,
+    call: &'a ToolContext,
+    input: &'a ControlInput,
+    library: Arc<PromptLibrary>,
+    settings: RuntimeSettings,
 }
 
-type Doing<'a> = BoxFuture<'a, Result<Done, ToolError>>;
+type OperationFuture<'a> = BoxFuture<'a, Result<OperationResult, ToolError>>;
 
 /// Something that can be done.
-struct Operation {
+struct ControlOperation {
     name: &'static str,
     /// What it can be told besides.
-    takes: &'static [&'static str],
-    run: for<'a> fn(&'a Desk<'a>) -> Doing<'a>,
+    accepted_fields: &'static [&'static str],
+    run: for<'a> fn(&'a ControlContext<'a>) -> OperationFuture<'a>,
 }
 
-impl Action {
+impl ControlAction {
     /// What can be done, the usual thing first.
-    const fn operations(self) -> &'static [Operation] {
+    const fn operations(self) -> &'static [ControlOperation] {
         match self {
             Self::Status => status::OPERATIONS,
             Self::Framework => framework::OPERATIONS,
@@ -78,36 +80,40 @@ impl Action {
 }
 
 impl Tool for SystemControl {
-    type Input = Control;
-    type Output = Told;
+    type Input = ControlInput;
+    type Output = ControlReply;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "system_control",
             title: "Control the prompt engine",
             description: "Status and switches of the prompt engine: problems in files, \
                           methodology, gates, runs, usage, timing, injected guidance.",
-            annotations: Annotations {
+            hints: ToolHints {
                 destructive: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
-            thinks: false,
-            limits: Limits::default(),
+            asks_model: false,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Control, call: &Call) -> Result<Outcome<Told>, ToolError> {
-        let operation = wanted(&input)?;
-        let desk = Desk {
+    async fn run(
+        &self,
+        input: ControlInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<ControlReply>, ToolError> {
+        let operation = find_operation(&input)?;
+        let desk = ControlContext {
             engine: &self.0,
             call,
-            library: self.0.shelf.library().await,
-            settings: Settings::read(call, &self.0.options).await?,
+            library: self.0.live_library.library().await,
+            settings: RuntimeSettings::read(call, &self.0.options).await?,
             input: &input,
         };
         let done = (operation.run)(&desk).await?;
-        Ok(Outcome {
-            output: done.told,
+        Ok(ToolOutput {
+            output: done.reply,
             changes: done.changes,
             session: None,
         })
@@ -115,7 +121,7 @@ impl Tool for SystemControl {
 }
 
 /// The operation that is meant, if it takes all that was given.
-fn wanted(input: &Control) -> Result<&'static Operation, ToolError> {
+fn find_operation(input: &ControlInput) -> Result<&'static ControlOperation, ToolError> {
     let all = input.action.operations();
     let action = input.action.as_str();
     let found = match input.operation.as_deref() {
@@ -124,27 +130,37 @@ fn wanted(input: &Control) -> Result<&'static Operation, ToolError> {
     };
     let Some(found) = found else {
         let given = input.operation.as_deref().unwrap_or_default();
-        return Err(one_of("operation", given, all.iter().map(|it| it.name)));
+        return Err(invalid_choice(
+            "operation",
+            given,
+            all.iter().map(|it| it.name),
+        ));
     };
-    let given = input.given();
-    let long: Vec<Issue> = given
+    let given = input.given_fields();
+    let long: Vec<ArgumentIssue> = given
         .iter()
-        .filter(|(_, value)| value.as_str().is_some_and(|text| text.len() > LONGEST))
-        .map(|(name, _)| Issue::new(name, format!("must have at most {LONGEST} bytes")))
+        .filter(|(_, value)| {
+            value
+                .as_str()
+                .is_some_and(|text| text.len() > MAX_TEXT_BYTES)
+        })
+        .map(|(name, _)| {
+            ArgumentIssue::new(name, format!("must have at most {MAX_TEXT_BYTES} bytes"))
+        })
         .collect();
     if !long.is_empty() {
         return Err(ToolError::Invalid(long));
     }
-    let unused: Vec<Issue> = given
+    let unused: Vec<ArgumentIssue> = given
         .into_iter()
-        .filter(|(name, _)| !found.takes.contains(&name.as_str()))
+        .filter(|(name, _)| !found.accepted_fields.contains(&name.as_str()))
         .map(|(name, value)| {
-            let uses = match found.takes {
+            let uses = match found.accepted_fields {
                 [] => "no more than that".to_owned(),
                 takes => takes.join(", "),
             };
             let rule = format!("is not used by {action} {}, which takes {uses}", found.name);
-            Issue::new(name, rule).given(&value)
+            ArgumentIssue::new(name, rule).with_value(&value)
         })
         .collect();
     if unused.is_empty() {
@@ -154,19 +170,25 @@ fn wanted(input: &Control) -> Result<&'static Operation, ToolError> {
 }
 
 /// The error for a word that is none of those it may be.
-fn one_of<'a>(field: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> ToolError {
+fn invalid_choice<'a>(
+    field: &str,
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> ToolError {
     let known: Vec<&str> = known.into_iter().collect();
-    let meant = nearest(given, known.iter().copied());
+    let meant = did_you_mean(given, known.iter().copied());
     let meant = meant.map(|it| format!("; did you mean {it}?"));
     let rule = format!(
         "must be one of {}{}",
         known.join(", "),
         meant.unwrap_or_default()
     );
-    ToolError::Invalid(vec![Issue::new(field, rule).given(&json!(given))])
+    ToolError::Invalid(vec![
+        ArgumentIssue::new(field, rule).with_value(&json!(given)),
+    ])
 }
 
-impl Desk<'_> {
+impl ControlContext<'_> {
     /// How many are wanted, within bounds.
     fn limit(&self, usual: usize, most: usize) -> usize {
         let wanted = self
@@ -177,11 +199,11 @@ impl Desk<'_> {
     }
 
     /// Refuses what can't be taken back, unless it was confirmed.
-    fn confirmed(&self, what: &str) -> Result<(), ToolError> {
+    fn require_confirmation(&self, what: &str) -> Result<(), ToolError> {
         if self.input.confirm == Some(true) {
             return Ok(());
         }
-        Err(crate::engine::failure(
+        Err(crate::engine::engine_error(
             "NeedsConfirmation",
             format!("{what}; nothing was done"),
             "Send it again with confirm: true.",
@@ -189,22 +211,28 @@ impl Desk<'_> {
     }
 
     /// Something the operation can't do without.
-    fn needed<'i>(&self, name: &str, value: Option<&'i String>) -> Result<&'i str, ToolError> {
+    fn require_text<'i>(
+        &self,
+        name: &str,
+        value: Option<&'i String>,
+    ) -> Result<&'i str, ToolError> {
         let value = value.map(|it| it.trim()).filter(|it| !it.is_empty());
         value.ok_or_else(|| {
             let (action, operation) = (self.input.action.as_str(), &self.input.operation);
             let operation = operation.as_deref().unwrap_or_default();
             let rule = format!("is required for {action} {operation}");
-            ToolError::Invalid(vec![Issue::new(name, rule.trim_end())])
+            ToolError::Invalid(vec![ArgumentIssue::new(name, rule.trim_end())])
         })
     }
 
     /// What is switched is kept for good; who wants it otherwise should not believe it was done.
-    fn kept_for_good(&self) -> Result<(), ToolError> {
+    fn require_persist(&self) -> Result<(), ToolError> {
         if self.input.persist != Some(false) {
             return Ok(());
         }
         let rule = "must be true: what is switched is kept, and holds for every process";
-        Err(ToolError::Invalid(vec![Issue::new("persist", rule)]))
+        Err(ToolError::Invalid(vec![ArgumentIssue::new(
+            "persist", rule,
+        )]))
     }
 }

@@ -1,12 +1,12 @@
 //! The problems of the library, as people read them.
 
-use crate::library::{Library, Problem, WATCHING, Weight};
+use crate::library::{LibraryProblem, ProblemSeverity, PromptLibrary, WATCHING};
 
 /// One problem on a line.
-pub(super) fn line(problem: &Problem) -> String {
+pub(super) fn problem_line(problem: &LibraryProblem) -> String {
     let weight = match problem.weight {
-        Weight::Error => "error",
-        Weight::Warning => "warning",
+        ProblemSeverity::Error => "error",
+        ProblemSeverity::Warning => "warning",
     };
     let place = match (problem.line, problem.column) {
         (Some(line), Some(column)) => format!("{}:{line}:{column}", problem.file),
@@ -27,16 +27,16 @@ pub(super) fn line(problem: &Problem) -> String {
 }
 
 /// How many errors and warnings there are.
-pub(super) fn weighed(library: &Library) -> (usize, usize) {
+pub(super) fn count_by_severity(library: &PromptLibrary) -> (usize, usize) {
     let errors = library
         .problems
         .iter()
-        .filter(|it| it.weight == Weight::Error)
+        .filter(|it| it.weight == ProblemSeverity::Error)
         .count();
     (errors, library.problems.len() - errors)
 }
 
 /// Why changed files are not noticed by themselves, if they are not.
-pub(super) fn blind(library: &Library) -> Option<&Problem> {
+pub(super) fn watcher_problem(library: &PromptLibrary) -> Option<&LibraryProblem> {
     library.problems.iter().find(|it| it.file == WATCHING)
 }

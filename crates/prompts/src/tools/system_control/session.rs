@@ -1,49 +1,49 @@
 //! `session`: the runs of chains. Who has a name sees their own; whoever runs the program sees
 //! all.
 
-use deliberate_core::{Change, Run, RunEvent, RunId, RunState, cut_to_chars};
-use deliberate_store::{Page, RunFilter};
+use deliberate_core::{ChainEvent, ChainRun, ChainState, Change, RunId, truncate_chars};
+use deliberate_store::{ChainRunFilter, Pagination};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 use super::{
-    Desk, Done, Operation,
-    done::{Lines, count},
+    ControlContext, ControlOperation, OperationResult,
+    done::{TextLines, pluralize},
     inspect,
 };
 use crate::{
-    chain::{Happened, Plan, State},
-    engine::failure,
+    chain::{ChainPlan, ChainProgress, ChainRunEvent},
+    engine::engine_error,
 };
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[
+    ControlOperation {
         name: "list",
-        takes: &["limit", "search_query"],
+        accepted_fields: &["limit", "search_query"],
         run: |desk| Box::pin(list(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "inspect",
-        takes: &["session_id", "limit"],
-        run: |desk| Box::pin(inspect::inspect(desk)),
+        accepted_fields: &["session_id", "limit"],
+        run: |desk| Box::pin(inspect::inspect_run(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "clear",
-        takes: &["session_id", "confirm"],
-        run: |desk| Box::pin(clear(desk)),
+        accepted_fields: &["session_id", "confirm"],
+        run: |desk| Box::pin(clear_runs(desk)),
     },
 ];
 
 /// The runs that whoever calls may see.
-pub(super) fn theirs(desk: &Desk<'_>, state: Option<RunState>) -> RunFilter {
-    RunFilter {
+pub(super) fn visible_runs(desk: &ControlContext<'_>, state: Option<ChainState>) -> ChainRunFilter {
+    ChainRunFilter {
         state,
         owner: desk.call.owner().map(Some),
-        ..RunFilter::default()
+        ..ChainRunFilter::default()
     }
 }
 
-async fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
+async fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let limit = desk.limit(20, 1_000);
     let wanted = desk
         .input
@@ -51,18 +51,18 @@ async fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
         .as_deref()
         .unwrap_or_default()
         .to_lowercase();
-    let filter = theirs(desk, None);
+    let filter = visible_runs(desk, None);
     let mut runs = desk
         .call
         .store()
-        .runs(&filter, Page::first(Page::MOST))
+        .runs(&filter, Pagination::limit(Pagination::MAX))
         .await?;
     runs.retain(|run| {
         wanted.is_empty()
             || run.command.to_lowercase().contains(&wanted)
             || run.id.as_str().to_lowercase().contains(&wanted)
     });
-    let mut lines = Lines::default();
+    let mut lines = TextLines::default();
     if runs.is_empty() {
         lines.add("There are no runs.");
     }
@@ -70,7 +70,7 @@ async fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
         .iter()
         .take(limit)
         .map(|run| {
-            let command = cut_to_chars(&run.command, 100).replace(['\n', '\r'], " ");
+            let command = truncate_chars(&run.command, 100).replace(['\n', '\r'], " ");
             lines.add(format!(
                 "{} {}, step {} of {}, {}: {command}",
                 run.id,
@@ -93,15 +93,18 @@ async fn list(desk: &Desk<'_>) -> Result<Done, ToolError> {
     if runs.len() > limit {
         lines.add(format!("… and {} more; raise limit", runs.len() - limit));
     }
-    Ok(Done::new(
-        lines.end(),
+    Ok(OperationResult::new(
+        lines.into_text(),
         json!({ "runs": entries, "total": runs.len() }),
     ))
 }
 
 /// The run that is meant: by its id, or the newest of a chain by `chain-<base>` or the base
 /// alone. Nothing if there is none.
-pub(super) async fn find(desk: &Desk<'_>, given: &str) -> Result<Option<RunId>, ToolError> {
+pub(super) async fn find_run(
+    desk: &ControlContext<'_>,
+    given: &str,
+) -> Result<Option<RunId>, ToolError> {
     let store = desk.call.store();
     if given.len() > 300 {
         return Ok(None);
@@ -118,62 +121,65 @@ pub(super) async fn find(desk: &Desk<'_>, given: &str) -> Result<Option<RunId>, 
         return Ok(None);
     };
     let run = store.run(&id).await?;
-    Ok(run.filter(|run| is_theirs(desk, run)).map(|run| run.id))
+    Ok(run.filter(|run| is_visible(desk, run)).map(|run| run.id))
 }
 
 /// Whether whoever calls may see it.
-fn is_theirs(desk: &Desk<'_>, run: &Run) -> bool {
+fn is_visible(desk: &ControlContext<'_>, run: &ChainRun) -> bool {
     let owner = desk.call.owner();
     owner.is_none() || owner == run.owner
 }
 
 /// The run that must be there.
-async fn must(desk: &Desk<'_>) -> Result<RunId, ToolError> {
-    let given = desk.needed("session_id", desk.input.session_id.as_ref())?;
+async fn require_run_id(desk: &ControlContext<'_>) -> Result<RunId, ToolError> {
+    let given = desk.require_text("session_id", desk.input.session_id.as_ref())?;
     // The base alone names its newest run, too.
-    let found = match find(desk, given).await? {
+    let found = match find_run(desk, given).await? {
         Some(id) => Some(id),
         None if given.starts_with("chain-") => None,
-        None => find(desk, &format!("chain-{given}")).await?,
+        None => find_run(desk, &format!("chain-{given}")).await?,
     };
     found.ok_or_else(|| {
-        failure(
+        engine_error(
             "RunNotFound",
-            format!("there is no run {:?}", cut_to_chars(given, 80)),
+            format!("there is no run {:?}", truncate_chars(given, 80)),
             "session list shows those there are.",
         )
     })
 }
 
 /// A run, its plan and all that happened in it.
-pub(super) struct Read {
-    pub(super) run: Run,
-    pub(super) plan: Plan,
-    pub(super) state: State,
-    pub(super) events: Vec<RunEvent>,
+pub(super) struct LoadedRun {
+    pub(super) run: ChainRun,
+    pub(super) plan: ChainPlan,
+    pub(super) state: ChainProgress,
+    pub(super) events: Vec<ChainEvent>,
 }
 
-pub(super) async fn wanted(desk: &Desk<'_>) -> Result<Read, ToolError> {
-    let id = must(desk).await?;
-    read(desk, &id).await
+pub(super) async fn load_requested_run(desk: &ControlContext<'_>) -> Result<LoadedRun, ToolError> {
+    let id = require_run_id(desk).await?;
+    load_run(desk, &id).await
 }
 
 /// Reads a run.
-pub(super) async fn read(desk: &Desk<'_>, id: &RunId) -> Result<Read, ToolError> {
+pub(super) async fn load_run(
+    desk: &ControlContext<'_>,
+    id: &RunId,
+) -> Result<LoadedRun, ToolError> {
     let found = desk.call.store().run_with_events(id).await?;
     let (mut run, events) =
-        found.ok_or_else(|| failure("RunNotFound", format!("there is no run {id}"), None))?;
-    let plan: Plan = serde_json::from_value(run.plan.take()).map_err(|_| {
-        failure(
+        found.ok_or_else(|| engine_error("RunNotFound", format!("there is no run {id}"), None))?;
+    let plan: ChainPlan = serde_json::from_value(run.plan.take()).map_err(|_| {
+        engine_error(
             "Damaged",
             format!("the plan of {id} can't be read"),
             "Clear it, and begin it anew with its command.",
         )
     })?;
-    let happened = events.iter().cloned().filter_map(Happened::of_event);
-    let mut state = State::after(&plan, happened);
-    state.aborted |= run.state == RunState::Aborted;
-    Ok(Read {
+    let happened = events.iter().cloned().filter_map(ChainRunEvent::from_row);
+    let mut state = ChainProgress::replay(&plan, happened);
+    state.aborted |= run.state == ChainState::Aborted;
+    Ok(LoadedRun {
         run,
         plan,
         state,
@@ -181,41 +187,42 @@ pub(super) async fn read(desk: &Desk<'_>, id: &RunId) -> Result<Read, ToolError>
     })
 }
 
-async fn clear(desk: &Desk<'_>) -> Result<Done, ToolError> {
+async fn clear_runs(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     if desk.input.session_id.is_some() {
-        let id = must(desk).await?;
-        desk.confirmed(&format!(
+        let id = require_run_id(desk).await?;
+        desk.require_confirmation(&format!(
             "{id} and all that happened in it would be deleted"
         ))?;
         let fields = json!({ "deleted": [id] });
-        return Ok(Done::new(format!("{id} was deleted."), fields).keeping(Change::DeleteRun(id)));
+        return Ok(OperationResult::new(format!("{id} was deleted."), fields)
+            .with_change(Change::DeleteRun(id)));
     }
-    let ended = ended(desk).await?;
+    let ended = finished_runs(desk).await?;
     let what = format!(
         "{} that have ended would be deleted",
-        count(ended.len(), "run")
+        pluralize(ended.len(), "run")
     );
-    desk.confirmed(&what)?;
+    desk.require_confirmation(&what)?;
     let said = format!(
         "{} that had ended were deleted; open ones stay.",
-        count(ended.len(), "run")
+        pluralize(ended.len(), "run")
     );
-    let mut done = Done::new(said, json!({ "deleted": ended }));
+    let mut done = OperationResult::new(said, json!({ "deleted": ended }));
     for id in ended {
-        done = done.keeping(Change::DeleteRun(id));
+        done = done.with_change(Change::DeleteRun(id));
     }
     Ok(done)
 }
 
 /// The runs that have ended, as many as one read gives.
-async fn ended(desk: &Desk<'_>) -> Result<Vec<RunId>, ToolError> {
+async fn finished_runs(desk: &ControlContext<'_>) -> Result<Vec<RunId>, ToolError> {
     let mut found = Vec::new();
-    for state in [RunState::Done, RunState::Aborted] {
-        let filter = theirs(desk, Some(state));
+    for state in [ChainState::Done, ChainState::Aborted] {
+        let filter = visible_runs(desk, Some(state));
         let runs = desk
             .call
             .store()
-            .runs(&filter, Page::first(Page::MOST))
+            .runs(&filter, Pagination::limit(Pagination::MAX))
             .await?;
         found.extend(runs.into_iter().map(|run| run.id));
     }

@@ -1,56 +1,56 @@
 //! `status`: how things stand.
 
-use deliberate_core::RunState;
-use deliberate_store::Page;
+use deliberate_core::ChainState;
+use deliberate_store::Pagination;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Desk, Done, Operation,
-    done::{Lines, count},
+    ControlContext, ControlOperation, OperationResult,
+    done::{TextLines, pluralize},
     health, problems, session,
 };
 use crate::{
     inject,
-    library::Library,
-    model::{Injection, Layer},
+    library::PromptLibrary,
+    model::{Injection, LibraryLayer},
 };
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
+pub(super) const OPERATIONS: &[ControlOperation] = &[
+    ControlOperation {
         name: "default",
-        takes: &["show_details"],
-        run: |desk| Box::pin(whole(desk)),
+        accepted_fields: &["show_details"],
+        run: |desk| Box::pin(full_status(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "health",
-        takes: &[],
+        accepted_fields: &[],
         run: |desk| Box::pin(health::health(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "diagnostics",
-        takes: &[],
+        accepted_fields: &[],
         run: |desk| Box::pin(diagnostics(desk)),
     },
-    Operation {
+    ControlOperation {
         name: "framework_status",
-        takes: &["show_details"],
+        accepted_fields: &["show_details"],
         run: |desk| Box::pin(async { Ok(framework_status(desk)) }),
     },
 ];
 
 /// Problems that are shown unless all are wanted.
-const SHOWN: usize = 20;
+const DEFAULT_PROBLEMS: usize = 20;
 
 /// Problems that are shown at the most.
-const MOST: usize = 1_000;
+const MAX_PROBLEMS: usize = 1_000;
 
-async fn whole(desk: &Desk<'_>) -> Result<Done, ToolError> {
+async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let library = &desk.library;
     let details = desk.input.show_details == Some(true);
-    let open = open_runs(desk).await?;
-    let mut lines = Lines::default();
-    let counts = counts(library);
+    let open = count_open_runs(desk).await?;
+    let mut lines = TextLines::default();
+    let counts = resource_counts(library);
     for (kind, number) in &counts {
         let of = |layer: &str| number.get(layer).and_then(Value::as_u64).unwrap_or(0);
         let (shipped, own) = (of("shipped"), of("workspace"));
@@ -67,11 +67,15 @@ async fn whole(desk: &Desk<'_>) -> Result<Done, ToolError> {
     if overrides > 0 {
         lines.add(format!("overrides of injection: {overrides}"));
     }
-    let shown = if details { MOST } else { SHOWN };
+    let shown = if details {
+        MAX_PROBLEMS
+    } else {
+        DEFAULT_PROBLEMS
+    };
     add_problems(&mut lines, library, shown);
     let fields = json!({
         "counts": counts,
-        "framework": framework(desk),
+        "framework": framework_value(desk),
         "gates_on": !desk.settings.gates_off,
         "open_runs": open,
         "problems": library.problems.iter().take(shown).collect::<Vec<_>>(),
@@ -85,7 +89,11 @@ async fn whole(desk: &Desk<'_>) -> Result<Done, ToolError> {
             .map(|it| {
                 let prompts = library.prompts.values();
                 let prompts = prompts.filter(|prompt| prompt.category == it.id).count();
-                lines.add(format!("category {}: {}", it.id, count(prompts, "prompt")));
+                lines.add(format!(
+                    "category {}: {}",
+                    it.id,
+                    pluralize(prompts, "prompt")
+                ));
                 json!({ "id": it.id, "name": it.name, "prompts": prompts })
             })
             .collect();
@@ -96,14 +104,14 @@ async fn whole(desk: &Desk<'_>) -> Result<Done, ToolError> {
             "overrides": desk.settings.overrides,
         });
     }
-    Ok(Done::new(lines.end(), fields).and(more))
+    Ok(OperationResult::new(lines.into_text(), fields).with_fields(more))
 }
 
 /// How many of each there are, and where they come from.
-fn counts(library: &Library) -> Map<String, Value> {
+fn resource_counts(library: &PromptLibrary) -> Map<String, Value> {
     let prompts = library.prompts.values();
     let chains = prompts.clone().filter(|it| it.is_chain());
-    let all: [(&str, Vec<Layer>); 5] = [
+    let all: [(&str, Vec<LibraryLayer>); 5] = [
         ("prompts", prompts.map(|it| it.origin.layer).collect()),
         ("chains", chains.map(|it| it.origin.layer).collect()),
         (
@@ -125,7 +133,10 @@ fn counts(library: &Library) -> Map<String, Value> {
     ];
     all.into_iter()
         .map(|(kind, layers)| {
-            let shipped = layers.iter().filter(|it| **it == Layer::Shipped).count();
+            let shipped = layers
+                .iter()
+                .filter(|it| **it == LibraryLayer::Shipped)
+                .count();
             let own = layers.len() - shipped;
             (
                 kind.to_owned(),
@@ -136,17 +147,17 @@ fn counts(library: &Library) -> Map<String, Value> {
 }
 
 /// How many runs can go on.
-pub(super) async fn open_runs(desk: &Desk<'_>) -> Result<usize, ToolError> {
-    let filter = session::theirs(desk, Some(RunState::Open));
+pub(super) async fn count_open_runs(desk: &ControlContext<'_>) -> Result<usize, ToolError> {
+    let filter = session::visible_runs(desk, Some(ChainState::Open));
     let runs = desk
         .call
         .store()
-        .runs(&filter, Page::first(Page::MOST))
+        .runs(&filter, Pagination::limit(Pagination::MAX))
         .await?;
     Ok(runs.len())
 }
 
-fn framework(desk: &Desk<'_>) -> Value {
+fn framework_value(desk: &ControlContext<'_>) -> Value {
     let framework = &desk.settings.framework;
     json!({
         "active": framework.active,
@@ -157,7 +168,7 @@ fn framework(desk: &Desk<'_>) -> Value {
 }
 
 /// The methodology in use, in a line.
-pub(super) fn framework_line(desk: &Desk<'_>) -> String {
+pub(super) fn framework_line(desk: &ControlContext<'_>) -> String {
     let framework = &desk.settings.framework;
     let since = framework.since.map(|it| format!(", since {it}"));
     let reason = framework.reason.as_deref().map(|it| format!(" ({it})"));
@@ -172,55 +183,55 @@ pub(super) fn framework_line(desk: &Desk<'_>) -> String {
     }
 }
 
-fn add_problems(lines: &mut Lines, library: &Library, most: usize) {
+fn add_problems(lines: &mut TextLines, library: &PromptLibrary, most: usize) {
     let total = library.problems.len();
     if total == 0 {
         lines.add("no problems");
         return;
     }
-    lines.add(format!("{}:", count(total, "problem")));
+    lines.add(format!("{}:", pluralize(total, "problem")));
     for problem in library.problems.iter().take(most) {
-        lines.add(problems::line(problem));
+        lines.add(problems::problem_line(problem));
     }
     if total > most {
         lines.add(format!("… and {} more", total - most));
     }
 }
 
-async fn diagnostics(desk: &Desk<'_>) -> Result<Done, ToolError> {
+async fn diagnostics(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let library = &desk.library;
-    let store = desk.call.store().state().await?;
-    let mut lines = Lines::default();
-    let watching = problems::blind(library).map_or("yes", |it| it.message.as_str());
+    let store = desk.call.store().info().await?;
+    let mut lines = TextLines::default();
+    let watching = problems::watcher_problem(library).map_or("yes", |it| it.message.as_str());
     lines.add(format!("generation of the library: {}", library.generation));
     lines.add(format!("files are watched: {watching}"));
     lines.add(format!(
         "tables of the store: version {}",
         store.schema_version
     ));
-    let limits = super::config::limits(&desk.engine.options.limits);
+    let limits = super::config::limit_values(&desk.engine.options.limits);
     for (name, value) in &limits {
         lines.add(format!("limit {name}: {value}"));
     }
-    add_problems(&mut lines, library, MOST);
+    add_problems(&mut lines, library, MAX_PROBLEMS);
     let fields = json!({
         "generation": library.generation,
-        "watching": problems::blind(library).is_none(),
+        "watching": problems::watcher_problem(library).is_none(),
         "store_version": store.schema_version,
         "limits": limits,
         "traced_calls": desk.engine.traces.last(usize::MAX).len(),
-        "problems": library.problems.iter().take(MOST).collect::<Vec<_>>(),
+        "problems": library.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
         "problems_total": library.problems.len(),
     });
-    Ok(Done::new(lines.end(), fields))
+    Ok(OperationResult::new(lines.into_text(), fields))
 }
 
-fn framework_status(desk: &Desk<'_>) -> Done {
-    let mut lines = Lines::default();
+fn framework_status(desk: &ControlContext<'_>) -> OperationResult {
+    let mut lines = TextLines::default();
     lines.add(framework_line(desk));
     let mut more = Value::Null;
     if desk.settings.methodology().is_some() {
-        lines.add(often(desk));
+        lines.add(describe_injection(desk));
     }
     if desk.input.show_details == Some(true)
         && let Some(it) = desk
@@ -233,12 +244,12 @@ fn framework_status(desk: &Desk<'_>) -> Done {
         lines.add(&it.system_prompt_guidance);
         more = json!({ "phases": phases });
     }
-    Done::new(lines.end(), framework(desk)).and(more)
+    OperationResult::new(lines.into_text(), framework_value(desk)).with_fields(more)
 }
 
 /// How often its guidance is added, by what holds for everything.
-fn often(desk: &Desk<'_>) -> String {
-    let (levels, moment) = super::injection::everywhere(desk);
+fn describe_injection(desk: &ControlContext<'_>) -> String {
+    let (levels, moment) = super::injection::default_levels(desk);
     let decided = inject::decide(Injection::SystemPrompt, &levels, &moment);
     format!(
         "its guidance is {} to a first step: {} ({})",

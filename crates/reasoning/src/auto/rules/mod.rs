@@ -11,92 +11,95 @@ mod wishes;
 
 use std::collections::BTreeSet;
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 
-use super::choice::Choice;
+use super::choice::ModeChoice;
 
 /// What a wish that was said in words is worth, a mode that was named, and a plain thing.
-const OF_A_WISH: f64 = 0.85;
-const OF_A_NAME: f64 = 0.9;
-const OF_PLAIN_THINGS: f64 = 0.9;
+const INTENT_CONFIDENCE: f64 = 0.85;
+const HINT_CONFIDENCE: f64 = 0.9;
+const TRIVIAL_CONFIDENCE: f64 = 0.9;
 /// What the content points to besides.
-pub(super) const OF_OTHERS: f64 = 0.5;
+pub(super) const ALTERNATIVE_CONFIDENCE: f64 = 0.5;
 
 /// What the rules say.
 #[derive(Debug, PartialEq)]
-pub(super) struct Ruling {
-    pub(super) choice: Choice,
+pub(super) struct RuleDecision {
+    pub(super) choice: ModeChoice,
     pub(super) confidence: f64,
     pub(super) rationale: String,
     /// What the content points to besides, and by what.
-    pub(super) other: Option<(Choice, String)>,
+    pub(super) alternative: Option<(ModeChoice, String)>,
 }
 
 /// Decides, if it is clear. `may_return` says whether there is a checkpoint to return to.
-pub(super) fn decide(content: &str, hints: &[String], may_return: bool) -> Option<Ruling> {
+pub(super) fn decide(content: &str, hints: &[String], may_return: bool) -> Option<RuleDecision> {
     if !hints.is_empty() {
-        return by_name(content, hints, may_return);
+        return decide_by_hints(content, hints, may_return);
     }
-    if let Some(why) = plain::plain(content) {
-        return Some(Ruling {
-            choice: Choice::Direct,
-            confidence: OF_PLAIN_THINGS,
+    if let Some(why) = plain::trivial_reason(content) {
+        return Some(RuleDecision {
+            choice: ModeChoice::Direct,
+            confidence: TRIVIAL_CONFIDENCE,
             rationale: format!("{why}; no reasoning tool is needed."),
-            other: None,
+            alternative: None,
         });
     }
-    let (choice, words) = wishes::wish(content)?;
-    Some(Ruling {
+    let (choice, words) = wishes::detect_intent(content)?;
+    Some(RuleDecision {
         choice,
-        confidence: OF_A_WISH,
-        rationale: asks_for(&words),
-        other: None,
+        confidence: INTENT_CONFIDENCE,
+        rationale: intent_rationale(&words),
+        alternative: None,
     })
 }
 
 /// Who names a mode has decided. Two names are no decision, and other hints are for the router.
-fn by_name(content: &str, hints: &[String], may_return: bool) -> Option<Ruling> {
-    if hints.iter().any(|hint| wishes::hesitates(hint)) {
+fn decide_by_hints(content: &str, hints: &[String], may_return: bool) -> Option<RuleDecision> {
+    if hints.iter().any(|hint| wishes::has_negation(hint)) {
         return None;
     }
     let named = hints
         .iter()
-        .filter_map(|hint| Some((names::named_by(hint)?, hint)));
-    let named: Vec<(Choice, &String)> = named.collect();
-    let choices: BTreeSet<Choice> = named.iter().map(|(choice, _)| *choice).collect();
+        .filter_map(|hint| Some((names::mode_from_hint(hint)?, hint)));
+    let named: Vec<(ModeChoice, &String)> = named.collect();
+    let choices: BTreeSet<ModeChoice> = named.iter().map(|(choice, _)| *choice).collect();
     let (choice, hint) = *named.first()?;
-    if choices.len() > 1 || (choice == Choice::Backtracking && !may_return) {
+    if choices.len() > 1 || (choice == ModeChoice::Backtracking && !may_return) {
         return None;
     }
-    let wish = wishes::wish(content).filter(|(wished, _)| *wished != choice);
-    Some(Ruling {
+    let wish = wishes::detect_intent(content).filter(|(wished, _)| *wished != choice);
+    Some(RuleDecision {
         choice,
-        confidence: OF_A_NAME,
-        rationale: format!("The hint \"{}\" names it.", cut_to_chars(hint.trim(), 60)),
-        other: wish.map(|(wished, words)| (wished, asks_for(&words))),
+        confidence: HINT_CONFIDENCE,
+        rationale: format!("The hint \"{}\" names it.", truncate_chars(hint.trim(), 60)),
+        alternative: wish.map(|(wished, words)| (wished, intent_rationale(&words))),
     })
 }
 
-fn asks_for(words: &str) -> String {
+fn intent_rationale(words: &str) -> String {
     format!("The content asks for it: \"{words}\".")
 }
 
 /// How complex a problem is, from 0 to 1, when nobody has judged it: a coarse estimate by the kind
 /// of problem, moved a little by how much is asked.
-pub(super) fn complexity(choice: Choice, content: &str) -> f64 {
-    const OF_A_QUESTION: f64 = 0.05;
-    const OF_A_CLAUSE: f64 = 0.01;
+pub(super) fn estimate_complexity(choice: ModeChoice, content: &str) -> f64 {
+    const PER_QUESTION: f64 = 0.05;
+    const PER_CLAUSE: f64 = 0.01;
     /// Neither moves it farther than this.
-    const FARTHEST: f64 = 0.1;
+    const MAX_SHIFT: f64 = 0.1;
     let kind = match choice {
-        Choice::Direct => 0.1,
-        Choice::Linear => 0.4,
-        Choice::Tree | Choice::Divergent | Choice::Reflection | Choice::Backtracking => 0.5,
-        Choice::Got => 0.7,
+        ModeChoice::Direct => 0.1,
+        ModeChoice::Linear => 0.4,
+        ModeChoice::Tree
+        | ModeChoice::Divergent
+        | ModeChoice::Reflection
+        | ModeChoice::Backtracking => 0.5,
+        ModeChoice::Got => 0.7,
     };
     let count = |marks: &[char]| content.chars().filter(|it| marks.contains(it)).count();
-    let questions = count(&['?', '？', '؟']).saturating_sub(1) as f64 * OF_A_QUESTION;
-    let clauses = count(&[',', ';', ':', '\n', '，', '；', '、', '：']) as f64 * OF_A_CLAUSE;
-    let sum: f64 = kind + questions.min(FARTHEST) + clauses.min(FARTHEST);
+    let questions = count(&['?', '？', '؟']).saturating_sub(1) as f64 * PER_QUESTION;
+    let clauses = count(&[',', ';', ':', '\n', '，', '；', '、', '：']) as f64 * PER_CLAUSE;
+    let sum: f64 = kind + questions.min(MAX_SHIFT) + clauses.min(MAX_SHIFT);
     (sum * 100.0).round() / 100.0
 }

@@ -1,14 +1,14 @@
 //! What needs no reasoning: greetings, plain arithmetic, and a few facts.
 
-use super::text::{after, words};
+use super::text::{split_words, strip_phrase};
 
 /// What is longer than this is never plain.
-const MOST_CHARS: usize = 60;
+const MAX_CHARS: usize = 60;
 
 /// Why something needs no reasoning, if it clearly needs none.
-pub(super) fn plain(content: &str) -> Option<&'static str> {
+pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
     let content = content.trim();
-    if content.chars().count() > MOST_CHARS || content.contains('\n') {
+    if content.chars().count() > MAX_CHARS || content.contains('\n') {
         return None;
     }
     if is_greeting(content) {
@@ -37,7 +37,7 @@ const GREETINGS: &[&str] = &[
     "good night",
 ];
 
-const AFTER_A_GREETING: &[&str] = &[
+const GREETING_SUFFIXES: &[&str] = &[
     "there",
     "all",
     "everyone",
@@ -48,17 +48,17 @@ const AFTER_A_GREETING: &[&str] = &[
 ];
 
 fn is_greeting(content: &str) -> bool {
-    let words = words(content);
+    let words = split_words(content);
     let mut rest = words.as_slice();
     if content.contains('?') || rest.is_empty() {
         return false;
     }
-    let one_of = |phrases: &[&str], rest| phrases.iter().find_map(|it| after(rest, it));
+    let one_of = |phrases: &[&str], rest| phrases.iter().find_map(|it| strip_phrase(rest, it));
     let mut greeted = false;
     while !rest.is_empty() {
         if let Some(left) = one_of(GREETINGS, rest) {
             (rest, greeted) = (left, true);
-        } else if let Some(left) = one_of(AFTER_A_GREETING, rest).filter(|_| greeted) {
+        } else if let Some(left) = one_of(GREETING_SUFFIXES, rest).filter(|_| greeted) {
             rest = left;
         } else {
             return false;
@@ -67,45 +67,47 @@ fn is_greeting(content: &str) -> bool {
     greeted
 }
 
-const SUMS_BEGIN: &[&str] = &[
+const ARITHMETIC_PREFIXES: &[&str] = &[
     "what is ",
     "what's ",
     "how much is ",
     "calculate ",
     "compute ",
 ];
-const MOST_SIGNS: usize = 4;
+const MAX_OPERATORS: usize = 4;
 /// A number of more digits is not simply reckoned with.
-const MOST_DIGITS: usize = 6;
+const MAX_DIGITS: usize = 6;
 
 /// A few numbers with signs between them, and nothing else but what asks for the result.
 fn is_arithmetic(content: &str) -> bool {
     let text = content.to_lowercase().replace('’', "'");
-    let opened = SUMS_BEGIN.iter().find_map(|it| text.strip_prefix(it));
+    let opened = ARITHMETIC_PREFIXES
+        .iter()
+        .find_map(|it| text.strip_prefix(it));
     let sum = opened.unwrap_or(&text).trim();
     let sum = sum.trim_end_matches(['?', '.', '!', ' ']);
     let (sum, equals) = match sum.strip_suffix('=') {
         Some(before) => (before.trim(), true),
         None => (sum, false),
     };
-    let Some(sum) = Sum::read(sum) else {
+    let Some(sum) = ArithmeticExpression::parse(sum) else {
         return false;
     };
-    (1..=MOST_SIGNS).contains(&sum.signs) && (sum.is_clear || opened.is_some() || equals)
+    (1..=MAX_OPERATORS).contains(&sum.operators) && (sum.is_clear || opened.is_some() || equals)
 }
 
 /// What stands between the numbers of a sum.
 #[derive(Default)]
-struct Sum {
-    signs: usize,
+struct ArithmeticExpression {
+    operators: usize,
     /// Whether it can be nothing else. Numbers with only "-" or "/" between them may be a date, a
     /// range, a score, a phone number or a ratio; blanks have to stand around those two anyway.
     is_clear: bool,
 }
 
-impl Sum {
+impl ArithmeticExpression {
     /// Reads a sum, if it is well formed.
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let mut sum = Self::default();
         let mut open = 0_usize;
         // Whether a number or an opening bracket has to come next.
@@ -124,15 +126,15 @@ impl Sum {
                 '-' | '−' if wants_number && after.starts_with(|it: char| it.is_ascii_digit()) => {
                 }
                 '0'..='9' if wants_number => {
-                    rest = after_number(letter, after)?;
+                    rest = skip_number(letter, after)?;
                     wants_number = false;
                 }
                 '-' | '−' | '/' if !wants_number && is_spaced => {
-                    sum.signs += 1;
+                    sum.operators += 1;
                     wants_number = true;
                 }
                 '+' | '*' | '×' | '÷' | '^' if !wants_number => {
-                    sum.signs += 1;
+                    sum.operators += 1;
                     sum.is_clear = true;
                     wants_number = true;
                 }
@@ -144,11 +146,11 @@ impl Sum {
 }
 
 /// What follows the number that begins with a digit and goes on in `text`.
-fn after_number(first: char, text: &str) -> Option<&str> {
+fn skip_number(first: char, text: &str) -> Option<&str> {
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
     let end = text.find(|letter| !is_of_number(letter));
     let (more, rest) = text.split_at_checked(end.unwrap_or(text.len()))?;
-    let is_long = more.len() >= MOST_DIGITS;
+    let is_long = more.len() >= MAX_DIGITS;
     // 01 is a month or a code.
     let is_code = first == '0' && !more.is_empty() && !more.starts_with('.');
     let points = more.matches('.').count();
@@ -156,8 +158,8 @@ fn after_number(first: char, text: &str) -> Option<&str> {
     (is_number && !is_long && !is_code).then_some(rest)
 }
 
-const FACTS_BEGIN: &[&str] = &["what is the", "what's the"];
-const FACTS: &[&str] = &[
+const FACT_PREFIXES: &[&str] = &["what is the", "what's the"];
+const FACT_SUBJECTS: &[&str] = &[
     "capital of",
     "currency of",
     "chemical symbol of",
@@ -165,12 +167,12 @@ const FACTS: &[&str] = &[
     "abbreviation of",
 ];
 /// With one of these it is not about a thing everyone knows, or not about one alone.
-const NO_FACT: &[&str] = &[
+const NON_FACT_WORDS: &[&str] = &[
     "a", "an", "and", "any", "at", "be", "but", "each", "every", "for", "her", "his", "if", "in",
     "is", "it", "its", "my", "of", "on", "or", "our", "some", "that", "their", "these", "this",
     "those", "to", "was", "what", "when", "which", "who", "why", "with", "your",
 ];
-const MOST_FACT_WORDS: usize = 3;
+const MAX_FACT_WORDS: usize = 3;
 
 /// Questions that a look into a book answers, and only in forms that can't be much else.
 fn is_fact(content: &str) -> bool {
@@ -180,9 +182,10 @@ fn is_fact(content: &str) -> bool {
     if !question.chars().all(is_simple) {
         return false;
     }
-    let words = words(question);
-    let one_of = |phrases: &[&str], rest| phrases.iter().find_map(|it| after(rest, it));
-    let Some(thing) = one_of(FACTS_BEGIN, &words).and_then(|rest| one_of(FACTS, rest)) else {
+    let words = split_words(question);
+    let one_of = |phrases: &[&str], rest| phrases.iter().find_map(|it| strip_phrase(rest, it));
+    let Some(thing) = one_of(FACT_PREFIXES, &words).and_then(|rest| one_of(FACT_SUBJECTS, rest))
+    else {
         return false;
     };
     // The Netherlands, but not the fund.
@@ -191,7 +194,9 @@ fn is_fact(content: &str) -> bool {
             .split(' ')
             .next_back()
             .is_some_and(|word| word.starts_with(char::is_uppercase));
-    (1..=MOST_FACT_WORDS).contains(&thing.len())
+    (1..=MAX_FACT_WORDS).contains(&thing.len())
         && is_known
-        && !thing.iter().any(|word| NO_FACT.contains(&word.as_str()))
+        && !thing
+            .iter()
+            .any(|word| NON_FACT_WORDS.contains(&word.as_str()))
 }

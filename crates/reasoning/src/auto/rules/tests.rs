@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn decided(content: &str, hints: &[&str], may_return: bool) -> Option<&'static str> {
+fn decide_mode(content: &str, hints: &[&str], may_return: bool) -> Option<&'static str> {
     let hints: Vec<String> = hints.iter().map(|hint| (*hint).to_owned()).collect();
     let ruling = decide(content, &hints, may_return)?;
     assert!(ruling.confidence <= 0.9, "{content}");
@@ -11,15 +11,15 @@ fn decided(content: &str, hints: &[&str], may_return: bool) -> Option<&'static s
 
 /// Each content is decided as `expected`, or left to the router.
 #[track_caller]
-fn all_are(expected: Option<&str>, contents: &[&str]) {
+fn assert_all_decided(expected: Option<&str>, contents: &[&str]) {
     for content in contents {
-        assert_eq!(decided(content, &[], false), expected, "{content}");
+        assert_eq!(decide_mode(content, &[], false), expected, "{content}");
     }
 }
 
 #[test]
 fn greetings_sums_and_plain_facts_need_no_tool() {
-    all_are(
+    assert_all_decided(
         Some("direct"),
         &[
             "Hello!",
@@ -49,7 +49,7 @@ fn greetings_sums_and_plain_facts_need_no_tool() {
 
 #[test]
 fn what_only_looks_plain_is_left_to_the_router() {
-    all_are(
+    assert_all_decided(
         None,
         &[
             "Who wrote this function and is it thread-safe",
@@ -109,12 +109,12 @@ fn what_only_looks_plain_is_left_to_the_router() {
         ],
     );
     let long = format!("What is the capital of {}?", "far away ".repeat(10));
-    all_are(None, &[&long, "hello\nhello"]);
+    assert_all_decided(None, &[&long, "hello\nhello"]);
 }
 
 #[test]
 fn a_tree_is_for_weighing_one_thing_against_another() {
-    all_are(
+    assert_all_decided(
         Some("tree"),
         &[
             "Compare PostgreSQL and SQLite for a small shop",
@@ -127,7 +127,7 @@ fn a_tree_is_for_weighing_one_thing_against_another() {
             "Use a tree of thoughts to plan the move",
         ],
     );
-    all_are(
+    assert_all_decided(
         None,
         &[
             "How do I compare two strings in Python?",
@@ -154,7 +154,7 @@ fn a_tree_is_for_weighing_one_thing_against_another() {
 
 #[test]
 fn divergent_is_for_ideas_that_are_asked_for() {
-    all_are(
+    assert_all_decided(
         Some("divergent"),
         &[
             "Brainstorm names for a cat café",
@@ -168,7 +168,7 @@ fn divergent_is_for_ideas_that_are_asked_for() {
             "Think outside the box about city parking",
         ],
     );
-    all_are(
+    assert_all_decided(
         None,
         &[
             "I need an unconventional loan. Which bank?",
@@ -193,7 +193,7 @@ fn divergent_is_for_ideas_that_are_asked_for() {
 
 #[test]
 fn reflection_is_for_reasoning_that_is_there() {
-    all_are(
+    assert_all_decided(
         Some("reflection"),
         &[
             "Review my reasoning: all swans I saw were white, so all are",
@@ -204,7 +204,7 @@ fn reflection_is_for_reasoning_that_is_there() {
             "Reflect on our conclusion so far",
         ],
     );
-    all_are(
+    assert_all_decided(
         None,
         &[
             "reflect on this light problem: a mirror at 45 degrees",
@@ -224,7 +224,7 @@ fn reflection_is_for_reasoning_that_is_there() {
 
 #[test]
 fn a_graph_is_for_factors_that_hang_together() {
-    all_are(
+    assert_all_decided(
         Some("got"),
         &[
             "Analyze the interconnected factors behind the decline of bees",
@@ -232,7 +232,7 @@ fn a_graph_is_for_factors_that_hang_together() {
             "Build a graph of thoughts about the housing shortage",
         ],
     );
-    all_are(
+    assert_all_decided(
         None,
         &[
             "merge branch 'ideas' into main",
@@ -248,7 +248,7 @@ fn a_graph_is_for_factors_that_hang_together() {
 
 #[test]
 fn linear_is_for_proofs_and_derivations() {
-    all_are(
+    assert_all_decided(
         Some("linear"),
         &[
             "Prove that the square root of 2 is irrational",
@@ -262,7 +262,7 @@ fn linear_is_for_proofs_and_derivations() {
             "Three doors hide one prize. Let's think it through step by step.",
         ],
     );
-    all_are(
+    assert_all_decided(
         None,
         &[
             "Should we calculate taxes ourselves or hire an accountant?",
@@ -282,7 +282,7 @@ fn linear_is_for_proofs_and_derivations() {
 
 #[test]
 fn two_wishes_work_on_texts_and_texts_with_more_in_them_are_left_to_the_router() {
-    all_are(
+    assert_all_decided(
         None,
         &[
             "Brainstorm ideas and compare them",
@@ -311,12 +311,12 @@ fn two_wishes_work_on_texts_and_texts_with_more_in_them_are_left_to_the_router()
         ],
     );
     let long = format!("Brainstorm names for a cat. {}", "It is grey. ".repeat(100));
-    all_are(None, &[&long]);
+    assert_all_decided(None, &[&long]);
 }
 
 #[test]
 fn other_languages_are_left_to_the_router() {
-    all_are(
+    assert_all_decided(
         None,
         &[
             "为什么天空是蓝色的？",
@@ -352,9 +352,17 @@ fn a_hint_that_asks_for_a_mode_decides() {
         ("mode: direct", "direct"),
     ] {
         let content = "Brainstorm names for a cat";
-        assert_eq!(decided(content, &[hint], false), Some(expected), "{hint}");
+        assert_eq!(
+            decide_mode(content, &[hint], false),
+            Some(expected),
+            "{hint}"
+        );
         let hints = [hint, "about cats", hint];
-        assert_eq!(decided(content, &hints, false), Some(expected), "{hint}");
+        assert_eq!(
+            decide_mode(content, &hints, false),
+            Some(expected),
+            "{hint}"
+        );
     }
 }
 
@@ -383,7 +391,7 @@ fn other_hints_leave_it_to_the_router() {
         &["请用树"],
     ] {
         for content in ["Brainstorm names for a cat", "2+2"] {
-            assert_eq!(decided(content, hints, false), None, "{hints:?}");
+            assert_eq!(decide_mode(content, hints, false), None, "{hints:?}");
         }
     }
 }
@@ -391,19 +399,19 @@ fn other_hints_leave_it_to_the_router() {
 #[test]
 fn what_the_content_wishes_beside_a_named_mode_is_an_alternative() {
     let ruling = decide("Brainstorm names", &["use tree".to_owned()], false).unwrap();
-    assert_eq!(ruling.choice, Choice::Tree);
-    let (other, why) = ruling.other.unwrap();
-    assert_eq!(other, Choice::Divergent);
+    assert_eq!(ruling.choice, ModeChoice::Tree);
+    let (other, why) = ruling.alternative.unwrap();
+    assert_eq!(other, ModeChoice::Divergent);
     assert_eq!(why, "The content asks for it: \"brainstorm names\".");
     let ruling = decide("Brainstorm names", &["divergent".to_owned()], false).unwrap();
-    assert_eq!(ruling.other, None);
+    assert_eq!(ruling.alternative, None);
 }
 
 #[test]
 fn backtracking_needs_somewhere_to_return_to() {
     for hint in ["use backtracking", "reasoning_backtrack"] {
-        assert_eq!(decided("go on", &[hint], false), None);
-        assert_eq!(decided("go on", &[hint], true), Some("backtracking"));
+        assert_eq!(decide_mode("go on", &[hint], false), None);
+        assert_eq!(decide_mode("go on", &[hint], true), Some("backtracking"));
     }
 }
 
@@ -411,15 +419,18 @@ fn backtracking_needs_somewhere_to_return_to() {
 fn complexity_is_of_the_kind_and_moved_a_little() {
     let near = |left: f64, right: f64| (left - right).abs() < 1e-9;
     let proof = "prove that sqrt(2) is irrational";
-    assert!(near(complexity(Choice::Linear, proof), 0.4));
-    assert!(near(complexity(Choice::Direct, "2+2"), 0.1));
-    assert!(near(complexity(Choice::Got, "All hangs together."), 0.7));
+    assert!(near(estimate_complexity(ModeChoice::Linear, proof), 0.4));
+    assert!(near(estimate_complexity(ModeChoice::Direct, "2+2"), 0.1));
+    assert!(near(
+        estimate_complexity(ModeChoice::Got, "All hangs together."),
+        0.7
+    ));
     let more = "First this, then that; what follows? And why?";
-    assert!(near(complexity(Choice::Tree, more), 0.57));
-    for choice in Choice::ALL {
+    assert!(near(estimate_complexity(ModeChoice::Tree, more), 0.57));
+    for choice in ModeChoice::ALL {
         let (short, long) = (
-            complexity(choice, ""),
-            complexity(choice, &more.repeat(400)),
+            estimate_complexity(choice, ""),
+            estimate_complexity(choice, &more.repeat(400)),
         );
         assert!(near(long, short + 0.2), "{short} {long}");
         assert!((0.0..=1.0).contains(&short) && (0.0..=1.0).contains(&long));

@@ -1,22 +1,22 @@
 //! Words, quotations and sentences.
 
 /// What stands for a quotation in a text without them.
-const QUOTED: &str = " quoted ";
+const QUOTE_PLACEHOLDER: &str = " quoted ";
 
 /// What stands among the words of a sentence for a pause in it.
-pub(super) const PAUSE: &str = ",";
+pub(super) const PAUSE_TOKEN: &str = ",";
 
 /// A sentence of a text.
 #[derive(Debug, Default)]
-pub(super) struct Sentence {
+pub(super) struct RuleSentence {
     /// Its words and pauses.
     pub(super) words: Vec<String>,
     /// Whether it ends as a question.
-    pub(super) asks: bool,
+    pub(super) is_question: bool,
 }
 
 /// The words of a text: letters, digits and apostrophes, in lower case.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(super) fn split_words(text: &str) -> Vec<String> {
     text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’'))
         .map(|word| word.replace('’', "'").trim_matches('\'').to_lowercase())
         .filter(|word| !word.is_empty())
@@ -24,14 +24,14 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 /// Where the words of `phrase` stand in `words`, one after the other.
-pub(super) fn find(words: &[String], phrase: &str) -> Option<usize> {
+pub(super) fn find_phrase(words: &[String], phrase: &str) -> Option<usize> {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     let mut windows = words.windows(phrase.len());
     windows.position(|window| window == phrase.as_slice())
 }
 
 /// What follows if `words` begin with `phrase`.
-pub(super) fn after<'a>(words: &'a [String], phrase: &str) -> Option<&'a [String]> {
+pub(super) fn strip_phrase<'a>(words: &'a [String], phrase: &str) -> Option<&'a [String]> {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     let (start, rest) = words.split_at_checked(phrase.len())?;
     (start == phrase.as_slice()).then_some(rest)
@@ -39,18 +39,18 @@ pub(super) fn after<'a>(words: &'a [String], phrase: &str) -> Option<&'a [String
 
 /// The text with a word instead of each quotation and each piece of code. One that isn't closed
 /// reaches to the end.
-pub(super) fn without_quotations(text: &str) -> String {
+pub(super) fn replace_quotations(text: &str) -> String {
     let mut left = String::new();
     let mut before = ' ';
     let mut rest = text.chars();
     while let Some(letter) = rest.next() {
         let after = rest.clone().next();
-        let Some(end) = end_of_quotation(letter, before, after) else {
+        let Some(end) = closing_quote(letter, before, after) else {
             left.push(letter);
             before = letter;
             continue;
         };
-        left.push_str(QUOTED);
+        left.push_str(QUOTE_PLACEHOLDER);
         before = letter;
         while let Some(inside) = rest.next() {
             let next = rest.clone().next();
@@ -65,7 +65,7 @@ pub(super) fn without_quotations(text: &str) -> String {
 }
 
 /// What ends the quotation that a letter begins, if it begins one.
-fn end_of_quotation(letter: char, before: char, after: Option<char>) -> Option<char> {
+fn closing_quote(letter: char, before: char, after: Option<char>) -> Option<char> {
     match letter {
         '"' | '`' => Some(letter),
         '“' => Some('”'),
@@ -79,13 +79,13 @@ fn end_of_quotation(letter: char, before: char, after: Option<char>) -> Option<c
 }
 
 /// The sentences of prose. Lists, and lines that just stand below each other, are no prose.
-pub(super) fn sentences(text: &str) -> Option<Vec<Sentence>> {
+pub(super) fn split_sentences(text: &str) -> Option<Vec<RuleSentence>> {
     let text = text.trim();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
     let (_, upper) = lines.split_last()?;
     let goes_on = |line: &&str| line.ends_with(['.', '!', '?', ':', ',', ';']);
-    if lines.iter().any(|line| is_item(line)) || !upper.iter().all(goes_on) {
+    if lines.iter().any(|line| is_list_item(line)) || !upper.iter().all(goes_on) {
         return None;
     }
     let mut sentences = Vec::new();
@@ -101,28 +101,30 @@ pub(super) fn sentences(text: &str) -> Option<Vec<Sentence>> {
         if rest.trim_start().starts_with(char::is_lowercase) {
             continue;
         }
-        sentences.push(Sentence {
-            words: words_and_pauses(text.get(start..at).unwrap_or_default()),
-            asks: mark == '?',
+        sentences.push(RuleSentence {
+            words: split_words_and_pauses(text.get(start..at).unwrap_or_default()),
+            is_question: mark == '?',
         });
         start = end;
     }
-    sentences.push(Sentence {
-        words: words_and_pauses(text.get(start..).unwrap_or_default()),
-        asks: false,
+    sentences.push(RuleSentence {
+        words: split_words_and_pauses(text.get(start..).unwrap_or_default()),
+        is_question: false,
     });
     sentences.retain(|sentence| !sentence.words.is_empty());
     Some(sentences)
 }
 
-fn words_and_pauses(text: &str) -> Vec<String> {
-    let clauses = text.split([',', ';', ':', '(', ')', '—', '–']).map(words);
+fn split_words_and_pauses(text: &str) -> Vec<String> {
+    let clauses = text
+        .split([',', ';', ':', '(', ')', '—', '–'])
+        .map(split_words);
     let clauses: Vec<_> = clauses.filter(|clause| !clause.is_empty()).collect();
-    clauses.join(&PAUSE.to_owned())
+    clauses.join(&PAUSE_TOKEN.to_owned())
 }
 
 /// Whether a line is an item of a list.
-fn is_item(line: &str) -> bool {
+fn is_list_item(line: &str) -> bool {
     let number = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
     line.starts_with(['-', '*', '•', '–', '#', '>'])
         || (number.len() < line.len() && number.starts_with(['.', ')']))

@@ -1,56 +1,56 @@
 //! The words of the rules: how wishes are said, and what raises a doubt about them. Words are
 //! compared, never parts of words; "trade-offs" are two words.
 
-use super::super::choice::Choice;
+use super::super::choice::ModeChoice;
 
 /// How a wish is said.
-pub(super) struct Wish {
-    pub(super) choice: Choice,
+pub(super) struct IntentPattern {
+    pub(super) choice: ModeChoice,
     pub(super) verbs: &'static [&'static str],
     /// One of each of these follows, in this order, each within so many words.
     pub(super) objects: &'static [(usize, &'static [&'static str])],
     /// With one of these next, or with nothing or a pause; empty for anything.
-    pub(super) then: &'static [&'static str],
+    pub(super) followed_by: &'static [&'static str],
     /// With one of these anywhere it means something else.
     pub(super) unless: &'static [&'static [&'static str]],
     /// Whether words that make others hesitate are natural in it.
-    pub(super) holds_negations: bool,
+    pub(super) allows_negations: bool,
 }
 
 /// What most wishes have in common.
-const WISH: Wish = Wish {
-    choice: Choice::Linear,
+const DEFAULT_PATTERN: IntentPattern = IntentPattern {
+    choice: ModeChoice::Linear,
     verbs: &[],
     objects: &[],
-    then: &[],
+    followed_by: &[],
     unless: &[],
-    holds_negations: false,
+    allows_negations: false,
 };
 
 #[rustfmt::skip]
-pub(super) const WISHES: &[Wish] = &[
-    Wish {
-        choice: Choice::Divergent,
+pub(super) const INTENT_PATTERNS: &[IntentPattern] = &[
+    IntentPattern {
+        choice: ModeChoice::Divergent,
         verbs: &["brainstorm"],
         objects: &[(3, &[
             "names", "ideas", "ways", "causes", "reasons", "solutions", "approaches", "uses",
             "titles", "topics", "themes", "slogans", "features", "questions",
         ])],
-        unless: &[BRAINSTORMS],
-        ..WISH
+        unless: &[BRAINSTORM_NOUNS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Divergent,
+    IntentPattern {
+        choice: ModeChoice::Divergent,
         verbs: &[
             "brainstorm a", "brainstorm an", "brainstorm some", "brainstorm several",
             "brainstorm about", "brainstorm on", "brainstorm how", "brainstorm what",
             "brainstorm with me",
         ],
-        unless: &[BRAINSTORMS],
-        ..WISH
+        unless: &[BRAINSTORM_NOUNS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Divergent,
+    IntentPattern {
+        choice: ModeChoice::Divergent,
         verbs: &[
             "come up with", "give me", "give us", "find", "suggest", "generate", "propose",
             "think of", "i need",
@@ -59,24 +59,24 @@ pub(super) const WISHES: &[Wish] = &[
             (3, &["creative", "novel", "unconventional", "unusual", "wild", "outlandish"]),
             (2, &["idea", "ideas", "way", "ways", "approaches", "solutions", "uses", "perspectives"]),
         ],
-        ..WISH
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Divergent,
+    IntentPattern {
+        choice: ModeChoice::Divergent,
         verbs: &["challenge"],
         objects: &[
             (1, &["my", "our", "the", "these", "their"]),
             (2, &["assumption", "assumptions"]),
         ],
-        ..WISH
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Divergent,
+    IntentPattern {
+        choice: ModeChoice::Divergent,
         verbs: &["think outside the box"],
-        ..WISH
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Tree,
+    IntentPattern {
+        choice: ModeChoice::Tree,
         verbs: &["weigh", "weigh up", "compare", "discuss", "explore", "analyze", "analyse"],
         objects: &[
             (3, &[
@@ -85,61 +85,61 @@ pub(super) const WISHES: &[Wish] = &[
             ]),
             (1, &["of", "between"]),
         ],
-        ..WISH
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Tree,
+    IntentPattern {
+        choice: ModeChoice::Tree,
         verbs: &["weigh", "weigh up", "compare", "explore", "think through"],
         objects: &[(3, &[
             "my options", "our options", "these options", "several options", "different options",
             "my alternatives", "our alternatives", "several approaches", "different approaches",
         ])],
-        then: &["about", "for", "here", "on", "to", "regarding"],
-        unless: &[CODE],
-        ..WISH
+        followed_by: &["about", "for", "here", "on", "to", "regarding"],
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Tree,
+    IntentPattern {
+        choice: ModeChoice::Tree,
         verbs: &["compare"],
         objects: &[
             (3, &["and", "versus", "vs"]),
             (4, &["for a", "for an", "for this", "for my", "for our", "for their"]),
         ],
-        unless: &[CODE, LOOKING],
-        ..WISH
+        unless: &[CODE_WORDS, LOOKUP_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Tree,
+    IntentPattern {
+        choice: ModeChoice::Tree,
         verbs: &["use"],
         objects: &[(3, &["tree of thoughts"])],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Reflection,
+    IntentPattern {
+        choice: ModeChoice::Reflection,
         verbs: &[
             "critique", "evaluate", "review", "assess", "check", "examine", "scrutinize",
             "scrutinise", "criticize", "criticise", "reflect on",
         ],
-        objects: &[(1, &["my", "our", "this", "the following"]), (2, REASONING)],
-        then: ON_REASONING,
-        unless: &[CODE, LANGUAGE],
-        ..WISH
+        objects: &[(1, &["my", "our", "this", "the following"]), (2, REASONING_NOUNS)],
+        followed_by: REASONING_QUALIFIERS,
+        unless: &[CODE_WORDS, LANGUAGE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Reflection,
+    IntentPattern {
+        choice: ModeChoice::Reflection,
         verbs: &["find", "point out", "show me", "look for", "poke", "name"],
         objects: &[
             (3, &["flaw", "flaws", "holes", "gaps", "weaknesses", "fallacy", "fallacies"]),
             (2, &["my", "our", "this", "the following"]),
-            (2, REASONING),
+            (2, REASONING_NOUNS),
         ],
-        then: ON_REASONING,
-        unless: &[CODE, LANGUAGE],
-        ..WISH
+        followed_by: REASONING_QUALIFIERS,
+        unless: &[CODE_WORDS, LANGUAGE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Got,
+    IntentPattern {
+        choice: ModeChoice::Got,
         verbs: &[
             "analyze", "analyse", "untangle", "map", "map out", "explore", "examine", "model",
             "think through",
@@ -148,77 +148,77 @@ pub(super) const WISHES: &[Wish] = &[
             (3, &["interconnected", "interdependent", "interacting", "interrelated", "intertwined"]),
             (2, &["factors", "causes", "effects", "forces", "drivers", "influences", "problems"]),
         ],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Got,
+    IntentPattern {
+        choice: ModeChoice::Got,
         verbs: &["use", "build", "make"],
         objects: &[(3, &["graph of thoughts"])],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
-        choice: Choice::Linear,
+    IntentPattern {
+        choice: ModeChoice::Linear,
         verbs: &["prove that", "prove by induction that", "prove by contradiction that"],
         // To prove something to someone is no proof.
         unless: &[&[
             "i", "i'm", "me", "my", "you", "you're", "your", "he", "his", "she", "her", "they",
             "them", "their", "we", "us", "our",
         ]],
-        holds_negations: true,
-        ..WISH
+        allows_negations: true,
+        ..DEFAULT_PATTERN
     },
-    Wish {
+    IntentPattern {
         verbs: &["derive"],
         objects: &[(3, &["formula", "equation", "equations", "identity", "theorem"])],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
+    IntentPattern {
         verbs: &["solve for"],
         objects: &[(3, &["x", "y", "z", "n", "t"])],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
+    IntentPattern {
         verbs: &["calculate", "compute"],
         objects: &[(3, &[
             "probability", "integral", "derivative", "determinant", "eigenvalues",
             "compound interest",
         ])],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
-    Wish {
+    IntentPattern {
         verbs: &["think", "reason", "solve", "work through"],
         objects: &[(3, &["step by step"])],
-        unless: &[CODE],
-        ..WISH
+        unless: &[CODE_WORDS],
+        ..DEFAULT_PATTERN
     },
 ];
 
 /// Where a brainstorm is a thing.
 #[rustfmt::skip]
-const BRAINSTORMS: &[&str] = &[
+const BRAINSTORM_NOUNS: &[&str] = &[
     "brainstorm is", "brainstorm was", "movie", "session", "sessions", "meeting", "meetings",
 ];
 
 /// What is judged when reasoning is judged.
 #[rustfmt::skip]
-const REASONING: &[&str] = &[
+const REASONING_NOUNS: &[&str] = &[
     "reasoning", "line of reasoning", "argument", "arguments", "logic", "thinking", "conclusion",
     "conclusions", "hypothesis", "proof",
 ];
 
 /// What goes on to say which reasoning; "proof of purchase" is none.
-const ON_REASONING: &[&str] = &[
+const REASONING_QUALIFIERS: &[&str] = &[
     "about", "against", "below", "for", "here", "on", "so", "that",
 ];
 
 /// Where a verb is about data and programs.
 #[rustfmt::skip]
-const CODE: &[&str] = &[
+const CODE_WORDS: &[&str] = &[
     "api", "array", "arrays", "bash", "branch", "circuit", "class", "code", "column", "columns",
     "csv", "excel", "file", "files", "function", "functions", "git", "grep", "java",
     "javascript", "json", "langchain", "list", "lists", "numpy", "parser", "parsing", "program",
@@ -228,20 +228,20 @@ const CODE: &[&str] = &[
 
 /// Where something is only looked up or looked for.
 #[rustfmt::skip]
-const LOOKING: &[&str] = &[
+const LOOKUP_WORDS: &[&str] = &[
     "both", "check", "find", "list", "look", "notes", "price", "prices", "return", "search", "show",
     "test", "these", "those", "two",
 ];
 
 /// Where language is judged, and no reasoning.
 #[rustfmt::skip]
-const LANGUAGE: &[&str] = &[
+const LANGUAGE_WORDS: &[&str] = &[
     "essay", "grammar", "paragraph", "section", "sentence", "spelling", "style", "tone", "typo",
     "typos", "wording",
 ];
 
 /// What may stand before an instruction.
-pub(super) const OPENINGS: &[&str] = &[
+pub(super) const INSTRUCTION_OPENERS: &[&str] = &[
     "please",
     "can you",
     "could you",
@@ -264,7 +264,7 @@ pub(super) const OPENINGS: &[&str] = &[
 
 /// Work on a text or a program; what else is said is its material.
 #[rustfmt::skip]
-pub(super) const WORK: &[&str] = &[
+pub(super) const TEXT_TASK_VERBS: &[&str] = &[
     "code", "convert", "correct", "debug", "draft", "edit", "email", "explain", "fix", "format",
     "implement", "paraphrase", "proofread", "refactor", "rephrase", "reply", "respond", "rewrite",
     "shorten", "summarise", "summarize", "translate", "write",
@@ -272,7 +272,7 @@ pub(super) const WORK: &[&str] = &[
 
 /// What turns a wish around, or at least asks to look twice.
 #[rustfmt::skip]
-pub(super) const HESITATIONS: &[&str] = &[
+pub(super) const NEGATION_WORDS: &[&str] = &[
     "not", "no", "never", "nobody", "none", "nothing", "neither", "nor", "hardly", "without",
     "cannot", "cant", "dont", "avoid", "stop", "skip", "rather", "instead", "but", "however", "if",
     "unless", "waste of",
@@ -280,13 +280,13 @@ pub(super) const HESITATIONS: &[&str] = &[
 
 /// Words that point to a mode without asking for it. Beside a wish for another they make two.
 #[rustfmt::skip]
-pub(super) const SIGNS: &[(Choice, &[&str])] = &[
+pub(super) const MODE_SIGNALS: &[(ModeChoice, &[&str])] = &[
     (
-        Choice::Divergent,
+        ModeChoice::Divergent,
         &["brainstorm", "brainstorming", "creative", "unconventional", "outside the box"],
     ),
     (
-        Choice::Tree,
+        ModeChoice::Tree,
         &[
             "compare", "comparing", "comparison", "pros and cons", "trade off", "trade offs",
             "tradeoff", "tradeoffs", "options", "alternatives", "versus", "vs", "weigh",
@@ -294,18 +294,18 @@ pub(super) const SIGNS: &[(Choice, &[&str])] = &[
         ],
     ),
     (
-        Choice::Reflection,
+        ModeChoice::Reflection,
         &["critique", "critiquing", "evaluate", "flaws", "reflect on"],
     ),
     (
-        Choice::Got,
+        ModeChoice::Got,
         &[
             "interconnected", "interdependent", "merge", "combine", "synthesize", "synthesise",
             "graph of thoughts",
         ],
     ),
     (
-        Choice::Linear,
+        ModeChoice::Linear,
         &["prove", "calculate", "compute", "derive", "solve", "step by step"],
     ),
 ];

@@ -2,29 +2,37 @@
 //! natural object soon after it; words that merely occur say nothing.
 
 use super::{
-    super::choice::Choice,
-    text::{PAUSE, Sentence, after, find, sentences, without_quotations, words},
-    vocabulary::{HESITATIONS, OPENINGS, SIGNS, WISHES, WORK, Wish},
+    super::choice::ModeChoice,
+    text::{
+        PAUSE_TOKEN, RuleSentence, find_phrase, replace_quotations, split_sentences, split_words,
+        strip_phrase,
+    },
+    vocabulary::{
+        INSTRUCTION_OPENERS, INTENT_PATTERNS, IntentPattern, MODE_SIGNALS, NEGATION_WORDS,
+        TEXT_TASK_VERBS,
+    },
 };
 
 /// A longer text is for the router: there is more in it than an instruction.
-const MOST_CHARS: usize = 1_000;
+const MAX_CHARS: usize = 1_000;
 
 /// The one wish a text clearly says, with the words that say it.
-pub(super) fn wish(text: &str) -> Option<(Choice, String)> {
-    if text.chars().count() > MOST_CHARS {
+pub(super) fn detect_intent(text: &str) -> Option<(ModeChoice, String)> {
+    if text.chars().count() > MAX_CHARS {
         return None;
     }
-    let sentences = sentences(&without_quotations(text))?;
+    let sentences = split_sentences(&replace_quotations(text))?;
     // Quotations count where they raise a doubt.
-    let all = words(text);
-    if works_on_a_text(&sentences, &all) {
+    let all = split_words(text);
+    if is_text_task(&sentences, &all) {
         return None;
     }
     let last = sentences.len().checked_sub(1)?;
-    let mut found: Option<(Choice, String)> = None;
+    let mut found: Option<(ModeChoice, String)> = None;
     for (at, sentence) in sentences.iter().enumerate() {
-        let said = WISHES.iter().find_map(|wish| wish.said(sentence, &all));
+        let said = INTENT_PATTERNS
+            .iter()
+            .find_map(|wish| wish.match_sentence(sentence, &all));
         match said {
             // In the midst of a text it may be part of a story.
             Some(_) if at != 0 && at != last => return None,
@@ -33,12 +41,12 @@ pub(super) fn wish(text: &str) -> Option<(Choice, String)> {
             }
             Some(said) => found = found.or(Some(said)),
             // A question besides is what is really asked.
-            None if sentence.asks => return None,
+            None if sentence.is_question => return None,
             None => {}
         }
     }
     let (choice, _) = found.as_ref()?;
-    let mut others = SIGNS.iter().filter(|(other, _)| other != choice);
+    let mut others = MODE_SIGNALS.iter().filter(|(other, _)| other != choice);
     if others.any(|(_, signs)| has_any(&all, signs)) {
         return None;
     }
@@ -46,22 +54,24 @@ pub(super) fn wish(text: &str) -> Option<(Choice, String)> {
 }
 
 /// Whether a text says something that turns wishes around.
-pub(super) fn hesitates(text: &str) -> bool {
-    are_hesitant(&words(text))
+pub(super) fn has_negation(text: &str) -> bool {
+    contains_negation(&split_words(text))
 }
 
-fn are_hesitant(words: &[String]) -> bool {
-    has_any(words, HESITATIONS) || words.iter().any(|word| word.ends_with("n't"))
+fn contains_negation(words: &[String]) -> bool {
+    has_any(words, NEGATION_WORDS) || words.iter().any(|word| word.ends_with("n't"))
 }
 
 fn has_any(words: &[String], phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| find(words, phrase).is_some())
+    phrases
+        .iter()
+        .any(|phrase| find_phrase(words, phrase).is_some())
 }
 
 /// Whether a sentence begins with such work, or goes on to it.
-fn works_on_a_text(sentences: &[Sentence], all: &[String]) -> bool {
-    let is_work = |word: &String| WORK.contains(&word.as_str());
-    let begins = |sentence: &Sentence| instruction(sentence).first().is_some_and(is_work);
+fn is_text_task(sentences: &[RuleSentence], all: &[String]) -> bool {
+    let is_work = |word: &String| TEXT_TASK_VERBS.contains(&word.as_str());
+    let begins = |sentence: &RuleSentence| strip_openers(sentence).first().is_some_and(is_work);
     let goes_on = |pair: &[String]| match pair {
         [link, word] => matches!(link.as_str(), "and" | "then") && is_work(word),
         _ => false,
@@ -70,30 +80,40 @@ fn works_on_a_text(sentences: &[Sentence], all: &[String]) -> bool {
 }
 
 /// The words of a sentence after those that only open it.
-fn instruction(sentence: &Sentence) -> &[String] {
+fn strip_openers(sentence: &RuleSentence) -> &[String] {
     let mut rest = sentence.words.as_slice();
-    while let Some(left) = OPENINGS.iter().find_map(|opening| after(rest, opening)) {
-        rest = after(left, PAUSE).unwrap_or(left);
+    while let Some(left) = INSTRUCTION_OPENERS
+        .iter()
+        .find_map(|opening| strip_phrase(rest, opening))
+    {
+        rest = strip_phrase(left, PAUSE_TOKEN).unwrap_or(left);
     }
     rest
 }
 
-impl Wish {
+impl IntentPattern {
     /// The words that say it in a sentence of a text of `all` these words.
-    fn said(&self, sentence: &Sentence, all: &[String]) -> Option<(Choice, String)> {
-        let instruction = instruction(sentence);
+    fn match_sentence(
+        &self,
+        sentence: &RuleSentence,
+        all: &[String],
+    ) -> Option<(ModeChoice, String)> {
+        let instruction = strip_openers(sentence);
         // "Brainstorm or decide?" asks; "Can you brainstorm names?" wishes.
         let is_opened = instruction.len() < sentence.words.len();
-        if sentence.asks && !is_opened {
+        if sentence.is_question && !is_opened {
             return None;
         }
         let said = self.verbs.iter().find_map(|verb| {
-            let mut rest = after(instruction, verb)?;
+            let mut rest = strip_phrase(instruction, verb)?;
             for (reach, objects) in self.objects {
-                rest = after_first(rest, *reach, objects)?;
+                rest = after_first_phrase(rest, *reach, objects)?;
             }
-            let next = rest.first().map_or(PAUSE, String::as_str);
-            if !self.then.is_empty() && next != PAUSE && !self.then.contains(&next) {
+            let next = rest.first().map_or(PAUSE_TOKEN, String::as_str);
+            if !self.followed_by.is_empty()
+                && next != PAUSE_TOKEN
+                && !self.followed_by.contains(&next)
+            {
                 return None;
             }
             // A wish is for something, if only in the words that say it.
@@ -102,15 +122,19 @@ impl Wish {
             is_whole.then(|| instruction.get(..length)).flatten()
         })?;
         let means_another = self.unless.iter().any(|words| has_any(all, words));
-        let hesitant = !self.holds_negations && are_hesitant(all);
+        let hesitant = !self.allows_negations && contains_negation(all);
         (!means_another && !hesitant).then(|| (self.choice, said.join(" ").replace(" ,", ",")))
     }
 }
 
 /// What follows the first of these phrases, if one begins within so many words.
-fn after_first<'a>(words: &'a [String], reach: usize, phrases: &[&str]) -> Option<&'a [String]> {
+fn after_first_phrase<'a>(
+    words: &'a [String],
+    reach: usize,
+    phrases: &[&str],
+) -> Option<&'a [String]> {
     (0..reach).find_map(|at| {
         let rest = words.get(at..)?;
-        phrases.iter().find_map(|phrase| after(rest, phrase))
+        phrases.iter().find_map(|phrase| strip_phrase(rest, phrase))
     })
 }

@@ -1,14 +1,14 @@
 //! What the grades say of the collection as a whole.
 
-use super::state::{Assessment, State};
+use super::state::{AgenticState, Assessment};
 
-const CORRECT: f64 = 0.7;
-const AMBIGUOUS: f64 = 0.4;
+const CORRECT_THRESHOLD: f64 = 0.7;
+const AMBIGUOUS_THRESHOLD: f64 = 0.4;
 
-pub(super) fn run(state: &mut State) -> String {
+pub(super) fn run(state: &mut AgenticState) -> String {
     let assessment = match state.confidence {
-        it if it >= CORRECT => Assessment::Correct,
-        it if it >= AMBIGUOUS => Assessment::Ambiguous,
+        it if it >= CORRECT_THRESHOLD => Assessment::Correct,
+        it if it >= AMBIGUOUS_THRESHOLD => Assessment::Ambiguous,
         _ => Assessment::Incorrect,
     };
     state.assessment = Some(assessment);

@@ -7,25 +7,25 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::{Desk, State, Stop};
+use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    asks::{Kind, tagged},
-    judged::{Judged, beside},
-    shelf::Retrieves,
-    verify::{Claim, Verdict, Verifier},
+    asks::{PromptTemplate, wrap_in_tag},
+    judged::{CheckedAnswer, check_blocking},
+    shelf::Retriever,
+    verify::{Claim, ClaimVerdict, Verifier},
 };
 
 /// More opinions than there are claims are not read.
-const MOST_OPINIONS: usize = 24;
+const MAX_OPINIONS: usize = 24;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Opinions {
+struct ModelOpinions {
     #[schemars(length(max = 12))]
-    claims: Vec<Opinion>,
+    claims: Vec<ModelOpinion>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Opinion {
+struct ModelOpinion {
     number: usize,
     supported: bool,
     #[serde(default)]
@@ -36,44 +36,46 @@ struct Opinion {
     quote: Option<String>,
 }
 
-const CHECK: Kind = Kind {
+const CHECK_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "check",
     text: include_str!("../asks/check.md"),
     max_tokens: 1_500,
     temperature: 0.0,
 };
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
     let Some(draft) = state.draft.take() else {
         return Ok("nothing to check".to_owned());
     };
-    let mut judged = Judged::of(draft.claims(), &state.pool).await?;
-    let open = judged.open();
+    let mut judged = CheckedAnswer::check(draft.claims(), &state.pool).await?;
+    let open = judged.undecided_claims();
     let mut second = 0;
-    let standing = judged.stands(desk.shelf.answers().support);
-    if !open.is_empty() && !standing && !state.budget.is_scarce() {
+    let standing = judged.is_supported(desk.retriever.answer_options().min_support);
+    if !open.is_empty() && !standing && !state.budget.is_nearly_exhausted() {
         // What can't be asked for stays unsupported; the answer is kept either way.
-        match ask(state, desk, &judged, &open).await {
+        match ask_model(state, desk, &judged, &open).await {
             Ok(Some(opinions)) => {
-                (judged, second) = settle(state, judged, open, opinions).await?;
+                (judged, second) = apply_opinions(state, judged, open, opinions).await?;
             }
             Ok(None) => {}
-            Err(Stop::Spent(what)) => state.leave_out(format!("check by a model: {what}")),
+            Err(NodeError::BudgetExhausted(what)) => {
+                state.note_skipped(format!("check by a model: {what}"))
+            }
             Err(stop) => return Err(stop),
         }
     }
     state.problems = judged.problems();
     let support = judged.support();
     let better = state
-        .judged
+        .checked_answer
         .as_ref()
         .is_none_or(|it| support >= it.support());
-    let claims = judged.claims();
+    let claims = judged.claim_count();
     if better {
-        state.judged = Some(judged);
+        state.checked_answer = Some(judged);
     }
     Ok(match support {
         Some(support) => format!(
@@ -89,12 +91,12 @@ pub(super) async fn run<R: Retrieves>(
     })
 }
 
-async fn ask<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-    judged: &Judged,
+async fn ask_model<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+    judged: &CheckedAnswer,
     open: &[usize],
-) -> Result<Option<Opinions>, Stop> {
+) -> Result<Option<ModelOpinions>, NodeError> {
     let claims: Vec<&Claim> = open
         .iter()
         .filter_map(|&at| judged.sentences.get(at))
@@ -106,13 +108,13 @@ async fn ask<R: Retrieves>(
         .filter_map(|id| id.strip_prefix('p')?.parse::<usize>().ok()?.checked_sub(1))
         .collect();
     let cited: Vec<usize> = cited.into_iter().collect();
-    let (passages, _) = state.pool.shown(&cited);
+    let (passages, _) = state.pool.render(&cited);
     let listed: Vec<String> = claims
         .iter()
         .enumerate()
-        .map(|(at, it)| format!("Claim {}:\n{}", at + 1, tagged("claim", &it.text)))
+        .map(|(at, it)| format!("Claim {}:\n{}", at + 1, wrap_in_tag("claim", &it.text)))
         .collect();
-    let ask = CHECK.ask::<Opinions>(
+    let ask = CHECK_PROMPT.build_request::<ModelOpinions>(
         format!("check/{}", state.rounds),
         &[("passages", &passages), ("claims", &listed.join("\n"))],
     );
@@ -120,17 +122,17 @@ async fn ask<R: Retrieves>(
 }
 
 /// Takes over what the model could show, and how many claims that is.
-async fn settle(
-    state: &State,
-    mut judged: Judged,
+async fn apply_opinions(
+    state: &AgenticState,
+    mut judged: CheckedAnswer,
     open: Vec<usize>,
-    opinions: Opinions,
-) -> Result<(Judged, usize), Stop> {
-    let sources = state.pool.sources();
-    let settled = beside(move || {
+    opinions: ModelOpinions,
+) -> Result<(CheckedAnswer, usize), NodeError> {
+    let sources = state.pool.evidence_passages();
+    let settled = check_blocking(move || {
         let verifier = Verifier::new(&sources);
         let mut settled = 0;
-        let opinions = opinions.claims.iter().take(MOST_OPINIONS);
+        let opinions = opinions.claims.iter().take(MAX_OPINIONS);
         for opinion in opinions.filter(|it| it.supported) {
             let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
             let sentence = place.and_then(|&at| Some((at, judged.sentences.get_mut(at)?)));
@@ -140,11 +142,11 @@ async fn settle(
             let (Some(passage), Some(quote)) = (&opinion.passage, &opinion.quote) else {
                 continue;
             };
-            if checked.verdict == Verdict::Supported || !claim.cited.contains(passage) {
+            if checked.verdict == ClaimVerdict::Supported || !claim.cited.contains(passage) {
                 continue;
             }
-            if let Some(found) = verifier.pointed_at(claim, passage, quote) {
-                checked.verdict = Verdict::Supported;
+            if let Some(found) = verifier.locate_model_quote(claim, passage, quote) {
+                checked.verdict = ClaimVerdict::Supported;
                 checked.problems.clear();
                 checked.evidence = vec![found];
                 judged.by_model.insert(at);

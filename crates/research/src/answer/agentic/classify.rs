@@ -1,9 +1,9 @@
 //! What kind of question it is, by its words.
 
-use super::state::{Kind, State};
+use super::state::{AgenticState, QuestionKind};
 
-const DIRECT: &[&str] = &["what is", "what are", "who is", "define", "meaning of"];
-const ABOUT_PAPERS: &[&str] = &[
+const DIRECT_PHRASES: &[&str] = &["what is", "what are", "who is", "define", "meaning of"];
+const PAPER_PHRASES: &[&str] = &[
     "paper",
     "papers",
     "study",
@@ -14,7 +14,7 @@ const ABOUT_PAPERS: &[&str] = &[
     "dataset",
     "datasets",
 ];
-const SEVERAL: &[&str] = &[
+const MULTI_HOP_PHRASES: &[&str] = &[
     "compare",
     "compared",
     "comparison",
@@ -32,35 +32,35 @@ const SEVERAL: &[&str] = &[
 ];
 
 /// Beyond so many words it asks for more than what something is.
-const SHORT: usize = 10;
+const MAX_DIRECT_WORDS: usize = 10;
 
-pub(super) fn run(state: &mut State) -> String {
-    state.kind = kind(&state.question);
+pub(super) fn run(state: &mut AgenticState) -> String {
+    state.kind = classify_question(&state.question);
     match state.kind {
-        Kind::Direct => "direct: looked up at once".to_owned(),
-        Kind::Standard => "standard".to_owned(),
-        Kind::MultiHop => "multi-hop: taken apart first".to_owned(),
+        QuestionKind::Direct => "direct: looked up at once".to_owned(),
+        QuestionKind::Standard => "standard".to_owned(),
+        QuestionKind::MultiHop => "multi-hop: taken apart first".to_owned(),
     }
 }
 
-fn kind(question: &str) -> Kind {
+fn classify_question(question: &str) -> QuestionKind {
     let lower = question.to_lowercase();
     let words: Vec<&str> = lower
         .split(|it: char| !it.is_alphanumeric())
         .filter(|it| !it.is_empty())
         .collect();
     let has = |any: &[&str]| words.iter().any(|it| any.contains(it));
-    if has(SEVERAL) {
-        return Kind::MultiHop;
+    if has(MULTI_HOP_PHRASES) {
+        return QuestionKind::MultiHop;
     }
     let text = words.join(" ");
-    let asks_what = DIRECT
+    let asks_what = DIRECT_PHRASES
         .iter()
         .any(|it| text.starts_with(it) || text.contains(" meaning of "));
-    if asks_what && !has(ABOUT_PAPERS) && words.len() <= SHORT {
-        return Kind::Direct;
+    if asks_what && !has(PAPER_PHRASES) && words.len() <= MAX_DIRECT_WORDS {
+        return QuestionKind::Direct;
     }
-    Kind::Standard
+    QuestionKind::Standard
 }
 
 #[cfg(test)]
@@ -69,16 +69,22 @@ mod tests {
 
     #[test]
     fn questions_are_told_apart_by_their_words() {
-        assert_eq!(kind("What is BM25?"), Kind::Direct);
+        assert_eq!(classify_question("What is BM25?"), QuestionKind::Direct);
         assert_eq!(
-            kind("What is the effect of aspirin in this study?"),
-            Kind::Standard
+            classify_question("What is the effect of aspirin in this study?"),
+            QuestionKind::Standard
         );
         assert_eq!(
-            kind("How does BM25 differ across datasets?"),
-            Kind::MultiHop
+            classify_question("How does BM25 differ across datasets?"),
+            QuestionKind::MultiHop
         );
-        assert_eq!(kind("Compare BM25 versus vectors"), Kind::MultiHop);
-        assert_eq!(kind("Does sleep help memory?"), Kind::Standard);
+        assert_eq!(
+            classify_question("Compare BM25 versus vectors"),
+            QuestionKind::MultiHop
+        );
+        assert_eq!(
+            classify_question("Does sleep help memory?"),
+            QuestionKind::Standard
+        );
     }
 }

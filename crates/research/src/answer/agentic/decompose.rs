@@ -1,15 +1,15 @@
 //! A question of several parts, taken apart.
 
 use super::{
-    expand::Queries,
-    state::{Desk, State, Stop},
+    expand::QueriesReply,
+    state::{AgenticContext, AgenticState, NodeError},
 };
 use crate::answer::{
-    asks::{Kind, tagged},
-    shelf::Retrieves,
+    asks::{PromptTemplate, wrap_in_tag},
+    shelf::Retriever,
 };
 
-const DECOMPOSE: Kind = Kind {
+const DECOMPOSE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "decompose",
     text: include_str!("../asks/decompose.md"),
     max_tokens: 500,
@@ -17,16 +17,17 @@ const DECOMPOSE: Kind = Kind {
 };
 
 /// Parts of a question.
-const MOST: usize = 4;
+const MAX_SUBQUESTIONS: usize = 4;
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
-    let shown = tagged("question", &state.question);
-    let ask = DECOMPOSE.ask::<Queries>("decompose".to_owned(), &[("question", &shown)]);
-    let parts: Option<Queries> = state.ask(desk.call, ask).await?;
-    let parts = parts.map(|it| it.clean(&state.question, MOST));
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
+    let shown = wrap_in_tag("question", &state.question);
+    let ask = DECOMPOSE_PROMPT
+        .build_request::<QueriesReply>("decompose".to_owned(), &[("question", &shown)]);
+    let parts: Option<QueriesReply> = state.ask(desk.call, ask).await?;
+    let parts = parts.map(|it| it.clean(&state.question, MAX_SUBQUESTIONS));
     // The question itself stays: what joins the parts is in no part.
     state.queries.extend(parts.unwrap_or_default());
     Ok(format!("{} parts", state.queries.len() - 1))

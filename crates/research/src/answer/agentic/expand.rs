@@ -6,21 +6,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    filters::{self, Filters},
-    state::{Desk, State, Stop},
+    filters::{self, QuestionFilters},
+    state::{AgenticContext, AgenticState, NodeError},
 };
 use crate::answer::{
-    asks::{Kind, tagged},
-    shelf::Retrieves,
+    asks::{PromptTemplate, wrap_in_tag},
+    shelf::Retriever,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct Queries {
+pub(super) struct QueriesReply {
     #[schemars(length(max = 4), inner(length(max = 300)))]
     queries: Vec<String>,
 }
 
-const EXPAND: Kind = Kind {
+const EXPAND_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "expand",
     text: include_str!("../asks/expand.md"),
     max_tokens: 400,
@@ -28,34 +28,41 @@ const EXPAND: Kind = Kind {
 };
 
 /// The question and so many rephrasings.
-const REPHRASINGS: usize = 2;
+const MAX_REPHRASINGS: usize = 2;
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
-    let shown = tagged("question", &state.question);
-    let expand = EXPAND.ask::<Queries>("expand".to_owned(), &[("question", &shown)]);
-    let filter = filters::ask(&shown);
-    let took = state.budget.take(&expand).map_err(Stop::Spent)?;
-    let took_filter = state.budget.take(&filter).map_err(Stop::Spent)?;
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
+    let shown = wrap_in_tag("question", &state.question);
+    let expand =
+        EXPAND_PROMPT.build_request::<QueriesReply>("expand".to_owned(), &[("question", &shown)]);
+    let filter = filters::filters_request(&shown);
+    let took = state
+        .budget
+        .reserve(&expand)
+        .map_err(NodeError::BudgetExhausted)?;
+    let took_filter = state
+        .budget
+        .reserve(&filter)
+        .map_err(NodeError::BudgetExhausted)?;
     // Both before either is waited for: a client is given them together.
     let both = join(
-        desk.call.think::<Queries>(expand, None),
-        desk.call.think::<Filters>(filter, None),
+        desk.call.ask::<QueriesReply>(expand, None),
+        desk.call.ask::<QuestionFilters>(filter, None),
     );
-    let share = state.budget.share();
-    let Some((queries, filters)) = state.in_time(share, "expand", both).await? else {
+    let share = state.budget.request_timeout();
+    let Some((queries, filters)) = state.with_timeout(share, "expand", both).await? else {
         return Ok("the question alone".to_owned());
     };
-    let queries = state.heard("expand", took, queries)?;
-    state.read_filters = state.heard("filters", took_filter, filters)?;
-    let more = queries.map(|it| it.clean(&state.question, REPHRASINGS));
+    let queries = state.accept_reply("expand", took, queries)?;
+    state.question_filters = state.accept_reply("filters", took_filter, filters)?;
+    let more = queries.map(|it| it.clean(&state.question, MAX_REPHRASINGS));
     state.queries.extend(more.unwrap_or_default());
     Ok(format!("{} queries", state.queries.len()))
 }
 
-impl Queries {
+impl QueriesReply {
     /// Queries as models write them, without numbering, and without those that say the same.
     pub(super) fn clean(self, question: &str, most: usize) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
@@ -64,7 +71,7 @@ impl Queries {
             let bare = line.trim_start_matches(|it: char| {
                 it.is_ascii_digit() || matches!(it, '.' | ')' | '-' | '*' | ' ')
             });
-            let query = deliberate_core::cut_to_chars(bare.trim(), 300);
+            let query = deliberate_core::truncate_chars(bare.trim(), 300);
             let same = |it: &str| it.eq_ignore_ascii_case(&query);
             if !query.is_empty() && !same(question) && !all.iter().any(|it| same(it)) {
                 all.push(query);

@@ -2,17 +2,17 @@
 //! reads them; what does not stand in the question is not believed.
 
 use deliberate_core::PartialDate;
-use deliberate_thinker::Ask;
+use deliberate_thinker::ModelRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::State;
-use crate::answer::{asks::Kind, words::holds};
+use super::state::AgenticState;
+use crate::answer::{asks::PromptTemplate, words::contains_phrase};
 
 /// What a model reads from a question.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct Filters {
+pub(super) struct QuestionFilters {
     #[schemars(range(min = 1000, max = 2999))]
     year_from: Option<i32>,
     #[schemars(range(min = 1000, max = 2999))]
@@ -25,18 +25,18 @@ pub(super) struct Filters {
     document_type: Option<String>,
 }
 
-const FILTERS: Kind = Kind {
+const FILTERS_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "filters",
     text: include_str!("../asks/filters.md"),
     max_tokens: 300,
     temperature: 0.0,
 };
 
-pub(super) fn ask(question: &str) -> Ask {
-    FILTERS.ask::<Filters>("filters".to_owned(), &[("question", question)])
+pub(super) fn filters_request(question: &str) -> ModelRequest {
+    FILTERS_PROMPT.build_request::<QuestionFilters>("filters".to_owned(), &[("question", question)])
 }
 
-const KINDS: &[&str] = &[
+const DOCUMENT_TYPES: &[&str] = &[
     "journal_article",
     "conference_paper",
     "preprint",
@@ -47,8 +47,8 @@ const KINDS: &[&str] = &[
     "dataset",
 ];
 
-pub(super) fn run(state: &mut State) -> String {
-    let Some(read) = state.read_filters.take() else {
+pub(super) fn run(state: &mut AgenticState) -> String {
+    let Some(read) = state.question_filters.take() else {
         return "none".to_owned();
     };
     let question = state.question.to_lowercase();
@@ -82,7 +82,7 @@ pub(super) fn run(state: &mut State) -> String {
         else {
             continue;
         };
-        if holds(&question, &said) {
+        if contains_phrase(&question, &said) {
             applied.push(format!("{name} {said}"));
             *place = Some(said);
         } else {
@@ -92,13 +92,13 @@ pub(super) fn run(state: &mut State) -> String {
     if let Some(kind) = read.document_type.filter(|it| !it.trim().is_empty()) {
         let kind = kind.trim().to_lowercase().replace([' ', '-'], "_");
         let named = kind.split('_').any(|it| question.contains(it));
-        if KINDS.contains(&kind.as_str()) && named {
+        if DOCUMENT_TYPES.contains(&kind.as_str()) && named {
             applied.push(format!("of kind {kind}"));
             filter.kind = Some(kind);
         } else {
             dropped.push(format!(
                 "of kind {}",
-                deliberate_core::cut_to_chars(&kind, 40)
+                deliberate_core::truncate_chars(&kind, 40)
             ));
         }
     }

@@ -1,31 +1,33 @@
 //! A draft from the best passages. What was wrong with the one before is told, so that this one
 //! keeps closer to them.
 
-use super::state::{Desk, State, Stop};
+use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    draft::{self, Draft},
-    shelf::Retrieves,
+    draft::{self, AnswerDraft},
+    shelf::Retriever,
 };
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
     state.draft = None;
-    let best = state.best();
+    let best = state.best_passages();
     if best.is_empty() {
         return Ok("nothing to write from".to_owned());
     }
-    let room = draft::room(state.budget.left_tokens());
-    let (passages, shown) = state.pool.shown_within(&best, room, |at, it| {
+    let room = draft::passage_bytes_for(state.budget.remaining_tokens());
+    let (passages, shown) = state.pool.render_with_limit(&best, room, |at, it| {
         let picked = state.refined.get(&at);
         picked.cloned().unwrap_or_else(|| it.passage.text.clone())
     });
     let key = format!("answer/{}", state.rounds);
-    let ask = draft::ask(key, &state.question, &passages, &state.problems);
-    state.draft = state.ask_at_last::<Draft>(desk.call, ask).await?;
+    let ask = draft::answer_request(key, &state.question, &passages, &state.problems);
+    state.draft = state
+        .ask_with_remaining_time::<AnswerDraft>(desk.call, ask)
+        .await?;
     let Some(draft) = &state.draft else {
-        state.leave_out("generate: no model could be asked".to_owned());
+        state.note_skipped("generate: no model could be asked".to_owned());
         return Ok("no draft".to_owned());
     };
     let said = format!(

@@ -1,50 +1,50 @@
 //! Which passages help: all that are new in one ask.
 
-use super::state::{Desk, State, Stop};
+use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    rerank::{self, Scores},
-    shelf::Retrieves,
-    shown::relevance_of,
+    rerank::{self, PassageScores},
+    shelf::Retriever,
+    shown::passage_relevance,
 };
 
 /// From this score on a passage is kept.
-const HELPS: f64 = 0.5;
+const RELEVANT_SCORE: f64 = 0.5;
 
 /// From this share of the question's words on, where no model could be asked.
-const HELPS_BY_WORDS: f64 = 0.4;
+const RELEVANT_WORD_SHARE: f64 = 0.4;
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
-    if state.fresh.is_empty() {
-        weigh(state);
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
+    if state.ungraded.is_empty() {
+        update_confidence(state);
         return Ok("nothing new to grade".to_owned());
     }
     let key = format!("grade/{}", state.rounds);
-    let (ask, shown) = rerank::ask(key, &state.question, &state.pool, &state.fresh);
-    let scores: Option<Scores> = state.ask(desk.call, ask).await?;
-    let fresh = std::mem::take(&mut state.fresh);
+    let (ask, shown) = rerank::score_request(key, &state.question, &state.pool, &state.ungraded);
+    let scores: Option<PassageScores> = state.ask(desk.call, ask).await?;
+    let fresh = std::mem::take(&mut state.ungraded);
     let mut by_words = 0;
     for at in fresh {
         let given = scores
             .as_ref()
             .filter(|_| shown.contains(&at))
-            .and_then(|it| it.of(at));
+            .and_then(|it| it.get(at));
         let helps = if let Some(score) = given {
             state.scores.insert(at, score);
-            score >= HELPS
+            score >= RELEVANT_SCORE
         } else {
             by_words += 1;
-            let fits = fits(state, at);
-            state.scores.insert(at, fits.min(HELPS));
-            fits >= HELPS_BY_WORDS
+            let fits = word_relevance(state, at);
+            state.scores.insert(at, fits.min(RELEVANT_SCORE));
+            fits >= RELEVANT_WORD_SHARE
         };
         if helps {
-            state.kept.insert(at);
+            state.relevant.insert(at);
         }
     }
-    weigh(state);
+    update_confidence(state);
     let note = if by_words > 0 {
         format!(" ({by_words} by words alone)")
     } else {
@@ -53,40 +53,40 @@ pub(super) async fn run<R: Retrieves>(
     Ok(format!(
         "{} of {} passages help{note}",
         state
-            .found
+            .retrieved
             .iter()
-            .filter(|it| state.kept.contains(it))
+            .filter(|it| state.relevant.contains(it))
             .count(),
-        state.found.len()
+        state.retrieved.len()
     ))
 }
 
 /// The same without a model.
-pub(super) fn by_words(state: &mut State) {
-    for at in std::mem::take(&mut state.fresh) {
-        if fits(state, at) >= HELPS_BY_WORDS {
-            state.kept.insert(at);
+pub(super) fn grade_by_words(state: &mut AgenticState) {
+    for at in std::mem::take(&mut state.ungraded) {
+        if word_relevance(state, at) >= RELEVANT_WORD_SHARE {
+            state.relevant.insert(at);
         }
     }
-    weigh(state);
+    update_confidence(state);
 }
 
 /// How well a passage fits the question by its words.
-fn fits(state: &State, at: usize) -> f64 {
+fn word_relevance(state: &AgenticState, at: usize) -> f64 {
     let found = state.pool.get(at);
-    found.map_or(0.0, |it| relevance_of(&state.question, it))
+    found.map_or(0.0, |it| passage_relevance(&state.question, it))
 }
 
 /// The share of what was found that is kept.
-fn weigh(state: &mut State) {
+fn update_confidence(state: &mut AgenticState) {
     let kept = state
-        .found
+        .retrieved
         .iter()
-        .filter(|it| state.kept.contains(it))
+        .filter(|it| state.relevant.contains(it))
         .count();
-    state.confidence = if state.found.is_empty() {
+    state.confidence = if state.retrieved.is_empty() {
         0.0
     } else {
-        kept as f64 / state.found.len() as f64
+        kept as f64 / state.retrieved.len() as f64
     };
 }

@@ -1,10 +1,10 @@
 //! The nodes, what each tells of itself, and the edges between them.
 
-use super::state::{Kind, State};
+use super::state::{AgenticState, QuestionKind};
 
 /// A step of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum AgenticNode {
     Classify,
     Expand,
     Decompose,
@@ -16,46 +16,50 @@ pub(super) enum Node {
     Rewrite,
     Rerank,
     Generate,
-    Check,
+    Verify,
     Done,
 }
 
 /// At least this much of what was found must be relevant for it to be refined.
-const AMBIGUOUS: f64 = 0.4;
+const AMBIGUOUS_THRESHOLD: f64 = 0.4;
 
 /// Below this another look is worth it.
-const WEAK: f64 = 0.5;
+const WEAK_THRESHOLD: f64 = 0.5;
 
 /// Where it goes from a node.
-pub(super) fn next(node: Node, state: &State, support: f64) -> Node {
-    let again = state.retries < state.max_retries && !state.budget.is_scarce();
+pub(super) fn next_node(node: AgenticNode, state: &AgenticState, support: f64) -> AgenticNode {
+    let again = state.retries < state.max_retries && !state.budget.is_nearly_exhausted();
     match node {
-        Node::Classify => match state.kind {
-            Kind::Direct => Node::Retrieve,
-            Kind::Standard => Node::Expand,
-            Kind::MultiHop => Node::Decompose,
+        AgenticNode::Classify => match state.kind {
+            QuestionKind::Direct => AgenticNode::Retrieve,
+            QuestionKind::Standard => AgenticNode::Expand,
+            QuestionKind::MultiHop => AgenticNode::Decompose,
         },
-        Node::Expand => Node::Filters,
-        Node::Decompose | Node::Filters | Node::Rewrite => Node::Retrieve,
-        Node::Retrieve if state.kind == Kind::Direct && state.pool.len() > 0 => Node::Rerank,
-        Node::Retrieve => Node::Grade,
-        Node::Grade => Node::Assess,
-        Node::Assess => match state.confidence {
-            _ if state.kept.is_empty() && again => Node::Rewrite,
-            _ if state.kept.is_empty() => Node::Done,
-            it if it >= AMBIGUOUS => Node::Refine,
-            it if it < WEAK && again => Node::Rewrite,
-            _ => Node::Rerank,
+        AgenticNode::Expand => AgenticNode::Filters,
+        AgenticNode::Decompose | AgenticNode::Filters | AgenticNode::Rewrite => {
+            AgenticNode::Retrieve
+        }
+        AgenticNode::Retrieve if state.kind == QuestionKind::Direct && state.pool.len() > 0 => {
+            AgenticNode::Rerank
+        }
+        AgenticNode::Retrieve => AgenticNode::Grade,
+        AgenticNode::Grade => AgenticNode::Assess,
+        AgenticNode::Assess => match state.confidence {
+            _ if state.relevant.is_empty() && again => AgenticNode::Rewrite,
+            _ if state.relevant.is_empty() => AgenticNode::Done,
+            it if it >= AMBIGUOUS_THRESHOLD => AgenticNode::Refine,
+            it if it < WEAK_THRESHOLD && again => AgenticNode::Rewrite,
+            _ => AgenticNode::Rerank,
         },
-        Node::Refine => Node::Rerank,
-        Node::Rerank => Node::Generate,
-        Node::Generate if state.draft.is_some() => Node::Check,
-        Node::Check if !state.is_grounded(support) && again => Node::Rewrite,
-        Node::Generate | Node::Check | Node::Done => Node::Done,
+        AgenticNode::Refine => AgenticNode::Rerank,
+        AgenticNode::Rerank => AgenticNode::Generate,
+        AgenticNode::Generate if state.draft.is_some() => AgenticNode::Verify,
+        AgenticNode::Verify if !state.is_grounded(support) && again => AgenticNode::Rewrite,
+        AgenticNode::Generate | AgenticNode::Verify | AgenticNode::Done => AgenticNode::Done,
     }
 }
 
-impl Node {
+impl AgenticNode {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Classify => "classify",
@@ -69,7 +73,7 @@ impl Node {
             Self::Rewrite => "rewrite",
             Self::Rerank => "rerank",
             Self::Generate => "generate",
-            Self::Check => "check",
+            Self::Verify => "check",
             Self::Done => "done",
         }
     }
@@ -85,32 +89,32 @@ impl Node {
             Self::Refine | Self::Rewrite => 60.0,
             Self::Rerank => 70.0,
             Self::Generate => 85.0,
-            Self::Check => 95.0,
+            Self::Verify => 95.0,
             Self::Done => 100.0,
         }
     }
 
     /// What it is about to do, in a few words.
-    pub(super) fn told(self, state: &State) -> String {
+    pub(super) fn progress_message(self, state: &AgenticState) -> String {
         match self {
             Self::Classify => "reading the question".to_owned(),
             Self::Expand => "finding other words for it".to_owned(),
             Self::Decompose => "taking the question apart".to_owned(),
             Self::Filters => "reading which papers it is about".to_owned(),
             Self::Retrieve => format!("searching with {} queries", state.queries.len()),
-            Self::Grade => format!("grading {} passages", state.fresh.len()),
+            Self::Grade => format!("grading {} passages", state.ungraded.len()),
             Self::Assess => "weighing what was found".to_owned(),
-            Self::Refine => format!("picking sentences out of {} passages", state.kept.len()),
+            Self::Refine => format!("picking sentences out of {} passages", state.relevant.len()),
             Self::Rewrite => format!("asking in another way (retry {})", state.retries + 1),
             Self::Rerank => "putting passages in order".to_owned(),
             Self::Generate => "writing the answer".to_owned(),
-            Self::Check => "checking every sentence".to_owned(),
+            Self::Verify => "checking every sentence".to_owned(),
             Self::Done => "done".to_owned(),
         }
     }
 
     /// Whether the next node can do without what it brings.
-    pub(super) const fn is_only_help(self) -> bool {
+    pub(super) const fn is_optional(self) -> bool {
         matches!(
             self,
             Self::Expand | Self::Decompose | Self::Grade | Self::Refine
@@ -118,7 +122,7 @@ impl Node {
     }
 
     /// Whether an answer can do without it when little of the budget is left.
-    pub(super) const fn may_be_left_out(self) -> bool {
-        self.is_only_help() || matches!(self, Self::Rewrite)
+    pub(super) const fn is_skippable(self) -> bool {
+        self.is_optional() || matches!(self, Self::Rewrite)
     }
 }

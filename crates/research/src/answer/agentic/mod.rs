@@ -21,19 +21,19 @@ mod retrieve;
 mod rewrite;
 mod state;
 
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 use tokio::time::Instant;
 
-use super::shelf::{Retrieves, looked_for, scope};
-use budget::Budget;
-use graph::{Node, next};
-use state::{Desk, State, Stop};
+use super::shelf::{Retriever, check_query, parse_scope};
+use budget::AgenticBudget;
+use graph::{AgenticNode, next_node};
+use state::{AgenticContext, AgenticState, NodeError};
 
-pub(crate) use report::Report;
-pub use state::{Assessment, Kind};
+pub(crate) use report::AgenticResponse;
+pub use state::{Assessment, QuestionKind};
 
 /// What is asked.
-pub(crate) struct Asked {
+pub(crate) struct AgenticRequest {
     pub(crate) question: String,
     pub(crate) max_sources: usize,
     pub(crate) max_retries: u32,
@@ -41,103 +41,110 @@ pub(crate) struct Asked {
 }
 
 /// Steps no question needs: a mistake in the edges must not hang a call.
-const MOST_STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 
 /// Answers a question with the whole graph.
-pub(crate) async fn research<R: Retrieves>(
+pub(crate) async fn run_agentic_graph<R: Retriever>(
     shelf: &R,
-    call: &Call,
-    asked: &Asked,
-) -> Result<Report, ToolError> {
-    let question = looked_for(call, "question", &asked.question)?;
-    let scope = scope(&asked.scope)?;
+    call: &ToolContext,
+    asked: &AgenticRequest,
+) -> Result<AgenticResponse, ToolError> {
+    let question = check_query(call, "question", &asked.question)?;
+    let scope = parse_scope(&asked.scope)?;
     shelf.check_scope(call, &scope).await?;
-    let options = shelf.answers();
+    let options = shelf.answer_options();
     let timed = call.has_model().await;
-    let desk = Desk { shelf, call };
-    let mut state = State::new(question, asked, scope, Budget::new(options, timed));
-    let mut node = Node::Classify;
-    for _ in 0..MOST_STEPS {
-        if node == Node::Done {
+    let desk = AgenticContext {
+        retriever: shelf,
+        call,
+    };
+    let mut state = AgenticState::new(question, asked, scope, AgenticBudget::new(options, timed));
+    let mut node = AgenticNode::Classify;
+    for _ in 0..MAX_STEPS {
+        if node == AgenticNode::Done {
             break;
         }
-        match step(node, &mut state, &desk).await {
-            Ok(()) => node = next(node, &state, options.support),
-            Err(Stop::Failed(error)) if must_end(&error, &state) => return Err(error),
-            Err(Stop::Failed(error)) => {
-                state.leave_out(format!("{} failed: {error}", node.name()));
+        match run_node(node, &mut state, &desk).await {
+            Ok(()) => node = next_node(node, &state, options.min_support),
+            Err(NodeError::Failed(error)) if is_fatal(&error, &state) => return Err(error),
+            Err(NodeError::Failed(error)) => {
+                state.note_skipped(format!("{} failed: {error}", node.name()));
                 break;
             }
-            Err(Stop::Spent(what)) => {
-                state.leave_out(format!("{}: {what}", node.name()));
-                if !node.is_only_help() {
+            Err(NodeError::BudgetExhausted(what)) => {
+                state.note_skipped(format!("{}: {what}", node.name()));
+                if !node.is_optional() {
                     break;
                 }
                 // What is left may still do for a search and an answer.
-                if node == Node::Grade {
-                    grade::by_words(&mut state);
+                if node == AgenticNode::Grade {
+                    grade::grade_by_words(&mut state);
                 }
-                node = next(node, &state, options.support);
+                node = next_node(node, &state, options.min_support);
             }
         }
     }
     call.progress(100.0, Some(100.0), "done");
-    Ok(Report::of(state, options.support))
+    Ok(AgenticResponse::from_state(state, options.min_support))
 }
 
 /// Whether an error leaves nothing to show: the client thinks or went away, or nothing was found
 /// before it.
-fn must_end(error: &ToolError, state: &State) -> bool {
+fn is_fatal(error: &ToolError, state: &AgenticState) -> bool {
     let waits = matches!(
         error,
-        ToolError::Think(deliberate_thinker::ThinkError::Pending) | ToolError::Cancelled
+        ToolError::Model(deliberate_thinker::ModelError::Pending) | ToolError::Cancelled
     );
     waits || state.pool.len() == 0
 }
 
 /// One node: told, run, and written into the trace.
-async fn step<R: Retrieves>(node: Node, state: &mut State, desk: &Desk<'_, R>) -> Result<(), Stop> {
-    let told = node.told(state);
+async fn run_node<R: Retriever>(
+    node: AgenticNode,
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<(), NodeError> {
+    let told = node.progress_message(state);
     desk.call.progress(node.progress(), Some(100.0), &told);
     let begun = Instant::now();
     let calls = state.budget.calls();
-    let outcome = if node.may_be_left_out() && state.budget.is_scarce() {
+    let outcome = if node.is_skippable() && state.budget.is_nearly_exhausted() {
         let what = "what is left of the budget is for the answer";
-        state.leave_out(format!("{}: {what}", node.name()));
-        if node == Node::Grade {
-            grade::by_words(state);
+        state.note_skipped(format!("{}: {what}", node.name()));
+        if node == AgenticNode::Grade {
+            grade::grade_by_words(state);
         }
         Ok(format!("left out: {what}"))
     } else {
-        run(node, state, desk).await
+        dispatch_node(node, state, desk).await
     };
     let said = match &outcome {
         Ok(said) => said.clone(),
         Err(stop) => stop.to_string(),
     };
     let calls = state.budget.calls() - calls;
-    state.traced(node.name(), said, begun.elapsed(), calls);
+    state.record_trace(node.name(), said, begun.elapsed(), calls);
     outcome.map(|_| ())
 }
 
-async fn run<R: Retrieves>(
-    node: Node,
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
+async fn dispatch_node<R: Retriever>(
+    node: AgenticNode,
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
     match node {
-        Node::Classify => Ok(classify::run(state)),
-        Node::Expand => expand::run(state, desk).await,
-        Node::Decompose => decompose::run(state, desk).await,
-        Node::Filters => Ok(filters::run(state)),
-        Node::Retrieve => retrieve::run(state, desk).await,
-        Node::Grade => grade::run(state, desk).await,
-        Node::Assess => Ok(assess::run(state)),
-        Node::Refine => refine::run(state, desk).await,
-        Node::Rewrite => rewrite::run(state, desk).await,
-        Node::Rerank => rerank::run(state, desk).await,
-        Node::Generate => generate::run(state, desk).await,
-        Node::Check => check::run(state, desk).await,
-        Node::Done => Ok(String::new()),
+        AgenticNode::Classify => Ok(classify::run(state)),
+        AgenticNode::Expand => expand::run(state, desk).await,
+        AgenticNode::Decompose => decompose::run(state, desk).await,
+        AgenticNode::Filters => Ok(filters::run(state)),
+        AgenticNode::Retrieve => retrieve::run(state, desk).await,
+        AgenticNode::Grade => grade::run(state, desk).await,
+        AgenticNode::Assess => Ok(assess::run(state)),
+        AgenticNode::Refine => refine::run(state, desk).await,
+        AgenticNode::Rewrite => rewrite::run(state, desk).await,
+        AgenticNode::Rerank => rerank::run(state, desk).await,
+        AgenticNode::Generate => generate::run(state, desk).await,
+        AgenticNode::Verify => check::run(state, desk).await,
+        AgenticNode::Done => Ok(String::new()),
     }
 }

@@ -6,29 +6,29 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::{Desk, State, Stop};
+use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    asks::{Kind, tagged},
-    pool::Pool,
-    shelf::Retrieves,
+    asks::{PromptTemplate, wrap_in_tag},
+    pool::PassagePool,
+    shelf::Retriever,
     verify,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Picked {
+struct PassagePicksReply {
     #[schemars(length(max = 120))]
-    passages: Vec<Picks>,
+    passages: Vec<PassagePicks>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Picks {
+struct PassagePicks {
     #[schemars(length(max = 8))]
     passage: String,
     #[schemars(length(max = 40))]
     sentences: Vec<usize>,
 }
 
-const REFINE: Kind = Kind {
+const REFINE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "refine",
     text: include_str!("../asks/refine.md"),
     max_tokens: 1_500,
@@ -36,17 +36,17 @@ const REFINE: Kind = Kind {
 };
 
 /// Less text than this needs no picking, in characters.
-const LITTLE: usize = 6_000;
+const MIN_REFINE_CHARS: usize = 6_000;
 
 /// Sentences of a passage that are numbered, and numbers that are read.
-const MOST_SENTENCES: usize = 20;
-const MOST_PICKS: usize = 200;
+const MAX_SENTENCES: usize = 20;
+const MAX_PICKS: usize = 200;
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
-    let kept: Vec<usize> = state.kept.iter().copied().collect();
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
+    let kept: Vec<usize> = state.relevant.iter().copied().collect();
     let kept: Vec<usize> = kept
         .into_iter()
         .filter(|it| !state.refined.contains_key(it))
@@ -56,40 +56,40 @@ pub(super) async fn run<R: Retrieves>(
         .filter_map(|&it| state.pool.get(it))
         .map(|it| it.passage.text.len())
         .sum();
-    if chars < LITTLE {
+    if chars < MIN_REFINE_CHARS {
         return Ok("not needed: the passages are short".to_owned());
     }
     let (passages, shown) = state
         .pool
-        .shown_as(&kept, |_, it| numbered(&it.passage.text));
-    let ask = REFINE.ask::<Picked>(
+        .render_with(&kept, |_, it| number_sentences(&it.passage.text));
+    let ask = REFINE_PROMPT.build_request::<PassagePicksReply>(
         format!("refine/{}", state.rounds),
         &[
             ("passages", &passages),
-            ("question", &tagged("question", &state.question)),
+            ("question", &wrap_in_tag("question", &state.question)),
         ],
     );
-    let Some(picked) = state.ask::<Picked>(desk.call, ask).await? else {
+    let Some(picked) = state.ask::<PassagePicksReply>(desk.call, ask).await? else {
         return Ok("left as they are".to_owned());
     };
     let mut sentences = 0;
     for at in shown {
-        let id = Pool::id(at);
+        let id = PassagePool::id(at);
         let Some(picks) = picked.passages.iter().find(|it| it.passage == id) else {
             continue;
         };
         let text = state
             .pool
             .get(at)
-            .map(|it| chosen(&it.passage.text, &picks.sentences));
+            .map(|it| select_sentences(&it.passage.text, &picks.sentences));
         match text {
             Some((text, count)) if count > 0 => {
                 sentences += count;
                 state.refined.insert(at, text);
             }
             // Nothing of it helps; it stays as evidence, but is not written from.
-            _ if state.kept.len() > 1 => {
-                state.kept.remove(&at);
+            _ if state.relevant.len() > 1 => {
+                state.relevant.remove(&at);
             }
             _ => {}
         }
@@ -100,10 +100,10 @@ pub(super) async fn run<R: Retrieves>(
     ))
 }
 
-fn numbered(text: &str) -> String {
-    let lines = verify::split(text)
+fn number_sentences(text: &str) -> String {
+    let lines = verify::split_sentences(text)
         .into_iter()
-        .take(MOST_SENTENCES)
+        .take(MAX_SENTENCES)
         .enumerate();
     let lines: Vec<String> = lines.map(|(at, it)| format!("[{}] {it}", at + 1)).collect();
     lines.join("\n")
@@ -111,9 +111,11 @@ fn numbered(text: &str) -> String {
 
 /// The sentences of those numbers, in their order, with dots where something is left out; how many
 /// there are. Only what was numbered can be picked.
-fn chosen(text: &str, numbers: &[usize]) -> (String, usize) {
-    let numbers: BTreeSet<usize> = numbers.iter().copied().take(MOST_PICKS).collect();
-    let all = verify::split(text).into_iter().take(MOST_SENTENCES);
+fn select_sentences(text: &str, numbers: &[usize]) -> (String, usize) {
+    let numbers: BTreeSet<usize> = numbers.iter().copied().take(MAX_PICKS).collect();
+    let all = verify::split_sentences(text)
+        .into_iter()
+        .take(MAX_SENTENCES);
     let mut out = String::new();
     let mut last = None;
     let mut count = 0;

@@ -2,51 +2,51 @@
 
 use serde_json::{Value, json};
 
-use super::state::{Assessment, Kind, State};
+use super::state::{AgenticState, Assessment, QuestionKind};
 use crate::answer::{
-    judged::Judged,
+    judged::CheckedAnswer,
     plain::withheld_text,
     said,
-    shown::{self, SentenceShown, SourceShown, Status, TracedNode},
+    shown::{self, AnswerSentence, AnswerSource, AnswerStatus, NodeTrace},
 };
 
 /// What came of a question.
-pub(crate) struct Report {
-    pub(crate) said: String,
-    pub(crate) status: Status,
+pub(crate) struct AgenticResponse {
+    pub(crate) text: String,
+    pub(crate) status: AnswerStatus,
     pub(crate) grounded: bool,
-    pub(crate) query_type: Kind,
+    pub(crate) query_type: QuestionKind,
     pub(crate) confidence: f64,
     pub(crate) assessment: Option<Assessment>,
     pub(crate) rounds: u32,
     pub(crate) queries: Vec<String>,
-    pub(crate) sentences: Vec<SentenceShown>,
+    pub(crate) sentences: Vec<AnswerSentence>,
     pub(crate) support: Option<f64>,
-    pub(crate) sources: Vec<SourceShown>,
+    pub(crate) sources: Vec<AnswerSource>,
     pub(crate) mode: &'static str,
-    pub(crate) trace: Vec<TracedNode>,
-    pub(crate) left_out: Vec<String>,
-    pub(crate) spent: Value,
+    pub(crate) trace: Vec<NodeTrace>,
+    pub(crate) skipped: Vec<String>,
+    pub(crate) usage: Value,
     pub(crate) notes: Vec<String>,
 }
 
-impl Report {
-    pub(super) fn of(mut state: State, least: f64) -> Self {
+impl AgenticResponse {
+    pub(super) fn from_state(mut state: AgenticState, least: f64) -> Self {
         let grounded = state.is_grounded(least);
-        let judged = state.judged.take().unwrap_or_default();
+        let judged = state.checked_answer.take().unwrap_or_default();
         let status = status(&state, &judged, grounded);
-        if state.assessment == Some(Assessment::Incorrect) || status == Status::NothingFound {
+        if state.assessment == Some(Assessment::Incorrect) || status == AnswerStatus::NothingFound {
             state.note(
                 "The collection says little about this; search_papers may find papers that say more."
                     .to_owned(),
             );
         }
-        let used = used(&state, &judged);
-        let sources = shown::sources(&state.question, &state.pool, &used);
-        let sentences = shown::sentences(&judged, &state.pool, &sources);
-        let said = text(&state, status, &judged, least, &sentences, &sources);
+        let used = used_passages(&state, &judged);
+        let sources = shown::build_sources(&state.question, &state.pool, &used);
+        let sentences = shown::build_sentences(&judged, &state.pool, &sources);
+        let text = render_text(&state, status, &judged, least, &sentences, &sources);
         Self {
-            said,
+            text,
             status,
             grounded,
             query_type: state.kind,
@@ -57,14 +57,14 @@ impl Report {
             sentences,
             sources,
             mode: state.mode,
-            spent: json!({
+            usage: json!({
                 "model_calls": state.budget.calls(),
                 "tokens": state.budget.tokens(),
-                "ms": u64::try_from(state.budget.took().as_millis()).unwrap_or(u64::MAX),
+                "ms": u64::try_from(state.budget.elapsed().as_millis()).unwrap_or(u64::MAX),
             }),
-            queries: state.asked,
+            queries: state.past_queries,
             trace: state.trace,
-            left_out: state.left_out,
+            skipped: state.skipped,
             notes: state.notes,
         }
     }
@@ -72,31 +72,31 @@ impl Report {
 
 /// How much of what the answer is from helps. Where nothing was graded, as for a question that is
 /// looked up at once, that is how much of the answer holds.
-fn confidence(state: &State, judged: &Judged) -> f64 {
+fn confidence(state: &AgenticState, judged: &CheckedAnswer) -> f64 {
     match state.assessment {
         Some(_) => state.confidence,
         None => judged.support().unwrap_or(0.0),
     }
 }
 
-fn status(state: &State, judged: &Judged, grounded: bool) -> Status {
-    let partial = !state.left_out.is_empty();
+fn status(state: &AgenticState, judged: &CheckedAnswer, grounded: bool) -> AnswerStatus {
+    let partial = !state.skipped.is_empty();
     // What was never looked for may well be there.
-    let unsearched = state.asked.is_empty();
-    match (judged.claims(), grounded) {
-        (0, _) if unsearched || (partial && state.pool.len() > 0) => Status::Partial,
-        (0, _) => Status::NothingFound,
-        (_, true) if partial => Status::Partial,
-        (_, true) => Status::Answered,
-        (_, false) => Status::Withheld,
+    let unsearched = state.past_queries.is_empty();
+    match (judged.claim_count(), grounded) {
+        (0, _) if unsearched || (partial && state.pool.len() > 0) => AnswerStatus::Partial,
+        (0, _) => AnswerStatus::NothingFound,
+        (_, true) if partial => AnswerStatus::Partial,
+        (_, true) => AnswerStatus::Answered,
+        (_, false) => AnswerStatus::Withheld,
     }
 }
 
 /// The passages the answer was written from, and those its sentences rest on.
-fn used(state: &State, judged: &Judged) -> Vec<usize> {
-    let mut used = state.best();
+fn used_passages(state: &AgenticState, judged: &CheckedAnswer) -> Vec<usize> {
+    let mut used = state.best_passages();
     if used.is_empty() {
-        used.clone_from(&state.found);
+        used.clone_from(&state.retrieved);
     }
     let rests = judged.sentences.iter();
     let rests = rests.flat_map(|(_, it)| it.evidence.iter().chain(&it.disputed));
@@ -114,53 +114,55 @@ fn used(state: &State, judged: &Judged) -> Vec<usize> {
     used
 }
 
-fn text(
-    state: &State,
-    status: Status,
-    judged: &Judged,
+fn render_text(
+    state: &AgenticState,
+    status: AnswerStatus,
+    judged: &CheckedAnswer,
     least: f64,
-    sentences: &[SentenceShown],
-    sources: &[SourceShown],
+    sentences: &[AnswerSentence],
+    sources: &[AnswerSource],
 ) -> String {
-    let left_out = if state.left_out.is_empty() {
+    let left_out = if state.skipped.is_empty() {
         String::new()
     } else {
         let lines: Vec<String> = state
-            .left_out
+            .skipped
             .iter()
-            .map(|it| format!("- {}", said::inline(it)))
+            .map(|it| format!("- {}", said::sanitize_inline(it)))
             .collect();
         format!("\n\n## Left out\n\n{}", lines.join("\n"))
     };
-    let notes = said::notes(&state.notes);
+    let notes = said::render_notes(&state.notes);
     match status {
-        Status::Answered => format!("{}{notes}", said::answer(sentences, sources, true)),
-        Status::Partial if judged.claims() > 0 => format!(
+        AnswerStatus::Answered => {
+            format!("{}{notes}", said::render_answer(sentences, sources, true))
+        }
+        AnswerStatus::Partial if judged.claim_count() > 0 => format!(
             "This answer is partial.\n\n{}{left_out}{notes}",
-            said::answer(sentences, sources, true)
+            said::render_answer(sentences, sources, true)
         ),
-        Status::Partial => format!(
+        AnswerStatus::Partial => format!(
             "There is no answer yet; this is what was found.{}{left_out}{notes}",
-            said::passages(sources)
+            said::render_passages(sources)
         ),
-        Status::Withheld => format!(
+        AnswerStatus::Withheld => format!(
             "{}{left_out}",
             withheld_text(judged, least, sources, &state.notes)
         ),
-        Status::NothingFound => {
+        AnswerStatus::NothingFound => {
             let asked: Vec<String> = state
-                .asked
+                .past_queries
                 .iter()
-                .map(|it| format!("- {}", said::inline(it)))
+                .map(|it| format!("- {}", said::sanitize_inline(it)))
                 .collect();
             // What the model says of it is no query.
-            let mut told = said::answer(sentences, sources, false);
+            let mut told = said::render_answer(sentences, sources, false);
             if !told.is_empty() {
                 told.push_str("\n\n");
             }
             format!(
                 "Nothing in the collection answers this.\n\n{told}Searched (scope: {}, mode: {}):\n{}{left_out}{notes}",
-                said::inline(&state.scope_text),
+                said::sanitize_inline(&state.scope_text),
                 state.mode,
                 asked.join("\n"),
             )

@@ -2,21 +2,21 @@
 
 use futures::future::join_all;
 
-use super::state::{Desk, State, Stop};
+use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::{
-    ArticleFilter, FoundPassage, Retrieval, Retrieved,
-    answer::shelf::{Retrieves, look},
-    collect::{BY_MEANING_ALONE, mode_name},
+    ArticleFilter, RetrievalQuery, RetrievalResult, RetrievedPassage,
+    answer::shelf::{Retriever, retrieve_memoized},
+    collect::{VECTOR_ONLY_NOTE, mode_name},
 };
 
 /// The most passages of one query, and of one paper in it.
-const MOST: usize = 30;
-const PER_ARTICLE: usize = 4;
+const MAX_PASSAGES: usize = 30;
+const MAX_PER_ARTICLE: usize = 4;
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
     let round = state.rounds;
     state.rounds += 1;
     let queries = std::mem::take(&mut state.queries);
@@ -29,81 +29,81 @@ pub(super) async fn run<R: Retrieves>(
         );
         found = search(state, desk, &queries, &format!("retrieved/{round}/all")).await?;
     }
-    let earlier = (!state.asked.is_empty()).then_some(state.notes.as_slice());
-    let alone = by_meaning_alone(earlier, &found);
-    state.asked.extend(queries);
-    state.notes.retain(|it| it != BY_MEANING_ALONE);
+    let earlier = (!state.past_queries.is_empty()).then_some(state.notes.as_slice());
+    let alone = is_semantic_only(earlier, &found);
+    state.past_queries.extend(queries);
+    state.notes.retain(|it| it != VECTOR_ONLY_NOTE);
     for one in &found {
         state.mode = mode_name(one.mode);
-        for note in one.notes.iter().filter(|it| *it != BY_MEANING_ALONE) {
+        for note in one.notes.iter().filter(|it| *it != VECTOR_ONLY_NOTE) {
             state.note(note.clone());
         }
     }
     if alone {
-        state.note(BY_MEANING_ALONE.to_owned());
+        state.note(VECTOR_ONLY_NOTE.to_owned());
     }
     let before = state.pool.len();
-    state.found = state.pool.add(in_turn(found));
+    state.retrieved = state.pool.add(interleave(found));
     let graded = |at: &usize| state.scores.contains_key(at);
-    state.fresh = state
-        .found
+    state.ungraded = state
+        .retrieved
         .iter()
         .copied()
         .filter(|it| !graded(it))
         .collect();
     Ok(format!(
         "{} passages, {} of them new",
-        state.found.len(),
+        state.retrieved.len(),
         state.pool.len() - before
     ))
 }
 
-async fn search<R: Retrieves>(
-    state: &State,
-    desk: &Desk<'_, R>,
+async fn search<R: Retriever>(
+    state: &AgenticState,
+    desk: &AgenticContext<'_, R>,
     queries: &[String],
     key: &str,
-) -> Result<Vec<Retrieved>, Stop> {
-    let wanted: Vec<(String, Retrieval)> = queries
+) -> Result<Vec<RetrievalResult>, NodeError> {
+    let wanted: Vec<(String, RetrievalQuery)> = queries
         .iter()
         .enumerate()
         .map(|(at, query)| {
-            let wanted = Retrieval {
+            let wanted = RetrievalQuery {
                 question: query.clone(),
-                k: (state.max_sources * 2).clamp(6, MOST),
+                k: (state.max_sources * 2).clamp(6, MAX_PASSAGES),
                 scope: state.scope.clone(),
                 filter: state.filter.clone(),
-                per_article: Some(PER_ARTICLE),
-                ..Retrieval::default()
+                per_article: Some(MAX_PER_ARTICLE),
+                ..RetrievalQuery::default()
             };
             (format!("{key}/{at}"), wanted)
         })
         .collect();
     let looks = wanted
         .iter()
-        .map(|(key, wanted)| look(desk.shelf, desk.call, key, wanted));
+        .map(|(key, wanted)| retrieve_memoized(desk.retriever, desk.call, key, wanted));
     let looks = join_all(looks);
-    let found = match state.budget.left() {
+    let found = match state.budget.remaining_time() {
         None => looks.await,
         Some(left) => match tokio::time::timeout(left, looks).await {
             Ok(found) => found,
-            Err(_) => return Err(Stop::Spent(state.budget.out_of_time())),
+            Err(_) => return Err(NodeError::BudgetExhausted(state.budget.timeout_message())),
         },
     };
-    let found: Result<Vec<Retrieved>, _> = found.into_iter().collect();
+    let found: Result<Vec<RetrievalResult>, _> = found.into_iter().collect();
     Ok(found?)
 }
 
 /// Whether no word of any query is in what was searched, in this round and, by their notes, in those
 /// before it. One wording that is nowhere says nothing against what another one found.
-fn by_meaning_alone(earlier: Option<&[String]>, found: &[Retrieved]) -> bool {
-    let says = |notes: &[String]| notes.iter().any(|it| it == BY_MEANING_ALONE);
+fn is_semantic_only(earlier: Option<&[String]>, found: &[RetrievalResult]) -> bool {
+    let says = |notes: &[String]| notes.iter().any(|it| it == VECTOR_ONLY_NOTE);
     let mut some = found.iter().filter(|it| !it.passages.is_empty()).peekable();
     some.peek().is_some() && some.all(|it| says(&it.notes)) && earlier.is_none_or(says)
 }
 
 /// The best of each query first, then the second of each, and so on.
-fn in_turn(found: Vec<Retrieved>) -> Vec<FoundPassage> {
+fn interleave(found: Vec<RetrievalResult>) -> Vec<RetrievedPassage> {
     let mut lists: Vec<_> = found
         .into_iter()
         .map(|it| it.passages.into_iter())
@@ -124,14 +124,14 @@ mod tests {
     use deliberate_index::Passage;
 
     use super::*;
-    use crate::collect::{Kept, Place};
+    use crate::collect::{ArticleRecord, TextSpan};
 
     /// What a query found, and whether by a word of it.
-    fn found(by_word: bool) -> Retrieved {
-        let passage = FoundPassage {
-            kept: Kept::empty(Timestamp::from_micros(1)),
+    fn retrieval_result(by_word: bool) -> RetrievalResult {
+        let passage = RetrievedPassage {
+            kept: ArticleRecord::empty(Timestamp::from_micros(1)),
             passage: Passage::default(),
-            place: Place {
+            place: TextSpan {
                 page: 1,
                 start: 0,
                 end_page: 1,
@@ -142,25 +142,31 @@ mod tests {
             similarity: None,
             rerank_score: None,
         };
-        let note = (!by_word).then(|| BY_MEANING_ALONE.to_owned());
-        Retrieved {
+        let note = (!by_word).then(|| VECTOR_ONLY_NOTE.to_owned());
+        RetrievalResult {
             passages: vec![passage],
             notes: note.into_iter().collect(),
-            ..Retrieved::default()
+            ..RetrievalResult::default()
         }
     }
 
     #[test]
     fn one_wording_that_is_nowhere_is_no_warning() {
-        let note = [BY_MEANING_ALONE.to_owned()];
-        assert!(by_meaning_alone(None, &[found(false), found(false)]));
-        assert!(by_meaning_alone(
+        let note = [VECTOR_ONLY_NOTE.to_owned()];
+        assert!(is_semantic_only(
             None,
-            &[found(false), Retrieved::default()]
+            &[retrieval_result(false), retrieval_result(false)]
         ));
-        assert!(!by_meaning_alone(None, &[found(false), found(true)]));
-        assert!(!by_meaning_alone(None, &[Retrieved::default()]));
-        assert!(by_meaning_alone(Some(&note), &[found(false)]));
-        assert!(!by_meaning_alone(Some(&[]), &[found(false)]));
+        assert!(is_semantic_only(
+            None,
+            &[retrieval_result(false), RetrievalResult::default()]
+        ));
+        assert!(!is_semantic_only(
+            None,
+            &[retrieval_result(false), retrieval_result(true)]
+        ));
+        assert!(!is_semantic_only(None, &[RetrievalResult::default()]));
+        assert!(is_semantic_only(Some(&note), &[retrieval_result(false)]));
+        assert!(!is_semantic_only(Some(&[]), &[retrieval_result(false)]));
     }
 }

@@ -4,19 +4,19 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::{Desk, State, Stop};
+use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    asks::{Kind, tagged},
-    shelf::Retrieves,
+    asks::{PromptTemplate, wrap_in_tag},
+    shelf::Retriever,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Rewritten {
+struct RewriteReply {
     #[schemars(length(max = 300))]
     query: String,
 }
 
-const REWRITE: Kind = Kind {
+const REWRITE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "rewrite",
     text: include_str!("../asks/rewrite.md"),
     max_tokens: 300,
@@ -24,45 +24,50 @@ const REWRITE: Kind = Kind {
 };
 
 /// How many passages it is shown, and how much of each.
-const SHOWN: usize = 3;
-const SHOWN_CHARS: usize = 300;
+const MAX_PASSAGES: usize = 3;
+const PASSAGE_CHARS: usize = 300;
 
-pub(super) async fn run<R: Retrieves>(
-    state: &mut State,
-    desk: &Desk<'_, R>,
-) -> Result<String, Stop> {
+pub(super) async fn run<R: Retriever>(
+    state: &mut AgenticState,
+    desk: &AgenticContext<'_, R>,
+) -> Result<String, NodeError> {
     state.retries += 1;
-    let first: Vec<usize> = state.found.iter().copied().take(SHOWN).collect();
-    let (passages, _) = state.pool.shown_as(&first, |_, it| {
-        deliberate_core::cut_to_chars(&it.passage.text, SHOWN_CHARS)
+    let first: Vec<usize> = state.retrieved.iter().copied().take(MAX_PASSAGES).collect();
+    let (passages, _) = state.pool.render_with(&first, |_, it| {
+        deliberate_core::truncate_chars(&it.passage.text, PASSAGE_CHARS)
     });
     let problems = if state.problems.is_empty() {
         String::new()
     } else {
         format!(
             "\nWrong with the answer:\n{}",
-            tagged("problem", &state.problems.join("\n"))
+            wrap_in_tag("problem", &state.problems.join("\n"))
         )
     };
-    let asked = tagged("problem", &state.asked.join("\n"));
-    let ask = REWRITE.ask::<Rewritten>(
+    let asked = wrap_in_tag("problem", &state.past_queries.join("\n"));
+    let ask = REWRITE_PROMPT.build_request::<RewriteReply>(
         format!("rewrite/{}", state.retries),
         &[
-            ("question", &tagged("question", &state.question)),
+            ("question", &wrap_in_tag("question", &state.question)),
             ("asked", &asked),
             ("passages", &passages),
             ("problems", &problems),
         ],
     );
-    let rewritten: Option<Rewritten> = state.ask(desk.call, ask).await?;
-    let query = rewritten.map(|it| deliberate_core::cut_to_chars(it.query.trim(), 300));
-    let new =
-        |it: &String| !it.is_empty() && !state.asked.iter().any(|old| old.eq_ignore_ascii_case(it));
+    let rewritten: Option<RewriteReply> = state.ask(desk.call, ask).await?;
+    let query = rewritten.map(|it| deliberate_core::truncate_chars(it.query.trim(), 300));
+    let new = |it: &String| {
+        !it.is_empty()
+            && !state
+                .past_queries
+                .iter()
+                .any(|old| old.eq_ignore_ascii_case(it))
+    };
     let query = match query.filter(new) {
         Some(query) => query,
         // What the answer could not show is looked for as it stands.
         None => match state.problems.first() {
-            Some(problem) => deliberate_core::cut_to_chars(problem, 200),
+            Some(problem) => deliberate_core::truncate_chars(problem, 200),
             None => state.question.clone(),
         },
     };

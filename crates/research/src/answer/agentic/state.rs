@@ -5,31 +5,31 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{Ask, ThinkError};
-use deliberate_toolkit::{Call, Thinking, ToolError};
+use deliberate_thinker::{ModelError, ModelRequest};
+use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Asked,
-    budget::{Budget, Taken},
-    filters::Filters,
+    AgenticRequest,
+    budget::{AgenticBudget, BudgetReservation},
+    filters::QuestionFilters,
 };
 use crate::{
-    ArticleFilter, Scope,
-    answer::{draft::Draft, judged::Judged, pool::Pool, shown::TracedNode},
+    ArticleFilter, RetrievalScope,
+    answer::{draft::AnswerDraft, judged::CheckedAnswer, pool::PassagePool, shown::NodeTrace},
 };
 
 /// What nodes work with.
-pub(super) struct Desk<'a, R> {
-    pub(super) shelf: &'a R,
-    pub(super) call: &'a Call,
+pub(super) struct AgenticContext<'a, R> {
+    pub(super) retriever: &'a R,
+    pub(super) call: &'a ToolContext,
 }
 
 /// What kind of question it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum QuestionKind {
     /// What something is.
     Direct,
     /// Anything else.
@@ -52,37 +52,37 @@ pub enum Assessment {
 
 /// Why the graph can't go on.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Stop {
+pub(super) enum NodeError {
     /// A budget is spent.
     #[error("{0}")]
-    Spent(String),
+    BudgetExhausted(String),
     /// Something failed that no node can make up for.
     #[error("{0}")]
     Failed(#[from] ToolError),
 }
 
 /// What is known so far.
-pub(super) struct State {
+pub(super) struct AgenticState {
     pub(super) question: String,
-    pub(super) scope: Scope,
+    pub(super) scope: RetrievalScope,
     pub(super) scope_text: String,
     pub(super) max_sources: usize,
     pub(super) max_retries: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: QuestionKind,
     /// What is looked for next.
     pub(super) queries: Vec<String>,
     /// All that was ever looked for.
-    pub(super) asked: Vec<String>,
-    pub(super) read_filters: Option<Filters>,
+    pub(super) past_queries: Vec<String>,
+    pub(super) question_filters: Option<QuestionFilters>,
     pub(super) filter: ArticleFilter,
     /// Everything found, in all rounds.
-    pub(super) pool: Pool,
+    pub(super) pool: PassagePool,
     /// What the last round found, and what of it is not graded.
-    pub(super) found: Vec<usize>,
-    pub(super) fresh: Vec<usize>,
+    pub(super) retrieved: Vec<usize>,
+    pub(super) ungraded: Vec<usize>,
     pub(super) scores: BTreeMap<usize, f64>,
     /// What is relevant, of all rounds.
-    pub(super) kept: BTreeSet<usize>,
+    pub(super) relevant: BTreeSet<usize>,
     /// Sentences that were picked out.
     pub(super) refined: BTreeMap<usize, String>,
     /// What the answer is written from, best first.
@@ -91,35 +91,40 @@ pub(super) struct State {
     pub(super) retries: u32,
     pub(super) confidence: f64,
     pub(super) assessment: Option<Assessment>,
-    pub(super) draft: Option<Draft>,
+    pub(super) draft: Option<AnswerDraft>,
     /// The best draft so far, checked.
-    pub(super) judged: Option<Judged>,
+    pub(super) checked_answer: Option<CheckedAnswer>,
     pub(super) problems: Vec<String>,
     pub(super) mode: &'static str,
     pub(super) notes: Vec<String>,
-    pub(super) left_out: Vec<String>,
-    pub(super) trace: Vec<TracedNode>,
-    pub(super) budget: Budget,
+    pub(super) skipped: Vec<String>,
+    pub(super) trace: Vec<NodeTrace>,
+    pub(super) budget: AgenticBudget,
 }
 
-impl State {
-    pub(super) fn new(question: &str, asked: &Asked, scope: Scope, budget: Budget) -> Self {
+impl AgenticState {
+    pub(super) fn new(
+        question: &str,
+        asked: &AgenticRequest,
+        scope: RetrievalScope,
+        budget: AgenticBudget,
+    ) -> Self {
         Self {
             question: question.to_owned(),
             scope,
             scope_text: asked.scope.clone(),
             max_sources: asked.max_sources,
             max_retries: asked.max_retries,
-            kind: Kind::Standard,
+            kind: QuestionKind::Standard,
             queries: vec![question.to_owned()],
-            asked: Vec::new(),
-            read_filters: None,
+            past_queries: Vec::new(),
+            question_filters: None,
             filter: ArticleFilter::default(),
-            pool: Pool::default(),
-            found: Vec::new(),
-            fresh: Vec::new(),
+            pool: PassagePool::default(),
+            retrieved: Vec::new(),
+            ungraded: Vec::new(),
             scores: BTreeMap::new(),
-            kept: BTreeSet::new(),
+            relevant: BTreeSet::new(),
             refined: BTreeMap::new(),
             order: Vec::new(),
             rounds: 0,
@@ -127,11 +132,11 @@ impl State {
             confidence: 0.0,
             assessment: None,
             draft: None,
-            judged: None,
+            checked_answer: None,
             problems: Vec::new(),
             mode: "hybrid",
             notes: Vec::new(),
-            left_out: Vec::new(),
+            skipped: Vec::new(),
             trace: Vec::new(),
             budget,
         }
@@ -140,53 +145,56 @@ impl State {
     /// Asks a model within the budget. Nothing if it failed, which is noted.
     pub(super) async fn ask<T: DeserializeOwned>(
         &mut self,
-        call: &Call,
-        ask: Ask,
-    ) -> Result<Option<T>, Stop> {
-        let share = self.budget.share();
-        self.ask_within(call, ask, share).await
+        call: &ToolContext,
+        ask: ModelRequest,
+    ) -> Result<Option<T>, NodeError> {
+        let share = self.budget.request_timeout();
+        self.ask_with_timeout(call, ask, share).await
     }
 
     /// The same with all the time that is left.
-    pub(super) async fn ask_at_last<T: DeserializeOwned>(
+    pub(super) async fn ask_with_remaining_time<T: DeserializeOwned>(
         &mut self,
-        call: &Call,
-        ask: Ask,
-    ) -> Result<Option<T>, Stop> {
-        let left = self.budget.left();
-        self.ask_within(call, ask, left).await
+        call: &ToolContext,
+        ask: ModelRequest,
+    ) -> Result<Option<T>, NodeError> {
+        let left = self.budget.remaining_time();
+        self.ask_with_timeout(call, ask, left).await
     }
 
-    async fn ask_within<T: DeserializeOwned>(
+    async fn ask_with_timeout<T: DeserializeOwned>(
         &mut self,
-        call: &Call,
-        ask: Ask,
+        call: &ToolContext,
+        ask: ModelRequest,
         most: Option<Duration>,
-    ) -> Result<Option<T>, Stop> {
-        let taken = self.budget.take(&ask).map_err(Stop::Spent)?;
+    ) -> Result<Option<T>, NodeError> {
+        let taken = self
+            .budget
+            .reserve(&ask)
+            .map_err(NodeError::BudgetExhausted)?;
         let purpose = ask.purpose.as_str().to_owned();
-        let thinking = call.think::<T>(ask, None);
-        match self.in_time(most, &purpose, thinking).await? {
-            Some(thought) => self.heard(&purpose, taken, thought),
+        let thinking = call.ask::<T>(ask, None);
+        match self.with_timeout(most, &purpose, thinking).await? {
+            Some(thought) => self.accept_reply(&purpose, taken, thought),
             None => Ok(None),
         }
     }
 
     /// What comes of some work, if it comes in `most`; else nothing, which is noted.
-    pub(super) async fn in_time<F: Future>(
+    pub(super) async fn with_timeout<F: Future>(
         &mut self,
         most: Option<Duration>,
         purpose: &str,
         work: F,
-    ) -> Result<Option<F::Output>, Stop> {
+    ) -> Result<Option<F::Output>, NodeError> {
         let Some(most) = most else {
             return Ok(Some(work.await));
         };
         if let Ok(done) = tokio::time::timeout(most, work).await {
             return Ok(Some(done));
         }
-        if self.budget.left() == Some(Duration::ZERO) {
-            return Err(Stop::Spent(self.budget.out_of_time()));
+        if self.budget.remaining_time() == Some(Duration::ZERO) {
+            return Err(NodeError::BudgetExhausted(self.budget.timeout_message()));
         }
         self.note(format!(
             "The model could not be asked ({purpose}): it took longer than {} s.",
@@ -196,27 +204,27 @@ impl State {
     }
 
     /// What came of an ask.
-    pub(super) fn heard<T>(
+    pub(super) fn accept_reply<T>(
         &mut self,
         purpose: &str,
-        taken: Taken,
-        thought: Result<Thinking<T>, ToolError>,
-    ) -> Result<Option<T>, Stop> {
+        taken: BudgetReservation,
+        thought: Result<ModelAnswer<T>, ToolError>,
+    ) -> Result<Option<T>, NodeError> {
         match thought {
             Ok(thinking) => {
-                self.budget.settle(taken, &thinking.spent);
+                self.budget.settle(taken, &thinking.usage);
                 Ok(Some(thinking.value))
             }
-            Err(ToolError::Think(error)) if error != ThinkError::Pending => {
-                if matches!(error, ThinkError::InvalidResponse { .. }) {
-                    self.budget.asked_again();
+            Err(ToolError::Model(error)) if error != ModelError::Pending => {
+                if matches!(error, ModelError::InvalidResponse { .. }) {
+                    self.budget.count_retry();
                 }
                 self.note(format!(
                     "The model could not be asked ({purpose}): {error}."
                 ));
                 Ok(None)
             }
-            Err(error) => Err(Stop::Failed(error)),
+            Err(error) => Err(NodeError::Failed(error)),
         }
     }
 
@@ -227,18 +235,18 @@ impl State {
         }
     }
 
-    pub(super) fn leave_out(&mut self, what: String) {
-        self.left_out.push(what);
+    pub(super) fn note_skipped(&mut self, what: String) {
+        self.skipped.push(what);
     }
 
-    pub(super) fn traced(
+    pub(super) fn record_trace(
         &mut self,
         node: &'static str,
         outcome: String,
         took: Duration,
         calls: u32,
     ) {
-        self.trace.push(TracedNode {
+        self.trace.push(NodeTrace {
             node,
             outcome,
             ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
@@ -248,11 +256,13 @@ impl State {
 
     /// Whether enough of the answer is supported. Nothing checked is not grounded.
     pub(super) fn is_grounded(&self, support: f64) -> bool {
-        self.judged.as_ref().is_some_and(|it| it.stands(support))
+        self.checked_answer
+            .as_ref()
+            .is_some_and(|it| it.is_supported(support))
     }
 
     /// What the answer is written from: the best passages, of no more papers than were asked for.
-    pub(super) fn best(&self) -> Vec<usize> {
+    pub(super) fn best_passages(&self) -> Vec<usize> {
         let mut papers: BTreeSet<&str> = BTreeSet::new();
         let mut best = Vec::new();
         for &at in &self.order {

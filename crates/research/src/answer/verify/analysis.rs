@@ -7,80 +7,80 @@ use std::{
 };
 
 use super::{
-    denied::denied,
-    frames::{Frame, frames},
-    lexicon::{self, Direction},
-    marks::{directions, negated, parts},
+    denied::strip_negative_prefix,
+    frames::{Modality, token_modalities},
+    lexicon::{self, AxisDirection},
+    marks::{clause_ids, find_directions, find_negations},
     number::Number,
-    numerals::numbers,
+    numerals::parse_numbers,
     stem::stem,
-    terms::is_term,
-    tokens::{Case, Kind, Token, tokens},
+    terms::is_domain_term,
+    tokens::{LetterCase, TextToken, TextTokenKind, tokenize},
 };
 
 /// A text taken apart.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Analysis {
-    pub(super) tokens: Vec<Token>,
+pub(super) struct SentenceFeatures {
+    pub(super) tokens: Vec<TextToken>,
     pub(super) numbers: Vec<Number>,
     /// What each token is matched by; nothing for those that say nothing of the matter.
     pub(super) keys: Vec<Option<String>>,
     /// Whether each token is negated.
     pub(super) negated: Vec<bool>,
     /// For each negation, the tokens that it is most about.
-    pub(super) denials: Vec<Vec<usize>>,
+    pub(super) negation_targets: Vec<Vec<usize>>,
     /// Which part of the text each token is in; parts end where another thing is spoken of.
-    pub(super) parts: Vec<u32>,
+    pub(super) clause_ids: Vec<u32>,
     /// Tokens that are names.
     pub(super) names: Vec<usize>,
     /// Tokens that may be names: they begin a sentence, and nobody knows them as words.
-    pub(super) maybe_names: Vec<usize>,
+    pub(super) possible_names: Vec<usize>,
     /// Tokens that point one way or the other.
-    pub(super) directions: Vec<(usize, Direction)>,
+    pub(super) directions: Vec<(usize, AxisDirection)>,
     /// How each token is held: as a fact, or called wrong, or left open.
-    frames: Vec<Option<Frame>>,
+    modalities: Vec<Option<Modality>>,
 }
 
 /// How far around a token its neighbours are looked at.
-const NEIGHBOURS: usize = 10;
+const NEIGHBOR_WINDOW: usize = 10;
 
 /// At this distance a neighbour counts for half.
-const HALF_AWAY: f64 = 4.0;
+const HALF_WEIGHT_DISTANCE: f64 = 4.0;
 
 /// What is known of a word from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum WordUsage {
     /// It is written as a name.
     Name,
     /// It is written as a common word.
     Word,
     /// Nothing.
-    Nothing,
+    Unknown,
 }
 
-impl Analysis {
+impl SentenceFeatures {
     /// Takes a text apart. `known` says what a word in lower case is elsewhere.
-    pub(super) fn of(text: &str, known: &dyn Fn(&str) -> Known) -> Self {
-        let tokens = tokens(text);
-        let numbers = numbers(text, &tokens);
-        let in_number = in_numbers(&tokens, &numbers);
+    pub(super) fn extract(text: &str, known: &dyn Fn(&str) -> WordUsage) -> Self {
+        let tokens = tokenize(text);
+        let numbers = parse_numbers(text, &tokens);
+        let in_number = number_token_mask(&tokens, &numbers);
         let keys: Vec<Option<String>> = tokens
             .iter()
             .zip(&in_number)
-            .map(|(token, in_number)| key(token, *in_number))
+            .map(|(token, in_number)| match_key(token, *in_number))
             .collect();
-        let (names, maybe_names) = names(&tokens, &in_number, known);
-        let frames = frames(&tokens);
-        let wrong = |at: usize| frames.get(at).copied().flatten() == Some(Frame::Refuted);
-        let (negated, denials) = negated(&tokens, &keys, &wrong);
+        let (names, possible_names) = find_names(&tokens, &in_number, known);
+        let modalities = token_modalities(&tokens);
+        let wrong = |at: usize| modalities.get(at).copied().flatten() == Some(Modality::Refuted);
+        let (negated, negation_targets) = find_negations(&tokens, &keys, &wrong);
         Self {
-            directions: directions(&tokens),
-            frames,
+            directions: find_directions(&tokens),
+            modalities,
             negated,
-            denials,
-            parts: parts(&tokens),
+            negation_targets,
+            clause_ids: clause_ids(&tokens),
             names,
-            maybe_names,
+            possible_names,
             keys,
             numbers,
             tokens,
@@ -93,17 +93,17 @@ impl Analysis {
     }
 
     /// What stands around tokens, in the same part of the text, and how near, 0 to 1.
-    pub(super) fn around(&self, from: usize, to: usize) -> HashMap<&str, f64> {
-        let part = self.parts.get(from);
-        let start = from.saturating_sub(NEIGHBOURS);
+    pub(super) fn neighbors(&self, from: usize, to: usize) -> HashMap<&str, f64> {
+        let part = self.clause_ids.get(from);
+        let start = from.saturating_sub(NEIGHBOR_WINDOW);
         let mut near = HashMap::new();
         let keys = self.keys.iter().enumerate().skip(start);
-        for (at, key) in keys.take(to + NEIGHBOURS - start) {
-            if (from..to).contains(&at) || self.parts.get(at) != part {
+        for (at, key) in keys.take(to + NEIGHBOR_WINDOW - start) {
+            if (from..to).contains(&at) || self.clause_ids.get(at) != part {
                 continue;
             }
             let away = if at < from { from - at } else { at + 1 - to };
-            let nearness = HALF_AWAY / (HALF_AWAY + away as f64);
+            let nearness = HALF_WEIGHT_DISTANCE / (HALF_WEIGHT_DISTANCE + away as f64);
             if let Some(key) = key {
                 let best: &mut f64 = near.entry(key.as_str()).or_default();
                 *best = best.max(nearness);
@@ -112,16 +112,16 @@ impl Analysis {
         near
     }
 
-    pub(super) fn token(&self, at: usize) -> Option<&Token> {
+    pub(super) fn token(&self, at: usize) -> Option<&TextToken> {
         self.tokens.get(at)
     }
 
-    pub(super) fn frame(&self, at: usize) -> Option<Frame> {
-        self.frames.get(at).copied().flatten()
+    pub(super) fn modality(&self, at: usize) -> Option<Modality> {
+        self.modalities.get(at).copied().flatten()
     }
 
-    pub(super) fn has_frame(&self, frame: Frame) -> bool {
-        self.frames.contains(&Some(frame))
+    pub(super) fn has_modality(&self, frame: Modality) -> bool {
+        self.modalities.contains(&Some(frame))
     }
 
     pub(super) fn is_negated(&self, at: usize) -> bool {
@@ -145,17 +145,18 @@ impl Analysis {
             return true;
         }
         let mut forms = None;
-        self.tokens.iter().filter(|it| it.is_wordy()).any(|it| {
-            let plain = bare(&it.text);
+        self.tokens.iter().filter(|it| it.is_word_like()).any(|it| {
+            let plain = strip_possessive(&it.text);
             plain == name || {
                 let forms = forms.get_or_insert_with(|| name_forms(name));
-                it.case != Case::Lower && name_forms(plain).iter().any(|it| forms.contains(it))
+                it.case != LetterCase::Lower
+                    && name_forms(plain).iter().any(|it| forms.contains(it))
             }
         })
     }
 
     /// Whether words in a row begin with the letters of a short form.
-    pub(super) fn spells_out(&self, short: &str) -> bool {
+    pub(super) fn expands_acronym(&self, short: &str) -> bool {
         let letters: Vec<char> = short.chars().collect();
         // Two letters are found anywhere, and a code is no short form.
         if !(3..=6).contains(&letters.len()) || !letters.iter().all(|it| it.is_alphabetic()) {
@@ -164,7 +165,7 @@ impl Analysis {
         let words: Vec<char> = self
             .tokens
             .iter()
-            .filter(|it| it.is_wordy() && !lexicon::is_light(&it.text))
+            .filter(|it| it.is_word_like() && !lexicon::is_stop_word(&it.text))
             .filter_map(|it| it.text.chars().next())
             .collect();
         words
@@ -174,7 +175,7 @@ impl Analysis {
 }
 
 /// A name without what grammar adds to it.
-pub(super) fn bare(name: &str) -> &str {
+pub(super) fn strip_possessive(name: &str) -> &str {
     name.strip_suffix("'s").unwrap_or(name)
 }
 
@@ -192,7 +193,7 @@ fn name_forms(name: &str) -> Vec<String> {
     forms
 }
 
-fn in_numbers(tokens: &[Token], numbers: &[Number]) -> Vec<bool> {
+fn number_token_mask(tokens: &[TextToken], numbers: &[Number]) -> Vec<bool> {
     let mut within = vec![false; tokens.len()];
     for number in numbers {
         let range = within.get_mut(number.from..number.to);
@@ -201,20 +202,20 @@ fn in_numbers(tokens: &[Token], numbers: &[Number]) -> Vec<bool> {
     within
 }
 
-fn key(token: &Token, in_number: bool) -> Option<String> {
+fn match_key(token: &TextToken, in_number: bool) -> Option<String> {
     match token.kind {
-        Kind::Code => Some(token.text.replace('-', "")),
-        Kind::Word if in_number => None,
-        Kind::Word => {
+        TextTokenKind::Code => Some(token.text.replace('-', "")),
+        TextTokenKind::Word if in_number => None,
+        TextTokenKind::Word => {
             if let Some(direction) = lexicon::direction(&token.text) {
                 let sign = if direction.up { '+' } else { '-' };
                 return Some(format!("{sign}{}", direction.axis));
             }
-            if let Some(rest) = denied(&token.text) {
+            if let Some(rest) = strip_negative_prefix(&token.text) {
                 return Some(stem(rest));
             }
-            let letter = token.text.chars().count() == 1 && token.case == Case::Lower;
-            let light = letter || lexicon::is_light(bare(&token.text));
+            let letter = token.text.chars().count() == 1 && token.case == LetterCase::Lower;
+            let light = letter || lexicon::is_stop_word(strip_possessive(&token.text));
             (!light).then(|| token.stem.clone())
         }
         _ => None,
@@ -222,23 +223,23 @@ fn key(token: &Token, in_number: bool) -> Option<String> {
 }
 
 /// `Smith et al.`, `Smith and Jones`.
-fn goes_on_as_name(tokens: &[Token], at: usize) -> bool {
+fn continues_as_name(tokens: &[TextToken], at: usize) -> bool {
     let next = tokens.get(at + 1).map_or("", |it| it.text.as_str());
     let after = tokens.get(at + 2).map(|it| it.case);
-    next == "et" || (next == "and" && after == Some(Case::Capital))
+    next == "et" || (next == "and" && after == Some(LetterCase::Capital))
 }
 
 /// Names, and what may be names.
-fn names(
-    tokens: &[Token],
+fn find_names(
+    tokens: &[TextToken],
     in_number: &[bool],
-    known: &dyn Fn(&str) -> Known,
+    known: &dyn Fn(&str) -> WordUsage,
 ) -> (Vec<usize>, Vec<usize>) {
     let mut all = Vec::new();
     let mut maybe = Vec::new();
     let mut first = true;
     for (at, token) in tokens.iter().enumerate() {
-        if !token.is_wordy() {
+        if !token.is_word_like() {
             first |= matches!(token.text.as_str(), "." | "?" | "!" | ":");
             continue;
         }
@@ -246,15 +247,15 @@ fn names(
         if in_number.get(at).copied().unwrap_or(false) {
             continue;
         }
-        let plain = bare(&token.text);
+        let plain = strip_possessive(&token.text);
         let named = match (token.kind, token.case) {
-            (Kind::Code, _) | (_, Case::Caps) => true,
-            (_, Case::Capital) if lexicon::is_light(plain) => false,
-            (_, Case::Capital) => match known(plain) {
-                Known::Name => true,
-                Known::Word => is_term(plain),
-                Known::Nothing => {
-                    let sure = !begins || is_term(plain) || goes_on_as_name(tokens, at);
+            (TextTokenKind::Code, _) | (_, LetterCase::MultipleCapitals) => true,
+            (_, LetterCase::Capital) if lexicon::is_stop_word(plain) => false,
+            (_, LetterCase::Capital) => match known(plain) {
+                WordUsage::Name => true,
+                WordUsage::Word => is_domain_term(plain),
+                WordUsage::Unknown => {
+                    let sure = !begins || is_domain_term(plain) || continues_as_name(tokens, at);
                     let verb = ["ing", "ed", "ly"].iter().any(|it| plain.ends_with(it));
                     if !sure && !verb && lexicon::direction(plain).is_none() {
                         maybe.push(at);
@@ -262,7 +263,7 @@ fn names(
                     sure
                 }
             },
-            (_, Case::Lower) => is_term(plain),
+            (_, LetterCase::Lower) => is_domain_term(plain),
         };
         if named {
             all.push(at);
@@ -275,13 +276,13 @@ fn names(
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Analysis {
-        Analysis::of(text, &|_| Known::Nothing)
+    fn features(text: &str) -> SentenceFeatures {
+        SentenceFeatures::extract(text, &|_| WordUsage::Unknown)
     }
 
     #[test]
     fn what_is_negated() {
-        let found = of("The drug did not lower pain, but it lowered fever");
+        let found = features("The drug did not lower pain, but it lowered fever");
         let negated: Vec<&str> = found
             .tokens
             .iter()
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_a_name() {
-        let found = of("The team at Stanford used BERT and IL-6 with metformin in Germany");
+        let found = features("The team at Stanford used BERT and IL-6 with metformin in Germany");
         let names: Vec<&str> = found
             .names
             .iter()
@@ -304,6 +305,6 @@ mod tests {
         assert_eq!(names, ["stanford", "bert", "il-6", "metformin", "germany"]);
         assert!(found.has_name("german"));
         assert!(!found.has_name("austria"));
-        assert!(of("a randomised controlled trial").spells_out("rct"));
+        assert!(features("a randomised controlled trial").expands_acronym("rct"));
     }
 }

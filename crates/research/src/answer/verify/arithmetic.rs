@@ -2,14 +2,14 @@
 //! higher than it begins.
 
 use super::{
-    Problem, ProblemKind,
-    analysis::Analysis,
-    compare::Sides,
-    number::{Bound, Number},
+    ClaimProblem, ClaimProblemKind,
+    analysis::SentenceFeatures,
+    compare::ClaimEvidencePair,
+    number::{Number, NumberBound},
 };
 
 /// Whether two numbers stand side by side, the first first: `3 to 5`, `3% versus 5%`.
-pub(super) fn side_by_side(text: &Analysis, one: &Number, other: &Number) -> bool {
+pub(super) fn are_adjacent(text: &SentenceFeatures, one: &Number, other: &Number) -> bool {
     let between = text.tokens.get(one.to..other.from);
     between.is_some_and(|it| {
         (1..=2).contains(&it.len())
@@ -23,50 +23,52 @@ pub(super) fn side_by_side(text: &Analysis, one: &Number, other: &Number) -> boo
 }
 
 /// A comparison of the claim that its own numbers speak against.
-pub(super) fn against_itself(sides: &Sides<'_>) -> Option<Problem> {
+pub(super) fn find_self_contradiction(sides: &ClaimEvidencePair<'_>) -> Option<ClaimProblem> {
     let claim = sides.claim;
     claim.directions.iter().find_map(|(at, direction)| {
         if direction.axis != "amount" || claim.is_negated(*at) {
             return None;
         }
-        let (first, second) = compared(claim, *at)
-            .or_else(|| ends(claim, *at))
-            .or_else(|| set_against(claim, *at))?;
-        let (one, other) = (first.value.about(), second.value.about());
+        let (first, second) = compared_numbers(claim, *at)
+            .or_else(|| change_endpoints(claim, *at))
+            .or_else(|| contrasted_numbers(claim, *at))?;
+        let (one, other) = (first.value.to_f64(), second.value.to_f64());
         // `lower at 3 than at 5`: the first is what is lower. `rose from 3 to 5`: it is not.
-        let from_to = ends(claim, *at).is_some();
+        let from_to = change_endpoints(claim, *at).is_some();
         let rises = if from_to { other > one } else { one > other };
         let falls = if from_to { other < one } else { one < other };
         let wrong = if direction.up { falls } else { rises };
         wrong.then(|| {
             let text = |it: &Number| {
                 let span = claim.span(it.from, it.to);
-                span.and_then(|it| sides.text.get(it)).unwrap_or_default()
+                span.and_then(|it| sides.claim_text.get(it))
+                    .unwrap_or_default()
             };
             let word = claim.token(*at).map_or("", |it| it.text.as_str());
             let claimed = format!("{word}: {} and {}", text(first), text(second));
-            Problem::new(ProblemKind::Direction, claimed, None)
+            ClaimProblem::new(ClaimProblemKind::Direction, claimed, None)
         })
     })
 }
 
 /// The numbers on the two sides of `than`, if there is one of a kind on each.
-fn compared(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
-    let part = claim.parts.get(at);
+fn compared_numbers(claim: &SentenceFeatures, at: usize) -> Option<(&Number, &Number)> {
+    let part = claim.clause_ids.get(at);
     let word = |at: usize| claim.token(at).map_or("", |it| it.text.as_str());
-    let than = (at + 1..at + 12).find(|&it| word(it) == "than" && claim.parts.get(it) == part)?;
-    let inside = |number: &&Number| claim.parts.get(number.from) == part;
+    let than =
+        (at + 1..at + 12).find(|&it| word(it) == "than" && claim.clause_ids.get(it) == part)?;
+    let inside = |number: &&Number| claim.clause_ids.get(number.from) == part;
     let mut left = claim.numbers.iter().filter(inside);
     let mut right = left.clone().filter(|it| it.from > than);
     let first = left.find(|it| it.from > at && it.to <= than)?;
     let second = right.next()?;
-    let plain = first.bound == Bound::Exact && second.bound == Bound::Exact;
+    let plain = first.bound == NumberBound::Exact && second.bound == NumberBound::Exact;
     let alone = left.all(|it| it.from > than) && right.next().is_none();
     (plain && alone && first.unit == second.unit).then_some((first, second))
 }
 
 /// The numbers of `more errors, 5 against 3`, if there are no others.
-fn set_against(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
+fn contrasted_numbers(claim: &SentenceFeatures, at: usize) -> Option<(&Number, &Number)> {
     let [first, second] = claim.numbers.as_slice() else {
         return None;
     };
@@ -84,7 +86,7 @@ fn set_against(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
 }
 
 /// The numbers of `from 3 to 5` behind a word of change.
-fn ends(claim: &Analysis, at: usize) -> Option<(&Number, &Number)> {
+fn change_endpoints(claim: &SentenceFeatures, at: usize) -> Option<(&Number, &Number)> {
     let word = |at: usize| claim.token(at).map_or("", |it| it.text.as_str());
     let from = (at + 1..at + 12).find(|&it| word(it) == "from")?;
     let first = claim.numbers.iter().find(|it| it.from == from + 1)?;

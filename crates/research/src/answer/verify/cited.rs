@@ -1,14 +1,16 @@
 //! What a claim cites, beside what it rests on. A claim that cites nothing, or nothing that was
 //! given, is not supported by the place cited, whatever else supports it.
 
-use super::{Checked, Claim, Evidence, Problem, ProblemKind, Verdict, Verifier};
+use super::{
+    Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidenceSpan, Verifier,
+};
 
 impl Verifier {
     /// What a claim cites, beside what it rests on.
-    pub(super) fn check_citations(&self, claim: &Claim, checked: &mut Checked) {
+    pub(super) fn check_citations(&self, claim: &Claim, checked: &mut ClaimCheck) {
         let known = |id: &&String| self.corpus.passages.iter().any(|it| it.source.id == **id);
         for id in claim.cited.iter().filter(|it| !known(it)) {
-            let problem = Problem::new(ProblemKind::Citation, id.as_str(), None);
+            let problem = ClaimProblem::new(ClaimProblemKind::Citation, id.as_str(), None);
             checked.problems.push(problem);
         }
         let given: Vec<&str> = claim
@@ -17,20 +19,23 @@ impl Verifier {
             .filter(known)
             .map(String::as_str)
             .collect();
-        let claims = !matches!(checked.verdict, Verdict::NoClaim | Verdict::Supported);
+        let claims = !matches!(
+            checked.verdict,
+            ClaimVerdict::NoClaim | ClaimVerdict::Supported
+        );
         if claim.cited.is_empty() && claims {
-            let problem = Problem::new(ProblemKind::Citation, "", None);
+            let problem = ClaimProblem::new(ClaimProblemKind::Citation, "", None);
             checked.problems.push(problem);
         }
         let Some(rests_on) = checked.evidence.first() else {
             return;
         };
-        let cites = |it: &Evidence| claim.cited.contains(&it.passage);
-        if checked.verdict == Verdict::Supported && !checked.evidence.iter().any(cites) {
+        let cites = |it: &EvidenceSpan| claim.cited.contains(&it.passage);
+        if checked.verdict == ClaimVerdict::Supported && !checked.evidence.iter().any(cites) {
             checked.corrected = true;
             let cited = given.join(", ");
             let instead = Some(rests_on.passage.clone());
-            let problem = Problem::new(ProblemKind::Citation, cited, instead);
+            let problem = ClaimProblem::new(ClaimProblemKind::Citation, cited, instead);
             checked.problems.push(problem);
         }
     }

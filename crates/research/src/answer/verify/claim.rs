@@ -6,12 +6,12 @@ use regex::Regex;
 
 use super::{
     Claim,
-    lines::is_head,
-    quote::{Quote, quotes},
+    lines::is_table_header,
+    quote::{Quote, extract_quotes},
 };
 
 /// A claim made ready.
-pub(super) struct Ready {
+pub(super) struct PreparedClaim {
     /// Its text without marks of citation.
     pub(super) text: String,
     /// What it quotes at length.
@@ -23,10 +23,10 @@ pub(super) struct Ready {
 }
 
 /// What is longer, in characters, is no single claim, and is not looked at.
-pub(super) const LONGEST: usize = 1_500;
+pub(super) const MAX_CLAIM_CHARS: usize = 1_500;
 
 /// Fewer words in quotes are a way of speaking, not a quotation.
-const FEWEST_WORDS: usize = 3;
+const MIN_QUOTE_WORDS: usize = 3;
 
 /// `[3]`, `[Source 2]`, `[p1, p4]`, and `[1, p. 7]` as we write it ourselves: ours, not what is
 /// claimed. In round brackets it may be a name: `(p53)`.
@@ -43,14 +43,14 @@ static CITATION_MARKS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A sentence without marks that look like those of an answer: only the check gives them.
-pub(super) fn unmarked(text: &str) -> String {
+pub(super) fn strip_citation_marks(text: &str) -> String {
     let text = CITATION_MARKS.replace_all(text, "");
     text.trim().trim_end_matches([' ', '≠']).to_owned()
 }
 
 /// Ways of saying that the passages do not say.
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
-static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
+static ABSENCE_PHRASES: LazyLock<Regex> = LazyLock::new(|| {
     let things = r"(?:passages?|sources?|papers?|texts?|excerpts?|documents?|collection|articles?|material|context)";
     let verbs = r"(?:say|state|mention|report|specify|contain|provide|address|discuss|cover|give|include|tell|answer|offer)";
     Regex::new(&format!(
@@ -67,70 +67,70 @@ static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Questions that say what they ask.
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
-static LEADING: LazyLock<Regex> = LazyLock::new(|| {
+static LEADING_QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^\W*(?:did\s+you\s+know|who\s+(?:would|could)|why\b|how\s+come|\w+n['’]t\b|(?:is|are|does|do|did|was|were)\s+it\s+not\b|surely\b)|,\s*(?:is|are|was|were|does|do|did|has|have)n['’]t\s+\w+\?$")
         .expect("the pattern is right")
 });
 
 /// Verbs with which a few words are a statement rather than a name, or what announces others.
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
-static STATES: LazyLock<Regex> = LazyLock::new(|| {
+static STATEMENT_VERBS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:cures?|cured|causes|caused|prevents?|prevented|reduces?|reduced|increases|increased|improves?|improved|kills?|killed|lowers|lowered|raises|raised|works|worked|fails|failed|proves|proved|doubles|doubled|halves|halved|outperforms?|outperformed|saves|saved|protects?|protected|harms|destroys|destroyed)\b")
         .expect("the pattern is right")
 });
 
 /// Behind these more is claimed.
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
-static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
+static CONTINUATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i);|\b(?:but|although|though|yet|while|whereas|nevertheless|nonetheless|except|because|since|and\s+(?:that|so|thus|it|they|this))\b|,\s*(?:however|instead|so|which|and)\b")
         .expect("the pattern is right")
 });
 
-impl Ready {
-    pub(super) fn of(claim: &Claim) -> Self {
-        let text = deliberate_core::cut_to_chars(&claim.text, LONGEST);
-        let text = unmarked(&text);
-        let (long, spans): (Vec<Quote>, Vec<Range<usize>>) = quotes(&text)
+impl PreparedClaim {
+    pub(super) fn new(claim: &Claim) -> Self {
+        let text = deliberate_core::truncate_chars(&claim.text, MAX_CLAIM_CHARS);
+        let text = strip_citation_marks(&text);
+        let (long, spans): (Vec<Quote>, Vec<Range<usize>>) = extract_quotes(&text)
             .into_iter()
-            .filter(|(quote, _)| quote.words() >= FEWEST_WORDS)
+            .filter(|(quote, _)| quote.word_count() >= MIN_QUOTE_WORDS)
             .unzip();
-        let unquoted = without(&text, &spans);
+        let unquoted = remove_spans(&text, &spans);
         let said = claim
             .quote
             .as_deref()
-            .map(|it| deliberate_core::cut_to_chars(it, LONGEST));
-        let said = said.as_deref().and_then(Quote::of);
+            .map(|it| deliberate_core::truncate_chars(it, MAX_CLAIM_CHARS));
+        let said = said.as_deref().and_then(Quote::parse);
         Self {
             quotes: long.into_iter().chain(said).collect(),
             unquoted,
-            too_long: claim.text.chars().nth(LONGEST).is_some()
+            too_long: claim.text.chars().nth(MAX_CLAIM_CHARS).is_some()
                 || claim
                     .quote
                     .as_ref()
-                    .is_some_and(|it| it.chars().nth(LONGEST).is_some()),
+                    .is_some_and(|it| it.chars().nth(MAX_CLAIM_CHARS).is_some()),
             text,
         }
     }
 
     /// Whether it claims nothing.
-    pub(super) fn claims_nothing(&self) -> bool {
+    pub(super) fn makes_no_claim(&self) -> bool {
         let text = self.text.trim();
         let letters = text.chars().filter(|it| it.is_alphanumeric()).count();
         let short = text.split_whitespace().count() <= 8
             && !text.contains(|it: char| it == '\n' || it.is_ascii_digit());
-        let states = STATES.is_match(text);
+        let states = STATEMENT_VERBS.is_match(text);
         let heading = text.starts_with('#') && short && !states;
         let label = text.ends_with(':') && short && !states;
         let question = text.ends_with('?')
             && !text.contains(|it: char| matches!(it, '.' | ';' | '!') || it.is_ascii_digit())
-            && !LEADING.is_match(text);
-        let not_said = NOT_SAID.is_match(text) && !GOES_ON.is_match(text);
-        let names = heading || label || is_head(text);
+            && !LEADING_QUESTION.is_match(text);
+        let not_said = ABSENCE_PHRASES.is_match(text) && !CONTINUATION.is_match(text);
+        let names = heading || label || is_table_header(text);
         letters == 0 || (self.quotes.is_empty() && (names || question || not_said))
     }
 }
 
-fn without(text: &str, spans: &[Range<usize>]) -> String {
+fn remove_spans(text: &str, spans: &[Range<usize>]) -> String {
     let mut left = String::with_capacity(text.len());
     let mut from = 0;
     for span in spans {
@@ -146,8 +146,8 @@ fn without(text: &str, spans: &[Range<usize>]) -> String {
 mod tests {
     use super::*;
 
-    fn ready(text: &str) -> Ready {
-        Ready::of(&Claim {
+    fn prepare(text: &str) -> PreparedClaim {
+        PreparedClaim::new(&Claim {
             text: text.to_owned(),
             ..Claim::default()
         })
@@ -167,7 +167,7 @@ mod tests {
             "There is not enough information on this in the passages.",
             "The paper does not explicitly state the dose.",
         ] {
-            assert!(ready(text).claims_nothing(), "{text}");
+            assert!(prepare(text).makes_no_claim(), "{text}");
         }
         for text in [
             "It works.",
@@ -182,14 +182,14 @@ mod tests {
             "It cures cancer, doesn't it?",
             "## Vitamin D cures every cancer",
         ] {
-            assert!(!ready(text).claims_nothing(), "{text}");
+            assert!(!prepare(text).makes_no_claim(), "{text}");
         }
     }
 
     #[test]
     fn marks_of_citation_are_not_claimed() {
         assert_eq!(
-            ready("It fell by 5% [1, 3] in mice [p2].").text,
+            prepare("It fell by 5% [1, 3] in mice [p2].").text,
             "It fell by 5% in mice."
         );
         for marked in [
@@ -198,13 +198,13 @@ mod tests {
             "It fell [Source 2; p4] ≠",
             "It fell [2, abstract]",
         ] {
-            assert_eq!(ready(marked).text, "It fell", "{marked}");
+            assert_eq!(prepare(marked).text, "It fell", "{marked}");
         }
         for kept in ["It fell (p < 0.05).", "It fell with it (p53)."] {
-            assert_eq!(ready(kept).text, kept);
+            assert_eq!(prepare(kept).text, kept);
         }
         assert_eq!(
-            ready("An interval of [0.5, 0.9].").text,
+            prepare("An interval of [0.5, 0.9].").text,
             "An interval of [0.5, 0.9]."
         );
     }

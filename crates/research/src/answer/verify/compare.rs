@@ -4,111 +4,121 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Problem, ProblemKind,
-    analysis::{Analysis, bare},
+    ClaimProblem, ClaimProblemKind,
+    analysis::{SentenceFeatures, strip_possessive},
     arithmetic, contrasted,
-    corpus::{Corpus, Passage},
-    equal::{Match, compare},
+    corpus::{Corpus, CorpusPassage},
+    equal::{NumberMatch, compare_numbers},
     framed, lexicon,
-    nearness::Meaning,
-    number::{Bound, Decimal, Number, Span},
-    numbered::is_of_another,
+    nearness::TextVector,
+    number::{Decimal, Number, NumberBound, RangeEnd},
+    numbered::is_about_other_entity,
     sense, swapped,
-    tokens::Case,
+    tokens::LetterCase,
 };
 
 /// Two sides of a comparison, and what their words weigh.
-pub(super) struct Sides<'a> {
+pub(super) struct ClaimEvidencePair<'a> {
     pub(super) corpus: &'a Corpus,
-    pub(super) passage: &'a Passage,
+    pub(super) passage: &'a CorpusPassage,
     /// The claim's text, and it taken apart.
-    pub(super) text: &'a str,
-    pub(super) claim: &'a Analysis,
+    pub(super) claim_text: &'a str,
+    pub(super) claim: &'a SentenceFeatures,
     /// The sentences' text, and them taken apart.
-    pub(super) said: &'a str,
-    pub(super) window: &'a Analysis,
+    pub(super) window_text: &'a str,
+    pub(super) window: &'a SentenceFeatures,
 }
 
 /// What speaks against a claim in some sentences.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Findings {
+pub(super) struct Discrepancies {
     /// They say otherwise.
-    pub(super) conflicts: Vec<Problem>,
+    pub(super) conflicts: Vec<ClaimProblem>,
     /// They do not say it.
-    pub(super) lacks: Vec<Problem>,
+    pub(super) missing: Vec<ClaimProblem>,
 }
 
 /// How much better a number's surroundings must fit than those of the claimed one's, for it to be
 /// the one that is meant.
-const FITS_BETTER: f64 = 0.3;
+const MIN_FIT_MARGIN: f64 = 0.3;
 
 /// How much better two numbers must fit each other's places than their own.
-const EXCHANGED: f64 = 0.12;
+const MIN_SWAP_MARGIN: f64 = 0.12;
 
 /// How many numbers are looked at in pairs.
-const MOST_EXCHANGED: usize = 16;
+const MAX_SWAP_CANDIDATES: usize = 16;
 
 /// A number of the sentences and what stands around it.
-type Place<'a> = (&'a Number, HashMap<&'a str, f64>);
+type NumberContext<'a> = (&'a Number, HashMap<&'a str, f64>);
 
 /// How well surroundings must fit for what stands in them to be meant at all.
-const FITS: f64 = 0.34;
+const MIN_FIT: f64 = 0.34;
 
 /// How near to a common word what may be a name must be to be one too.
-const COMMON: f64 = 0.65;
+const MIN_COMMON_WORD_SIMILARITY: f64 = 0.65;
 
-impl Sides<'_> {
-    pub(super) fn compare(&self) -> Findings {
-        let mut findings = Findings::default();
+impl ClaimEvidencePair<'_> {
+    pub(super) fn compare(&self) -> Discrepancies {
+        let mut findings = Discrepancies::default();
         let numbers = self.window.numbers.iter();
-        let places: Vec<Place<'_>> = numbers
-            .map(|it| (it, self.window.around(it.from, it.to)))
+        let places: Vec<NumberContext<'_>> = numbers
+            .map(|it| (it, self.window.neighbors(it.from, it.to)))
             .collect();
         for number in &self.claim.numbers {
-            self.number(number, &places, &mut findings);
+            self.compare_number(number, &places, &mut findings);
         }
-        self.exchanged(&mut findings);
+        self.find_swapped_numbers(&mut findings);
         for &name in &self.claim.names {
-            self.name(name, true, &mut findings);
+            self.compare_name(name, true, &mut findings);
         }
-        for &name in &self.claim.maybe_names {
-            self.name(name, false, &mut findings);
+        for &name in &self.claim.possible_names {
+            self.compare_name(name, false, &mut findings);
         }
         sense::compare(self, &mut findings);
         framed::compare(self, &mut findings);
         swapped::compare(self, &mut findings);
         contrasted::compare(self, &mut findings);
         // What numbers another thing has does not gainsay it.
-        if is_of_another(self.claim, self.window) {
-            let number = |it: &mut Problem| it.kind == ProblemKind::Number;
+        if is_about_other_entity(self.claim, self.window) {
+            let number = |it: &mut ClaimProblem| it.kind == ClaimProblemKind::Number;
             let numbers = findings.conflicts.extract_if(.., number);
-            findings.lacks.extend(numbers);
+            findings.missing.extend(numbers);
         }
         findings
     }
 
-    fn number(&self, number: &Number, places: &[Place<'_>], findings: &mut Findings) {
-        let shown = |of: &Analysis, text: &str, it: &Number| {
+    fn compare_number(
+        &self,
+        number: &Number,
+        places: &[NumberContext<'_>],
+        findings: &mut Discrepancies,
+    ) {
+        let shown = |of: &SentenceFeatures, text: &str, it: &Number| {
             let span = of.span(it.from, it.to);
             span.and_then(|it| text.get(it))
                 .unwrap_or_default()
                 .to_owned()
         };
-        let claimed = shown(self.claim, self.text, number);
-        let around = self.claim.around(number.from, number.to);
-        let best = |wanted: Match| {
+        let claimed = shown(self.claim, self.claim_text, number);
+        let around = self.claim.neighbors(number.from, number.to);
+        let best = |wanted: NumberMatch| {
             let of_kind = places
                 .iter()
-                .filter(|(it, _)| compare(number, it) == wanted);
+                .filter(|(it, _)| compare_numbers(number, it) == wanted);
             of_kind
-                .map(|(it, there)| (self.corpus.fit(&around, there), *it))
+                .map(|(it, there)| (self.corpus.context_fit(&around, there), *it))
                 .max_by(|one, other| one.0.total_cmp(&other.0))
         };
-        let (same, other) = (best(Match::Same), best(Match::Other));
+        let (same, other) = (best(NumberMatch::Same), best(NumberMatch::Different));
         let problem = |instead: Option<&Number>| {
-            let instead =
-                instead.map(|it| shown(self.window, self.said, &with_bound(self.window, it)));
-            Problem::new(ProblemKind::Number, claimed.clone(), instead)
+            let instead = instead.map(|it| {
+                shown(
+                    self.window,
+                    self.window_text,
+                    &include_bound_words(self.window, it),
+                )
+            });
+            ClaimProblem::new(ClaimProblemKind::Number, claimed.clone(), instead)
         };
         match (same, other) {
             (Some((fits, it)), other) => {
@@ -116,42 +126,42 @@ impl Sides<'_> {
                     self.claim
                         .numbers
                         .iter()
-                        .any(|mine| compare(mine, it) == Match::Same)
+                        .any(|mine| compare_numbers(mine, it) == NumberMatch::Same)
                 };
                 if let Some((better, other)) = other
-                    && better - fits > FITS_BETTER
-                    && other.value.is_whole() == number.value.is_whole()
+                    && better - fits > MIN_FIT_MARGIN
+                    && other.value.is_integer() == number.value.is_integer()
                     && !taken(other)
                 {
                     findings.conflicts.push(problem(Some(other)));
-                } else if let Some(rival) = self.bound_to_another(number, it) {
+                } else if let Some(rival) = self.find_other_owner(number, it) {
                     findings.conflicts.push(rival);
                 }
             }
-            (None, _) if self.is_year_of_the_work(number) => {}
-            (None, Some((fits, other))) if fits >= FITS || around.is_empty() => {
+            (None, _) if self.is_publication_year(number) => {}
+            (None, Some((fits, other))) if fits >= MIN_FIT || around.is_empty() => {
                 findings.conflicts.push(problem(Some(other)));
             }
-            (None, _) => findings.lacks.push(problem(None)),
+            (None, _) => findings.missing.push(problem(None)),
         }
     }
 
     /// Two numbers that are both there, but each in the other's place.
-    fn exchanged(&self, findings: &mut Findings) {
+    fn find_swapped_numbers(&self, findings: &mut Discrepancies) {
         let fit = |mine: &Number, said: &Number| {
-            let around = self.claim.around(mine.from, mine.to);
-            let there = self.window.around(said.from, said.to);
-            self.corpus.fit(&around, &there)
+            let around = self.claim.neighbors(mine.from, mine.to);
+            let there = self.window.neighbors(said.from, said.to);
+            self.corpus.context_fit(&around, &there)
         };
         let only = |mine: &Number| {
             // An end of a range is another place for the same digits.
             let mine = Number {
-                span: Span::Change,
+                range_end: RangeEnd::Change,
                 ..mine.clone()
             };
             let mut same = self.window.numbers.iter();
-            let first = same.find(|it| compare(&mine, it) == Match::Same)?;
-            let more = same.any(|it| compare(&mine, it) == Match::Same);
+            let first = same.find(|it| compare_numbers(&mine, it) == NumberMatch::Same)?;
+            let more = same.any(|it| compare_numbers(&mine, it) == NumberMatch::Same);
             (!more).then_some(first)
         };
         let found: Vec<(&Number, &Number)> = self
@@ -159,7 +169,7 @@ impl Sides<'_> {
             .numbers
             .iter()
             .filter_map(|mine| Some((mine, only(mine)?)))
-            .take(MOST_EXCHANGED)
+            .take(MAX_SWAP_CANDIDATES)
             .collect();
         for (at, (one, one_said)) in found.iter().enumerate() {
             for (other, other_said) in found.iter().skip(at + 1) {
@@ -167,31 +177,31 @@ impl Sides<'_> {
                     continue;
                 }
                 // `from 3 to 5` is the same wherever it stands.
-                if arithmetic::side_by_side(self.claim, one, other)
-                    && arithmetic::side_by_side(self.window, one_said, other_said)
+                if arithmetic::are_adjacent(self.claim, one, other)
+                    && arithmetic::are_adjacent(self.window, one_said, other_said)
                 {
                     continue;
                 }
                 let straight = fit(one, one_said) + fit(other, other_said);
                 let crossed = fit(one, other_said) + fit(other, one_said);
-                if crossed > straight + EXCHANGED {
-                    let text = |of: &Analysis, text: &str, it: &Number| {
+                if crossed > straight + MIN_SWAP_MARGIN {
+                    let text = |of: &SentenceFeatures, text: &str, it: &Number| {
                         let span = of.span(it.from, it.to);
                         span.and_then(|it| text.get(it))
                             .unwrap_or_default()
                             .to_owned()
                     };
-                    findings.conflicts.push(Problem::new(
-                        ProblemKind::Number,
-                        text(self.claim, self.text, one),
-                        Some(text(self.window, self.said, other_said)),
+                    findings.conflicts.push(ClaimProblem::new(
+                        ClaimProblemKind::Number,
+                        text(self.claim, self.claim_text, one),
+                        Some(text(self.window, self.window_text, other_said)),
                     ));
                 }
             }
         }
     }
 
-    fn is_year_of_the_work(&self, number: &Number) -> bool {
+    fn is_publication_year(&self, number: &Number) -> bool {
         let year = self.passage.source.credit.year;
         let year = year.and_then(|it| Decimal::parse(&it.to_string()));
         number.unit.is_none() && year.as_ref() == Some(&number.value)
@@ -199,15 +209,17 @@ impl Sides<'_> {
 
     /// The name a number belongs to there, if the claim has it belong to another one that is named
     /// elsewhere in the sentences.
-    fn bound_to_another(&self, claimed: &Number, said: &Number) -> Option<Problem> {
-        let near = |of: &Analysis, number: &Number| -> Vec<String> {
-            let part = of.parts.get(number.from).copied();
+    fn find_other_owner(&self, claimed: &Number, said: &Number) -> Option<ClaimProblem> {
+        let near = |of: &SentenceFeatures, number: &Number| -> Vec<String> {
+            let part = of.clause_ids.get(number.from).copied();
             let names = of
                 .names
                 .iter()
-                .filter(|at| of.parts.get(**at).copied() == part);
+                .filter(|at| of.clause_ids.get(**at).copied() == part);
             let names = names.filter_map(|&at| of.token(at));
-            names.map(|it| bare(&it.text).to_owned()).collect()
+            names
+                .map(|it| strip_possessive(&it.text).to_owned())
+                .collect()
         };
         let mine = near(self.claim, claimed);
         let theirs = near(self.window, said);
@@ -216,75 +228,84 @@ impl Sides<'_> {
             .names
             .iter()
             .filter_map(|&at| self.claim.token(at))
-            .map(|it| bare(&it.text).to_owned())
+            .map(|it| strip_possessive(&it.text).to_owned())
             .collect();
         let rival = theirs.iter().find(|it| !all_mine.contains(it))?;
         let away = mine.iter().find(|it| {
-            !theirs.contains(it) && self.window.has_name(it) && !self.is_of_the_work(it)
+            !theirs.contains(it) && self.window.has_name(it) && !self.is_author_or_title_word(it)
         })?;
-        Some(Problem::new(
-            ProblemKind::Name,
+        Some(ClaimProblem::new(
+            ClaimProblemKind::Name,
             away.clone(),
             Some(rival.clone()),
         ))
     }
 
     /// Whether a name is of those who wrote it, or in the title.
-    fn is_of_the_work(&self, name: &str) -> bool {
+    fn is_author_or_title_word(&self, name: &str) -> bool {
         self.passage.title.has_name(name)
     }
 
     /// `surely`: whether it is certain that it is a name.
-    fn name(&self, at: usize, surely: bool, findings: &mut Findings) {
+    fn compare_name(&self, at: usize, surely: bool, findings: &mut Discrepancies) {
         let Some(token) = self.claim.token(at) else {
             return;
         };
-        let name = bare(&token.text);
+        let name = strip_possessive(&token.text);
         if self.window.has_name(name) {
             return;
         }
-        let short = token.case == Case::Caps && (self.passage.whole.spells_out(name));
-        if short || self.is_spelled_out(at) || (!surely && self.is_common(name)) {
+        let short = token.case == LetterCase::MultipleCapitals
+            && (self.passage.features.expands_acronym(name));
+        if short || self.is_acronym_word(at) || (!surely && self.is_common_word(name)) {
             return;
         }
-        let written = self.text.get(token.start..token.end).unwrap_or_default();
-        let elsewhere = self.is_of_the_work(name) || self.passage.whole.has_name(name);
-        match self.rival(at, surely) {
-            Some(rival) if !self.is_of_the_work(name) => {
-                findings
-                    .conflicts
-                    .push(Problem::new(ProblemKind::Name, written, Some(rival)));
+        let written = self
+            .claim_text
+            .get(token.start..token.end)
+            .unwrap_or_default();
+        let elsewhere = self.is_author_or_title_word(name) || self.passage.features.has_name(name);
+        match self.find_rival_name(at, surely) {
+            Some(rival) if !self.is_author_or_title_word(name) => {
+                findings.conflicts.push(ClaimProblem::new(
+                    ClaimProblemKind::Name,
+                    written,
+                    Some(rival),
+                ));
             }
             _ if elsewhere || !surely => {}
             _ => {
-                let problem = Problem::new(ProblemKind::Name, written, None);
-                findings.lacks.push(problem);
+                let problem = ClaimProblem::new(ClaimProblemKind::Name, written, None);
+                findings.missing.push(problem);
             }
         }
     }
 
     /// Whether what may be a name is a word that begins the claim: others say the same, or it is near
     /// in meaning to a common word of the sentences.
-    fn is_common(&self, word: &str) -> bool {
-        let meanings = self.passage.meanings();
+    fn is_common_word(&self, word: &str) -> bool {
+        let meanings = self.passage.word_vectors();
         let near = || {
-            let own = Meaning::of(word);
+            let own = TextVector::embed(word);
             let keys = self.window.keys.iter().flatten();
             let mut there = keys.filter_map(|it| meanings.get(it));
-            there.any(|it| own.nearness(it) >= COMMON)
+            there.any(|it| own.word_similarity(it) >= MIN_COMMON_WORD_SIMILARITY)
         };
-        lexicon::same_as(word).is_some() || near()
+        lexicon::canonical_synonym(word).is_some() || near()
     }
 
     /// Whether the name is a word of what the sentences have as a short form.
-    fn is_spelled_out(&self, at: usize) -> bool {
+    fn is_acronym_word(&self, at: usize) -> bool {
         let shorts = self
             .window
             .names
             .iter()
             .filter_map(|&it| self.window.token(it));
         shorts
-            .filter(|it| it.case == Case::Caps && (3..=6).contains(&it.text.chars().count()))
+            .filter(|it| {
+                it.case == LetterCase::MultipleCapitals
+                    && (3..=6).contains(&it.text.chars().count())
+            })
             .filter(|it| it.text.chars().all(char::is_alphabetic))
             .any(|short| {
                 let length = short.text.chars().count();
@@ -301,41 +322,44 @@ impl Sides<'_> {
 
     /// A name of the sentences that the claim lacks, and that stands among the same words as the
     /// claim's name at `at`.
-    fn rival(&self, at: usize, surely: bool) -> Option<String> {
-        let around = self.claim.around(at, at + 1);
+    fn find_rival_name(&self, at: usize, surely: bool) -> Option<String> {
+        let around = self.claim.neighbors(at, at + 1);
         let own = self.claim.token(at);
         let mine: HashSet<&str> = self
             .claim
             .names
             .iter()
             .filter_map(|&it| self.claim.token(it))
-            .map(|it| bare(&it.text))
+            .map(|it| strip_possessive(&it.text))
             .collect();
-        let maybe = self.window.maybe_names.iter().filter(|_| !surely);
+        let maybe = self.window.possible_names.iter().filter(|_| !surely);
         let names = self.window.names.iter().chain(maybe);
         let rivals = names.filter_map(|&it| {
             let token = self.window.token(it)?;
-            let alike =
-                own.is_some_and(|own| (own.case == Case::Lower) == (token.case == Case::Lower));
-            if !alike || mine.contains(bare(&token.text)) {
+            let alike = own.is_some_and(|own| {
+                (own.case == LetterCase::Lower) == (token.case == LetterCase::Lower)
+            });
+            if !alike || mine.contains(strip_possessive(&token.text)) {
                 return None;
             }
-            let there = self.window.around(it, it + 1);
-            let fits = self.corpus.fit(&around, &there);
-            (fits >= FITS).then_some((fits, token))
+            let there = self.window.neighbors(it, it + 1);
+            let fits = self.corpus.context_fit(&around, &there);
+            (fits >= MIN_FIT).then_some((fits, token))
         });
         let (_, rival) = rivals.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        self.said.get(rival.start..rival.end).map(str::to_owned)
+        self.window_text
+            .get(rival.start..rival.end)
+            .map(str::to_owned)
     }
 }
 
 /// A number with the words around it that make it a bound or an end: without them it may look the
 /// same as the one that is claimed.
-fn with_bound(of: &Analysis, number: &Number) -> Number {
-    let (before, behind) = match (number.bound, number.span) {
-        (Bound::Below | Bound::Above, _) => (3, 2),
-        (_, Span::Low) => (1, 3),
-        (_, Span::High) => (3, 0),
+fn include_bound_words(of: &SentenceFeatures, number: &Number) -> Number {
+    let (before, behind) = match (number.bound, number.range_end) {
+        (NumberBound::Below | NumberBound::Above, _) => (3, 2),
+        (_, RangeEnd::Low) => (1, 3),
+        (_, RangeEnd::High) => (3, 0),
         _ => (0, 0),
     };
     Number {

@@ -7,91 +7,92 @@ use std::{
 };
 
 use super::{
-    Source,
-    analysis::{Analysis, Known},
+    EvidencePassage,
+    analysis::{SentenceFeatures, WordUsage},
     lexicon,
-    nearness::{Meanings, meanings},
+    nearness::{WordVectors, embed_words},
     number::Decimal,
-    numbered::is_of_another,
-    quote::Stream,
-    sentences::sentences,
-    tokens::{Case, Kind, Token, tokens},
-    window::Window,
+    numbered::is_about_other_entity,
+    quote::NormalizedText,
+    sentences::sentence_spans,
+    tokens::{LetterCase, TextToken, TextTokenKind, tokenize},
+    window::SentenceWindow,
 };
 
 /// The passages made ready.
 pub(super) struct Corpus {
-    pub(super) passages: Vec<Passage>,
-    sentences: Vec<Sentence>,
+    pub(super) passages: Vec<CorpusPassage>,
+    sentences: Vec<CorpusSentence>,
     /// In which sentences a word is.
-    holders: HashMap<String, Vec<u32>>,
+    sentences_by_word: HashMap<String, Vec<u32>>,
     /// Sentences by what is left of them without their numbers.
-    shapes: HashMap<String, Vec<u32>>,
+    sentences_by_shape: HashMap<String, Vec<u32>>,
     /// Words that are written as names somewhere, and those written in lower case.
     names: HashSet<String>,
     words: HashSet<String>,
 }
 
 /// A passage made ready.
-pub(super) struct Passage {
-    pub(super) source: Source,
-    pub(super) stream: Stream,
-    pub(super) spans: Vec<Range<usize>>,
+pub(super) struct CorpusPassage {
+    pub(super) source: EvidencePassage,
+    pub(super) normalized: NormalizedText,
+    pub(super) sentence_spans: Vec<Range<usize>>,
     /// Its text taken apart as a whole.
-    pub(super) whole: Analysis,
+    pub(super) features: SentenceFeatures,
     /// Its title taken apart.
-    pub(super) title: Analysis,
+    pub(super) title: SentenceFeatures,
     /// What its words mean, once that is asked.
-    meanings: OnceLock<Meanings>,
+    word_vectors: OnceLock<WordVectors>,
     /// Its first sentence, among all.
-    first: usize,
+    first_sentence: usize,
 }
 
-impl Passage {
+impl CorpusPassage {
     /// What its common words mean.
-    pub(super) fn meanings(&self) -> &Meanings {
-        self.meanings.get_or_init(|| meanings(&self.whole))
+    pub(super) fn word_vectors(&self) -> &WordVectors {
+        self.word_vectors
+            .get_or_init(|| embed_words(&self.features))
     }
 }
 
-struct Sentence {
+struct CorpusSentence {
     passage: usize,
     number: usize,
-    analysis: Analysis,
+    features: SentenceFeatures,
 }
 
 /// So much of all passages is looked at, in bytes, and so many sentences.
-const MOST_BYTES: usize = 4_000_000;
-const MOST_SENTENCES: usize = 30_000;
+const MAX_BYTES: usize = 4_000_000;
+const MAX_SENTENCES: usize = 30_000;
 
 /// How many sentences apart two may stand that a claim draws on.
-const FARTHEST: usize = 3;
+const MAX_SENTENCE_GAP: usize = 3;
 
 /// Sentences that are alike but for their numbers are looked at up to so many.
-const MOST_ALIKE: usize = 200;
+const MAX_SAME_SHAPE: usize = 200;
 
 /// A word that no passage has is most often another word for one that they have.
-const STRANGE: f64 = 0.55;
+const UNKNOWN_WORD_FACTOR: f64 = 0.55;
 
 impl Corpus {
-    pub(super) fn new(sources: &[Source]) -> Self {
-        let mut left = MOST_BYTES;
+    pub(super) fn new(sources: &[EvidencePassage]) -> Self {
+        let mut left = MAX_BYTES;
         let sources = sources.iter().take_while(|source| {
             let fits = source.text.len() <= left;
             left = left.saturating_sub(source.text.len());
             fits
         });
-        let sources: Vec<&Source> = sources.collect();
+        let sources: Vec<&EvidencePassage> = sources.collect();
         let mut corpus = Self {
             passages: Vec::with_capacity(sources.len()),
             sentences: Vec::new(),
-            holders: HashMap::new(),
-            shapes: HashMap::new(),
+            sentences_by_word: HashMap::new(),
+            sentences_by_shape: HashMap::new(),
             names: HashSet::new(),
             words: HashSet::new(),
         };
         for source in &sources {
-            corpus.learn_names(&source.text);
+            corpus.collect_names(&source.text);
         }
         for source in sources {
             corpus.add(source.clone());
@@ -100,16 +101,17 @@ impl Corpus {
     }
 
     /// Words with a capital within a sentence, and those that are nothing but capitals.
-    fn learn_names(&mut self, text: &str) {
+    fn collect_names(&mut self, text: &str) {
         let mut first = true;
-        for token in tokens(text) {
-            if token.kind == Kind::Break {
+        for token in tokenize(text) {
+            if token.kind == TextTokenKind::Break {
                 first |= matches!(token.text.as_str(), "." | "?" | "!" | ":");
-            } else if token.kind == Kind::Word {
-                let name = token.case == Case::Caps || (token.case == Case::Capital && !first);
-                if name && !lexicon::is_light(&token.text) {
+            } else if token.kind == TextTokenKind::Word {
+                let name = token.case == LetterCase::MultipleCapitals
+                    || (token.case == LetterCase::Capital && !first);
+                if name && !lexicon::is_stop_word(&token.text) {
                     self.names.insert(token.text);
-                } else if token.case == Case::Lower {
+                } else if token.case == LetterCase::Lower {
                     self.words.insert(token.text);
                 }
                 first = false;
@@ -117,78 +119,81 @@ impl Corpus {
         }
     }
 
-    pub(super) fn analyse(&self, text: &str) -> Analysis {
-        Analysis::of(text, &|word| {
+    pub(super) fn analyze(&self, text: &str) -> SentenceFeatures {
+        SentenceFeatures::extract(text, &|word| {
             if self.names.contains(word) {
-                Known::Name
+                WordUsage::Name
             } else if self.words.contains(word) {
-                Known::Word
+                WordUsage::Word
             } else {
-                Known::Nothing
+                WordUsage::Unknown
             }
         })
     }
 
-    fn add(&mut self, source: Source) {
-        let spans = sentences(&source.text);
+    fn add(&mut self, source: EvidencePassage) {
+        let spans = sentence_spans(&source.text);
         let first = self.sentences.len();
         let passage = self.passages.len();
         for (number, span) in spans.iter().enumerate() {
-            if self.sentences.len() >= MOST_SENTENCES {
+            if self.sentences.len() >= MAX_SENTENCES {
                 break;
             }
             let text = source.text.get(span.clone()).unwrap_or_default();
             // Who asks says nothing.
             let asks = text.trim_end().ends_with('?');
             let analysis = if asks {
-                Analysis::default()
+                SentenceFeatures::default()
             } else {
-                self.analyse(text)
+                self.analyze(text)
             };
             let index = u32::try_from(self.sentences.len()).unwrap_or(u32::MAX);
             for key in analysis.key_set() {
-                match self.holders.get_mut(key) {
+                match self.sentences_by_word.get_mut(key) {
                     Some(holders) => holders.push(index),
                     None => {
-                        self.holders.insert(key.to_owned(), vec![index]);
+                        self.sentences_by_word.insert(key.to_owned(), vec![index]);
                     }
                 }
             }
-            if let Some(shape) = shape(&analysis) {
-                self.shapes.entry(shape).or_default().push(index);
+            if let Some(shape) = number_free_shape(&analysis) {
+                self.sentences_by_shape
+                    .entry(shape)
+                    .or_default()
+                    .push(index);
             }
-            self.sentences.push(Sentence {
+            self.sentences.push(CorpusSentence {
                 passage,
                 number,
-                analysis,
+                features: analysis,
             });
         }
         let credit = &source.credit;
-        self.passages.push(Passage {
-            stream: Stream::of(&source.text),
-            whole: self.analyse(&source.text),
-            title: self.analyse(&format!("{}. {}", credit.authors.join(" "), credit.title)),
-            spans,
-            meanings: OnceLock::new(),
-            first,
+        self.passages.push(CorpusPassage {
+            normalized: NormalizedText::new(&source.text),
+            features: self.analyze(&source.text),
+            title: self.analyze(&format!("{}. {}", credit.authors.join(" "), credit.title)),
+            sentence_spans: spans,
+            word_vectors: OnceLock::new(),
+            first_sentence: first,
             source,
         });
     }
 
     /// Whether any passage has a word.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.holders.contains_key(key)
+    pub(super) fn contains_word(&self, key: &str) -> bool {
+        self.sentences_by_word.contains_key(key)
     }
 
     /// How much a word tells: the rarer, the more.
-    pub(super) fn weight(&self, key: &str) -> f64 {
+    pub(super) fn word_weight(&self, key: &str) -> f64 {
         let all = self.sentences.len() as f64;
-        match self.holders.get(key) {
+        match self.sentences_by_word.get(key) {
             Some(holders) => {
                 let rare = ((all + 1.0) / (holders.len() as f64 + 0.5)).ln();
                 rare.clamp(0.5, 4.0)
             }
-            None => STRANGE * ((all + 1.0) / 0.5).ln().clamp(0.5, 4.0),
+            None => UNKNOWN_WORD_FACTOR * ((all + 1.0) / 0.5).ln().clamp(0.5, 4.0),
         }
     }
 
@@ -197,7 +202,7 @@ impl Corpus {
         let mut all = 0.0;
         let mut shared = 0.0;
         for key in wanted {
-            let weight = self.weight(key);
+            let weight = self.word_weight(key);
             all += weight;
             if there.contains(key) {
                 shared += weight;
@@ -207,64 +212,80 @@ impl Corpus {
     }
 
     /// How well what stands around one thing fits what stands around another, 0 to 1.
-    pub(super) fn fit(&self, wanted: &HashMap<&str, f64>, there: &HashMap<&str, f64>) -> f64 {
+    pub(super) fn context_fit(
+        &self,
+        wanted: &HashMap<&str, f64>,
+        there: &HashMap<&str, f64>,
+    ) -> f64 {
         let mut all = 0.0;
         let mut shared = 0.0;
         for (key, near) in wanted {
-            let weight = self.weight(key);
+            let weight = self.word_weight(key);
             all += weight * near;
             shared += weight * there.get(key).map_or(0.0, |it| it.min(*near));
         }
         if all > 0.0 { shared / all } else { 0.0 }
     }
 
-    pub(super) fn analysis(&self, window: &Window) -> Analysis {
+    pub(super) fn window_features(&self, window: &SentenceWindow) -> SentenceFeatures {
         let Some(passage) = self.passages.get(window.passage) else {
-            return Analysis::default();
+            return SentenceFeatures::default();
         };
-        if window.from == window.to
-            && let Some(sentence) = self.sentences.get(passage.first + window.from)
+        if window.first == window.last
+            && let Some(sentence) = self.sentences.get(passage.first_sentence + window.first)
         {
-            return sentence.analysis.clone();
+            return sentence.features.clone();
         }
-        let text = self.span(window).and_then(|it| passage.source.text.get(it));
-        self.analyse(text.unwrap_or_default())
+        let text = self
+            .window_span(window)
+            .and_then(|it| passage.source.text.get(it));
+        self.analyze(text.unwrap_or_default())
     }
 
     /// The sentences of a window, each taken apart by itself.
-    pub(super) fn sentences_of(&self, window: &Window) -> impl Iterator<Item = &Analysis> {
-        let first = self.passages.get(window.passage).map(|it| it.first);
-        let numbers = first.map(|first| first + window.from..=first + window.to);
+    pub(super) fn window_sentences(
+        &self,
+        window: &SentenceWindow,
+    ) -> impl Iterator<Item = &SentenceFeatures> {
+        let first = self
+            .passages
+            .get(window.passage)
+            .map(|it| it.first_sentence);
+        let numbers = first.map(|first| first + window.first..=first + window.last);
         let sentences = numbers.into_iter().flatten();
         let sentences = sentences.filter_map(|it| self.sentences.get(it));
-        sentences.map(|it| &it.analysis)
+        sentences.map(|it| &it.features)
     }
 
     /// The bytes of a window in its passage.
-    pub(super) fn span(&self, window: &Window) -> Option<Range<usize>> {
+    pub(super) fn window_span(&self, window: &SentenceWindow) -> Option<Range<usize>> {
         let passage = self.passages.get(window.passage)?;
-        let start = passage.spans.get(window.from)?.start;
-        Some(start..passage.spans.get(window.to)?.end)
+        let start = passage.sentence_spans.get(window.first)?.start;
+        Some(start..passage.sentence_spans.get(window.last)?.end)
     }
 
     /// Windows that speak most of what a claim speaks of, the best first, with how much of it.
-    pub(super) fn best(&self, claim: &Analysis, most: usize) -> Vec<(Window, f64)> {
+    pub(super) fn best_windows(
+        &self,
+        claim: &SentenceFeatures,
+        most: usize,
+    ) -> Vec<(SentenceWindow, f64)> {
         let wanted = claim.key_set();
-        let all: f64 = wanted.iter().map(|key| self.weight(key)).sum();
+        let all: f64 = wanted.iter().map(|key| self.word_weight(key)).sum();
         if all <= 0.0 {
             return Vec::new();
         }
         let mut scores: HashMap<u32, f64> = HashMap::new();
         for key in &wanted {
-            let weight = self.weight(key);
-            for &holder in self.holders.get(*key).into_iter().flatten() {
+            let weight = self.word_weight(key);
+            for &holder in self.sentences_by_word.get(*key).into_iter().flatten() {
                 *scores.entry(holder).or_default() += weight / all;
             }
         }
         let mut singles: Vec<(u32, f64)> = scores.into_iter().collect();
         singles.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         singles.truncate(most);
-        let mut windows: Vec<(Window, f64)> = Vec::new();
+        let mut windows: Vec<(SentenceWindow, f64)> = Vec::new();
         for (index, score) in singles {
             let Some(sentence) = usize::try_from(index)
                 .ok()
@@ -272,10 +293,10 @@ impl Corpus {
             else {
                 continue;
             };
-            let at = |from: usize, to: usize| Window {
+            let at = |from: usize, to: usize| SentenceWindow {
                 passage: sentence.passage,
-                from,
-                to,
+                first: from,
+                last: to,
             };
             windows.push((at(sentence.number, sentence.number), score));
             let before = sentence.number.checked_sub(1);
@@ -292,25 +313,25 @@ impl Corpus {
                 }
             }
         }
-        self.join_apart(&mut windows, &wanted);
+        self.add_distant_pairs(&mut windows, &wanted);
         windows.sort_by(|one, other| other.1.total_cmp(&one.1));
         windows
     }
 
     /// Two of the best sentences of one passage, with what stands between them: a claim may draw
     /// on both.
-    fn join_apart(&self, windows: &mut Vec<(Window, f64)>, wanted: &HashSet<&str>) {
-        let singles = windows.iter().filter(|(it, _)| it.from == it.to);
-        let best: Vec<(Window, f64)> = singles.take(4).copied().collect();
+    fn add_distant_pairs(&self, windows: &mut Vec<(SentenceWindow, f64)>, wanted: &HashSet<&str>) {
+        let singles = windows.iter().filter(|(it, _)| it.first == it.last);
+        let best: Vec<(SentenceWindow, f64)> = singles.take(4).copied().collect();
         for (at, (one, score)) in best.iter().enumerate() {
             for (other, _) in best.iter().skip(at + 1) {
-                let both = Window {
+                let both = SentenceWindow {
                     passage: one.passage,
-                    from: one.from.min(other.from),
-                    to: one.to.max(other.to),
+                    first: one.first.min(other.first),
+                    last: one.last.max(other.last),
                 };
-                let apart = both.to - both.from;
-                if one.passage != other.passage || !(2..=FARTHEST).contains(&apart) {
+                let apart = both.last - both.first;
+                if one.passage != other.passage || !(2..=MAX_SENTENCE_GAP).contains(&apart) {
                     continue;
                 }
                 if let Some(gained) = self.pair_score(&both, wanted)
@@ -323,39 +344,45 @@ impl Corpus {
         }
     }
 
-    fn pair_score(&self, pair: &Window, wanted: &HashSet<&str>) -> Option<f64> {
+    fn pair_score(&self, pair: &SentenceWindow, wanted: &HashSet<&str>) -> Option<f64> {
         let passage = self.passages.get(pair.passage)?;
-        if pair.to >= passage.spans.len() {
+        if pair.last >= passage.sentence_spans.len() {
             return None;
         }
-        let one = self.sentences.get(passage.first + pair.from)?;
-        let other = self.sentences.get(passage.first + pair.to)?;
-        let mut there = one.analysis.key_set();
-        there.extend(other.analysis.key_set());
+        let one = self.sentences.get(passage.first_sentence + pair.first)?;
+        let other = self.sentences.get(passage.first_sentence + pair.last)?;
+        let mut there = one.features.key_set();
+        there.extend(other.features.key_set());
         Some(self.overlap(wanted, &there))
     }
 
     /// Sentences that are word for word a claim, but for at least one of their numbers or codes:
     /// what the claim has and what they have.
-    pub(super) fn but_for_numbers(&self, claim: &Analysis) -> Vec<(Window, String, String)> {
-        let Some(alike) = shape(claim).and_then(|it| self.shapes.get(&it)) else {
+    pub(super) fn same_except_numbers(
+        &self,
+        claim: &SentenceFeatures,
+    ) -> Vec<(SentenceWindow, String, String)> {
+        let Some(alike) = number_free_shape(claim).and_then(|it| self.sentences_by_shape.get(&it))
+        else {
             return Vec::new();
         };
-        let all = alike.iter().take(MOST_ALIKE);
+        let all = alike.iter().take(MAX_SAME_SHAPE);
         let all = all.filter_map(|&it| self.sentences.get(usize::try_from(it).ok()?));
-        let all = all.filter(|it| !is_of_another(claim, &it.analysis));
+        let all = all.filter(|it| !is_about_other_entity(claim, &it.features));
         all.filter_map(|sentence| {
-            let spoken = |it: &&Token| it.kind != Kind::Break;
+            let spoken = |it: &&TextToken| it.kind != TextTokenKind::Break;
             let mine = claim.tokens.iter().filter(spoken);
-            let theirs = sentence.analysis.tokens.iter().filter(spoken);
+            let theirs = sentence.features.tokens.iter().filter(spoken);
             let (mine, theirs) = mine
                 .zip(theirs)
-                .filter(|(mine, _)| matches!(mine.kind, Kind::Number | Kind::Code))
+                .filter(|(mine, _)| {
+                    matches!(mine.kind, TextTokenKind::Number | TextTokenKind::Code)
+                })
                 .find(|(mine, theirs)| !same_value(mine, theirs))?;
-            let window = Window {
+            let window = SentenceWindow {
                 passage: sentence.passage,
-                from: sentence.number,
-                to: sentence.number,
+                first: sentence.number,
+                last: sentence.number,
             };
             Some((window, mine.text.clone(), theirs.text.clone()))
         })
@@ -363,35 +390,48 @@ impl Corpus {
     }
 
     /// The sentences that a stretch of a passage's bytes touches.
-    pub(super) fn window_of(&self, passage: usize, bytes: &Range<usize>) -> Option<Window> {
-        let spans = &self.passages.get(passage)?.spans;
+    pub(super) fn window_covering(
+        &self,
+        passage: usize,
+        bytes: &Range<usize>,
+    ) -> Option<SentenceWindow> {
+        let spans = &self.passages.get(passage)?.sentence_spans;
         let touches = |it: &Range<usize>| it.start < bytes.end && bytes.start < it.end;
         let from = spans.iter().position(touches)?;
         let to = spans.iter().rposition(touches)?;
-        Some(Window { passage, from, to })
+        Some(SentenceWindow {
+            passage,
+            first: from,
+            last: to,
+        })
     }
 }
 
 /// What is left of a text without its numbers, if it has any and enough is left.
-fn shape(text: &Analysis) -> Option<String> {
-    let numbers = |it: &Token| matches!(it.kind, Kind::Number | Kind::Code);
+fn number_free_shape(text: &SentenceFeatures) -> Option<String> {
+    let numbers = |it: &TextToken| matches!(it.kind, TextTokenKind::Number | TextTokenKind::Code);
     let words = text
         .tokens
         .iter()
-        .filter(|it| it.kind == Kind::Word)
+        .filter(|it| it.kind == TextTokenKind::Word)
         .count();
     if words < 2 || !text.tokens.iter().any(numbers) {
         return None;
     }
-    let kept = text.tokens.iter().filter(|it| it.kind != Kind::Break);
+    let kept = text
+        .tokens
+        .iter()
+        .filter(|it| it.kind != TextTokenKind::Break);
     let parts: Vec<&str> = kept
         .map(|it| if numbers(it) { "#" } else { it.text.as_str() })
         .collect();
     Some(parts.join(" "))
 }
 
-fn same_value(one: &Token, other: &Token) -> bool {
-    let value = |it: &Token| Decimal::parse(&it.text);
+fn same_value(one: &TextToken, other: &TextToken) -> bool {
+    let value = |it: &TextToken| Decimal::parse(&it.text);
     one.text == other.text
-        || (one.kind == Kind::Number && other.kind == Kind::Number && value(one) == value(other))
+        || (one.kind == TextTokenKind::Number
+            && other.kind == TextTokenKind::Number
+            && value(one) == value(other))
 }

@@ -3,17 +3,17 @@
 use super::lexicon;
 
 /// Words that begin with `un` and deny nothing by it.
-const OTHERS: &[&str] = &[
+const NON_NEGATED_WORDS: &[&str] = &[
     "under", "uni", "until", "unto", "unless", "uncle", "undul", "ungul",
 ];
 
 /// How words end that can be denied in this way.
-const ENDINGS: &[&str] = &[
+const NEGATABLE_SUFFIXES: &[&str] = &[
     "ed", "able", "ible", "ful", "ive", "al", "ary", "ant", "ent", "ous", "ing", "red", "known",
 ];
 
 /// Those that begin otherwise; most words with such a beginning deny nothing by it.
-const IN: &[&str] = &[
+const NEGATED_WORDS: &[&str] = &[
     "inactive",
     "insufficient",
     "incomplete",
@@ -27,17 +27,17 @@ const IN: &[&str] = &[
 ];
 
 /// What a word denies.
-pub(super) fn denied(word: &str) -> Option<&str> {
+pub(super) fn strip_negative_prefix(word: &str) -> Option<&str> {
     if lexicon::direction(word).is_some() {
         return None;
     }
-    if IN.contains(&word) {
+    if NEGATED_WORDS.contains(&word) {
         return word.strip_prefix("non").or_else(|| word.get(2..));
     }
     let rest = word.strip_prefix("un")?;
     let one = rest.chars().count() >= 5
-        && !OTHERS.iter().any(|it| word.starts_with(it))
-        && ENDINGS.iter().any(|it| rest.ends_with(it));
+        && !NON_NEGATED_WORDS.iter().any(|it| word.starts_with(it))
+        && NEGATABLE_SUFFIXES.iter().any(|it| rest.ends_with(it));
     one.then_some(rest)
 }
 
@@ -47,9 +47,9 @@ mod tests {
 
     #[test]
     fn what_words_deny() {
-        assert_eq!(denied("unaffected"), Some("affected"));
-        assert_eq!(denied("irrelevant"), Some("relevant"));
-        assert_eq!(denied("untreated"), Some("treated"));
+        assert_eq!(strip_negative_prefix("unaffected"), Some("affected"));
+        assert_eq!(strip_negative_prefix("irrelevant"), Some("relevant"));
+        assert_eq!(strip_negative_prefix("untreated"), Some("treated"));
         for word in [
             "understanding",
             "united",
@@ -58,7 +58,7 @@ mod tests {
             "include",
             "until",
         ] {
-            assert_eq!(denied(word), None, "{word}");
+            assert_eq!(strip_negative_prefix(word), None, "{word}");
         }
     }
 }

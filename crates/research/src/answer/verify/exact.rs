@@ -2,24 +2,24 @@
 //! where words are compared, but tell numbers and units apart.
 
 use super::{
-    letters::{is_group, superscript},
-    units::{self, Unit},
+    letters::{is_group_separator, superscript_digit},
+    units::{self, MeasurementUnit},
 };
 
 /// Whether two texts that have the same words have the same numbers and units.
-pub(super) fn same_figures(one: &str, other: &str) -> bool {
-    figures(one) == figures(other)
+pub(super) fn same_numbers(one: &str, other: &str) -> bool {
+    extract_numbers(one) == extract_numbers(other)
 }
 
 /// The numbers of a text as they are written, but for what groups their digits.
-fn figures(text: &str) -> Vec<(String, Option<Unit>)> {
+fn extract_numbers(text: &str) -> Vec<(String, Option<MeasurementUnit>)> {
     let chars: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(letter) = chars.get(at) {
         if letter.is_ascii_digit() {
-            let (figure, end) = figure(&chars, at);
-            found.push((figure, unit(&chars, end)));
+            let (figure, end) = scan_number(&chars, at);
+            found.push((figure, unit_at(&chars, end)));
             at = end;
         } else {
             at += 1;
@@ -28,7 +28,7 @@ fn figures(text: &str) -> Vec<(String, Option<Unit>)> {
     found
 }
 
-fn figure(chars: &[char], from: usize) -> (String, usize) {
+fn scan_number(chars: &[char], from: usize) -> (String, usize) {
     let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
     let mut figure = String::new();
     let mut raised = false;
@@ -36,13 +36,13 @@ fn figure(chars: &[char], from: usize) -> (String, usize) {
     while let Some(&letter) = chars.get(at) {
         if letter.is_ascii_digit() {
             figure.push(letter);
-        } else if let Some(power) = superscript(letter) {
+        } else if let Some(power) = superscript_digit(letter) {
             if !raised {
                 figure.push('^');
             }
             raised = true;
             figure.push(power);
-        } else if is_group(letter)
+        } else if is_group_separator(letter)
             && digit(at + 1)
             && digit(at + 2)
             && digit(at + 3)
@@ -60,11 +60,11 @@ fn figure(chars: &[char], from: usize) -> (String, usize) {
 }
 
 /// The unit behind a number, if it is one.
-fn unit(chars: &[char], from: usize) -> Option<Unit> {
+fn unit_at(chars: &[char], from: usize) -> Option<MeasurementUnit> {
     let rest = chars.iter().skip(from);
     let rest = rest.skip_while(|it| it.is_whitespace());
     let word: String = rest.take_while(|it| it.is_alphabetic()).collect();
-    units::of(&word)
+    units::parse_unit(&word)
 }
 
 #[cfg(test)]
@@ -81,14 +81,14 @@ mod tests {
             ("Um 3,2 Prozent.", "Um 32 Prozent."),
             ("Diluted 1:100.", "Diluted 1 100."),
         ] {
-            assert!(!same_figures(one, other), "{one}");
+            assert!(!same_numbers(one, other), "{one}");
         }
         for (one, other) in [
             ("1,200 m and 5%", "1200 m and 5 %"),
             ("In 12\nmonths", "in 12 Months"),
             ("No number", "no number at all"),
         ] {
-            assert!(same_figures(one, other), "{one}");
+            assert!(same_numbers(one, other), "{one}");
         }
     }
 }

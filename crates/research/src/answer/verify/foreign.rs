@@ -5,45 +5,46 @@ use std::collections::HashSet;
 
 use super::{
     lexicon,
-    tokens::{Kind, Token},
+    tokens::{TextToken, TextTokenKind},
 };
 
 /// Words of grammar of some languages, without those that are English words too.
-const GRAMMAR: &str = "der das und ist war wurde wurden ein eine einen einem mit von zu im den dem auf \
+const FUNCTION_WORDS: &str = "der das und ist war wurde wurden ein eine einen einem mit von zu im den dem auf \
     für bei nach nicht kein keine le la les des une est dans pour avec sur que qui par du aux ne pas \
     était el los las una es en con por para del fue fueron il gli che di della nel è da em foi um uma \
     não het een van op voor werd niet geen och som inte på av med til ikke og w z się nie jest na do";
 
 /// So many of them make a text one of those.
-const FEWEST: usize = 2;
+const MIN_FUNCTION_WORDS: usize = 2;
 
 /// Whether a text is in a language of which no words are known.
-pub(super) fn is_foreign(tokens: &[Token]) -> bool {
+pub(super) fn is_unsupported_language(tokens: &[TextToken]) -> bool {
     let words: Vec<&str> = tokens
         .iter()
-        .filter(|it| it.kind == Kind::Word)
+        .filter(|it| it.kind == TextTokenKind::Word)
         .map(|it| it.text.as_str())
         .collect();
-    let other_script = words.iter().filter(|it| it.chars().all(is_of_other_script));
+    let other_script = words.iter().filter(|it| it.chars().all(is_other_script));
     if !words.is_empty() && other_script.count() * 2 > words.len() {
         return true;
     }
-    let english = words.iter().filter(|it| lexicon::is_light(it)).count();
-    let known =
-        |it: &&&str| !lexicon::is_light(it) && GRAMMAR.split_whitespace().any(|own| own == **it);
+    let english = words.iter().filter(|it| lexicon::is_stop_word(it)).count();
+    let known = |it: &&&str| {
+        !lexicon::is_stop_word(it) && FUNCTION_WORDS.split_whitespace().any(|own| own == **it)
+    };
     let foreign: Vec<&&str> = words.iter().filter(known).collect();
     let distinct: HashSet<&&str> = foreign.iter().copied().collect();
-    distinct.len() >= FEWEST && foreign.len() > english
+    distinct.len() >= MIN_FUNCTION_WORDS && foreign.len() > english
 }
 
 /// Letters beyond the Latin and the Greek, which stand in English texts too.
-fn is_of_other_script(letter: char) -> bool {
+fn is_other_script(letter: char) -> bool {
     letter.is_alphabetic() && letter > '\u{3ff}'
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tokens::tokens, *};
+    use super::{super::tokens::tokenize, *};
 
     #[test]
     fn languages_are_told_by_their_words_of_grammar() {
@@ -54,7 +55,7 @@ mod tests {
             "Препарат снизил давление.",
             "睡眠有益",
         ] {
-            assert!(is_foreign(&tokens(text)), "{text}");
+            assert!(is_unsupported_language(&tokenize(text)), "{text}");
         }
         for text in [
             "The drug lowered pressure in the trial of van der Berg.",
@@ -62,7 +63,7 @@ mod tests {
             "BERT outperforms ELMo.",
             "E. coli was grown de novo in La Paz.",
         ] {
-            assert!(!is_foreign(&tokens(text)), "{text}");
+            assert!(!is_unsupported_language(&tokenize(text)), "{text}");
         }
     }
 }

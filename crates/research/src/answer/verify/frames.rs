@@ -3,19 +3,19 @@
 
 use std::ops::Range;
 
-use super::tokens::{Case, Kind, Token};
+use super::tokens::{LetterCase, TextToken, TextTokenKind};
 
 /// How a text holds what it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(super) enum Modality {
     /// It says that it is wrong: `Jones wrongly claimed that`.
     Refuted,
     /// It says what might be, would be, or was once thought.
-    Supposed,
+    Hypothetical,
 }
 
 /// Said of what others say.
-const WRONGLY: &[&str] = &[
+const WRONGLY_ADVERBS: &[&str] = &[
     "wrongly",
     "falsely",
     "erroneously",
@@ -25,7 +25,7 @@ const WRONGLY: &[&str] = &[
 ];
 
 /// What others do with claims.
-const CLAIMED: &[&str] = &[
+const CLAIM_VERBS: &[&str] = &[
     "claim",
     "claimed",
     "claims",
@@ -61,7 +61,7 @@ const CLAIMED: &[&str] = &[
 ];
 
 /// What a claim is called.
-const CLAIMS: &[&str] = &[
+const CLAIM_NOUNS: &[&str] = &[
     "claim",
     "claims",
     "idea",
@@ -81,7 +81,7 @@ const CLAIMS: &[&str] = &[
 ];
 
 /// What is done with claims that are wrong.
-const REFUTES: &[&str] = &[
+const REFUTING_VERBS: &[&str] = &[
     "refute",
     "refuted",
     "refutes",
@@ -107,7 +107,7 @@ const REFUTES: &[&str] = &[
 ];
 
 /// What claims are that are wrong.
-const WRONG: &[&str] = &[
+const WRONG_ADJECTIVES: &[&str] = &[
     "false",
     "wrong",
     "untrue",
@@ -122,7 +122,7 @@ const WRONG: &[&str] = &[
 const MYTHS: &[&str] = &["myth", "misconception", "fallacy", "misbelief"];
 
 /// What people once did.
-const THOUGHT: &[&str] = &[
+const BELIEF_VERBS: &[&str] = &[
     "thought",
     "believed",
     "assumed",
@@ -146,37 +146,37 @@ const HEDGES: &str = "possible possibly potential potentially perhaps probably e
     hypothesized claimed allegedly apparently seems seem appears appear";
 
 /// These too, unless the passage has them: then they are part of what it leaves open.
-const ALSO: &str = "likely unlikely able can capable when whenever once condition";
+const CONTEXTUAL_HEDGES: &str = "likely unlikely able can capable when whenever once condition";
 
 /// How each token of a text is held.
-pub(super) fn frames(tokens: &[Token]) -> Vec<Option<Frame>> {
+pub(super) fn token_modalities(tokens: &[TextToken]) -> Vec<Option<Modality>> {
     let mut all = vec![None; tokens.len()];
     let mut from = 0;
     for at in 0..=tokens.len() {
         let ends = tokens.get(at).is_none_or(|it| {
-            it.kind == Kind::Break && matches!(it.text.as_str(), "." | "?" | "!" | ";")
+            it.kind == TextTokenKind::Break && matches!(it.text.as_str(), "." | "?" | "!" | ";")
         });
         if !ends {
             continue;
         }
-        let sentence = Sentence {
+        let sentence = ModalityScanner {
             tokens,
             from,
             to: at,
         };
-        let mut mark = |frame: Frame, range: Range<usize>| {
+        let mut mark = |frame: Modality, range: Range<usize>| {
             for it in all.get_mut(range).unwrap_or_default() {
                 *it = Some(frame);
             }
         };
         for at in from..at {
-            if let Some(range) = sentence.supposed(at) {
-                mark(Frame::Supposed, range);
+            if let Some(range) = sentence.hypothetical_range(at) {
+                mark(Modality::Hypothetical, range);
             }
         }
         for at in from..at {
-            if let Some(range) = sentence.refuted(at) {
-                mark(Frame::Refuted, range);
+            if let Some(range) = sentence.refuted_range(at) {
+                mark(Modality::Refuted, range);
             }
         }
         from = at + 1;
@@ -185,42 +185,45 @@ pub(super) fn frames(tokens: &[Token]) -> Vec<Option<Frame>> {
 }
 
 /// Whether a claim leaves open what a passage leaves open.
-pub(super) fn hedges(claim: &[Token], passage: &[Token]) -> bool {
-    let mut words = claim.iter().filter(|it| it.kind == Kind::Word);
+pub(super) fn is_hedged_alike(claim: &[TextToken], passage: &[TextToken]) -> bool {
+    let mut words = claim.iter().filter(|it| it.kind == TextTokenKind::Word);
     let is = |list: &str, word: &str| list.split_whitespace().any(|it| it == word);
     words.any(|it| {
         is(HEDGES, &it.text)
-            || (is(ALSO, &it.text) && !passage.iter().any(|there| there.text == it.text))
+            || (is(CONTEXTUAL_HEDGES, &it.text)
+                && !passage.iter().any(|there| there.text == it.text))
     })
 }
 
 /// Tokens between two ends of sentences.
-struct Sentence<'a> {
-    tokens: &'a [Token],
+struct ModalityScanner<'a> {
+    tokens: &'a [TextToken],
     from: usize,
     to: usize,
 }
 
-impl Sentence<'_> {
-    fn word(&self, at: usize) -> &str {
+impl ModalityScanner<'_> {
+    fn word_at(&self, at: usize) -> &str {
         let inside = (self.from..self.to).contains(&at);
         let token = self.tokens.get(at).filter(|_| inside);
         token.map_or("", |it| it.text.as_str())
     }
 
-    fn back(&self, at: usize, by: usize) -> &str {
-        at.checked_sub(by).map_or("", |it| self.word(it))
+    fn word_before(&self, at: usize, by: usize) -> &str {
+        at.checked_sub(by).map_or("", |it| self.word_at(it))
     }
 
-    fn any(&self, range: Range<usize>, words: &[&str]) -> bool {
-        range.into_iter().any(|it| words.contains(&self.word(it)))
+    fn contains_any(&self, range: Range<usize>, words: &[&str]) -> bool {
+        range
+            .into_iter()
+            .any(|it| words.contains(&self.word_at(it)))
     }
 
     /// The stretch around a token up to words that turn to another thing.
     fn clause(&self, at: usize) -> Range<usize> {
         let turns = |it: &usize| {
             matches!(
-                self.word(*it),
+                self.word_at(*it),
                 "but" | "however" | "whereas" | "although" | "though" | "until" | "yet" | "—"
             )
         };
@@ -230,16 +233,16 @@ impl Sentence<'_> {
     }
 
     /// A narrower stretch, up to commas and joints.
-    fn part(&self, at: usize) -> Range<usize> {
+    fn subclause(&self, at: usize) -> Range<usize> {
         let clause = self.clause(at);
         let breaks = |it: &usize| {
             let token = self.tokens.get(*it);
-            token.is_some_and(|it| it.kind == Kind::Break && it.text != "-")
+            token.is_some_and(|it| it.kind == TextTokenKind::Break && it.text != "-")
         };
         let joins = |it: &usize| {
             breaks(it)
                 || matches!(
-                    self.word(*it),
+                    self.word_at(*it),
                     "and" | "which" | "that" | "who" | "because" | "since" | "so" | "while"
                 )
         };
@@ -249,32 +252,32 @@ impl Sentence<'_> {
     }
 
     /// What a word at `at` calls wrong.
-    fn refuted(&self, at: usize) -> Option<Range<usize>> {
-        let word = self.word(at);
+    fn refuted_range(&self, at: usize) -> Option<Range<usize>> {
+        let word = self.word_at(at);
         let clause = self.clause(at);
         let near = at.saturating_sub(2)..at + 3;
-        let claims = || self.any(clause.clone(), CLAIMS);
-        let that = || self.any(clause.clone(), &["that"]);
-        let follows = |words: &[&str]| self.any(at + 1..at + 3, words);
-        let wrong = (WRONGLY.contains(&word) && self.any(near, CLAIMED))
-            || (REFUTES.contains(&word) && claims() && that())
+        let claims = || self.contains_any(clause.clone(), CLAIM_NOUNS);
+        let that = || self.contains_any(clause.clone(), &["that"]);
+        let follows = |words: &[&str]| self.contains_any(at + 1..at + 3, words);
+        let wrong = (WRONGLY_ADVERBS.contains(&word) && self.contains_any(near, CLAIM_VERBS))
+            || (REFUTING_VERBS.contains(&word) && claims() && that())
             || (MYTHS.contains(&word) && that())
-            || (WRONG.contains(&word)
-                && (self.word(at + 1) == "that"
-                    || (follows(CLAIMS) && that())
+            || (WRONG_ADJECTIVES.contains(&word)
+                && (self.word_at(at + 1) == "that"
+                    || (follows(CLAIM_NOUNS) && that())
                     || (claims()
                         && that()
-                        && self.any(
+                        && self.contains_any(
                             at.saturating_sub(2)..at,
                             &["was", "is", "were", "are", "proved", "proven", "be", "been"],
                         ))));
         if wrong {
             return Some(clause);
         }
-        (word == "contrary" && self.word(at + 1) == "to").then(|| {
-            let comma = |from: usize| (from..clause.end).find(|it| self.word(*it) == ",");
+        (word == "contrary" && self.word_at(at + 1) == "to").then(|| {
+            let comma = |from: usize| (from..clause.end).find(|it| self.word_at(*it) == ",");
             let first = comma(at);
-            let relative = first.is_some_and(|it| matches!(self.word(it + 1), "who" | "which"));
+            let relative = first.is_some_and(|it| matches!(self.word_at(it + 1), "who" | "which"));
             let end = match first {
                 Some(first) if relative => comma(first + 1).or(Some(first)),
                 first => first,
@@ -284,37 +287,44 @@ impl Sentence<'_> {
     }
 
     /// What a word at `at` leaves open.
-    fn supposed(&self, at: usize) -> Option<Range<usize>> {
-        let next = self.word(at + 1);
-        match self.word(at) {
-            "if" if !matches!(self.back(at, 1), "even" | "as")
+    fn hypothetical_range(&self, at: usize) -> Option<Range<usize>> {
+        let next = self.word_at(at + 1);
+        match self.word_at(at) {
+            "if" if !matches!(self.word_before(at, 1), "even" | "as")
                 && !matches!(next, "any" | "not") =>
             {
                 Some(self.from..self.to)
             }
             "unless" => Some(self.from..self.to),
             "provided" | "assuming" | "supposing" if next == "that" => Some(self.from..self.to),
-            "whether" if !matches!(self.back(at, 1), "of" | "on" | "matter") && next != "or" => {
+            "whether"
+                if !matches!(self.word_before(at, 1), "of" | "on" | "matter") && next != "or" =>
+            {
                 // `Whether it rained, they burned` goes on with a fact.
                 let first = at == self.from;
                 let part = if first {
-                    self.part(at)
+                    self.subclause(at)
                 } else {
                     self.clause(at)
                 };
                 Some(at..part.end)
             }
-            "could" | "might" | "may" if next == "be" && self.word(at + 2) == "that" => {
+            "could" | "might" | "may" if next == "be" && self.word_at(at + 2) == "that" => {
                 Some(self.clause(at))
             }
-            "could" if next != "not" => Some(self.part(at)),
-            "would" | "might" => Some(self.part(at)),
-            "may" if self.tokens.get(at).is_some_and(|it| it.case == Case::Lower) => {
-                Some(self.part(at))
+            "could" if next != "not" => Some(self.subclause(at)),
+            "would" | "might" => Some(self.subclause(at)),
+            "may"
+                if self
+                    .tokens
+                    .get(at)
+                    .is_some_and(|it| it.case == LetterCase::Lower) =>
+            {
+                Some(self.subclause(at))
             }
-            word if THOUGHT.contains(&word) && matches!(next, "that" | "to") => {
+            word if BELIEF_VERBS.contains(&word) && matches!(next, "that" | "to") => {
                 let being = ["was", "were", "been", "is", "are", "be"];
-                let passive = self.any(at.saturating_sub(3)..at, &being);
+                let passive = self.contains_any(at.saturating_sub(3)..at, &being);
                 passive.then(|| self.clause(at))
             }
             _ => None,
@@ -324,11 +334,11 @@ impl Sentence<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tokens::tokens, *};
+    use super::{super::tokens::tokenize, *};
 
-    fn held(text: &str, frame: Frame) -> String {
-        let all = tokens(text);
-        let marked = frames(&all);
+    fn tokens_in_modality(text: &str, frame: Modality) -> String {
+        let all = tokenize(text);
+        let marked = token_modalities(&all);
         let words = all.iter().zip(marked);
         let words = words.filter(|(_, it)| *it == Some(frame));
         let words: Vec<&str> = words.map(|(it, _)| it.text.as_str()).collect();
@@ -356,7 +366,11 @@ mod tests {
             ("It raised 2 false alarms", ""),
             ("We rejected 12 papers", ""),
         ] {
-            assert_eq!(held(text, Frame::Refuted), wanted, "{text}");
+            assert_eq!(
+                tokens_in_modality(text, Modality::Refuted),
+                wanted,
+                "{text}"
+            );
         }
     }
 
@@ -381,7 +395,11 @@ mod tests {
             ("Even if wet, bogs burn", ""),
             ("Regardless of whether it rained, bogs burn", ""),
         ] {
-            assert_eq!(held(text, Frame::Supposed), wanted, "{text}");
+            assert_eq!(
+                tokens_in_modality(text, Modality::Hypothetical),
+                wanted,
+                "{text}"
+            );
         }
     }
 }

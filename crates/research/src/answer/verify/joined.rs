@@ -2,51 +2,51 @@
 
 use std::ops::Range;
 
-use super::{Checked, Claim, Verdict, Verifier, claim::Ready, judge::plain};
+use super::{Claim, ClaimCheck, ClaimVerdict, Verifier, claim::PreparedClaim, judge::bare_check};
 
 /// Below this it is looked whether each part of the claim is supported by itself.
-const SURELY: f64 = 0.62;
+const CERTAIN_OVERLAP: f64 = 0.62;
 
 impl Verifier {
     /// A claim as a whole, and where that does not settle it, part by part: what it joins may
     /// stand in different places.
     pub(super) fn compare_parts(
         &self,
-        ready: &Ready,
+        ready: &PreparedClaim,
         claim: &Claim,
         quoted: &[(usize, Range<usize>)],
-    ) -> Checked {
+    ) -> ClaimCheck {
         let text = if ready.quotes.is_empty() {
             &ready.text
         } else {
             &ready.unquoted
         };
         let whole = self.compare(text, claim, quoted);
-        if whole.verdict == Verdict::Supported && whole.overlap >= SURELY {
+        if whole.verdict == ClaimVerdict::Supported && whole.overlap >= CERTAIN_OVERLAP {
             return whole;
         }
-        let parts = parts(text);
+        let parts = split_parts(text);
         if parts.len() < 2 || !quoted.is_empty() {
             return whole;
         }
-        let all: Vec<Checked> = parts
+        let all: Vec<ClaimCheck> = parts
             .iter()
             .map(|it| self.compare(it, claim, &[]))
             .collect();
-        let worst = |wanted: Verdict| all.iter().find(|it| it.verdict == wanted).cloned();
-        let supported = all.iter().all(|it| it.verdict == Verdict::Supported);
+        let worst = |wanted: ClaimVerdict| all.iter().find(|it| it.verdict == wanted).cloned();
+        let supported = all.iter().all(|it| it.verdict == ClaimVerdict::Supported);
         if supported {
             let overlap = all.iter().map(|it| it.overlap).fold(1.0, f64::min);
-            return Checked {
+            return ClaimCheck {
                 evidence: all.iter().flat_map(|it| it.evidence.clone()).collect(),
                 disputed: all.iter().flat_map(|it| it.disputed.clone()).collect(),
                 overlap,
-                ..plain(Verdict::Supported)
+                ..bare_check(ClaimVerdict::Supported)
             };
         }
-        if whole.verdict == Verdict::Supported {
-            return worst(Verdict::Contradicted)
-                .or_else(|| worst(Verdict::NotFound))
+        if whole.verdict == ClaimVerdict::Supported {
+            return worst(ClaimVerdict::Contradicted)
+                .or_else(|| worst(ClaimVerdict::NotFound))
                 .unwrap_or(whole);
         }
         whole
@@ -54,8 +54,8 @@ impl Verifier {
 }
 
 /// The parts of a claim that say something each.
-fn parts(text: &str) -> Vec<&str> {
-    const JOINTS: [&str; 8] = [
+fn split_parts(text: &str) -> Vec<&str> {
+    const CONJUNCTIONS: [&str; 8] = [
         ", and ",
         ", but ",
         "; ",
@@ -66,7 +66,7 @@ fn parts(text: &str) -> Vec<&str> {
         " whereas ",
     ];
     let mut all = vec![text];
-    for joint in JOINTS {
+    for joint in CONJUNCTIONS {
         all = all.into_iter().flat_map(|it| it.split(joint)).collect();
     }
     let long_enough = |it: &&str| it.split_whitespace().count() >= 3;

@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::{
-    Checked, Claim, Evidence, Problem, ProblemKind, Source, Verdict,
-    analysis::Analysis,
-    claim::Ready,
-    compare::{Findings, Sides},
+    Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidencePassage, EvidenceSpan,
+    analysis::SentenceFeatures,
+    claim::PreparedClaim,
+    compare::{ClaimEvidencePair, Discrepancies},
     corpus::Corpus,
-    exact::same_figures,
-    foreign::is_foreign,
-    quote::Stream,
-    quoted::only_introduces,
-    window::Window,
-    within::evidence,
+    exact::same_numbers,
+    foreign::is_unsupported_language,
+    quote::NormalizedText,
+    quoted::is_quote_introduction,
+    window::SentenceWindow,
+    within::evidence_span,
 };
 
 /// Checks claims against a set of passages.
@@ -22,168 +22,184 @@ pub struct Verifier {
 }
 
 /// How much of what a claim speaks of sentences must speak of to support it.
-const SUPPORTS: f64 = 0.5;
+const MIN_SUPPORT_OVERLAP: f64 = 0.5;
 
 /// The same where a claim speaks of few things and nothing in it can be told exactly: one thing that
 /// is there and one that is not are no half of a claim but an invention.
-const FEW: usize = 4;
-const SUPPORTS_FEW: f64 = 0.85;
+const FEW_KEYS: usize = 4;
+const MIN_SUPPORT_OVERLAP_FEW: f64 = 0.85;
 
 /// The same in languages of which no words are known.
-const SUPPORTS_STRICTLY: f64 = 0.97;
+const MIN_SUPPORT_OVERLAP_STRICT: f64 = 0.97;
 
 /// And to speak against it.
-const OPPOSES: f64 = 0.4;
+const MIN_CONTRADICTION_OVERLAP: f64 = 0.4;
 
 /// Sentences that speak this much less of the matter than others can't overrule them.
-const MARGIN: f64 = 0.12;
+const OVERRULE_MARGIN: f64 = 0.12;
 
 /// So much in common and words quoted from there: a claim is about the place of its quote.
-const MUCH: f64 = 0.5;
+const MIN_QUOTE_OVERLAP: f64 = 0.5;
 
 /// How many sentences are looked at closely.
-const CLOSELY: usize = 8;
+const MAX_WINDOWS: usize = 8;
 
 /// Two sentences that speak as much of the matter as each other, but for this, give values of the
 /// same thing.
-const AS_MUCH: f64 = 0.01;
+const TIE_MARGIN: f64 = 0.01;
 
 /// A citation that is right is preferred to a passage that fits a little better.
-const CITED: f64 = 0.05;
+const CITED_BONUS: f64 = 0.05;
 
 /// What came of comparing a claim with a window.
-struct Look {
-    window: Window,
+struct WindowComparison {
+    window: SentenceWindow,
     overlap: f64,
     cited: bool,
     /// How much of the matter it must speak of to support the claim.
-    least: f64,
+    required_overlap: f64,
     /// Whether the claim denies something and the window does.
-    both_deny: bool,
-    findings: Findings,
+    both_negate: bool,
+    discrepancies: Discrepancies,
 }
 
-impl Look {
+impl WindowComparison {
     fn supports(&self) -> bool {
-        self.findings.conflicts.is_empty()
-            && self.findings.lacks.is_empty()
-            && self.overlap >= self.least
+        self.discrepancies.conflicts.is_empty()
+            && self.discrepancies.missing.is_empty()
+            && self.overlap >= self.required_overlap
     }
 
-    fn opposes(&self) -> bool {
-        !self.findings.conflicts.is_empty() && self.overlap >= OPPOSES
+    fn contradicts(&self) -> bool {
+        !self.discrepancies.conflicts.is_empty() && self.overlap >= MIN_CONTRADICTION_OVERLAP
     }
 
     /// Whether it says the opposite, in words.
-    fn turns(&self) -> bool {
-        let word = |it: &Problem| {
+    fn states_opposite(&self) -> bool {
+        let word = |it: &ClaimProblem| {
             matches!(
                 it.kind,
-                ProblemKind::Negation | ProblemKind::Direction | ProblemKind::Order
+                ClaimProblemKind::Negation | ClaimProblemKind::Direction | ClaimProblemKind::Order
             )
         };
-        self.opposes() && self.findings.lacks.is_empty() && self.findings.conflicts.iter().all(word)
+        self.contradicts()
+            && self.discrepancies.missing.is_empty()
+            && self.discrepancies.conflicts.iter().all(word)
     }
 
     /// Whether all that speaks against the claim is another number in place of its own.
-    fn gives_another_value(&self) -> bool {
-        let number = |it: &Problem| it.kind == ProblemKind::Number && it.instead.is_some();
-        self.findings.lacks.is_empty() && self.findings.conflicts.iter().all(number)
+    fn differs_only_in_number(&self) -> bool {
+        let number =
+            |it: &ClaimProblem| it.kind == ClaimProblemKind::Number && it.instead.is_some();
+        self.discrepancies.missing.is_empty() && self.discrepancies.conflicts.iter().all(number)
     }
 }
 
 /// How much of what a claim speaks of must be there.
-pub(super) fn enough(claim: &Analysis) -> f64 {
-    let vague = claim.numbers.is_empty() && claim.denials.is_empty() && claim.directions.is_empty();
-    if vague && claim.key_set().len() <= FEW {
-        SUPPORTS_FEW
+pub(super) fn required_overlap(claim: &SentenceFeatures) -> f64 {
+    let vague = claim.numbers.is_empty()
+        && claim.negation_targets.is_empty()
+        && claim.directions.is_empty();
+    if vague && claim.key_set().len() <= FEW_KEYS {
+        MIN_SUPPORT_OVERLAP_FEW
     } else {
-        SUPPORTS
+        MIN_SUPPORT_OVERLAP
     }
 }
 
 impl Verifier {
     /// Makes the passages ready. Beyond a few megabytes the last ones are left out.
-    pub fn new(sources: &[Source]) -> Self {
+    pub fn new(sources: &[EvidencePassage]) -> Self {
         Self {
             corpus: Corpus::new(sources),
         }
     }
 
     /// Checks a claim.
-    pub fn check(&self, claim: &Claim) -> Checked {
-        let ready = Ready::of(claim);
-        if ready.claims_nothing() {
-            return plain(Verdict::NoClaim);
+    pub fn check(&self, claim: &Claim) -> ClaimCheck {
+        let ready = PreparedClaim::new(claim);
+        if ready.makes_no_claim() {
+            return bare_check(ClaimVerdict::NoClaim);
         }
         if ready.too_long {
-            return Checked {
-                problems: vec![Problem::new(ProblemKind::Matter, ready.text, None)],
-                ..plain(Verdict::NotFound)
+            return ClaimCheck {
+                problems: vec![ClaimProblem::new(
+                    ClaimProblemKind::Matter,
+                    ready.text,
+                    None,
+                )],
+                ..bare_check(ClaimVerdict::NotFound)
             };
         }
         // A whole sentence with its condition or its judgement says what the passage says.
         let found = self
-            .word_for_word(&ready, claim)
-            .or_else(|| self.but_for_numbers(&ready));
+            .check_verbatim(&ready, claim)
+            .or_else(|| self.check_changed_numbers(&ready));
         let mut checked = match found {
             Some(checked) if ready.quotes.is_empty() => checked,
-            found => self.check_closely(&ready, claim, found),
+            found => self.check_quotes(&ready, claim, found),
         };
         self.check_citations(claim, &mut checked);
         checked
     }
 
     /// A claim that is whole sentences of a passage.
-    fn word_for_word(&self, ready: &Ready, claim: &Claim) -> Option<Checked> {
-        let wanted = Stream::of(&ready.text);
+    fn check_verbatim(&self, ready: &PreparedClaim, claim: &Claim) -> Option<ClaimCheck> {
+        let wanted = NormalizedText::new(&ready.text);
         if wanted.len() == 0 {
             return None;
         }
-        let order = self.cited_first(claim);
+        let order = self.passages_cited_first(claim);
         let found = order.into_iter().find_map(|at| {
             let passage = self.corpus.passages.get(at)?;
-            let bytes = passage.stream.find_whole(&wanted, &passage.spans)?;
+            let bytes = passage
+                .normalized
+                .find_sentences(&wanted, &passage.sentence_spans)?;
             let said = passage.source.text.get(bytes.clone())?;
-            if !same_figures(said, &ready.text) {
+            if !same_numbers(said, &ready.text) {
                 return None;
             }
-            let whole = self.corpus.window_of(at, &bytes);
-            let whole = whole.and_then(|it| self.corpus.span(&it));
-            Some(evidence(&passage.source, whole.unwrap_or(bytes)))
+            let whole = self.corpus.window_covering(at, &bytes);
+            let whole = whole.and_then(|it| self.corpus.window_span(&it));
+            Some(evidence_span(&passage.source, whole.unwrap_or(bytes)))
         })?;
-        Some(Checked {
-            disputed: self.disputes(&ready.text, claim, &found.work),
+        Some(ClaimCheck {
+            disputed: self.find_disputes(&ready.text, claim, &found.work),
             evidence: vec![found],
             overlap: 1.0,
-            ..plain(Verdict::Supported)
+            ..bare_check(ClaimVerdict::Supported)
         })
     }
 
     /// A claim that is a sentence of a passage word for word, but for its numbers. Whatever else
     /// stands elsewhere, it is that sentence with something changed.
-    fn but_for_numbers(&self, ready: &Ready) -> Option<Checked> {
-        let claim = self.corpus.analyse(&ready.text);
-        let found = self.corpus.but_for_numbers(&claim);
+    fn check_changed_numbers(&self, ready: &PreparedClaim) -> Option<ClaimCheck> {
+        let claim = self.corpus.analyze(&ready.text);
+        let found = self.corpus.same_except_numbers(&claim);
         let (window, claimed, instead) = found.into_iter().next()?;
         let passage = self.corpus.passages.get(window.passage)?;
-        let span = self.corpus.span(&window)?;
-        let problem = Problem::new(ProblemKind::Number, claimed, Some(instead));
-        Some(Checked {
-            evidence: vec![evidence(&passage.source, span)],
+        let span = self.corpus.window_span(&window)?;
+        let problem = ClaimProblem::new(ClaimProblemKind::Number, claimed, Some(instead));
+        Some(ClaimCheck {
+            evidence: vec![evidence_span(&passage.source, span)],
             problems: vec![problem],
             overlap: 1.0,
-            ..plain(Verdict::Contradicted)
+            ..bare_check(ClaimVerdict::Contradicted)
         })
     }
 
     /// Passages of other works that say otherwise than a claim that stands in one word for word.
-    fn disputes(&self, text: &str, claim: &Claim, work: &str) -> Vec<Evidence> {
-        let looks = self.looks(text, claim, &[]);
+    fn find_disputes(&self, text: &str, claim: &Claim, work: &str) -> Vec<EvidenceSpan> {
+        let looks = self.compare_windows(text, claim, &[]);
         let against = looks.iter().filter(|it| {
-            it.opposes() && it.overlap >= 1.0 - MARGIN && self.work(&it.window) != Some(work)
+            it.contradicts()
+                && it.overlap >= 1.0 - OVERRULE_MARGIN
+                && self.work_id(&it.window) != Some(work)
         });
-        against.filter_map(|it| self.evidence(it)).take(3).collect()
+        against
+            .filter_map(|it| self.window_evidence(it))
+            .take(3)
+            .collect()
     }
 
     pub(super) fn is_cited(&self, passage: usize, claim: &Claim) -> bool {
@@ -191,7 +207,7 @@ impl Verifier {
         passage.is_some_and(|it| claim.cited.contains(&it.source.id))
     }
 
-    pub(super) fn cited_first(&self, claim: &Claim) -> Vec<usize> {
+    pub(super) fn passages_cited_first(&self, claim: &Claim) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.corpus.passages.len()).collect();
         order.sort_by_key(|&at| !self.is_cited(at, claim));
         order
@@ -203,36 +219,42 @@ impl Verifier {
         text: &str,
         claim: &Claim,
         quoted: &[(usize, Range<usize>)],
-    ) -> Checked {
-        let looks = self.looks(text, claim, quoted);
+    ) -> ClaimCheck {
+        let looks = self.compare_windows(text, claim, quoted);
         if looks.is_empty() {
-            let problem = Problem::new(ProblemKind::Matter, text, None);
-            let nothing = Checked {
+            let problem = ClaimProblem::new(ClaimProblemKind::Matter, text, None);
+            let nothing = ClaimCheck {
                 problems: vec![problem],
-                ..plain(Verdict::NotFound)
+                ..bare_check(ClaimVerdict::NotFound)
             };
-            return self.paraphrased(text, claim).unwrap_or(nothing);
+            return self.check_paraphrase(text, claim).unwrap_or(nothing);
         }
-        let checked = self.judge(&looks);
-        if checked.verdict == Verdict::NotFound {
-            return self.paraphrased(text, claim).unwrap_or(checked);
+        let checked = self.decide(&looks);
+        if checked.verdict == ClaimVerdict::NotFound {
+            return self.check_paraphrase(text, claim).unwrap_or(checked);
         }
         checked
     }
 
-    fn looks(&self, text: &str, claim: &Claim, quoted: &[(usize, Range<usize>)]) -> Vec<Look> {
-        let analysis = self.corpus.analyse(text);
-        let mut windows = self.corpus.best(&analysis, CLOSELY);
+    fn compare_windows(
+        &self,
+        text: &str,
+        claim: &Claim,
+        quoted: &[(usize, Range<usize>)],
+    ) -> Vec<WindowComparison> {
+        let analysis = self.corpus.analyze(text);
+        let mut windows = self.corpus.best_windows(&analysis, MAX_WINDOWS);
         let wanted = analysis.key_set();
         // The rest of a claim that quotes is about the place of the quote.
         for (passage, bytes) in quoted {
-            let Some(window) = self.corpus.window_of(*passage, bytes) else {
+            let Some(window) = self.corpus.window_covering(*passage, bytes) else {
                 continue;
             };
-            let there = self.corpus.analysis(&window);
+            let there = self.corpus.window_features(&window);
             let overlap = self.corpus.overlap(&wanted, &there.key_set());
-            let overlap = if overlap >= MUCH || only_introduces(&analysis, claim) {
-                overlap.max(enough(&analysis))
+            let overlap = if overlap >= MIN_QUOTE_OVERLAP || is_quote_introduction(&analysis, claim)
+            {
+                overlap.max(required_overlap(&analysis))
             } else {
                 overlap
             };
@@ -240,154 +262,172 @@ impl Verifier {
         }
         windows
             .into_iter()
-            .filter_map(|(window, overlap)| self.look(text, &analysis, window, overlap, claim))
+            .filter_map(|(window, overlap)| {
+                self.compare_window(text, &analysis, window, overlap, claim)
+            })
             .collect()
     }
 
-    fn look(
+    fn compare_window(
         &self,
         text: &str,
-        claim: &Analysis,
-        window: Window,
+        claim: &SentenceFeatures,
+        window: SentenceWindow,
         overlap: f64,
         asked: &Claim,
-    ) -> Option<Look> {
+    ) -> Option<WindowComparison> {
         let passage = self.corpus.passages.get(window.passage)?;
-        let said = passage.source.text.get(self.corpus.span(&window)?)?;
-        let there = self.corpus.analysis(&window);
-        let sides = Sides {
+        let said = passage.source.text.get(self.corpus.window_span(&window)?)?;
+        let there = self.corpus.window_features(&window);
+        let sides = ClaimEvidencePair {
             corpus: &self.corpus,
             passage,
-            text,
+            claim_text: text,
             claim,
-            said,
+            window_text: said,
             window: &there,
         };
-        Some(Look {
-            findings: sides.compare(),
-            both_deny: !claim.denials.is_empty() && !there.denials.is_empty(),
+        Some(WindowComparison {
+            discrepancies: sides.compare(),
+            both_negate: !claim.negation_targets.is_empty() && !there.negation_targets.is_empty(),
             cited: self.is_cited(window.passage, asked),
-            least: if is_foreign(&claim.tokens) {
-                SUPPORTS_STRICTLY
+            required_overlap: if is_unsupported_language(&claim.tokens) {
+                MIN_SUPPORT_OVERLAP_STRICT
             } else {
-                enough(claim)
+                required_overlap(claim)
             },
             window,
             overlap,
         })
     }
 
-    fn judge(&self, looks: &[Look]) -> Checked {
-        let rank = |it: &&Look| it.overlap + if it.cited { CITED } else { 0.0 };
-        let best = |of: &dyn Fn(&Look) -> bool| {
+    fn decide(&self, looks: &[WindowComparison]) -> ClaimCheck {
+        let rank = |it: &&WindowComparison| it.overlap + if it.cited { CITED_BONUS } else { 0.0 };
+        let best = |of: &dyn Fn(&WindowComparison) -> bool| {
             let fitting = looks.iter().filter(|it| of(it));
             fitting.max_by(|one, other| rank(one).total_cmp(&rank(other)))
         };
         // Nor do words of the sentences around it undo what one of them denies as the claim does.
-        let beside = |it: &Look| {
-            let of_part =
-                |part: &Look| part.supports() && part.both_deny && it.window.holds(&part.window);
-            it.turns() && looks.iter().any(of_part)
+        let beside = |it: &WindowComparison| {
+            let of_part = |part: &WindowComparison| {
+                part.supports() && part.both_negate && it.window.contains(&part.window)
+            };
+            it.states_opposite() && looks.iter().any(of_part)
         };
-        let opposing = best(&|it| it.opposes() && !beside(it));
+        let opposing = best(&|it| it.contradicts() && !beside(it));
         // More text that happens to have the same words does not undo what its part says.
-        let undone = |it: &Look| {
+        let undone = |it: &WindowComparison| {
             looks.iter().any(|part| {
-                part.turns() && part.overlap >= it.overlap - MARGIN && it.window.holds(&part.window)
+                part.states_opposite()
+                    && part.overlap >= it.overlap - OVERRULE_MARGIN
+                    && it.window.contains(&part.window)
             })
         };
         let supporting = best(&|it| it.supports() && !undone(it));
         if let Some(support) = supporting
-            && opposing.is_none_or(|it| support.overlap >= it.overlap - MARGIN)
+            && opposing.is_none_or(|it| support.overlap >= it.overlap - OVERRULE_MARGIN)
         {
-            if let Some(disputed) = self.disputed(looks, support) {
+            if let Some(disputed) = self.check_disputed(looks, support) {
                 return disputed;
             }
             let disputed = looks.iter().filter(|it| {
-                it.opposes()
-                    && it.overlap >= support.overlap - MARGIN
-                    && self.work(&it.window) != self.work(&support.window)
+                it.contradicts()
+                    && it.overlap >= support.overlap - OVERRULE_MARGIN
+                    && self.work_id(&it.window) != self.work_id(&support.window)
             });
-            return Checked {
-                evidence: self.evidence(support).into_iter().collect(),
+            return ClaimCheck {
+                evidence: self.window_evidence(support).into_iter().collect(),
                 disputed: disputed
-                    .filter_map(|it| self.evidence(it))
+                    .filter_map(|it| self.window_evidence(it))
                     .take(3)
                     .collect(),
                 overlap: support.overlap,
-                ..plain(Verdict::Supported)
+                ..bare_check(ClaimVerdict::Supported)
             };
         }
         if let Some(look) = opposing {
-            let findings = look.findings.clone();
-            let problems = findings.conflicts.into_iter().chain(findings.lacks);
-            return Checked {
-                evidence: self.evidence(look).into_iter().collect(),
+            let findings = look.discrepancies.clone();
+            let problems = findings.conflicts.into_iter().chain(findings.missing);
+            return ClaimCheck {
+                evidence: self.window_evidence(look).into_iter().collect(),
                 problems: problems.collect(),
                 overlap: look.overlap,
-                ..plain(Verdict::Contradicted)
+                ..bare_check(ClaimVerdict::Contradicted)
             };
         }
-        self.not_found(looks, best(&|_| true))
+        self.not_found_check(looks, best(&|_| true))
     }
 
     /// What supports a claim, if the same work has another value for the same thing: neither is
     /// what it says.
-    fn disputed(&self, looks: &[Look], support: &Look) -> Option<Checked> {
+    fn check_disputed(
+        &self,
+        looks: &[WindowComparison],
+        support: &WindowComparison,
+    ) -> Option<ClaimCheck> {
         let against = looks.iter().filter(|it| {
-            it.opposes()
-                && it.gives_another_value()
-                && it.overlap >= support.overlap - AS_MUCH
-                && !it.window.touches(&support.window)
-                && self.work(&it.window) == self.work(&support.window)
+            it.contradicts()
+                && it.differs_only_in_number()
+                && it.overlap >= support.overlap - TIE_MARGIN
+                && !it.window.overlaps(&support.window)
+                && self.work_id(&it.window) == self.work_id(&support.window)
         });
-        let against: Vec<&Look> = against.take(3).collect();
+        let against: Vec<&WindowComparison> = against.take(3).collect();
         let first = against.first()?;
-        Some(Checked {
-            evidence: self.evidence(support).into_iter().collect(),
-            problems: first.findings.conflicts.clone(),
-            disputed: against.iter().filter_map(|it| self.evidence(it)).collect(),
+        Some(ClaimCheck {
+            evidence: self.window_evidence(support).into_iter().collect(),
+            problems: first.discrepancies.conflicts.clone(),
+            disputed: against
+                .iter()
+                .filter_map(|it| self.window_evidence(it))
+                .collect(),
             overlap: support.overlap,
-            ..plain(Verdict::Disputed)
+            ..bare_check(ClaimVerdict::Disputed)
         })
     }
 
     /// Nothing says so; what comes closest is told.
-    fn not_found(&self, looks: &[Look], best: Option<&Look>) -> Checked {
+    fn not_found_check(
+        &self,
+        looks: &[WindowComparison],
+        best: Option<&WindowComparison>,
+    ) -> ClaimCheck {
         let closest = looks
             .iter()
-            .filter(|it| it.overlap >= SUPPORTS)
+            .filter(|it| it.overlap >= MIN_SUPPORT_OVERLAP)
             .max_by(|one, other| one.overlap.total_cmp(&other.overlap));
         let problems = match closest {
-            Some(look) if !look.findings.lacks.is_empty() => look.findings.lacks.clone(),
-            _ => vec![Problem::new(ProblemKind::Matter, "", None)],
+            Some(look) if !look.discrepancies.missing.is_empty() => {
+                look.discrepancies.missing.clone()
+            }
+            _ => vec![ClaimProblem::new(ClaimProblemKind::Matter, "", None)],
         };
-        Checked {
+        ClaimCheck {
             evidence: closest
-                .and_then(|it| self.evidence(it))
+                .and_then(|it| self.window_evidence(it))
                 .into_iter()
                 .collect(),
             problems,
             overlap: best.map_or(0.0, |it| it.overlap),
-            ..plain(Verdict::NotFound)
+            ..bare_check(ClaimVerdict::NotFound)
         }
     }
 
-    fn work(&self, window: &Window) -> Option<&str> {
+    fn work_id(&self, window: &SentenceWindow) -> Option<&str> {
         let passage = self.corpus.passages.get(window.passage)?;
         Some(&passage.source.work)
     }
 
-    fn evidence(&self, look: &Look) -> Option<Evidence> {
+    fn window_evidence(&self, look: &WindowComparison) -> Option<EvidenceSpan> {
         let passage = self.corpus.passages.get(look.window.passage)?;
-        let span = self.corpus.span(&look.window)?;
-        Some(evidence(&passage.source, span))
+        let span = self.corpus.window_span(&look.window)?;
+        Some(evidence_span(&passage.source, span))
     }
 }
 
 /// A verdict and nothing else.
-pub(super) fn plain(verdict: Verdict) -> Checked {
-    Checked {
+pub(super) fn bare_check(verdict: ClaimVerdict) -> ClaimCheck {
+    ClaimCheck {
         verdict,
         evidence: Vec::new(),
         disputed: Vec::new(),

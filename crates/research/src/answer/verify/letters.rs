@@ -1,7 +1,7 @@
 //! Letters and signs: which are the same, and which mean something.
 
 /// Puts a letter as it is compared; whether it is a digit.
-pub(super) fn fold(letter: char, into: &mut String) -> bool {
+pub(super) fn fold_char(letter: char, into: &mut String) -> bool {
     match letter {
         'ﬁ' => into.push_str("fi"),
         'ﬂ' => into.push_str("fl"),
@@ -12,7 +12,7 @@ pub(super) fn fold(letter: char, into: &mut String) -> bool {
         // The micro sign and the letter look alike and mean the same.
         '\u{b5}' => into.push('μ'),
         _ => {
-            if let Some(digit) = superscript(letter).filter(char::is_ascii_digit) {
+            if let Some(digit) = superscript_digit(letter).filter(char::is_ascii_digit) {
                 into.push(digit);
                 return true;
             }
@@ -24,18 +24,18 @@ pub(super) fn fold(letter: char, into: &mut String) -> bool {
 }
 
 /// A letter as it is compared, for whoever compares letters.
-pub(super) fn folded(letter: char) -> String {
+pub(super) fn fold_to_string(letter: char) -> String {
     let mut text = String::new();
-    fold(letter, &mut text);
+    fold_char(letter, &mut text);
     text
 }
 
-pub(super) fn in_word(letter: char) -> bool {
-    letter == '_' || superscript(letter).is_some_and(|it| it.is_ascii_digit())
+pub(super) fn is_word_char(letter: char) -> bool {
+    letter == '_' || superscript_digit(letter).is_some_and(|it| it.is_ascii_digit())
 }
 
 /// What a raised or lowered digit stands for.
-pub(super) fn superscript(letter: char) -> Option<char> {
+pub(super) fn superscript_digit(letter: char) -> Option<char> {
     let digit = match letter {
         '²' => 2,
         '³' => 3,
@@ -60,7 +60,7 @@ pub(super) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '’' | '‘' | 'ʼ')
 }
 
-pub(super) fn is_group(letter: char) -> bool {
+pub(super) fn is_group_separator(letter: char) -> bool {
     matches!(letter, ',' | '\u{a0}' | '\u{2009}' | '\u{202f}')
 }
 
@@ -71,7 +71,7 @@ pub(super) fn is_break(letter: char) -> bool {
     )
 }
 
-pub(super) fn sign(letter: char) -> Option<&'static str> {
+pub(super) fn normalize_sign(letter: char) -> Option<&'static str> {
     Some(match letter {
         '%' | '％' => "%",
         '‰' => "‰",

@@ -9,10 +9,10 @@ use std::{
 use super::stem;
 
 /// Words that say the same in scientific prose, a group a line; the first stands for all.
-const SAME: &str = include_str!("same.txt");
+const SYNONYMS: &str = include_str!("same.txt");
 
 /// Pairs of opposites: what each axis is called, one way and the other.
-const OPPOSITES: &[(&str, &str, &str)] = &[
+const ANTONYMS: &[(&str, &str, &str)] = &[
     (
         "amount",
         "increase increased rise rose risen raise grew grow growth higher high more \
@@ -186,7 +186,7 @@ const OPPOSITES: &[(&str, &str, &str)] = &[
 ];
 
 /// Words that only look like those, without their endings.
-const NO_DIRECTION: &[&str] = &[
+const NOT_DIRECTIONAL: &[&str] = &[
     "like",
     "alike",
     "position",
@@ -205,11 +205,11 @@ const NO_DIRECTION: &[&str] = &[
 ];
 
 /// Axes of things rather than of change: both ends can be spoken of in one breath.
-const KINDS: &[&str] = &["sex", "age", "side", "pole", "dawn", "surface", "presence"];
+const CATEGORY_AXES: &[&str] = &["sex", "age", "side", "pole", "dawn", "surface", "presence"];
 
 /// Axes with a more and a less, a better and a worse, of which one can stand for another: what is
 /// dearer has a higher price.
-const SCALES: &[&str] = &[
+const SCALE_AXES: &[&str] = &[
     "amount",
     "quality",
     "keeping",
@@ -243,14 +243,14 @@ const FOREIGN_NEGATORS: &str = "nicht kein keine keinen keiner keinem nie niemal
     geen nooit zonder inte ikke не нет ни без";
 
 /// Words of which what they are said of can be told with a denial: `stopped` is `did not go on`.
-const NEGATIVE: &str = "stop stops stopped stopping cease ceased end ended avoid avoided refuse refused \
+const IMPLICIT_NEGATIVES: &str = "stop stops stopped stopping cease ceased end ended avoid avoided refuse refused \
     reject rejected deny denied miss missed missing only alone rather instead except exception free \
     zero same equal equally similar alike comparable identical constant steady stable flat little few \
     too gone away ruled excluded unlike against halted lose lost loses losing sole limited restricted \
     false wrong absent independent regardless neither until if unless before despite";
 
 /// Words that say nothing of the matter: grammar, and how papers speak of themselves.
-const LIGHT: &str = "a an the of in on at to for from by with as and or but if then than that this these \
+const STOP_WORDS: &str = "a an the of in on at to for from by with as and or but if then than that this these \
     those it its is are was were be been being has have had having do does did done will \
     would can could may might must shall should not no nor never so such also both each \
     either which who whom whose what when where while whereas how why there their they \
@@ -274,13 +274,13 @@ const LIGHT: &str = "a an the of in on at to for from by with as and or but if t
     numbers unlike according including";
 
 /// What is better the less there is of it.
-const UNWELCOME: &str = "pain error errors risk risks mortality death deaths symptom symptoms cost costs \
+const UNDESIRABLE: &str = "pain error errors risk risks mortality death deaths symptom symptoms cost costs \
     latency time loss anaemia anemia depression anxiety disease perplexity distance \
     noise recurrence fatigue stress toxicity weight pollution emissions inflammation \
     bias uncertainty";
 
 /// Things of which one can't stand for another, though they are written like common words.
-const THINGS: &str = "silicon diamond carbon iron zinc copper cobalt nickel gold silver tin oxygen \
+const SUBSTANCES: &str = "silicon diamond carbon iron zinc copper cobalt nickel gold silver tin oxygen \
     nitrogen hydrogen helium lithium sodium potassium calcium magnesium titanium platinum mercury \
     arsenic sulfur sulphur phosphorus chlorine fluorine iodine boron aluminium aluminum graphite \
     graphene quartz steel glass polymer ceramic water ice alcohol opioid opioids caffeine nicotine \
@@ -298,106 +298,108 @@ const THINGS: &str = "silicon diamond carbon iron zinc copper cobalt nickel gold
 
 /// One way or the other along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Direction {
+pub(super) struct AxisDirection {
     pub(super) axis: &'static str,
     pub(super) up: bool,
 }
 
-struct Words {
-    same: HashMap<String, &'static str>,
-    directions: HashMap<String, Direction>,
+struct Lexicon {
+    synonyms: HashMap<String, &'static str>,
+    directions: HashMap<String, AxisDirection>,
     negators: HashSet<&'static str>,
-    negative: HashSet<&'static str>,
-    light: HashSet<&'static str>,
-    unwelcome: HashSet<&'static str>,
-    things: HashSet<&'static str>,
+    implicit_negatives: HashSet<&'static str>,
+    stop_words: HashSet<&'static str>,
+    undesirable: HashSet<&'static str>,
+    substances: HashSet<&'static str>,
 }
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     let mut same = HashMap::new();
-    for group in SAME.lines() {
+    for group in SYNONYMS.lines() {
         let first = group.split_whitespace().next().unwrap_or_default();
         for word in group.split_whitespace() {
             same.insert(word.to_owned(), first);
         }
     }
     // The endings that the list leaves out: `removes`, `removing`.
-    for group in SAME.lines() {
+    for group in SYNONYMS.lines() {
         let first = group.split_whitespace().next().unwrap_or_default();
         for word in group.split_whitespace().filter(|it| it.len() > 4) {
-            same.entry(stem::cut(word)).or_insert(first);
+            same.entry(stem::strip_suffixes(word)).or_insert(first);
         }
     }
     let mut directions = HashMap::new();
-    for (axis, one, other) in OPPOSITES {
+    for (axis, one, other) in ANTONYMS {
         for (words, up) in [(one, true), (other, false)] {
             for word in words.split_whitespace() {
-                let direction = Direction { axis, up };
+                let direction = AxisDirection { axis, up };
                 directions.entry(word.to_owned()).or_insert(direction);
                 // The endings that the list leaves out: `increases`, `increasing`.
-                directions.entry(stem::cut(word)).or_insert(direction);
+                directions
+                    .entry(stem::strip_suffixes(word))
+                    .or_insert(direction);
             }
         }
     }
     let words = |list: &'static str| list.split_whitespace();
-    Words {
-        same,
+    Lexicon {
+        synonyms: same,
         directions,
-        negative: words(NEGATIVE).collect(),
+        implicit_negatives: words(IMPLICIT_NEGATIVES).collect(),
         negators: words(NEGATORS).chain(words(FOREIGN_NEGATORS)).collect(),
-        light: words(LIGHT).chain(words(FOREIGN_NEGATORS)).collect(),
-        unwelcome: UNWELCOME.split_whitespace().collect(),
-        things: THINGS.split_whitespace().collect(),
+        stop_words: words(STOP_WORDS).chain(words(FOREIGN_NEGATORS)).collect(),
+        undesirable: UNDESIRABLE.split_whitespace().collect(),
+        substances: SUBSTANCES.split_whitespace().collect(),
     }
 });
 
 /// What stands for a word, if others say the same.
-pub(super) fn same_as(word: &str) -> Option<&'static str> {
-    WORDS.same.get(word).copied()
+pub(super) fn canonical_synonym(word: &str) -> Option<&'static str> {
+    LEXICON.synonyms.get(word).copied()
 }
 
 /// Which way a word points.
-pub(super) fn direction(word: &str) -> Option<Direction> {
-    if NO_DIRECTION.contains(&word) {
+pub(super) fn direction(word: &str) -> Option<AxisDirection> {
+    if NOT_DIRECTIONAL.contains(&word) {
         return None;
     }
-    let found = WORDS.directions.get(word);
+    let found = LEXICON.directions.get(word);
     found
-        .or_else(|| WORDS.directions.get(&stem::cut(word)))
+        .or_else(|| LEXICON.directions.get(&stem::strip_suffixes(word)))
         .copied()
 }
 
 /// Whether a word turns round what follows.
-pub(super) fn negates(word: &str) -> bool {
-    WORDS.negators.contains(word)
+pub(super) fn is_negator(word: &str) -> bool {
+    LEXICON.negators.contains(word)
 }
 
 /// Whether what a word is said of can be told with a denial.
-pub(super) fn is_negative(word: &str) -> bool {
-    WORDS.negative.contains(word)
+pub(super) fn is_implicit_negative(word: &str) -> bool {
+    LEXICON.implicit_negatives.contains(word)
 }
 
 /// Whether a word says nothing of the matter.
-pub(super) fn is_light(word: &str) -> bool {
-    WORDS.light.contains(word)
+pub(super) fn is_stop_word(word: &str) -> bool {
+    LEXICON.stop_words.contains(word)
 }
 
 /// Whether less of it is better.
-pub(super) fn is_unwelcome(word: &str) -> bool {
-    WORDS.unwelcome.contains(word)
+pub(super) fn is_undesirable(word: &str) -> bool {
+    LEXICON.undesirable.contains(word)
 }
 
 /// Whether a word in lower case names a thing that no other can stand for.
-pub(super) fn is_thing(word: &str) -> bool {
-    WORDS.things.contains(word)
+pub(super) fn is_substance(word: &str) -> bool {
+    LEXICON.substances.contains(word)
 }
 
 /// Whether an axis is one of things rather than of change.
-pub(super) fn is_kind(axis: &str) -> bool {
-    KINDS.contains(&axis)
+pub(super) fn is_category_axis(axis: &str) -> bool {
+    CATEGORY_AXES.contains(&axis)
 }
 
 /// Whether an axis has a more and a less.
-pub(super) fn is_scale(axis: &str) -> bool {
-    SCALES.contains(&axis)
+pub(super) fn is_scale_axis(axis: &str) -> bool {
+    SCALE_AXES.contains(&axis)
 }

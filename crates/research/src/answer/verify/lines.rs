@@ -2,7 +2,7 @@
 //! begins with to be one is no part of what it says.
 
 /// The lines of a text that stand by themselves, without their marks, and what is between them.
-pub(super) fn lines(text: &str) -> Vec<&str> {
+pub(super) fn split_blocks(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let mut from = 0;
     let mut at = 0;
@@ -11,16 +11,16 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
     for line in text.split_inclusive('\n') {
         let next = at + line.len();
         let row = line.trim_start().starts_with('|').then_some(at);
-        if let Some(head) = above.filter(|_| is_rule(line)) {
+        if let Some(head) = above.filter(|_| is_table_separator(line)) {
             all.pop();
             all.extend(text.get(head..next).map(str::trim));
             from = next;
-        } else if let Some(item) = alone(line.trim()) {
+        } else if let Some(item) = standalone_line(line.trim()) {
             all.extend(text.get(from..at));
             all.push(item);
             from = next;
         }
-        above = row.filter(|_| !is_rule(line));
+        above = row.filter(|_| !is_table_separator(line));
         at = next;
     }
     all.extend(text.get(from..));
@@ -29,21 +29,21 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
 }
 
 /// The most words of a cell that names a column; more may say something.
-const NAME_WORDS: usize = 4;
+const MAX_COLUMN_WORDS: usize = 4;
 
 /// Whether this is the head of a table, with the line under it, that names its columns and no more.
-pub(super) fn is_head(text: &str) -> bool {
+pub(super) fn is_table_header(text: &str) -> bool {
     let Some((names, rule)) = text.trim().split_once('\n') else {
         return false;
     };
     let mut cells = names.split('|');
-    is_rule(rule)
+    is_table_separator(rule)
         && !names.contains(|it: char| it.is_ascii_digit())
-        && cells.all(|it| it.split_whitespace().count() <= NAME_WORDS)
+        && cells.all(|it| it.split_whitespace().count() <= MAX_COLUMN_WORDS)
 }
 
 /// Whether this is the line between the head of a table and its rows.
-fn is_rule(line: &str) -> bool {
+fn is_table_separator(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('|')
         && line.contains('-')
@@ -51,7 +51,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// What a line says that stands by itself.
-fn alone(line: &str) -> Option<&str> {
+fn standalone_line(line: &str) -> Option<&str> {
     if line.starts_with("```") || line.starts_with("~~~") {
         return Some("");
     }
@@ -79,7 +79,7 @@ mod tests {
     fn items_rows_and_headings_stand_alone() {
         let text = "It did two things:\n- A fell by 5%\n* B rose\n2) C stayed\nand so\non.\n| A | 5% |\n|---|---|\n# Head\nEnd";
         assert_eq!(
-            lines(text),
+            split_blocks(text),
             [
                 "It did two things:\n",
                 "A fell by 5%",
@@ -92,20 +92,20 @@ mod tests {
             ]
         );
         assert_eq!(
-            lines("| Name | Size |\n|:--|--:|\n| A | 5% |\n| B | 6% |"),
+            split_blocks("| Name | Size |\n|:--|--:|\n| A | 5% |\n| B | 6% |"),
             ["| Name | Size |\n|:--|--:|", "| A | 5% |", "| B | 6% |"]
         );
         for text in ["-5 °C was reached", "3.5 mg was given", "1,200 mice ran"] {
-            assert_eq!(lines(text), [text]);
+            assert_eq!(split_blocks(text), [text]);
         }
-        assert!(is_head("| Name | Share of all |\n|---|---|"));
+        assert!(is_table_header("| Name | Share of all |\n|---|---|"));
         for text in [
             "| A | 5% |\n|---|---|",
             "| It does away with all of them |\n|---|",
             "| Name | Size |",
         ] {
-            assert!(!is_head(text), "{text}");
+            assert!(!is_table_header(text), "{text}");
         }
-        assert_eq!(lines("```rust\nlet a = 1;\n```"), ["let a = 1;\n"]);
+        assert_eq!(split_blocks("```rust\nlet a = 1;\n```"), ["let a = 1;\n"]);
     }
 }

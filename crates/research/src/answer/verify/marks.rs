@@ -2,20 +2,20 @@
 //! and what is denied.
 
 use super::{
-    denied::denied,
-    lexicon::{self, Direction},
-    tokens::{Case, Kind, Token},
+    denied::strip_negative_prefix,
+    lexicon::{self, AxisDirection},
+    tokens::{LetterCase, TextToken, TextTokenKind},
 };
 
 /// How far a negation reaches, in tokens.
-const NEGATION_REACH: usize = 8;
+const NEGATION_WINDOW: usize = 8;
 
 /// How many things it denies at the most, and how many of them it is most about.
-const DENIED: usize = 3;
-const MOST_ABOUT: usize = 2;
+const MAX_NEGATED: usize = 3;
+const MAX_NEGATION_TARGETS: usize = 2;
 
 /// Words behind which another thing is spoken of.
-fn turns(word: &str) -> bool {
+fn is_contrast_word(word: &str) -> bool {
     matches!(
         word,
         "but" | "while" | "whereas" | "although" | "though" | "however" | "yet" | "despite"
@@ -23,13 +23,13 @@ fn turns(word: &str) -> bool {
 }
 
 /// Which part of a text each token is in.
-pub(super) fn parts(tokens: &[Token]) -> Vec<u32> {
+pub(super) fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
     let mut part = 0;
     let mut all = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let strong =
-            token.kind == Kind::Break && matches!(token.text.as_str(), ";" | "." | "—" | "?" | "!");
-        if strong || (token.kind == Kind::Word && turns(&token.text)) {
+        let strong = token.kind == TextTokenKind::Break
+            && matches!(token.text.as_str(), ";" | "." | "—" | "?" | "!");
+        if strong || (token.kind == TextTokenKind::Word && is_contrast_word(&token.text)) {
             part += 1;
         }
         all.push(part);
@@ -39,9 +39,9 @@ pub(super) fn parts(tokens: &[Token]) -> Vec<u32> {
 
 /// Words that point one way or the other. `less strongly` is one, and points the other way than
 /// `strongly`.
-pub(super) fn directions(tokens: &[Token]) -> Vec<(usize, Direction)> {
+pub(super) fn find_directions(tokens: &[TextToken]) -> Vec<(usize, AxisDirection)> {
     let of = |at: usize| {
-        let token = tokens.get(at).filter(|it| it.kind == Kind::Word)?;
+        let token = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word)?;
         lexicon::direction(&token.text)
     };
     let degree = |at: usize| {
@@ -70,39 +70,47 @@ pub(super) fn directions(tokens: &[Token]) -> Vec<(usize, Direction)> {
         let before = at.checked_sub(1).and_then(degree);
         // `never exceeded 5` is `stayed below 5`.
         let bounds = at.checked_sub(1).is_some_and(|it| {
-            tokens.get(it).is_some_and(|it| lexicon::negates(&it.text)) && bounds_number(tokens, it)
+            tokens
+                .get(it)
+                .is_some_and(|it| lexicon::is_negator(&it.text))
+                && bounds_number(tokens, it)
         });
         let turned = bounds || (before == Some(false) && direction.axis != "amount");
         let up = direction.up != turned;
-        all.push((at, Direction { up, ..direction }));
+        all.push((at, AxisDirection { up, ..direction }));
     }
     all
 }
 
-fn ends_negation(token: &Token) -> bool {
+fn ends_negation(token: &TextToken) -> bool {
     let stop = matches!(token.text.as_str(), "," | ";" | ")" | "." | "—" | ":");
-    token.kind == Kind::Break && stop || token.kind == Kind::Word && turns(&token.text)
+    token.kind == TextTokenKind::Break && stop
+        || token.kind == TextTokenKind::Word && is_contrast_word(&token.text)
 }
 
 /// `no more than 5` bounds a number, and denies nothing.
-fn bounds_number(tokens: &[Token], at: usize) -> bool {
+fn bounds_number(tokens: &[TextToken], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     let more = matches!(
         word(at + 1),
         "more" | "greater" | "higher" | "longer" | "larger"
     );
     let exceeds = matches!(word(at + 1), "exceed" | "exceeding" | "exceeded");
-    let number = |at: usize| tokens.get(at).is_some_and(|it| it.kind == Kind::Number);
+    let number = |at: usize| {
+        tokens
+            .get(at)
+            .is_some_and(|it| it.kind == TextTokenKind::Number)
+    };
     (more && word(at + 2) == "than" && number(at + 3)) || (exceeds && number(at + 2))
 }
 
 /// `a failed test` is a kind of test; `the test failed to tell` is a denial.
-fn is_attribute(tokens: &[Token], at: usize) -> bool {
+fn is_attribute(tokens: &[TextToken], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     let back = at.checked_sub(1);
     let number = back
         .and_then(|it| tokens.get(it))
-        .is_some_and(|it| it.kind == Kind::Number);
+        .is_some_and(|it| it.kind == TextTokenKind::Number);
     let before = back.map_or("", word);
     let of_noun = matches!(
         before,
@@ -110,12 +118,14 @@ fn is_attribute(tokens: &[Token], at: usize) -> bool {
     );
     matches!(word(at), "failed" | "failing")
         && (of_noun || number)
-        && tokens.get(at + 1).is_some_and(|it| it.kind == Kind::Word)
-        && !lexicon::is_light(word(at + 1))
+        && tokens
+            .get(at + 1)
+            .is_some_and(|it| it.kind == TextTokenKind::Word)
+        && !lexicon::is_stop_word(word(at + 1))
 }
 
 /// `rather than X`, `instead of X`: X is not so.
-fn sets_aside(tokens: &[Token], at: usize) -> bool {
+fn excludes_alternative(tokens: &[TextToken], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     matches!(
         (word(at), word(at + 1)),
@@ -124,14 +134,16 @@ fn sets_aside(tokens: &[Token], at: usize) -> bool {
 }
 
 /// Whether a word denies what follows it.
-fn denies(tokens: &[Token], at: usize, called_wrong: &dyn Fn(usize) -> bool) -> bool {
+fn is_negation(tokens: &[TextToken], at: usize, called_wrong: &dyn Fn(usize) -> bool) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     let (own, next) = (word(at), word(at + 1));
-    let in_small = tokens.get(at).is_some_and(|it| it.case == Case::Lower);
+    let in_small = tokens
+        .get(at)
+        .is_some_and(|it| it.case == LetterCase::Lower);
     // `no-till` is a way of farming, `PAS` is a stain.
     let other = (own == "no" && next == "-") || (own == "pas" && !in_small);
     let told = matches!(own, "refute" | "refuted") && called_wrong(at);
-    lexicon::negates(own)
+    lexicon::is_negator(own)
         && !other
         && !is_attribute(tokens, at)
         && !told
@@ -144,8 +156,8 @@ fn denies(tokens: &[Token], at: usize, called_wrong: &dyn Fn(usize) -> bool) -> 
 
 /// What is negated, and what each negation is most about. `called_wrong` says of what a token is in
 /// whether the text calls it wrong: then `refuted` says so too, and is no negation beside it.
-pub(super) fn negated(
-    tokens: &[Token],
+pub(super) fn find_negations(
+    tokens: &[TextToken],
     keys: &[Option<String>],
     called_wrong: &dyn Fn(usize) -> bool,
 ) -> (Vec<bool>, Vec<Vec<usize>>) {
@@ -164,36 +176,36 @@ pub(super) fn negated(
         }
     };
     for (at, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Word {
+        if token.kind != TextTokenKind::Word {
             continue;
         }
         let backwards = || {
-            let from = at.saturating_sub(NEGATION_REACH);
+            let from = at.saturating_sub(NEGATION_WINDOW);
             let before = tokens.get(from..at).unwrap_or_default();
             let stop = before.iter().rposition(ends_negation);
             stop.map_or(from, |it| from + it + 1)..at + 1
         };
         let scope = || {
-            let reach = tokens.iter().skip(at + 1).take(NEGATION_REACH);
+            let reach = tokens.iter().skip(at + 1).take(NEGATION_WINDOW);
             let reach = reach.take_while(|it| !ends_negation(it)).count();
             at + 1..at + 1 + reach
         };
-        if sets_aside(tokens, at) {
+        if excludes_alternative(tokens, at) {
             // It is denied, but who leaves it out says the same.
-            aside.extend(scope().filter(has_key).take(MOST_ABOUT));
-        } else if denies(tokens, at, called_wrong) {
+            aside.extend(scope().filter(has_key).take(MAX_NEGATION_TARGETS));
+        } else if is_negation(tokens, at, called_wrong) {
             // `neither A nor B did it`: what is denied comes last.
             let reaches_far = matches!(token.text.as_str(), "neither" | "nor" | "none");
             let (count, most) = if reaches_far {
-                (NEGATION_REACH, NEGATION_REACH)
+                (NEGATION_WINDOW, NEGATION_WINDOW)
             } else {
-                (DENIED, MOST_ABOUT)
+                (MAX_NEGATED, MAX_NEGATION_TARGETS)
             };
             let denied: Vec<usize> = scope().filter(has_key).take(count).collect();
             if denied.is_empty() {
                 // `X was not.`: what is denied stands before.
-                let before = backwards().rev().filter(has_key).take(DENIED);
-                mark(before.collect(), MOST_ABOUT);
+                let before = backwards().rev().filter(has_key).take(MAX_NEGATED);
+                mark(before.collect(), MAX_NEGATION_TARGETS);
             } else {
                 mark(denied, most);
             }
@@ -201,9 +213,9 @@ pub(super) fn negated(
             token.text.as_str(),
             "unchanged" | "unaffected" | "unaltered" | "undetectable" | "unrelated"
         ) {
-            let before = backwards().rev().filter(has_key).take(DENIED);
-            mark(before.collect(), MOST_ABOUT);
-        } else if denied(&token.text).is_some() && has_key(&at) {
+            let before = backwards().rev().filter(has_key).take(MAX_NEGATED);
+            mark(before.collect(), MAX_NEGATION_TARGETS);
+        } else if strip_negative_prefix(&token.text).is_some() && has_key(&at) {
             mark(vec![at], 1);
         }
     }

@@ -51,13 +51,13 @@ mod within;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::Place;
+use crate::collect::TextSpan;
 
 pub use judge::Verifier;
 
 /// A passage that claims are checked against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct EvidencePassage {
     /// What claims cite it by.
     pub id: String,
     /// The article it is from.
@@ -65,14 +65,14 @@ pub struct Source {
     /// Its text, word for word; a form feed where a page ends.
     pub text: String,
     /// Where it stands in the article.
-    pub place: Place,
+    pub place: TextSpan,
     /// Whose words they are.
-    pub credit: Credit,
+    pub credit: Attribution,
 }
 
 /// Whose words a passage is: what an author-year citation names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Credit {
+pub struct Attribution {
     /// Family names.
     pub authors: Vec<String>,
     /// The year.
@@ -95,7 +95,7 @@ pub struct Claim {
 /// What became of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// A passage says so.
     Supported,
     /// A passage says otherwise.
@@ -111,15 +111,15 @@ pub enum Verdict {
 
 /// A claim once it is checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Checked {
+pub struct ClaimCheck {
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// What it rests on, or what speaks against it; the best first.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<EvidenceSpan>,
     /// Places that say otherwise, though one supports it.
-    pub disputed: Vec<Evidence>,
+    pub disputed: Vec<EvidenceSpan>,
     /// What is wrong with it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ClaimProblem>,
     /// How much of what it speaks of the evidence speaks of too, 0 to 1.
     pub overlap: f64,
     /// Whether none of the passages it cites supports it, or it cites none, but another does.
@@ -128,22 +128,22 @@ pub struct Checked {
 
 /// A stretch of a passage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct EvidenceSpan {
     /// The passage.
     pub passage: String,
     /// The article.
     pub work: String,
     /// Where in the article it stands.
-    pub place: Place,
+    pub place: TextSpan,
     /// What stands there.
     pub quote: String,
 }
 
 /// Something wrong with a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
+pub struct ClaimProblem {
     /// What kind of thing.
-    pub kind: ProblemKind,
+    pub kind: ClaimProblemKind,
     /// What the claim has.
     pub claimed: String,
     /// What the passage has in its place.
@@ -154,7 +154,7 @@ pub struct Problem {
 /// What can be wrong with a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ProblemKind {
+pub enum ClaimProblemKind {
     /// Words in quotes.
     Quote,
     /// A number or its unit.
@@ -177,87 +177,97 @@ pub enum ProblemKind {
     Citation,
 }
 
-impl Problem {
-    fn new(kind: ProblemKind, claimed: impl Into<String>, instead: Option<String>) -> Self {
+impl ClaimProblem {
+    fn new(kind: ClaimProblemKind, claimed: impl Into<String>, instead: Option<String>) -> Self {
         Self {
             kind,
-            claimed: deliberate_core::cut_to_chars(&claimed.into(), MOST_SHOWN),
-            instead: instead.map(|it| deliberate_core::cut_to_chars(&it, MOST_SHOWN)),
+            claimed: deliberate_core::truncate_chars(&claimed.into(), MAX_PROBLEM_CHARS),
+            instead: instead.map(|it| deliberate_core::truncate_chars(&it, MAX_PROBLEM_CHARS)),
         }
     }
 }
 
 /// The sentences of a text, each by itself.
-pub fn split(text: &str) -> Vec<String> {
-    let spans = sentences::sentences(text).into_iter();
+pub fn split_sentences(text: &str) -> Vec<String> {
+    let spans = sentences::sentence_spans(text).into_iter();
     let texts = spans.filter_map(|it| text.get(it));
     texts.map(str::to_owned).collect()
 }
 
 /// The claims of a text that a model wrote: its sentences, and the items of its lists and rows of its
 /// tables each by itself, without marks that look like ours.
-pub fn claims(text: &str) -> Vec<String> {
-    lines::lines(text)
+pub fn split_claims(text: &str) -> Vec<String> {
+    lines::split_blocks(text)
         .into_iter()
-        .flat_map(split)
-        .map(|it| claim::unmarked(&it))
+        .flat_map(split_sentences)
+        .map(|it| claim::strip_citation_marks(&it))
         .filter(|it| !it.is_empty())
         .collect()
 }
 
 /// What a text speaks of: its words as they are matched, without those that say nothing.
-pub(super) fn matter(text: &str) -> std::collections::HashSet<String> {
-    let analysis = analysis::Analysis::of(text, &|_| analysis::Known::Nothing);
+pub(super) fn content_words(text: &str) -> std::collections::HashSet<String> {
+    let analysis = analysis::SentenceFeatures::extract(text, &|_| analysis::WordUsage::Unknown);
     analysis.keys.into_iter().flatten().collect()
 }
 
 /// Problems show so many characters of what is wrong.
-const MOST_SHOWN: usize = 300;
+const MAX_PROBLEM_CHARS: usize = 300;
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for ClaimProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let claimed = &self.claimed;
         match (self.kind, &self.instead) {
-            (ProblemKind::Quote, Some(instead)) => {
+            (ClaimProblemKind::Quote, Some(instead)) => {
                 write!(f, "the quote “{claimed}” stands there as “{instead}”")
             }
-            (ProblemKind::Quote, None) => write!(f, "the quote “{claimed}” stands in no passage"),
-            (ProblemKind::Number, Some(instead)) => {
+            (ClaimProblemKind::Quote, None) => {
+                write!(f, "the quote “{claimed}” stands in no passage")
+            }
+            (ClaimProblemKind::Number, Some(instead)) => {
                 write!(f, "the number “{claimed}” is “{instead}” there")
             }
-            (ProblemKind::Number, None) => write!(f, "the number “{claimed}” is not there"),
-            (ProblemKind::Name, Some(instead)) => {
+            (ClaimProblemKind::Number, None) => write!(f, "the number “{claimed}” is not there"),
+            (ClaimProblemKind::Name, Some(instead)) => {
                 write!(f, "“{claimed}” is “{instead}” there")
             }
-            (ProblemKind::Name, None) => write!(f, "“{claimed}” is not named there"),
-            (ProblemKind::Negation, _) => {
+            (ClaimProblemKind::Name, None) => write!(f, "“{claimed}” is not named there"),
+            (ClaimProblemKind::Negation, _) => {
                 write!(f, "“{claimed}” is denied on one side and not on the other")
             }
-            (ProblemKind::Direction, Some(instead)) => {
+            (ClaimProblemKind::Direction, Some(instead)) => {
                 write!(f, "“{claimed}” is the other way round there: “{instead}”")
             }
-            (ProblemKind::Direction, None) => write!(f, "“{claimed}” is the other way round there"),
-            (ProblemKind::Order, _) => write!(f, "“{claimed}” stands the other way round there"),
-            (ProblemKind::Refuted, _) => {
+            (ClaimProblemKind::Direction, None) => {
+                write!(f, "“{claimed}” is the other way round there")
+            }
+            (ClaimProblemKind::Order, _) => {
+                write!(f, "“{claimed}” stands the other way round there")
+            }
+            (ClaimProblemKind::Refuted, _) => {
                 write!(f, "it is called wrong on one side and not on the other")
             }
-            (ProblemKind::Condition, _) => write!(
+            (ClaimProblemKind::Condition, _) => write!(
                 f,
                 "the passage says it only on a condition, as a possibility or as what was thought"
             ),
-            (ProblemKind::Matter, _) => write!(f, "no passage says this"),
-            (ProblemKind::Citation, Some(instead)) if claimed.is_empty() => write!(
+            (ClaimProblemKind::Matter, _) => write!(f, "no passage says this"),
+            (ClaimProblemKind::Citation, Some(instead)) if claimed.is_empty() => write!(
                 f,
                 "it cites no passage that was given; the check supplied {instead}, which says so"
             ),
-            (ProblemKind::Citation, None) if claimed.is_empty() => write!(f, "it cites nothing"),
-            (ProblemKind::Citation, Some(instead)) => {
+            (ClaimProblemKind::Citation, None) if claimed.is_empty() => {
+                write!(f, "it cites nothing")
+            }
+            (ClaimProblemKind::Citation, Some(instead)) => {
                 write!(
                     f,
                     "what it cites ({claimed}) does not say so, but {instead} does"
                 )
             }
-            (ProblemKind::Citation, None) => write!(f, "it cites {claimed}, which is no passage"),
+            (ClaimProblemKind::Citation, None) => {
+                write!(f, "it cites {claimed}, which is no passage")
+            }
         }
     }
 }

@@ -1,24 +1,24 @@
 //! Numbers as they are meant: their exact value, their unit, and whether they are bounds or
 //! rough. Values are decimal digits, never floats, so that no two numbers are equal by accident.
 
-use super::units::Unit;
+use super::units::MeasurementUnit;
 
 /// A number of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Number {
     pub(super) value: Decimal,
-    pub(super) unit: Option<Unit>,
+    pub(super) unit: Option<MeasurementUnit>,
     /// How many tens the unit is worth; they are in the value already.
-    pub(super) tens: i32,
-    pub(super) bound: Bound,
-    pub(super) span: Span,
+    pub(super) unit_exponent: i32,
+    pub(super) bound: NumberBound,
+    pub(super) range_end: RangeEnd,
     /// Marked as a share of one: `a proportion of 0.45`.
-    pub(super) share: bool,
-    pub(super) role: Role,
+    pub(super) is_share: bool,
+    pub(super) role: NumberRole,
     /// Whether it is said of all of them: `all 20 rats`.
-    pub(super) all: bool,
+    pub(super) is_of_all: bool,
     /// Whether it has no unit, but a word behind it that says what is counted.
-    pub(super) counts: bool,
+    pub(super) is_count: bool,
     /// Its first token.
     pub(super) from: usize,
     /// After its last token.
@@ -27,9 +27,9 @@ pub(super) struct Number {
 
 /// How a number bounds what it is said of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum NumberBound {
     Exact,
-    Rough,
+    Approximate,
     Below,
     Above,
     /// `within 5 days`: said loosely of a value as well as of a bound.
@@ -38,13 +38,13 @@ pub(super) enum Bound {
 
 /// What the words before a number make of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum NumberRole {
     /// Nothing.
-    Plain,
+    Unspecified,
     /// How far something went: `rose by 5`.
-    By,
+    Change,
     /// Where it came from or went to: `rose from 3 to 8`.
-    Reached,
+    Endpoint,
     /// How far values are spread: `27 ± 4`.
     Spread,
     /// What others are a part of: `3 of the 20 rats`.
@@ -53,9 +53,9 @@ pub(super) enum Role {
 
 /// What a number is to the one beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Span {
+pub(super) enum RangeEnd {
     /// Nothing.
-    Alone,
+    Single,
     /// Both belong together: `fell from 5 to 3`, `3 and 5`.
     Change,
     /// The lower end of a range.
@@ -69,7 +69,7 @@ pub(super) enum Span {
 pub(super) struct Decimal {
     pub(super) negative: bool,
     digits: String,
-    tens: i32,
+    exponent: i32,
 }
 
 impl Decimal {
@@ -94,13 +94,13 @@ impl Decimal {
             return Some(Self {
                 negative: false,
                 digits: "0".to_owned(),
-                tens: 0,
+                exponent: 0,
             });
         }
         Some(Self {
             negative,
             digits: short.to_owned(),
-            tens: tens.checked_add(dropped)?,
+            exponent: tens.checked_add(dropped)?,
         })
     }
 
@@ -110,36 +110,36 @@ impl Decimal {
         self
     }
 
-    pub(super) fn of(number: u64) -> Self {
+    pub(super) fn from_integer(number: u64) -> Self {
         Self::parse(&number.to_string()).unwrap_or(Self {
             negative: false,
             digits: "0".to_owned(),
-            tens: 0,
+            exponent: 0,
         })
     }
 
-    pub(super) fn times_ten(mut self, tens: i32) -> Self {
+    pub(super) fn scale_by_power_of_ten(mut self, tens: i32) -> Self {
         if self.digits != "0" {
-            self.tens = self.tens.saturating_add(tens);
+            self.exponent = self.exponent.saturating_add(tens);
         }
         self
     }
 
     /// About what it is.
-    pub(super) fn about(&self) -> f64 {
+    pub(super) fn to_f64(&self) -> f64 {
         let sign = if self.negative { "-" } else { "" };
-        format!("{sign}{}e{}", self.digits, self.tens)
+        format!("{sign}{}e{}", self.digits, self.exponent)
             .parse()
             .unwrap_or(0.0)
     }
 
     /// Whether it has a part behind the point.
-    pub(super) fn is_whole(&self) -> bool {
-        self.tens >= 0
+    pub(super) fn is_integer(&self) -> bool {
+        self.exponent >= 0
     }
 
     /// Without its sign.
-    pub(super) fn unsigned(&self) -> Self {
+    pub(super) fn abs(&self) -> Self {
         Self {
             negative: false,
             ..self.clone()

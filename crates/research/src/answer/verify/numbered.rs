@@ -1,9 +1,9 @@
 //! Things that are told apart by a number: what is said of station 6 says nothing of station 1.
 
-use super::{analysis::Analysis, number::Decimal};
+use super::{analysis::SentenceFeatures, number::Decimal};
 
 /// Things that are numbered, not counted.
-const THINGS: &[&str] = &[
+const NUMBERED_NOUNS: &[&str] = &[
     "algorithm",
     "arm",
     "batch",
@@ -45,19 +45,21 @@ const THINGS: &[&str] = &[
 ];
 
 /// Whether sentences speak only of another one of the numbered things that a claim speaks of.
-pub(super) fn is_of_another(claim: &Analysis, window: &Analysis) -> bool {
-    let theirs = numbered(window);
-    numbered(claim).iter().any(|(thing, number)| {
+pub(super) fn is_about_other_entity(claim: &SentenceFeatures, window: &SentenceFeatures) -> bool {
+    let theirs = numbered_entities(window);
+    numbered_entities(claim).iter().any(|(thing, number)| {
         let mut of_it = theirs.iter().filter(|it| it.0 == *thing).peekable();
         of_it.peek().is_some() && of_it.all(|it| it.1 != *number)
     })
 }
 
-fn numbered(text: &Analysis) -> Vec<(&str, &Decimal)> {
+fn numbered_entities(text: &SentenceFeatures) -> Vec<(&str, &Decimal)> {
     let bare = text.numbers.iter().filter(|it| it.unit.is_none());
     let things = bare.filter_map(|it| {
         let before = text.token(it.from.checked_sub(1)?)?.text.as_str();
-        THINGS.contains(&before).then_some((before, &it.value))
+        NUMBERED_NOUNS
+            .contains(&before)
+            .then_some((before, &it.value))
     });
     things.collect()
 }

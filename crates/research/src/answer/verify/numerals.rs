@@ -2,20 +2,20 @@
 
 use super::{
     lexicon,
-    number::{Bound, Decimal, Number, Role, Span},
+    number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
     ranges::{mark_bounds, mark_ranges},
     roles::mark_roles,
-    spelled::{and_a_half, spelled},
-    tokens::{Kind, Token},
-    units::{self, FOLD, PERCENT, Unit},
+    spelled::{is_and_a_half, parse_number_words},
+    tokens::{TextToken, TextTokenKind},
+    units::{self, FOLD, MeasurementUnit, PERCENT},
 };
 
 /// The numbers among the tokens of a text.
-pub(super) fn numbers(text: &str, tokens: &[Token]) -> Vec<Number> {
+pub(super) fn parse_numbers(text: &str, tokens: &[TextToken]) -> Vec<Number> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        match read(text, tokens, at) {
+        match parse_number(text, tokens, at) {
             Some(number) => {
                 at = number.to.max(at + 1);
                 found.push(number);
@@ -23,96 +23,96 @@ pub(super) fn numbers(text: &str, tokens: &[Token]) -> Vec<Number> {
             None => at += 1,
         }
     }
-    hand_down_units(tokens, &mut found);
+    propagate_units(tokens, &mut found);
     mark_ranges(tokens, &mut found);
     mark_bounds(tokens, &mut found);
     mark_roles(tokens, &mut found);
     found
 }
 
-fn read(text: &str, tokens: &[Token], at: usize) -> Option<Number> {
+fn parse_number(text: &str, tokens: &[TextToken], at: usize) -> Option<Number> {
     let token = tokens.get(at)?;
     let (mut value, mut next) = match token.kind {
-        Kind::Number => (Decimal::parse(&token.text)?, at + 1),
-        Kind::Word => return spelled(text, tokens, at),
+        TextTokenKind::Number => (Decimal::parse(&token.text)?, at + 1),
+        TextTokenKind::Word => return parse_number_words(text, tokens, at),
         _ => return None,
     };
     if let Some(after) = tokens.get(next)
         && let Some(tens) =
-            written(text, after).and_then(|it| units::magnitude(it, after.start == token.end))
+            token_source(text, after).and_then(|it| units::magnitude(it, after.start == token.end))
     {
-        value = value.times_ten(tens);
+        value = value.scale_by_power_of_ten(tens);
         next += 1;
-    } else if value.is_whole()
-        && and_a_half(tokens, next)
+    } else if value.is_integer()
+        && is_and_a_half(tokens, next)
         && let Some(more) = Decimal::parse(&format!("{}.5", token.text))
     {
         value = more;
         next += 3;
     }
-    Some(finish(text, tokens, at, next, value))
+    Some(finish_number(text, tokens, at, next, value))
 }
 
-fn written<'a>(text: &'a str, token: &Token) -> Option<&'a str> {
+fn token_source<'a>(text: &'a str, token: &TextToken) -> Option<&'a str> {
     text.get(token.start..token.end)
 }
 
 /// A number whose digits end before `next`: its unit and bound.
-pub(super) fn finish(
+pub(super) fn finish_number(
     text: &str,
-    tokens: &[Token],
+    tokens: &[TextToken],
     from: usize,
     next: usize,
     value: Decimal,
 ) -> Number {
     let back = |by: usize| from.checked_sub(by).and_then(|it| tokens.get(it));
     let (unit, to) = unit_at(text, tokens, next);
-    let unit = unit.or_else(|| units::money(&back(1)?.text));
+    let unit = unit.or_else(|| units::currency(&back(1)?.text));
     let minus = back(1).is_some_and(|it| it.text == "minus")
-        && !back(2).is_some_and(|it| it.kind == Kind::Number);
+        && !back(2).is_some_and(|it| it.kind == TextTokenKind::Number);
     let value = if minus { value.negated() } else { value };
     let value = match unit {
-        Some(unit) => value.times_ten(unit.tens),
+        Some(unit) => value.scale_by_power_of_ten(unit.exponent),
         None => value,
     };
     let over_time = unit.is_some_and(units::is_time)
         && back(1).is_some_and(|it| matches!(it.text.as_str(), "over" | "under"));
     Number {
         value,
-        unit: unit.map(|it| Unit { tens: 0, ..it }),
-        tens: unit.map_or(0, |it| it.tens),
+        unit: unit.map(|it| MeasurementUnit { exponent: 0, ..it }),
+        unit_exponent: unit.map_or(0, |it| it.exponent),
         bound: if over_time {
-            Bound::Exact
+            NumberBound::Exact
         } else {
-            bound(tokens, from)
+            parse_bound(tokens, from)
         },
-        span: Span::Alone,
-        share: is_share(tokens, from),
-        role: Role::Plain,
-        all: false,
-        counts: unit.is_none() && is_counted(text, tokens, to),
+        range_end: RangeEnd::Single,
+        is_share: is_share(tokens, from),
+        role: NumberRole::Unspecified,
+        is_of_all: false,
+        is_count: unit.is_none() && has_counted_noun(text, tokens, to),
         from,
         to,
     }
 }
 
 /// Whether a word stands there that says what is counted, and no unit is near.
-fn is_counted(text: &str, tokens: &[Token], at: usize) -> bool {
+fn has_counted_noun(text: &str, tokens: &[TextToken], at: usize) -> bool {
     let unit = |at: usize| {
-        let token = tokens.get(at).filter(|it| it.is_wordy())?;
-        written(text, token).and_then(units::of)
+        let token = tokens.get(at).filter(|it| it.is_word_like())?;
+        token_source(text, token).and_then(units::parse_unit)
     };
-    let word = tokens.get(at).filter(|it| it.kind == Kind::Word);
+    let word = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word);
     word.is_some_and(|it| {
-        !lexicon::is_light(&it.text) && units::magnitude(&it.text, false).is_none()
+        !lexicon::is_stop_word(&it.text) && units::magnitude(&it.text, false).is_none()
     }) && unit(at + 1).is_none()
 }
 
 /// The unit that begins at a token, and where it ends.
-fn unit_at(text: &str, tokens: &[Token], at: usize) -> (Option<Unit>, usize) {
+fn unit_at(text: &str, tokens: &[TextToken], at: usize) -> (Option<MeasurementUnit>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     // `two-fold`, `12-week`.
-    let at = if word(at) == "-" && tokens.get(at + 1).is_some_and(Token::is_wordy) {
+    let at = if word(at) == "-" && tokens.get(at + 1).is_some_and(TextToken::is_word_like) {
         at + 1
     } else {
         at
@@ -133,17 +133,23 @@ fn unit_at(text: &str, tokens: &[Token], at: usize) -> (Option<Unit>, usize) {
             _ => "degree",
         };
         let end = if scale == "degree" { at + 1 } else { at + 2 };
-        return (Some(Unit { of: scale, tens: 0 }), end);
+        return (
+            Some(MeasurementUnit {
+                dimension: scale,
+                exponent: 0,
+            }),
+            end,
+        );
     }
-    if !token.is_wordy() {
+    if !token.is_word_like() {
         return (None, at);
     }
     match (token.text.as_str(), word(at + 1)) {
         ("per", "cent") => (Some(PERCENT), at + 2),
         ("percentage", "points" | "point") => (
-            Some(Unit {
-                of: "percentage point",
-                tens: 0,
+            Some(MeasurementUnit {
+                dimension: "percentage point",
+                exponent: 0,
             }),
             at + 2,
         ),
@@ -153,9 +159,15 @@ fn unit_at(text: &str, tokens: &[Token], at: usize) -> (Option<Unit>, usize) {
             } else {
                 "fahrenheit"
             };
-            (Some(Unit { of, tens: 0 }), at + 2)
+            (
+                Some(MeasurementUnit {
+                    dimension: of,
+                    exponent: 0,
+                }),
+                at + 2,
+            )
         }
-        _ => match written(text, token).and_then(units::of) {
+        _ => match token_source(text, token).and_then(units::parse_unit) {
             Some(unit) => (Some(unit), at + 1),
             None => (None, at),
         },
@@ -163,7 +175,7 @@ fn unit_at(text: &str, tokens: &[Token], at: usize) -> (Option<Unit>, usize) {
 }
 
 /// What stands before a number and bounds it.
-pub(super) fn bound(tokens: &[Token], from: usize) -> Bound {
+pub(super) fn parse_bound(tokens: &[TextToken], from: usize) -> NumberBound {
     let back = |by: usize| {
         let at = from.checked_sub(by)?;
         tokens.get(at).map(|it| it.text.as_str())
@@ -182,46 +194,46 @@ pub(super) fn bound(tokens: &[Token], from: usize) -> Bound {
             "averaging" | "averaged" | "summing" | "summed" | "spread" | "pooled" | "distributed"
             | "integrated" | "aggregated",
             "over",
-        ) => (Bound::Exact, 9),
-        (_, _, "<" | "≤" | "below" | "under" | "beneath") => (Bound::Below, 2),
+        ) => (NumberBound::Exact, 9),
+        (_, _, "<" | "≤" | "below" | "under" | "beneath") => (NumberBound::Below, 2),
         (
             _,
             _,
             ">" | "≥" | "above" | "over" | "exceeding" | "exceeded" | "exceed" | "exceeds"
             | "beyond" | "surpassed" | "surpassing",
-        ) => (Bound::Above, 2),
+        ) => (NumberBound::Above, 2),
         (_, "less" | "fewer" | "lower" | "smaller" | "younger" | "shorter", "than") => {
-            (Bound::Below, 3)
+            (NumberBound::Below, 3)
         }
         (_, "more" | "greater" | "higher" | "larger" | "older" | "longer", "than") => {
-            (Bound::Above, 3)
+            (NumberBound::Above, 3)
         }
         (_, "at", "most") | (_, "up", "to") | (_, "maximum" | "max" | "ceiling", "of") => {
-            (Bound::Below, 9)
+            (NumberBound::Below, 9)
         }
         (_, "at", "least") | (_, "minimum" | "upwards" | "upward" | "excess", "of") => {
-            (Bound::Above, 9)
+            (NumberBound::Above, 9)
         }
-        ("as", "much" | "many" | "high" | "long", "as") => (Bound::Below, 9),
-        ("as", "little" | "few" | "low", "as") => (Bound::Above, 9),
+        ("as", "much" | "many" | "high" | "long", "as") => (NumberBound::Below, 9),
+        ("as", "little" | "few" | "low", "as") => (NumberBound::Above, 9),
         (
             _,
             _,
             "~" | "about" | "approximately" | "around" | "roughly" | "nearly" | "almost" | "some"
             | "circa",
-        ) => (Bound::Rough, 9),
-        (_, _, "within") => (Bound::Within, 9),
-        _ => (Bound::Exact, 9),
+        ) => (NumberBound::Approximate, 9),
+        (_, _, "within") => (NumberBound::Within, 9),
+        _ => (NumberBound::Exact, 9),
     };
     match found {
-        Bound::Below if denied(front) => Bound::Above,
-        Bound::Above if denied(front) => Bound::Below,
+        NumberBound::Below if denied(front) => NumberBound::Above,
+        NumberBound::Above if denied(front) => NumberBound::Below,
         found => found,
     }
 }
 
 /// Whether words nearby say that it is a share of one.
-fn is_share(tokens: &[Token], from: usize) -> bool {
+fn is_share(tokens: &[TextToken], from: usize) -> bool {
     let near = tokens.iter().skip(from.saturating_sub(6)).take(9);
     near.clone().any(|it| {
         matches!(
@@ -232,27 +244,27 @@ fn is_share(tokens: &[Token], from: usize) -> bool {
 }
 
 /// In `3, 5 and 8 mg` all are milligrams.
-fn hand_down_units(tokens: &[Token], numbers: &mut [Number]) {
+fn propagate_units(tokens: &[TextToken], numbers: &mut [Number]) {
     for at in (0..numbers.len().saturating_sub(1)).rev() {
         let (Some(one), Some(next)) = (numbers.get(at), numbers.get(at + 1)) else {
             continue;
         };
         let between = tokens.get(one.to..next.from).unwrap_or_default();
-        let joins = |it: &Token| {
+        let joins = |it: &TextToken| {
             matches!(
                 it.text.as_str(),
                 "," | "and" | "or" | "to" | "-" | "–" | "±" | "vs" | "versus" | "/" | "through"
             )
         };
         let lists = !between.is_empty() && between.len() <= 2 && between.iter().all(joins);
-        let (unit, tens) = (next.unit, next.tens);
+        let (unit, tens) = (next.unit, next.unit_exponent);
         if let Some(one) = numbers.get_mut(at)
             && lists
             && one.unit.is_none()
         {
             one.unit = unit;
-            one.value = one.value.clone().times_ten(tens);
-            one.tens = tens;
+            one.value = one.value.clone().scale_by_power_of_ten(tens);
+            one.unit_exponent = tens;
         }
     }
 }

@@ -6,107 +6,115 @@
 use std::collections::HashMap;
 
 use super::{
-    Checked, Claim, Verdict, Verifier,
-    analysis::Analysis,
-    compare::Sides,
-    equal::{Match, compare},
-    foreign::is_foreign,
-    judge::{enough, plain},
+    Claim, ClaimCheck, ClaimVerdict, Verifier,
+    analysis::SentenceFeatures,
+    compare::ClaimEvidencePair,
+    equal::{NumberMatch, compare_numbers},
+    foreign::is_unsupported_language,
+    judge::{bare_check, required_overlap},
     lexicon,
-    nearness::{Meaning, Meanings},
+    nearness::{TextVector, WordVectors},
     number::Number,
-    tokens::Kind,
-    window::Window,
-    within::evidence,
+    tokens::TextTokenKind,
+    window::SentenceWindow,
+    within::evidence_span,
 };
 
 /// How much of what a claim speaks of a sentence must speak of, each word as much as it is near.
-const NEAR: f64 = 0.5;
+const MIN_SIMILARITY: f64 = 0.5;
 
 /// The same where the two are alike as a whole, and how alike that is.
-const PARTLY: f64 = 0.3;
-const ALIKE: f64 = 0.66;
+const MIN_PARTIAL_SIMILARITY: f64 = 0.3;
+const MIN_TEXT_SIMILARITY: f64 = 0.66;
 
 /// What comes as near as this and speaks against the claim leaves it open.
 const MARGIN: f64 = 0.12;
 
 /// So many of the passages that a claim cites are looked at, and so many sentences of each.
-const MOST_CITED: usize = 4;
-const MOST_SENTENCES: usize = 60;
+const MAX_CITED_PASSAGES: usize = 4;
+const MAX_SENTENCES: usize = 60;
 
 /// So many windows are looked at closely.
-const CLOSELY: usize = 4;
+const MAX_WINDOWS: usize = 4;
 
 /// A claim made ready to be looked for in other words.
-struct Asked<'a> {
+struct ParaphraseQuery<'a> {
     text: &'a str,
-    claim: &'a Analysis,
-    whole: Meaning,
-    words: Vec<Wanted<'a>>,
+    claim: &'a SentenceFeatures,
+    text_vector: TextVector,
+    words: Vec<WeightedWord<'a>>,
 }
 
 /// A word of a claim that counts as far as something near it is there.
-struct Wanted<'a> {
+struct WeightedWord<'a> {
     key: &'a str,
     weight: f64,
     /// Nothing for what must be there as it is.
-    meaning: Option<Meaning>,
+    vector: Option<TextVector>,
 }
 
 impl Verifier {
     /// What became of a claim of which no sentence has enough words: supported, if one that it
     /// cites says it in other words.
-    pub(super) fn paraphrased(&self, text: &str, claim: &Claim) -> Option<Checked> {
-        let analysis = self.corpus.analyse(text);
-        if is_foreign(&analysis.tokens) {
+    pub(super) fn check_paraphrase(&self, text: &str, claim: &Claim) -> Option<ClaimCheck> {
+        let analysis = self.corpus.analyze(text);
+        if is_unsupported_language(&analysis.tokens) {
             return None;
         }
-        let asked = Asked {
+        let asked = ParaphraseQuery {
             text,
-            whole: Meaning::of(text),
-            words: self.wanted(&analysis),
+            text_vector: TextVector::embed(text),
+            words: self.weighted_words(&analysis),
             claim: &analysis,
         };
-        let cited = self.cited_first(claim).into_iter();
+        let cited = self.passages_cited_first(claim).into_iter();
         let cited = cited.take_while(|&it| self.is_cited(it, claim));
-        let mut windows: Vec<(Window, f64)> = cited
-            .take(MOST_CITED)
-            .flat_map(|it| self.near_windows(it, &asked))
+        let mut windows: Vec<(SentenceWindow, f64)> = cited
+            .take(MAX_CITED_PASSAGES)
+            .flat_map(|it| self.similar_windows(it, &asked))
             .collect();
         windows.sort_by(|one, other| other.1.total_cmp(&one.1));
-        windows.truncate(CLOSELY);
-        let (window, near) = self.unopposed(&asked, &windows)?;
+        windows.truncate(MAX_WINDOWS);
+        let (window, near) = self.best_unopposed_window(&asked, &windows)?;
         let passage = self.corpus.passages.get(window.passage)?;
-        Some(Checked {
-            evidence: vec![evidence(&passage.source, self.corpus.span(&window)?)],
+        Some(ClaimCheck {
+            evidence: vec![evidence_span(
+                &passage.source,
+                self.corpus.window_span(&window)?,
+            )],
             overlap: near,
-            ..plain(Verdict::Supported)
+            ..bare_check(ClaimVerdict::Supported)
         })
     }
 
     /// The nearest window that says all of a claim, if nothing that is about as near speaks
     /// against it.
-    fn unopposed(&self, asked: &Asked<'_>, windows: &[(Window, f64)]) -> Option<(Window, f64)> {
-        let mut best: Option<(Window, f64)> = None;
+    fn best_unopposed_window(
+        &self,
+        asked: &ParaphraseQuery<'_>,
+        windows: &[(SentenceWindow, f64)],
+    ) -> Option<(SentenceWindow, f64)> {
+        let mut best: Option<(SentenceWindow, f64)> = None;
         for &(window, near) in windows {
             if best.is_some_and(|(_, best)| near < best - MARGIN) {
                 break;
             }
             let passage = self.corpus.passages.get(window.passage)?;
-            let there = self.corpus.analysis(&window);
-            let sides = Sides {
+            let there = self.corpus.window_features(&window);
+            let sides = ClaimEvidencePair {
                 corpus: &self.corpus,
                 passage,
-                text: asked.text,
+                claim_text: asked.text,
                 claim: asked.claim,
-                said: passage.source.text.get(self.corpus.span(&window)?)?,
+                window_text: passage.source.text.get(self.corpus.window_span(&window)?)?,
                 window: &there,
             };
             let findings = sides.compare();
             if !findings.conflicts.is_empty() {
                 return None;
             }
-            if best.is_none() && findings.lacks.is_empty() && agree(asked.claim, &there) {
+            if best.is_none() && findings.missing.is_empty() && polarity_agrees(asked.claim, &there)
+            {
                 best = Some((window, near));
             }
         }
@@ -114,8 +122,8 @@ impl Verifier {
     }
 
     /// What a claim speaks of, without its directions, which are looked at apart.
-    fn wanted<'a>(&self, claim: &'a Analysis) -> Vec<Wanted<'a>> {
-        let mut all: Vec<Wanted<'a>> = Vec::new();
+    fn weighted_words<'a>(&self, claim: &'a SentenceFeatures) -> Vec<WeightedWord<'a>> {
+        let mut all: Vec<WeightedWord<'a>> = Vec::new();
         for (at, (token, key)) in claim.tokens.iter().zip(&claim.keys).enumerate() {
             let Some(key) = key.as_deref() else {
                 continue;
@@ -123,40 +131,53 @@ impl Verifier {
             if lexicon::direction(&token.text).is_some() || all.iter().any(|it| it.key == key) {
                 continue;
             }
-            let strict = token.kind != Kind::Word || claim.names.contains(&at);
-            all.push(Wanted {
+            let strict = token.kind != TextTokenKind::Word || claim.names.contains(&at);
+            all.push(WeightedWord {
                 key,
-                weight: self.corpus.weight(key),
-                meaning: (!strict).then(|| Meaning::of(&token.text)),
+                weight: self.corpus.word_weight(key),
+                vector: (!strict).then(|| TextVector::embed(&token.text)),
             });
         }
         all
     }
 
     /// Sentences of a passage, and pairs of them, that come near a claim, with how near.
-    fn near_windows(&self, passage: usize, asked: &Asked<'_>) -> Vec<(Window, f64)> {
+    fn similar_windows(
+        &self,
+        passage: usize,
+        asked: &ParaphraseQuery<'_>,
+    ) -> Vec<(SentenceWindow, f64)> {
         let Some(of) = self.corpus.passages.get(passage) else {
             return Vec::new();
         };
         let near: Vec<HashMap<&str, f64>> = asked
             .words
             .iter()
-            .map(|it| near_words(it, of.meanings()))
+            .map(|it| similar_words(it, of.word_vectors()))
             .collect();
-        let enough = enough(asked.claim);
-        let sentences = of.spans.len().min(MOST_SENTENCES);
+        let enough = required_overlap(asked.claim);
+        let sentences = of.sentence_spans.len().min(MAX_SENTENCES);
         let singles = (0..sentences).map(|at| (at, at));
         let pairs = (1..sentences).map(|at| (at - 1, at));
         let windows = singles.chain(pairs);
         let windows = windows.filter_map(|(from, to)| {
-            let window = Window { passage, from, to };
-            let there: Vec<&Analysis> = self.corpus.sentences_of(&window).collect();
+            let window = SentenceWindow {
+                passage,
+                first: from,
+                last: to,
+            };
+            let there: Vec<&SentenceFeatures> = self.corpus.window_sentences(&window).collect();
             let score = score(asked, &near, &there);
-            let said = of.source.text.get(self.corpus.span(&window)?)?;
-            let alike = || asked.whole.likeness(&Meaning::of(said)) >= ALIKE;
+            let said = of.source.text.get(self.corpus.window_span(&window)?)?;
+            let alike = || {
+                asked
+                    .text_vector
+                    .cosine_similarity(&TextVector::embed(said))
+                    >= MIN_TEXT_SIMILARITY
+            };
             // Two that share their subject are alike, whatever is said of it.
-            let near = score >= NEAR.max(enough);
-            let partly = enough <= NEAR && score >= PARTLY;
+            let near = score >= MIN_SIMILARITY.max(enough);
+            let partly = enough <= MIN_SIMILARITY && score >= MIN_PARTIAL_SIMILARITY;
             (near || (partly && alike())).then_some((window, score))
         });
         windows.collect()
@@ -164,13 +185,13 @@ impl Verifier {
 }
 
 /// The words of a passage that can stand for one of a claim, and how much.
-fn near_words<'a>(wanted: &Wanted<'a>, there: &'a Meanings) -> HashMap<&'a str, f64> {
+fn similar_words<'a>(wanted: &WeightedWord<'a>, there: &'a WordVectors) -> HashMap<&'a str, f64> {
     let mut all = HashMap::from([(wanted.key, 1.0)]);
-    let Some(own) = &wanted.meaning else {
+    let Some(own) = &wanted.vector else {
         return all;
     };
     for (key, meaning) in there {
-        let near = own.nearness(meaning);
+        let near = own.word_similarity(meaning);
         if near > 0.0 {
             all.entry(key.as_str()).or_insert(near);
         }
@@ -179,7 +200,11 @@ fn near_words<'a>(wanted: &Wanted<'a>, there: &'a Meanings) -> HashMap<&'a str, 
 }
 
 /// How much of what is asked for is there, 0 to 1, each word as much as the nearest one is near.
-fn score(asked: &Asked<'_>, near: &[HashMap<&str, f64>], there: &[&Analysis]) -> f64 {
+fn score(
+    asked: &ParaphraseQuery<'_>,
+    near: &[HashMap<&str, f64>],
+    there: &[&SentenceFeatures],
+) -> f64 {
     let mut all = 0.0;
     let mut shared = 0.0;
     for (it, near) in asked.words.iter().zip(near) {
@@ -190,17 +215,23 @@ fn score(asked: &Asked<'_>, near: &[HashMap<&str, f64>], there: &[&Analysis]) ->
     }
     let same = |number: &&Number| {
         let mut said = there.iter().flat_map(|it| &it.numbers);
-        said.any(|it| compare(number, it) == Match::Same)
+        said.any(|it| compare_numbers(number, it) == NumberMatch::Same)
     };
-    let numbers: f64 = asked.claim.numbers.iter().filter(same).map(tells).sum();
+    let numbers: f64 = asked
+        .claim
+        .numbers
+        .iter()
+        .filter(same)
+        .map(number_weight)
+        .sum();
     let (all, shared) = (all + numbers, shared + numbers);
     if all > 0.0 { shared / all } else { 0.0 }
 }
 
 /// How much a number tells that is there just so. Three digits tell as much as a rare word.
-fn tells(number: &Number) -> f64 {
-    let value = number.value.about().abs();
-    if !number.value.is_whole() || value >= 100.0 {
+fn number_weight(number: &Number) -> f64 {
+    let value = number.value.to_f64().abs();
+    if !number.value.is_integer() || value >= 100.0 {
         3.0
     } else if value >= 10.0 {
         2.0
@@ -211,12 +242,12 @@ fn tells(number: &Number) -> f64 {
 
 /// Whether both sides deny something or neither does, and what the claim says of more or less has
 /// something there that points the same way.
-fn agree(claim: &Analysis, there: &Analysis) -> bool {
-    let points = |of: &Analysis, up: bool| {
+fn polarity_agrees(claim: &SentenceFeatures, there: &SentenceFeatures) -> bool {
+    let points = |of: &SentenceFeatures, up: bool| {
         let mut all = of.directions.iter();
-        all.any(|(at, it)| it.up == up && lexicon::is_scale(it.axis) && !of.is_negated(*at))
+        all.any(|(at, it)| it.up == up && lexicon::is_scale_axis(it.axis) && !of.is_negated(*at))
     };
-    claim.denials.is_empty() == there.denials.is_empty()
+    claim.negation_targets.is_empty() == there.negation_targets.is_empty()
         && [true, false]
             .iter()
             .all(|&up| !points(claim, up) || points(there, up))

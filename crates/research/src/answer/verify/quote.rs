@@ -3,24 +3,24 @@
 
 use std::ops::Range;
 
-use super::letters::{folded, is_apostrophe, is_hyphen, superscript};
+use super::letters::{fold_to_string, is_apostrophe, is_hyphen, superscript_digit};
 
 /// A text reduced to what a quote must share with it, and where each letter came from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stream {
-    letters: String,
+pub(super) struct NormalizedText {
+    text: String,
     /// Where each letter begins in `letters`, and the bytes that it came from.
-    from: Vec<(usize, Range<usize>)>,
+    origins: Vec<(usize, Range<usize>)>,
 }
 
 /// How far apart two pieces of one quote may stand, in letters.
-const FARTHEST: usize = 1_500;
+const MAX_PIECE_GAP: usize = 1_500;
 
 /// How often words are looked for that stand in the midst of others.
-const MOST_TRIES: usize = 500;
+const MAX_SEARCHES: usize = 500;
 
-impl Stream {
-    pub(super) fn of(text: &str) -> Self {
+impl NormalizedText {
+    pub(super) fn new(text: &str) -> Self {
         let mut stream = Self::default();
         let chars: Vec<(usize, char)> = text.char_indices().collect();
         let char = |at: usize| chars.get(at).map(|&(_, it)| it);
@@ -29,20 +29,20 @@ impl Stream {
             let end = chars.get(at + 1).map_or(text.len(), |&(byte, _)| byte);
             let next = char(at + 1);
             let before = at.checked_sub(1).and_then(char);
-            if letter.is_alphanumeric() || superscript(letter).is_some_and(|it| it != '-') {
-                for plain in folded(letter).chars() {
+            if letter.is_alphanumeric() || superscript_digit(letter).is_some_and(|it| it != '-') {
+                for plain in fold_to_string(letter).chars() {
                     stream.push(plain, byte, end);
                 }
             } else if is_hyphen(letter) {
-                at += stream.hyphen((byte, end), before, &chars, at);
-            } else if kept(letter) {
+                at += stream.push_hyphen((byte, end), before, &chars, at);
+            } else if is_significant(letter) {
                 // `5 %` and `5%`, `p < 0.05` and `p<0.05`.
                 stream.trim();
                 stream.push(letter, byte, end);
-            } else if parts_number(letter, before, next) {
+            } else if is_number_separator(letter, before, next) {
                 stream.push(letter, byte, end);
-            } else if !is_dropped(letter) {
-                stream.blank(byte, end);
+            } else if !is_ignored(letter) {
+                stream.push_space(byte, end);
             }
             at += 1;
         }
@@ -52,7 +52,7 @@ impl Stream {
 
     /// A hyphen between letters joins them; before a digit it means something. How many characters
     /// behind it are passed over.
-    fn hyphen(
+    fn push_hyphen(
         &mut self,
         (byte, end): (usize, usize),
         before: Option<char>,
@@ -73,37 +73,37 @@ impl Stream {
         if joins && next.is_some_and(char::is_alphanumeric) {
             return blanks;
         }
-        self.blank(byte, end);
+        self.push_space(byte, end);
         0
     }
 
     fn push(&mut self, letter: char, byte: usize, end: usize) {
-        self.from.push((self.letters.len(), byte..end));
-        self.letters.push(letter);
+        self.origins.push((self.text.len(), byte..end));
+        self.text.push(letter);
     }
 
-    fn blank(&mut self, byte: usize, end: usize) {
-        let last = self.letters.chars().next_back();
-        if last.is_some_and(|it| it != ' ' && !kept(it)) {
+    fn push_space(&mut self, byte: usize, end: usize) {
+        let last = self.text.chars().next_back();
+        if last.is_some_and(|it| it != ' ' && !is_significant(it)) {
             self.push(' ', byte, end);
         }
     }
 
     fn trim(&mut self) {
-        if self.letters.ends_with(' ') {
-            self.letters.pop();
-            self.from.pop();
+        if self.text.ends_with(' ') {
+            self.text.pop();
+            self.origins.pop();
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.letters.len()
+        self.text.len()
     }
 
     /// How many words it has.
-    pub(super) fn words(&self) -> usize {
-        let filled = usize::from(!self.letters.is_empty());
-        self.letters.matches(' ').count() + filled
+    pub(super) fn word_count(&self) -> usize {
+        let filled = usize::from(!self.text.is_empty());
+        self.text.matches(' ').count() + filled
     }
 
     /// Where `wanted` stands in it as whole words, behind `from`.
@@ -113,13 +113,13 @@ impl Stream {
         }
         let goes_on = |it: char| it.is_alphanumeric() || matches!(it, '-' | '.');
         let mut from = from;
-        for _ in 0..MOST_TRIES {
-            let start = from + self.letters.get(from..)?.find(wanted)?;
+        for _ in 0..MAX_SEARCHES {
+            let start = from + self.text.get(from..)?.find(wanted)?;
             let end = start + wanted.len();
-            let before = self.letters.get(..start)?.chars().next_back();
-            let after = self.letters.get(end..)?.chars().next();
+            let before = self.text.get(..start)?.chars().next_back();
+            let after = self.text.get(end..)?.chars().next();
             let free = |edge: Option<char>, beside: Option<char>| {
-                edge.is_some_and(kept) || !beside.is_some_and(goes_on)
+                edge.is_some_and(is_significant) || !beside.is_some_and(goes_on)
             };
             let mut edges = wanted.chars();
             let first = edges.next();
@@ -136,9 +136,9 @@ impl Stream {
         let mut from = 0;
         let mut whole: Option<Range<usize>> = None;
         for piece in &quote.pieces {
-            let found = self.find(&piece.letters, from)?;
+            let found = self.find(&piece.text, from)?;
             if let Some(whole) = &whole
-                && found.start - whole.end > FARTHEST
+                && found.start - whole.end > MAX_PIECE_GAP
             {
                 return None;
             }
@@ -146,41 +146,39 @@ impl Stream {
             from = found.end;
             whole = Some(start..found.end);
         }
-        self.bytes(&whole?)
+        self.byte_range(&whole?)
     }
 
     /// The bytes of a stretch of letters.
-    fn bytes(&self, letters: &Range<usize>) -> Option<Range<usize>> {
-        let first = self.from.partition_point(|(at, _)| *at < letters.start);
-        let after = self.from.partition_point(|(at, _)| *at < letters.end);
-        let start = self.from.get(first)?.1.start;
-        let end = self.from.get(after.checked_sub(1)?)?.1.end;
+    fn byte_range(&self, letters: &Range<usize>) -> Option<Range<usize>> {
+        let first = self.origins.partition_point(|(at, _)| *at < letters.start);
+        let after = self.origins.partition_point(|(at, _)| *at < letters.end);
+        let start = self.origins.get(first)?.1.start;
+        let end = self.origins.get(after.checked_sub(1)?)?.1.end;
         Some(start..end)
     }
 
     /// Whether no letter came from these bytes.
     fn is_blank(&self, bytes: Range<usize>) -> bool {
-        let first = self.from.partition_point(|(_, it)| it.start < bytes.start);
-        let there = self.from.iter().skip(first);
+        let first = self
+            .origins
+            .partition_point(|(_, it)| it.start < bytes.start);
+        let there = self.origins.iter().skip(first);
         let mut there = there.take_while(|(_, it)| it.start < bytes.end);
-        !there.any(|(at, _)| {
-            self.letters
-                .get(*at..)
-                .is_some_and(|it| !it.starts_with(' '))
-        })
+        !there.any(|(at, _)| self.text.get(*at..).is_some_and(|it| !it.starts_with(' ')))
     }
 
     /// Where the words of a text that is whole sentences stand in it, if they begin and end where
     /// sentences do.
-    pub(super) fn find_whole(
+    pub(super) fn find_sentences(
         &self,
         wanted: &Self,
         sentences: &[Range<usize>],
     ) -> Option<Range<usize>> {
         let mut from = 0;
-        for _ in 0..MOST_TRIES {
-            let found = self.find(&wanted.letters, from)?;
-            let bytes = self.bytes(&found)?;
+        for _ in 0..MAX_SEARCHES {
+            let found = self.find(&wanted.text, from)?;
+            let bytes = self.byte_range(&found)?;
             let first = sentences.partition_point(|it| it.end <= bytes.start);
             let last = sentences.partition_point(|it| it.start < bytes.end);
             let begins = sentences
@@ -193,7 +191,7 @@ impl Stream {
             if begins && ends {
                 return Some(bytes);
             }
-            let first = wanted.letters.chars().next();
+            let first = wanted.text.chars().next();
             from = found.start + first.map_or(1, char::len_utf8);
         }
         None
@@ -205,12 +203,12 @@ impl Stream {
 pub(super) struct Quote {
     /// As it is written.
     pub(super) text: String,
-    pieces: Vec<Stream>,
+    pieces: Vec<NormalizedText>,
 }
 
 impl Quote {
     /// A quote, if there is something to it.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let plain = text
             .replace("[...]", "…")
@@ -221,9 +219,9 @@ impl Quote {
             .replace("...", "…")
             .replace("[sic]", "")
             .replace(['[', ']'], "");
-        let pieces: Vec<Stream> = plain
+        let pieces: Vec<NormalizedText> = plain
             .split('…')
-            .map(Stream::of)
+            .map(NormalizedText::new)
             .filter(|it| it.len() > 0)
             .collect();
         (!pieces.is_empty()).then(|| Self {
@@ -233,32 +231,32 @@ impl Quote {
     }
 
     /// Whether dots leave something out of it.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(super) fn has_ellipsis(&self) -> bool {
         self.pieces.len() > 1
     }
 
     /// How many words it has.
-    pub(super) fn words(&self) -> usize {
-        self.pieces.iter().map(Stream::words).sum()
+    pub(super) fn word_count(&self) -> usize {
+        self.pieces.iter().map(NormalizedText::word_count).sum()
     }
 }
 
 /// The quotes of a claim, and the bytes they take up with their marks.
-pub(super) fn quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
-    const MARKS: [(char, char); 4] = [('“', '”'), ('"', '"'), ('«', '»'), ('„', '“')];
+pub(super) fn extract_quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
+    const QUOTATION_MARKS: [(char, char); 4] = [('“', '”'), ('"', '"'), ('«', '»'), ('„', '“')];
     let mut found = Vec::new();
     let mut open: Option<(char, usize, usize)> = None;
     for (at, letter) in text.char_indices() {
         match open {
             Some((close, from, inside)) if letter == close => {
                 let end = at + letter.len_utf8();
-                let quote = text.get(inside..at).and_then(Quote::of);
+                let quote = text.get(inside..at).and_then(Quote::parse);
                 found.extend(quote.map(|it| (it, from..end)));
                 open = None;
             }
             Some(_) => {}
             None => {
-                let mark = MARKS.iter().find(|(opens, _)| *opens == letter);
+                let mark = QUOTATION_MARKS.iter().find(|(opens, _)| *opens == letter);
                 open = mark.map(|(_, close)| (*close, at, at + letter.len_utf8()));
             }
         }
@@ -267,7 +265,7 @@ pub(super) fn quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
 }
 
 /// Signs that mean something in a quote.
-fn kept(letter: char) -> bool {
+fn is_significant(letter: char) -> bool {
     matches!(
         letter,
         '%' | '<' | '>' | '=' | '±' | '×' | '≤' | '≥' | '≈' | '~' | '°' | '+' | '$' | '€' | '£'
@@ -275,13 +273,13 @@ fn kept(letter: char) -> bool {
 }
 
 /// A point or a comma within a number.
-fn parts_number(letter: char, before: Option<char>, next: Option<char>) -> bool {
+fn is_number_separator(letter: char, before: Option<char>, next: Option<char>) -> bool {
     let digit = |it: Option<char>| it.is_some_and(|it| it.is_ascii_digit());
     letter == '.' && digit(before) && digit(next)
 }
 
 /// What is passed over without a trace: marks within words and numbers.
-fn is_dropped(letter: char) -> bool {
+fn is_ignored(letter: char) -> bool {
     is_apostrophe(letter) || letter == '\u{ad}' || letter == '\u{200b}' || letter == ','
 }
 
@@ -289,8 +287,8 @@ fn is_dropped(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    fn found<'a>(passage: &'a str, quote: &str) -> Option<&'a str> {
-        let range = Stream::of(passage).find_quote(&Quote::of(quote)?)?;
+    fn find_in<'a>(passage: &'a str, quote: &str) -> Option<&'a str> {
+        let range = NormalizedText::new(passage).find_quote(&Quote::parse(quote)?)?;
         passage.get(range)
     }
 
@@ -298,16 +296,16 @@ mod tests {
     fn what_does_not_matter() {
         let passage = "The ﬁnal out-\ncome was  “better” — at 1,200 m (p < 0.05) it isn’t so.";
         assert_eq!(
-            found(passage, "final outcome was \"better\""),
+            find_in(passage, "final outcome was \"better\""),
             Some("ﬁnal out-\ncome was  “better")
         );
-        assert_eq!(found(passage, "at 1200 m"), Some("at 1,200 m"));
+        assert_eq!(find_in(passage, "at 1200 m"), Some("at 1,200 m"));
         assert_eq!(
-            found(passage, "The final ... it isn't so"),
+            find_in(passage, "The final ... it isn't so"),
             Some("The ﬁnal out-\ncome was  “better” — at 1,200 m (p < 0.05) it isn’t so")
         );
         assert_eq!(
-            found(passage, "[t]he final outcome"),
+            find_in(passage, "[t]he final outcome"),
             Some("The ﬁnal out-\ncome")
         );
     }
@@ -315,16 +313,16 @@ mod tests {
     #[test]
     fn what_does() {
         let passage = "The outcome was not better at -5 °C or 3.5 m.";
-        assert_eq!(found(passage, "outcome was better"), None);
-        assert_eq!(found(passage, "at 5 °C"), None);
-        assert_eq!(found(passage, "35 m"), None);
-        assert_eq!(found(passage, "come was not"), None);
-        assert_eq!(found(passage, "3.5 m … The outcome"), None);
+        assert_eq!(find_in(passage, "outcome was better"), None);
+        assert_eq!(find_in(passage, "at 5 °C"), None);
+        assert_eq!(find_in(passage, "35 m"), None);
+        assert_eq!(find_in(passage, "come was not"), None);
+        assert_eq!(find_in(passage, "3.5 m … The outcome"), None);
     }
 
     #[test]
     fn quotes_are_found_in_claims() {
-        let texts: Vec<String> = quotes("It \"works well\", they say: “yes … no”.")
+        let texts: Vec<String> = extract_quotes("It \"works well\", they say: “yes … no”.")
             .into_iter()
             .map(|(it, _)| it.text)
             .collect();

@@ -3,40 +3,44 @@
 use std::ops::Range;
 
 use super::{
-    Checked, Claim, Evidence, Problem, ProblemKind, Verdict, Verifier,
-    analysis::Analysis,
-    claim::Ready,
-    compare::Sides,
-    exact::same_figures,
-    quote::{Quote, quotes},
-    tokens::Token,
-    within::evidence,
+    Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidenceSpan, Verifier,
+    analysis::SentenceFeatures,
+    claim::PreparedClaim,
+    compare::ClaimEvidencePair,
+    exact::same_numbers,
+    quote::{Quote, extract_quotes},
+    tokens::TextToken,
+    within::evidence_span,
 };
 
 /// Words with which a quote is introduced.
-const SAYING: &str = "author authors study studies paper papers article text team researchers work \
+const REPORTING_WORDS: &str = "author authors study studies paper papers article text team researchers work \
     report reports reported write writes wrote say says said state states stated note notes noted \
     conclude concludes concluded find finds found show shows showed put puts describe describes \
     described argue argues argued claim claims claimed explain explains explained observe observed \
     words according quote quoted";
 
 /// Whether a claim quotes, and says beside that no more than who does: `the authors write that`.
-pub(super) fn only_introduces(beside: &Analysis, claim: &Claim) -> bool {
-    let says = |token: &Token| SAYING.split_whitespace().any(|it| it == token.text);
-    let named = |at: usize| beside.names.contains(&at) || beside.maybe_names.contains(&at);
+pub(super) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) -> bool {
+    let says = |token: &TextToken| {
+        REPORTING_WORDS
+            .split_whitespace()
+            .any(|it| it == token.text)
+    };
+    let named = |at: usize| beside.names.contains(&at) || beside.possible_names.contains(&at);
     let mut rest = beside.tokens.iter().enumerate().filter(|(at, token)| {
         beside.keys.get(*at).is_some_and(Option::is_some) && !named(*at) && !says(token)
     });
-    rest.next().is_none() && !quotes(&claim.text).is_empty()
+    rest.next().is_none() && !extract_quotes(&claim.text).is_empty()
 }
 
 impl Verifier {
-    pub(super) fn check_closely(
+    pub(super) fn check_quotes(
         &self,
-        ready: &Ready,
+        ready: &PreparedClaim,
         claim: &Claim,
-        verbatim: Option<Checked>,
-    ) -> Checked {
+        verbatim: Option<ClaimCheck>,
+    ) -> ClaimCheck {
         let mut quoted = Vec::new();
         let mut misquoted = Vec::new();
         for quote in &ready.quotes {
@@ -46,42 +50,45 @@ impl Verifier {
             }
         }
         let mut checked = verbatim.unwrap_or_else(|| self.compare_parts(ready, claim, &quoted));
-        misquoted.extend(self.quoted_from_elsewhere(ready, claim, &checked, &mut quoted));
+        misquoted.extend(self.take_unrelated_quotes(ready, claim, &checked, &mut quoted));
         let at = quoted.iter().filter_map(|(passage, bytes)| {
             let passage = self.corpus.passages.get(*passage)?;
-            Some(evidence(&passage.source, bytes.clone()))
+            Some(evidence_span(&passage.source, bytes.clone()))
         });
         // What is quoted is the best evidence there is.
-        let mut all: Vec<Evidence> = at.collect();
+        let mut all: Vec<EvidenceSpan> = at.collect();
         all.append(&mut checked.evidence);
         all.dedup();
         checked.evidence = all;
         if !misquoted.is_empty() {
             let other_words =
-                |(text, _): &(String, Evidence), quote: &Quote| !text.contains(&quote.text);
+                |(text, _): &(String, EvidenceSpan), quote: &Quote| !text.contains(&quote.text);
             let near = misquoted.iter().map(|quote| {
-                let near = self.nearest(quote);
+                let near = self.nearest_text(quote);
                 near.filter(|it| other_words(it, quote))
             });
             let near: Vec<_> = near.collect();
             let conflict = near.iter().any(Option::is_some);
             checked.verdict = if conflict {
-                Verdict::Contradicted
+                ClaimVerdict::Contradicted
             } else {
-                Verdict::NotFound
+                ClaimVerdict::NotFound
             };
             for (quote, near) in misquoted.iter().zip(near) {
                 let instead = near.as_ref().map(|(text, _)| text.clone());
-                let problem = Problem::new(ProblemKind::Quote, quote.text.clone(), instead);
+                let problem =
+                    ClaimProblem::new(ClaimProblemKind::Quote, quote.text.clone(), instead);
                 checked.problems.insert(0, problem);
                 checked.evidence.extend(near.map(|(_, evidence)| evidence));
             }
         }
-        if checked.verdict == Verdict::Supported && ready.unquoted != ready.text {
-            let weakened = quoted.iter().flat_map(|it| self.cut_short(ready, it));
+        if checked.verdict == ClaimVerdict::Supported && ready.unquoted != ready.text {
+            let weakened = quoted
+                .iter()
+                .flat_map(|it| self.find_truncation_problems(ready, it));
             checked.problems.extend(weakened);
             if !checked.problems.is_empty() {
-                checked.verdict = Verdict::Contradicted;
+                checked.verdict = ClaimVerdict::Contradicted;
             }
         }
         checked
@@ -89,16 +96,16 @@ impl Verifier {
 
     /// Takes out the places of quotes that stand neither in a passage that is cited nor where the
     /// rest of the claim does: words of another matter bear nothing out, whoever wrote them.
-    fn quoted_from_elsewhere<'r>(
+    fn take_unrelated_quotes<'r>(
         &self,
-        ready: &'r Ready,
+        ready: &'r PreparedClaim,
         claim: &Claim,
-        checked: &Checked,
+        checked: &ClaimCheck,
         quoted: &mut Vec<(usize, Range<usize>)>,
     ) -> Vec<&'r Quote> {
         let is_its = |passage: usize| {
             let id = self.corpus.passages.get(passage).map(|it| &it.source.id);
-            let bears_out = |it: &Evidence| Some(&it.passage) == id;
+            let bears_out = |it: &EvidenceSpan| Some(&it.passage) == id;
             self.is_cited(passage, claim) || checked.evidence.iter().any(bears_out)
         };
         quoted.retain(|(passage, _)| is_its(*passage));
@@ -111,27 +118,31 @@ impl Verifier {
 
     /// What a quote leaves out of its sentence, so that it says more than that does: that it is
     /// wrong, or a condition, or that a number is a bound.
-    fn cut_short(&self, ready: &Ready, (passage, bytes): &(usize, Range<usize>)) -> Vec<Problem> {
-        let window = self.corpus.window_of(*passage, bytes);
-        let span = window.as_ref().and_then(|it| self.corpus.span(it));
+    fn find_truncation_problems(
+        &self,
+        ready: &PreparedClaim,
+        (passage, bytes): &(usize, Range<usize>),
+    ) -> Vec<ClaimProblem> {
+        let window = self.corpus.window_covering(*passage, bytes);
+        let span = window.as_ref().and_then(|it| self.corpus.window_span(it));
         let (Some(passage), Some(window), Some(span)) =
             (self.corpus.passages.get(*passage), window, span)
         else {
             return Vec::new();
         };
-        let sides = Sides {
+        let sides = ClaimEvidencePair {
             corpus: &self.corpus,
             passage,
-            text: &ready.text,
-            claim: &self.corpus.analyse(&ready.text),
-            said: passage.source.text.get(span).unwrap_or_default(),
-            window: &self.corpus.analysis(&window),
+            claim_text: &ready.text,
+            claim: &self.corpus.analyze(&ready.text),
+            window_text: passage.source.text.get(span).unwrap_or_default(),
+            window: &self.corpus.window_features(&window),
         };
         let found = sides.compare();
-        let mut all: Vec<Problem> = found.conflicts.into_iter().chain(found.lacks).collect();
+        let mut all: Vec<ClaimProblem> = found.conflicts.into_iter().chain(found.missing).collect();
         all.retain(|it| match it.kind {
-            ProblemKind::Refuted | ProblemKind::Condition => true,
-            ProblemKind::Number => (it.instead.as_ref()).is_some_and(|there| {
+            ClaimProblemKind::Refuted | ClaimProblemKind::Condition => true,
+            ClaimProblemKind::Number => (it.instead.as_ref()).is_some_and(|there| {
                 !there.starts_with(&it.claimed) && there.contains(&it.claimed)
             }),
             _ => false,
@@ -140,22 +151,22 @@ impl Verifier {
     }
 
     fn find_quote(&self, quote: &Quote, claim: &Claim) -> Option<(usize, Range<usize>)> {
-        self.cited_first(claim).into_iter().find_map(|at| {
+        self.passages_cited_first(claim).into_iter().find_map(|at| {
             let passage = self.corpus.passages.get(at)?;
-            let bytes = passage.stream.find_quote(quote)?;
+            let bytes = passage.normalized.find_quote(quote)?;
             let said = passage.source.text.get(bytes.clone())?;
-            let same = quote.is_cut() || same_figures(said, &quote.text);
+            let same = quote.has_ellipsis() || same_numbers(said, &quote.text);
             same.then_some((at, bytes))
         })
     }
 
     /// What stands in a passage in place of a quote, if something much like it does.
-    fn nearest(&self, quote: &Quote) -> Option<(String, Evidence)> {
-        let wanted = self.corpus.analyse(&quote.text);
-        let (window, overlap) = self.corpus.best(&wanted, 1).into_iter().next()?;
+    fn nearest_text(&self, quote: &Quote) -> Option<(String, EvidenceSpan)> {
+        let wanted = self.corpus.analyze(&quote.text);
+        let (window, overlap) = self.corpus.best_windows(&wanted, 1).into_iter().next()?;
         let passage = self.corpus.passages.get(window.passage)?;
-        let span = self.corpus.span(&window)?;
+        let span = self.corpus.window_span(&window)?;
         let text = passage.source.text.get(span.clone())?.to_owned();
-        (overlap >= 0.6).then(|| (text, evidence(&passage.source, span)))
+        (overlap >= 0.6).then(|| (text, evidence_span(&passage.source, span)))
     }
 }

@@ -3,33 +3,36 @@
 
 use super::{
     lexicon,
-    number::{Bound, Number, Span},
-    tokens::{Kind, Token},
+    number::{Number, NumberBound, RangeEnd},
+    tokens::{TextToken, TextTokenKind},
 };
 
 /// How far before `from 3 to 5` stands what says whether it is a range.
-const REACH: usize = 12;
+const MAX_LOOKBACK: usize = 12;
 
 /// Marks the ends of ranges among the numbers of a text.
-pub(super) fn mark_ranges(tokens: &[Token], numbers: &mut [Number]) {
+pub(super) fn mark_ranges(tokens: &[TextToken], numbers: &mut [Number]) {
     for at in 1..numbers.len() {
         let (Some(one), Some(other)) = (numbers.get(at - 1), numbers.get(at)) else {
             continue;
         };
-        let Some(spans) = ends(tokens, one, other) else {
+        let Some(spans) = range_ends(tokens, one, other) else {
             continue;
         };
         for (at, span) in [(at - 1, spans.0), (at, spans.1)] {
             if let Some(number) = numbers.get_mut(at) {
-                number.span = span;
+                number.range_end = span;
             }
         }
     }
 }
 
 /// Marks what bounds a number from behind: `5 or more`, `65 and older`.
-pub(super) fn mark_bounds(tokens: &[Token], numbers: &mut [Number]) {
-    for number in numbers.iter_mut().filter(|it| it.bound == Bound::Exact) {
+pub(super) fn mark_bounds(tokens: &[TextToken], numbers: &mut [Number]) {
+    for number in numbers
+        .iter_mut()
+        .filter(|it| it.bound == NumberBound::Exact)
+    {
         let word = |by: usize| tokens.get(number.to + by).map_or("", |it| it.text.as_str());
         // `65 years or older`: what is counted may stand between.
         let by = usize::from(!matches!(word(0), "or" | "and"));
@@ -41,25 +44,25 @@ pub(super) fn mark_bounds(tokens: &[Token], numbers: &mut [Number]) {
             | "shorter" | "smaller"
                 if word(by) == "and" =>
             {
-                Bound::Exact
+                NumberBound::Exact
             }
             "more" | "above" | "higher" | "greater" | "older" | "longer" | "over" | "larger"
-                if !is_compared(word(by + 2)) =>
+                if !is_comparison(word(by + 2)) =>
             {
-                Bound::Above
+                NumberBound::Above
             }
             "less" | "fewer" | "below" | "lower" | "younger" | "shorter" | "under" | "smaller"
-                if !is_compared(word(by + 2)) =>
+                if !is_comparison(word(by + 2)) =>
             {
-                Bound::Below
+                NumberBound::Below
             }
-            _ => Bound::Exact,
+            _ => NumberBound::Exact,
         };
     }
 }
 
 /// In `5 or more than 7` and `5 and lower pain` the word belongs to what follows.
-fn is_compared(next: &str) -> bool {
+fn is_comparison(next: &str) -> bool {
     next.chars().any(char::is_alphanumeric)
         && !matches!(
             next,
@@ -68,7 +71,7 @@ fn is_compared(next: &str) -> bool {
 }
 
 /// What two numbers in a row are to each other.
-fn ends(tokens: &[Token], one: &Number, other: &Number) -> Option<(Span, Span)> {
+fn range_ends(tokens: &[TextToken], one: &Number, other: &Number) -> Option<(RangeEnd, RangeEnd)> {
     let between = tokens.get(one.to..other.from)?;
     let [joint] = between else {
         return None;
@@ -78,29 +81,29 @@ fn ends(tokens: &[Token], one: &Number, other: &Number) -> Option<(Span, Span)> 
         tokens.get(at).map(|it| it.text.as_str())
     };
     let after = |wanted: &str| (1..=2).any(|back| word(back) == Some(wanted));
-    let change = Some((Span::Change, Span::Change));
+    let change = Some((RangeEnd::Change, RangeEnd::Change));
     let range = match joint.text.as_str() {
         "and" if after("between") => true,
-        "to" if after("from") => !changes(tokens, one.from),
+        "to" if after("from") => !is_change(tokens, one.from),
         "-" | "–" | "through" | "to" => true,
         "and" | "," => return change,
         _ => return None,
     };
     let units = one.unit.is_none() || one.unit == other.unit;
-    let (low, high) = (one.value.about(), other.value.about());
+    let (low, high) = (one.value.to_f64(), other.value.to_f64());
     if range && units && low < high && !is_year(one) {
-        Some((Span::Low, Span::High))
+        Some((RangeEnd::Low, RangeEnd::High))
     } else {
         change
     }
 }
 
 /// Whether `from 3 to 5` is where something was and where it went.
-fn changes(tokens: &[Token], from: usize) -> bool {
-    let before = tokens.get(from.saturating_sub(REACH)..from);
+fn is_change(tokens: &[TextToken], from: usize) -> bool {
+    let before = tokens.get(from.saturating_sub(MAX_LOOKBACK)..from);
     let before = before.unwrap_or_default().iter().rev();
     let clause = before.take_while(|it| !matches!(it.text.as_str(), "." | ";" | "(" | "?" | "!"));
-    for token in clause.filter(|it| it.kind == Kind::Word) {
+    for token in clause.filter(|it| it.kind == TextTokenKind::Word) {
         match token.text.as_str() {
             "ranged" | "ranging" | "ranges" | "range" | "varied" | "varies" | "vary"
             | "varying" | "anywhere" => return false,
@@ -116,20 +119,20 @@ fn changes(tokens: &[Token], from: usize) -> bool {
 
 fn is_year(number: &Number) -> bool {
     number.unit.is_none()
-        && number.value.is_whole()
-        && (1500.0..=2100.0).contains(&number.value.about())
+        && number.value.is_integer()
+        && (1500.0..=2100.0).contains(&number.value.to_f64())
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{numerals::numbers, tokens::tokens},
+        super::{numerals::parse_numbers, tokens::tokenize},
         *,
     };
 
-    fn spans(text: &str) -> Vec<Span> {
-        let found = numbers(text, &tokens(text));
-        found.into_iter().map(|it| it.span).collect()
+    fn parse_range_ends(text: &str) -> Vec<RangeEnd> {
+        let found = parse_numbers(text, &tokenize(text));
+        found.into_iter().map(|it| it.range_end).collect()
     }
 
     #[test]
@@ -143,7 +146,11 @@ mod tests {
             "temperatures from 10 to 20 °C",
             "between 10 g and 20 g",
         ] {
-            assert_eq!(spans(text), [Span::Low, Span::High], "{text}");
+            assert_eq!(
+                parse_range_ends(text),
+                [RangeEnd::Low, RangeEnd::High],
+                "{text}"
+            );
         }
         for text in [
             "It fell from 84.6 to 84.1",
@@ -151,15 +158,22 @@ mod tests {
             "between 1985 and 2014",
             "10 and 20 g",
         ] {
-            assert_eq!(spans(text), [Span::Change, Span::Change], "{text}");
+            assert_eq!(
+                parse_range_ends(text),
+                [RangeEnd::Change, RangeEnd::Change],
+                "{text}"
+            );
         }
-        assert_eq!(spans("10 mice and 20 rats"), [Span::Alone, Span::Alone]);
+        assert_eq!(
+            parse_range_ends("10 mice and 20 rats"),
+            [RangeEnd::Single, RangeEnd::Single]
+        );
     }
 
     #[test]
     fn bounds_stand_on_both_sides() {
         let bound = |text: &str| {
-            let found = numbers(text, &tokens(text));
+            let found = parse_numbers(text, &tokenize(text));
             found.first().map(|it| it.bound)
         };
         for text in [
@@ -170,7 +184,7 @@ mod tests {
             "5 mg or less",
             "as much as 5 mg",
         ] {
-            assert_eq!(bound(text), Some(Bound::Below), "{text}");
+            assert_eq!(bound(text), Some(NumberBound::Below), "{text}");
         }
         for text in [
             "no fewer than 5 mice",
@@ -179,10 +193,10 @@ mod tests {
             "upwards of 5 mg",
             "exceeds 5 mg",
         ] {
-            assert_eq!(bound(text), Some(Bound::Above), "{text}");
+            assert_eq!(bound(text), Some(NumberBound::Above), "{text}");
         }
         for text in ["5 mg and lower pain", "5 mg or placebo", "over 5 days"] {
-            assert_eq!(bound(text), Some(Bound::Exact), "{text}");
+            assert_eq!(bound(text), Some(NumberBound::Exact), "{text}");
         }
     }
 }

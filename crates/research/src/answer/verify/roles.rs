@@ -3,30 +3,30 @@
 
 use super::{
     lexicon,
-    number::{Number, Role},
-    tokens::Token,
+    number::{Number, NumberRole},
+    tokens::TextToken,
 };
 
 /// How far before `by 5` stands what rose or fell.
-const REACH: usize = 5;
+const MAX_LOOKBACK: usize = 5;
 
 /// Marks the numbers of a text.
-pub(super) fn mark_roles(tokens: &[Token], numbers: &mut [Number]) {
+pub(super) fn mark_roles(tokens: &[TextToken], numbers: &mut [Number]) {
     let ends: Vec<usize> = numbers.iter().map(|it| it.to).collect();
     for number in numbers {
         let before = tokens.get(..number.from).unwrap_or_default();
-        number.role = role(before, &ends);
-        number.all = word(before, 1).is_some_and(|it| matches!(it, "all" | "every"))
-            || (word(before, 2) == Some("all") && word(before, 1) == Some("the"));
+        number.role = find_role(before, &ends);
+        number.is_of_all = word_before(before, 1).is_some_and(|it| matches!(it, "all" | "every"))
+            || (word_before(before, 2) == Some("all") && word_before(before, 1) == Some("the"));
     }
 }
 
-fn word(before: &[Token], back: usize) -> Option<&str> {
+fn word_before(before: &[TextToken], back: usize) -> Option<&str> {
     let at = before.len().checked_sub(back)?;
     before.get(at).map(|it| it.text.as_str())
 }
 
-fn role(before: &[Token], ends: &[usize]) -> Role {
+fn find_role(before: &[TextToken], ends: &[usize]) -> NumberRole {
     let mild = |it: &str| {
         matches!(
             it,
@@ -48,20 +48,20 @@ fn role(before: &[Token], ends: &[usize]) -> Role {
     let skipped = before.iter().rev().take_while(|it| mild(&it.text)).count();
     let before = before.get(..before.len() - skipped).unwrap_or_default();
     let moves = || {
-        let near = before.iter().rev().skip(1).take(REACH);
+        let near = before.iter().rev().skip(1).take(MAX_LOOKBACK);
         near.into_iter()
             .any(|it| lexicon::direction(&it.text).is_some())
     };
-    match word(before, 1) {
-        Some("±") => Role::Spread,
-        Some("by") if moves() => Role::By,
-        Some("to" | "from") if moves() => Role::Reached,
-        Some("of") if ends.contains(&(before.len() - 1)) => Role::Total,
+    match word_before(before, 1) {
+        Some("±") => NumberRole::Spread,
+        Some("by") if moves() => NumberRole::Change,
+        Some("to" | "from") if moves() => NumberRole::Endpoint,
+        Some("of") if ends.contains(&(before.len() - 1)) => NumberRole::Total,
         Some("the" | "these" | "those" | "all")
-            if word(before, 2) == Some("of") && ends.contains(&(before.len() - 2)) =>
+            if word_before(before, 2) == Some("of") && ends.contains(&(before.len() - 2)) =>
         {
-            Role::Total
+            NumberRole::Total
         }
-        _ => Role::Plain,
+        _ => NumberRole::Unspecified,
     }
 }

@@ -3,26 +3,26 @@
 use std::ops::Range;
 
 /// No sentence is longer, in characters; a longer one is cut at a blank.
-const LONGEST: usize = 1_200;
+const MAX_SENTENCE_CHARS: usize = 1_200;
 
 /// Shortenings after which a stop ends nothing.
-const SHORT: &[&str] = &[
+const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "vs", "cf", "dr", "prof", "resp", "mr", "mrs", "ms", "st", "sp", "spp", "ed",
     "eds", "bzw", "vgl", "sog",
 ];
 
 /// Those before a number, `Fig. 3` or `Fig. S3`; before anything else the stop ends a sentence.
-const BEFORE_NUMBER: &[&str] = &[
+const NUMBER_ABBREVIATIONS: &[&str] = &[
     "fig", "figs", "eq", "eqs", "no", "nos", "ref", "refs", "sec", "tab", "vol", "p", "pp", "ca",
     "approx", "nr", "abb", "art", "ch", "chap",
 ];
 
 /// Those that end a sentence too, if a capital letter follows.
-const MAY_END: &[&str] = &["al", "etc", "inc", "u.s", "u.k"];
+const FINAL_ABBREVIATIONS: &[&str] = &["al", "etc", "inc", "u.s", "u.k"];
 
 /// The sentences of a text, as stretches of bytes without blanks at their ends. Together they hold
 /// all that is not blank.
-pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
+pub(super) fn sentence_spans(text: &str) -> Vec<Range<usize>> {
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     let mut found = Vec::new();
     let mut from = 0;
@@ -31,7 +31,7 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
         if letter.is_whitespace() {
             blank = Some(at);
         }
-        let too_long = at - from >= LONGEST;
+        let too_long = at - from >= MAX_SENTENCE_CHARS;
         let end = if ends_sentence(text, &chars, at) || ends_paragraph(&chars, at) {
             Some(at + 1)
         } else if too_long {
@@ -40,15 +40,15 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
             None
         };
         if let Some(end) = end {
-            push(text, &chars, from, end, &mut found);
+            push_span(text, &chars, from, end, &mut found);
             from = end;
         }
     }
-    push(text, &chars, from, chars.len(), &mut found);
+    push_span(text, &chars, from, chars.len(), &mut found);
     found
 }
 
-fn push(
+fn push_span(
     text: &str,
     chars: &[(usize, char)],
     from: usize,
@@ -103,11 +103,11 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
         begin += 1;
     }
     let begins = char(begin).is_none_or(|it| !it.is_lowercase());
-    begins && (char(sign) != Some('.') || !shortened(text, chars, sign, begin))
+    begins && (char(sign) != Some('.') || !is_abbreviation(text, chars, sign, begin))
 }
 
 /// Whether the stop at `at` belongs to a shortening or an initial; `begin` is what follows it.
-fn shortened(text: &str, chars: &[(usize, char)], at: usize, begin: usize) -> bool {
+fn is_abbreviation(text: &str, chars: &[(usize, char)], at: usize, begin: usize) -> bool {
     let mut from = at;
     while let Some(before) = from.checked_sub(1)
         && chars
@@ -140,9 +140,9 @@ fn shortened(text: &str, chars: &[(usize, char)], at: usize, begin: usize) -> bo
     let counted = from >= 2 && char(from - 1) == ' ' && char(from - 2).is_ascii_digit();
     name_before
         || letters
-        || (SHORT.contains(&word) && !(word == "ms" && counted))
-        || (BEFORE_NUMBER.contains(&word) && numbered)
-        || (MAY_END.contains(&word) && !next.is_uppercase())
+        || (ABBREVIATIONS.contains(&word) && !(word == "ms" && counted))
+        || (NUMBER_ABBREVIATIONS.contains(&word) && numbered)
+        || (FINAL_ABBREVIATIONS.contains(&word) && !next.is_uppercase())
 }
 
 /// Whether a paragraph ends with this character: an empty line.
@@ -161,8 +161,8 @@ fn ends_paragraph(chars: &[(usize, char)], at: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Vec<&str> {
-        sentences(text)
+    fn split(text: &str) -> Vec<&str> {
+        sentence_spans(text)
             .into_iter()
             .filter_map(|it| text.get(it))
             .collect()
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn stops_that_end_and_stops_that_do_not() {
         assert_eq!(
-            of("Smith et al. (2019) found 3.5 mg. See Fig. 2. It was \"fine.\" Then p. rose!"),
+            split("Smith et al. (2019) found 3.5 mg. See Fig. 2. It was \"fine.\" Then p. rose!"),
             [
                 "Smith et al. (2019) found 3.5 mg.",
                 "See Fig. 2.",
@@ -179,15 +179,15 @@ mod tests {
                 "Then p. rose!"
             ]
         );
-        assert_eq!(of("Vitamin C. The dose"), ["Vitamin C.", "The dose"]);
+        assert_eq!(split("Vitamin C. The dose"), ["Vitamin C.", "The dose"]);
         for one in [
             "Compare e.g. Fig. S3, Eq. (2), No. 5 and approx. 12 mg on p. 7.",
             "Säuger, z. B. Mäuse, vgl. Abb. 3, bzw. Ratten.",
         ] {
-            assert_eq!(of(one), [one]);
+            assert_eq!(split(one), [one]);
         }
         assert_eq!(
-            of("It is by Smith et al. The answer was no. It took 5 ms. Rats, mice, etc. Then"),
+            split("It is by Smith et al. The answer was no. It took 5 ms. Rats, mice, etc. Then"),
             [
                 "It is by Smith et al.",
                 "The answer was no.",
@@ -196,19 +196,23 @@ mod tests {
                 "Then"
             ]
         );
-        assert_eq!(of("睡眠有益。咖啡无效。"), ["睡眠有益。", "咖啡无效。"]);
-        assert_eq!(of("هل نام؟ نعم. نام"), ["هل نام؟", "نعم.", "نام"]);
-        assert_eq!(of("# Head\n\nText"), ["# Head", "Text"]);
-        assert_eq!(of("  "), Vec::<&str>::new());
+        assert_eq!(split("睡眠有益。咖啡无效。"), ["睡眠有益。", "咖啡无效。"]);
+        assert_eq!(split("هل نام؟ نعم. نام"), ["هل نام؟", "نعم.", "نام"]);
+        assert_eq!(split("# Head\n\nText"), ["# Head", "Text"]);
+        assert_eq!(split("  "), Vec::<&str>::new());
     }
 
     #[test]
     fn endless_lines_are_cut() {
         let line = "word ".repeat(20_000);
-        let all = sentences(&line);
+        let all = sentence_spans(&line);
         assert!(all.len() > 50);
-        assert!(all.iter().all(|it| it.len() <= LONGEST));
+        assert!(all.iter().all(|it| it.len() <= MAX_SENTENCE_CHARS));
         let solid = "x".repeat(100_000);
-        assert!(sentences(&solid).iter().all(|it| it.len() <= LONGEST + 1));
+        assert!(
+            sentence_spans(&solid)
+                .iter()
+                .all(|it| it.len() <= MAX_SENTENCE_CHARS + 1)
+        );
     }
 }

@@ -1,16 +1,16 @@
 //! Numbers that are written in letters.
 
 use super::{
-    number::{Bound, Decimal, Number, Role, Span},
-    numerals::{bound, finish},
-    tokens::{Kind, Token},
+    number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
+    numerals::{finish_number, parse_bound},
+    tokens::{TextToken, TextTokenKind},
     units::{self, FOLD, PERCENT},
 };
 
 /// `twelve`, `twenty-five`, `two hundred and six`, `half`, `two-thirds`, `twofold`.
-pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number> {
+pub(super) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) -> Option<Number> {
     let word = |at: usize| {
-        let token = tokens.get(at).filter(|it| it.kind == Kind::Word);
+        let token = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word);
         token.map(|it| it.text.as_str())
     };
     let first = word(at)?;
@@ -18,20 +18,20 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
         Decimal::parse(value).map(|value| Number {
             value,
             unit: Some(unit),
-            tens: 0,
-            bound: bound(tokens, at),
-            span: Span::Alone,
-            share: false,
-            role: Role::Plain,
-            all: false,
-            counts: false,
+            unit_exponent: 0,
+            bound: parse_bound(tokens, at),
+            range_end: RangeEnd::Single,
+            is_share: false,
+            role: NumberRole::Unspecified,
+            is_of_all: false,
+            is_count: false,
             from: at,
             to,
         })
     };
     let rough = |value: &str, to| {
         plain(value, PERCENT, to).map(|it| Number {
-            bound: Bound::Rough,
+            bound: NumberBound::Approximate,
             ..it
         })
     };
@@ -41,16 +41,16 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
         ("two", "thirds") => return rough("66.7", at + 2),
         ("three", "quarters") => return plain("75", PERCENT, at + 2),
         (count, part) => {
-            if let Some(percent) = parts(count, part) {
+            if let Some(percent) = fraction_percent(count, part) {
                 return plain(percent, PERCENT, at + 2);
             }
         }
     }
     if let (Some(of), Some("in"), Some(all)) =
-        (small(first), word(at + 1), word(at + 2).and_then(small))
-        && let Some((percent, exact)) = out_of(of, all)
+        (small_number(first), word(at + 1), word(at + 2).and_then(small_number))
+        && let Some((percent, exact)) = ratio_percent(of, all)
         // `one in three years` is how often.
-        && !finish(text, tokens, at, at + 3, Decimal::of(all)).unit.is_some_and(units::is_time)
+        && !finish_number(text, tokens, at, at + 3, Decimal::from_integer(all)).unit.is_some_and(units::is_time)
     {
         return if exact {
             plain(&percent, PERCENT, at + 3)
@@ -61,7 +61,7 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
     match first {
         "half" if word(at + 2) == Some("maximal") => return None,
         "half" if matches!(word(at + 1), Some("a" | "an")) => {
-            let of_unit = finish(text, tokens, at, at + 2, Decimal::parse("0.5")?);
+            let of_unit = finish_number(text, tokens, at, at + 2, Decimal::parse("0.5")?);
             return if of_unit.unit.is_some_and(units::is_time) {
                 Some(of_unit)
             } else {
@@ -83,7 +83,7 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
     let mut next = at;
     let mut any = false;
     while let Some(here) = word(next) {
-        if let Some(value) = small(here) {
+        if let Some(value) = small_number(here) {
             // Two in a row are two numbers, unless they are tens and ones.
             if any
                 && (!(20..100).contains(&(part % 100)) || value >= 10 || !part.is_multiple_of(10))
@@ -102,17 +102,17 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
         } else if here == "and"
             && any
             && part.is_multiple_of(100)
-            && word(next + 1).and_then(small).is_some()
+            && word(next + 1).and_then(small_number).is_some()
         {
             next += 1;
-            part = part.checked_add(word(next).and_then(small)?)?;
+            part = part.checked_add(word(next).and_then(small_number)?)?;
         } else {
             break;
         }
         any = true;
         next += 1;
         if tokens.get(next).is_some_and(|it| it.is_break("-")) && word(next + 1).is_some() {
-            let joined = word(next + 1).and_then(small).is_some();
+            let joined = word(next + 1).and_then(small_number).is_some();
             next += usize::from(joined);
         }
     }
@@ -121,28 +121,34 @@ pub(super) fn spelled(text: &str, tokens: &[Token], at: usize) -> Option<Number>
         return None;
     }
     let whole = total.checked_add(part)?;
-    if and_a_half(tokens, next) {
+    if is_and_a_half(tokens, next) {
         let value = Decimal::parse(&format!("{whole}.5"))?;
-        return Some(finish(text, tokens, at, next + 3, value));
+        return Some(finish_number(text, tokens, at, next + 3, value));
     }
-    Some(finish(text, tokens, at, next, Decimal::of(whole)))
+    Some(finish_number(
+        text,
+        tokens,
+        at,
+        next,
+        Decimal::from_integer(whole),
+    ))
 }
 
 /// `two and a half`, from behind the two.
-pub(super) fn and_a_half(tokens: &[Token], at: usize) -> bool {
+pub(super) fn is_and_a_half(tokens: &[TextToken], at: usize) -> bool {
     let words = tokens.iter().skip(at).map(|it| it.text.as_str());
     words.take(3).eq(["and", "a", "half"])
 }
 
 /// `four in five`, in per cent, and whether that is just so.
-fn out_of(of: u64, all: u64) -> Option<(String, bool)> {
+fn ratio_percent(of: u64, all: u64) -> Option<(String, bool)> {
     let share = (1..all).contains(&of) && all <= 10;
     let percent = || format!("{:.1}", of as f64 * 100.0 / all as f64);
     share.then(|| (percent(), (1000 * of).is_multiple_of(all)))
 }
 
 /// `one fifth`, `three tenths`, in per cent. `a fifth` may be the one behind the fourth.
-fn parts(count: &str, part: &str) -> Option<&'static str> {
+fn fraction_percent(count: &str, part: &str) -> Option<&'static str> {
     let percent = match (count, part) {
         ("one", "fifth") => "20",
         ("two", "fifths") => "40",
@@ -157,7 +163,7 @@ fn parts(count: &str, part: &str) -> Option<&'static str> {
     Some(percent)
 }
 
-fn small(word: &str) -> Option<u64> {
+fn small_number(word: &str) -> Option<u64> {
     const ONES: [&str; 20] = [
         "zero",
         "one",

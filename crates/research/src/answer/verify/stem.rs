@@ -5,19 +5,19 @@ use super::lexicon;
 
 /// What a word in lower case is matched by.
 pub(super) fn stem(word: &str) -> String {
-    if let Some(known) = lexicon::same_as(word) {
+    if let Some(known) = lexicon::canonical_synonym(word) {
         return known.to_owned();
     }
     let bare = ["'s", "n't"].iter().find_map(|it| word.strip_suffix(it));
-    let cut = cut(bare.unwrap_or(word));
-    match lexicon::same_as(&cut) {
+    let cut = strip_suffixes(bare.unwrap_or(word));
+    match lexicon::canonical_synonym(&cut) {
         Some(known) => known.to_owned(),
         None => cut,
     }
 }
 
 /// The longest that fits is taken away. Each with the letters that must stay.
-const ENDINGS: &[(&str, usize)] = &[
+const SUFFIXES: &[(&str, usize)] = &[
     ("isational", 4),
     ("izational", 4),
     ("isations", 4),
@@ -83,7 +83,7 @@ const ENDINGS: &[(&str, usize)] = &[
 ];
 
 /// A word without its endings.
-pub(super) fn cut(word: &str) -> String {
+pub(super) fn strip_suffixes(word: &str) -> String {
     let british = word
         .replace("our", "or")
         .replace("aem", "em")
@@ -96,7 +96,7 @@ pub(super) fn cut(word: &str) -> String {
                 .is_some_and(|it| it.chars().count() >= stays)
                 && !(ending == "s" && rest.ends_with("ss"))
         };
-        let Some((ending, _)) = ENDINGS.iter().find(fits) else {
+        let Some((ending, _)) = SUFFIXES.iter().find(fits) else {
             break;
         };
         rest = rest.strip_suffix(ending).unwrap_or(rest);

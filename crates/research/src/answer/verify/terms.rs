@@ -3,7 +3,7 @@
 use super::lexicon;
 
 /// How such words end.
-const ENDINGS: &[&str] = &[
+const TERM_SUFFIXES: &[&str] = &[
     "mab",
     "nib",
     "statin",
@@ -111,7 +111,7 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Ordinary words with such an ending.
-const ORDINARY: &[&str] = &[
+const COMMON_WORDS: &[&str] = &[
     "diploma",
     "aroma",
     "coma",
@@ -144,16 +144,16 @@ const ORDINARY: &[&str] = &[
 ];
 
 /// Whether a word in lower case names something.
-pub(super) fn is_term(word: &str) -> bool {
-    if lexicon::is_thing(word) {
+pub(super) fn is_domain_term(word: &str) -> bool {
+    if lexicon::is_substance(word) {
         return true;
     }
-    let ends = |word: &str| ENDINGS.iter().any(|it| word.ends_with(it));
+    let ends = |word: &str| TERM_SUFFIXES.iter().any(|it| word.ends_with(it));
     let plural = word.strip_suffix('s').is_some_and(ends);
     let element = word.ends_with("ium")
         && !matches!(
             word,
             "medium" | "premium" | "equilibrium" | "stadium" | "symposium" | "aquarium"
         );
-    word.len() >= 6 && (ends(word) || plural || element) && !ORDINARY.contains(&word)
+    word.len() >= 6 && (ends(word) || plural || element) && !COMMON_WORDS.contains(&word)
 }

@@ -3,14 +3,15 @@
 
 use super::{
     letters::{
-        fold, in_word, is_apostrophe, is_break, is_group, is_hyphen, is_minus, sign, superscript,
+        fold_char, is_apostrophe, is_break, is_group_separator, is_hyphen, is_minus, is_word_char,
+        normalize_sign, superscript_digit,
     },
     stem, units,
 };
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TextTokenKind {
     /// A word.
     Word,
     /// A number, written in digits.
@@ -25,16 +26,16 @@ pub(super) enum Kind {
 
 /// How a word is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum LetterCase {
     Lower,
     Capital,
     /// More than one capital: `DNA`, `SQuAD`.
-    Caps,
+    MultipleCapitals,
 }
 
 /// A piece of a text.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub(super) struct TextToken {
     /// Where it starts, in bytes.
     pub(super) start: usize,
     /// Where it ends, in bytes.
@@ -43,50 +44,50 @@ pub(super) struct Token {
     pub(super) text: String,
     /// What it is matched by in rewordings.
     pub(super) stem: String,
-    pub(super) kind: Kind,
-    pub(super) case: Case,
+    pub(super) kind: TextTokenKind,
+    pub(super) case: LetterCase,
 }
 
-impl Token {
+impl TextToken {
     pub(super) fn is_sign(&self, sign: &str) -> bool {
-        self.kind == Kind::Sign && self.text == sign
+        self.kind == TextTokenKind::Sign && self.text == sign
     }
 
     pub(super) fn is_break(&self, text: &str) -> bool {
-        self.kind == Kind::Break && self.text == text
+        self.kind == TextTokenKind::Break && self.text == text
     }
 
     /// Whether it is a word, of whatever kind.
-    pub(super) fn is_wordy(&self) -> bool {
-        matches!(self.kind, Kind::Word | Kind::Code)
+    pub(super) fn is_word_like(&self) -> bool {
+        matches!(self.kind, TextTokenKind::Word | TextTokenKind::Code)
     }
 }
 
 /// The tokens of a text.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
-    let mut reader = Reader {
+pub(super) fn tokenize(text: &str) -> Vec<TextToken> {
+    let mut reader = TextTokenizer {
         text,
         chars: text.char_indices().collect(),
-        at: 0,
-        found: Vec::new(),
+        position: 0,
+        tokens: Vec::new(),
     };
-    while reader.step() {}
-    reader.found
+    while reader.read_next() {}
+    reader.tokens
 }
 
-struct Reader<'a> {
+struct TextTokenizer<'a> {
     text: &'a str,
     chars: Vec<(usize, char)>,
-    at: usize,
-    found: Vec<Token>,
+    position: usize,
+    tokens: Vec<TextToken>,
 }
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
 /// No word is longer; what goes on beyond is another.
-const LONGEST: usize = 120;
+const MAX_WORD_CHARS: usize = 120;
 
-impl Reader<'_> {
+impl TextTokenizer<'_> {
     fn char(&self, at: usize) -> Option<char> {
         self.chars.get(at).map(|&(_, it)| it)
     }
@@ -97,25 +98,35 @@ impl Reader<'_> {
             .map_or(self.text.len(), |&(byte, _)| byte)
     }
 
-    fn before(&self) -> Option<char> {
-        self.at.checked_sub(1).and_then(|at| self.char(at))
+    fn previous_char(&self) -> Option<char> {
+        self.position.checked_sub(1).and_then(|at| self.char(at))
     }
 
-    fn step(&mut self) -> bool {
-        let Some(letter) = self.char(self.at) else {
+    fn read_next(&mut self) -> bool {
+        let Some(letter) = self.char(self.position) else {
             return false;
         };
         if self.begins_number(letter) {
-            self.number();
-        } else if letter.is_alphabetic() || in_word(letter) {
-            self.word(self.at);
+            self.read_number();
+        } else if letter.is_alphabetic() || is_word_char(letter) {
+            self.read_word(self.position);
         } else {
-            if let Some(sign) = sign(letter) {
-                self.push(self.at, self.at + 1, sign.to_owned(), Kind::Sign);
+            if let Some(sign) = normalize_sign(letter) {
+                self.push(
+                    self.position,
+                    self.position + 1,
+                    sign.to_owned(),
+                    TextTokenKind::Sign,
+                );
             } else if is_break(letter) {
-                self.push(self.at, self.at + 1, letter.to_string(), Kind::Break);
+                self.push(
+                    self.position,
+                    self.position + 1,
+                    letter.to_string(),
+                    TextTokenKind::Break,
+                );
             }
-            self.at += 1;
+            self.position += 1;
         }
         true
     }
@@ -124,27 +135,29 @@ impl Reader<'_> {
         if letter.is_ascii_digit() {
             return true;
         }
-        let digit_next = self.char(self.at + 1).is_some_and(|it| it.is_ascii_digit());
+        let digit_next = self
+            .char(self.position + 1)
+            .is_some_and(|it| it.is_ascii_digit());
         let free = self
-            .before()
+            .previous_char()
             .is_none_or(|it| !it.is_alphanumeric() && !matches!(it, ')' | ']' | '%'));
         digit_next && free && (letter == '.' || is_minus(letter))
     }
 
-    fn push(&mut self, from: usize, to: usize, text: String, kind: Kind) {
+    fn push(&mut self, from: usize, to: usize, text: String, kind: TextTokenKind) {
         let (start, end) = (self.byte(from), self.byte(to));
         let capitals = |it: &(usize, char)| it.1.is_uppercase();
         let written = self.chars.get(from..to).unwrap_or_default();
         let case = match written.iter().filter(|it| capitals(it)).count() {
-            0 => Case::Lower,
-            1 if written.first().is_some_and(capitals) => Case::Capital,
-            _ => Case::Caps,
+            0 => LetterCase::Lower,
+            1 if written.first().is_some_and(capitals) => LetterCase::Capital,
+            _ => LetterCase::MultipleCapitals,
         };
         let stem = match kind {
-            Kind::Word => stem::stem(&text),
+            TextTokenKind::Word => stem::stem(&text),
             _ => text.clone(),
         };
-        self.found.push(Token {
+        self.tokens.push(TextToken {
             start,
             end,
             text,
@@ -155,17 +168,17 @@ impl Reader<'_> {
     }
 
     /// A word that begins at `from`.
-    fn word(&mut self, from: usize) {
+    fn read_word(&mut self, from: usize) {
         let mut text = String::new();
         let mut at = from;
         let mut digits = false;
         while let Some(letter) = self.char(at) {
             let next = self.char(at + 1);
-            if at - from >= LONGEST {
+            if at - from >= MAX_WORD_CHARS {
                 break;
             }
-            if letter.is_alphanumeric() || in_word(letter) {
-                digits |= fold(letter, &mut text);
+            if letter.is_alphanumeric() || is_word_char(letter) {
+                digits |= fold_char(letter, &mut text);
                 at += 1;
             } else if letter == SOFT_HYPHEN {
                 at += 1;
@@ -173,28 +186,32 @@ impl Reader<'_> {
                 text.push('\'');
                 at += 1;
             } else if is_hyphen(letter) {
-                match self.after_hyphen(at, &text) {
-                    After::Joined(next) => at = next,
-                    After::Code => {
+                match self.classify_hyphen(at, &text) {
+                    HyphenRole::JoinsLines(next) => at = next,
+                    HyphenRole::Code => {
                         text.push('-');
                         at += 1;
                     }
-                    After::Apart => break,
+                    HyphenRole::Separates => break,
                 }
             } else {
                 break;
             }
         }
         let at = at.max(from + 1);
-        let kind = if digits { Kind::Code } else { Kind::Word };
+        let kind = if digits {
+            TextTokenKind::Code
+        } else {
+            TextTokenKind::Word
+        };
         self.push(from, at, text, kind);
-        self.at = at;
+        self.position = at;
     }
 
     /// What a hyphen within a word means: the end of a line, part of a code, or nothing.
-    fn after_hyphen(&self, at: usize, so_far: &str) -> After {
+    fn classify_hyphen(&self, at: usize, so_far: &str) -> HyphenRole {
         let Some(next) = self.char(at + 1) else {
-            return After::Apart;
+            return HyphenRole::Separates;
         };
         if next.is_ascii_digit() {
             // `IL-6` and `covid-19`, but not `under-25s`.
@@ -205,12 +222,12 @@ impl Reader<'_> {
                 );
             let name = self
                 .chars
-                .get(self.at)
+                .get(self.position)
                 .is_some_and(|(_, it)| it.is_uppercase());
             return if word && !name {
-                After::Apart
+                HyphenRole::Separates
             } else {
-                After::Code
+                HyphenRole::Code
             };
         }
         let rest = self.chars.iter().skip(at + 1).take(20);
@@ -223,44 +240,44 @@ impl Reader<'_> {
             && so_far.chars().next_back().is_some_and(lower)
             && self.char(at + 1 + count).is_some_and(lower)
         {
-            return After::Joined(at + 1 + count);
+            return HyphenRole::JoinsLines(at + 1 + count);
         }
-        After::Apart
+        HyphenRole::Separates
     }
 
-    fn number(&mut self) {
-        let from = self.at;
+    fn read_number(&mut self) {
+        let from = self.position;
         let mut text = String::new();
-        if self.char(self.at).is_some_and(is_minus) {
+        if self.char(self.position).is_some_and(is_minus) {
             text.push('-');
-            self.at += 1;
+            self.position += 1;
         }
-        self.digits(&mut text);
+        self.read_digits(&mut text);
         if text.starts_with('.') {
             text.insert(0, '0');
         }
-        self.exponent(&mut text);
-        let glued = self.chars.iter().skip(self.at).map(|&(_, it)| it);
+        self.read_exponent(&mut text);
+        let glued = self.chars.iter().skip(self.position).map(|&(_, it)| it);
         let glued: String = glued
             .take_while(|it| it.is_alphanumeric())
-            .take(LONGEST)
+            .take(MAX_WORD_CHARS)
             .collect();
         let first = glued.chars().next();
-        if first.is_some_and(char::is_alphabetic) && !units::may_be_glued(&glued) {
-            self.word(from);
+        if first.is_some_and(char::is_alphabetic) && !units::is_unit_suffix(&glued) {
+            self.read_word(from);
         } else {
-            self.push(from, self.at, text, Kind::Number);
+            self.push(from, self.position, text, TextTokenKind::Number);
         }
     }
 
     /// Digits with a point and with commas between groups of three.
-    fn digits(&mut self, text: &mut String) {
-        let from = self.at;
+    fn read_digits(&mut self, text: &mut String) {
+        let from = self.position;
         let digit = |at: usize| self.char(at).is_some_and(|it| it.is_ascii_digit());
         let mut at = from;
         let mut point = false;
         while let Some(letter) = self.char(at) {
-            if at - from >= LONGEST {
+            if at - from >= MAX_WORD_CHARS {
                 break;
             }
             if letter.is_ascii_digit() {
@@ -268,7 +285,7 @@ impl Reader<'_> {
             } else if letter == '.' && !point && digit(at + 1) {
                 point = true;
                 text.push('.');
-            } else if is_group(letter)
+            } else if is_group_separator(letter)
                 && !point
                 && (1..=3).all(|it| digit(at + it))
                 && !digit(at + 4)
@@ -279,29 +296,29 @@ impl Reader<'_> {
             }
             at += 1;
         }
-        self.at = at.max(from + 1);
+        self.position = at.max(from + 1);
     }
 
     /// `e-5`, `× 10^5`, `×10⁻⁵`, and `10^5` by itself.
-    fn exponent(&mut self, text: &mut String) {
-        let power = if matches!(self.char(self.at), Some('e' | 'E')) {
-            self.power(self.at + 1)
+    fn read_exponent(&mut self, text: &mut String) {
+        let power = if matches!(self.char(self.position), Some('e' | 'E')) {
+            self.power_at(self.position + 1)
         } else if text == "10"
-            && let Some(found) = self.raised(self.at)
+            && let Some(found) = self.marked_power(self.position)
         {
             "1".clone_into(text);
             Some(found)
         } else {
-            self.times_ten()
+            self.power_of_ten_at()
         };
         if let Some((power, at)) = power {
             text.push('e');
             text.push_str(&power.to_string());
-            self.at = at;
+            self.position = at;
         }
     }
 
-    fn times_ten(&self) -> Option<(i32, usize)> {
+    fn power_of_ten_at(&self) -> Option<(i32, usize)> {
         let skip = |mut at: usize| {
             while matches!(
                 self.char(at),
@@ -311,7 +328,7 @@ impl Reader<'_> {
             }
             at
         };
-        let at = skip(self.at);
+        let at = skip(self.position);
         if !matches!(self.char(at), Some('×' | 'x' | '*' | '·')) {
             return None;
         }
@@ -319,22 +336,22 @@ impl Reader<'_> {
         if self.char(at) != Some('1') || self.char(at + 1) != Some('0') {
             return None;
         }
-        self.raised(at + 2).or_else(|| self.power(at + 2))
+        self.marked_power(at + 2).or_else(|| self.power_at(at + 2))
     }
 
     /// A power that is marked as one.
-    fn raised(&self, at: usize) -> Option<(i32, usize)> {
+    fn marked_power(&self, at: usize) -> Option<(i32, usize)> {
         match self.char(at)? {
-            '^' => self.power(at + 1),
-            it if superscript(it).is_some() => self.power(at),
+            '^' => self.power_at(at + 1),
+            it if superscript_digit(it).is_some() => self.power_at(at),
             _ => None,
         }
     }
 
-    fn power(&self, mut at: usize) -> Option<(i32, usize)> {
+    fn power_at(&self, mut at: usize) -> Option<(i32, usize)> {
         let mut text = String::new();
         while let Some(letter) = self.char(at) {
-            let plain = superscript(letter).unwrap_or(letter);
+            let plain = superscript_digit(letter).unwrap_or(letter);
             if plain.is_ascii_digit() && text.len() < 5 {
                 text.push(plain);
             } else if text.is_empty() && (is_minus(plain) || plain == '+') {
@@ -351,30 +368,33 @@ impl Reader<'_> {
     }
 }
 
-enum After {
-    Joined(usize),
+enum HyphenRole {
+    JoinsLines(usize),
     Code,
-    Apart,
+    Separates,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Vec<String> {
-        tokens(text).into_iter().map(|it| it.text).collect()
+    fn token_texts(text: &str) -> Vec<String> {
+        tokenize(text).into_iter().map(|it| it.text).collect()
     }
 
     #[test]
     fn numbers_have_one_form() {
-        assert_eq!(of("1,200 and 1200"), ["1200", "and", "1200"]);
+        assert_eq!(token_texts("1,200 and 1200"), ["1200", "and", "1200"]);
         assert_eq!(
-            of("3.2 × 10−5, 10⁻³, 1e6"),
+            token_texts("3.2 × 10−5, 10⁻³, 1e6"),
             ["3.2e-5", ",", "1e-3", ",", "1e6"]
         );
-        assert_eq!(of("from 3-5 to -7"), ["from", "3", "-", "5", "to", "-7"]);
         assert_eq!(
-            of("10mg of IL-6 in 3D"),
+            token_texts("from 3-5 to -7"),
+            ["from", "3", "-", "5", "to", "-7"]
+        );
+        assert_eq!(
+            token_texts("10mg of IL-6 in 3D"),
             ["10", "mg", "of", "il-6", "in", "3d"]
         );
     }
@@ -382,7 +402,7 @@ mod tests {
     #[test]
     fn words_are_joined_over_lines_and_ligatures_undone() {
         assert_eq!(
-            of("ef\u{ad}fect of exam-\nple ﬁnding"),
+            token_texts("ef\u{ad}fect of exam-\nple ﬁnding"),
             ["effect", "of", "example", "finding"]
         );
     }
@@ -390,7 +410,7 @@ mod tests {
     #[test]
     fn every_token_stands_where_it_says() {
         let text = "Été — 12 % (p < 0.05)…";
-        for token in tokens(text) {
+        for token in tokenize(text) {
             assert!(text.get(token.start..token.end).is_some());
         }
     }

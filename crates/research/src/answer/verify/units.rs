@@ -2,29 +2,32 @@
 
 /// A unit: what it measures, and how many tens it is away from the first of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit {
-    pub(super) of: &'static str,
-    pub(super) tens: i32,
+pub(super) struct MeasurementUnit {
+    pub(super) dimension: &'static str,
+    pub(super) exponent: i32,
 }
 
 /// Per cent.
-pub(super) const PERCENT: Unit = Unit {
-    of: "percent",
-    tens: 0,
+pub(super) const PERCENT: MeasurementUnit = MeasurementUnit {
+    dimension: "percent",
+    exponent: 0,
 };
 
 /// Times as much.
-pub(super) const FOLD: Unit = Unit {
-    of: "fold",
-    tens: 0,
+pub(super) const FOLD: MeasurementUnit = MeasurementUnit {
+    dimension: "fold",
+    exponent: 0,
 };
 
-const fn unit(of: &'static str, tens: i32) -> Unit {
-    Unit { of, tens }
+const fn unit(of: &'static str, tens: i32) -> MeasurementUnit {
+    MeasurementUnit {
+        dimension: of,
+        exponent: tens,
+    }
 }
 
 /// Symbols whose case matters.
-fn symbol(text: &str) -> Option<Unit> {
+fn unit_by_symbol(text: &str) -> Option<MeasurementUnit> {
     Some(match text {
         "kg" => unit("gram", 3),
         "g" => unit("gram", 0),
@@ -104,7 +107,7 @@ fn symbol(text: &str) -> Option<Unit> {
 }
 
 /// Words, in lower case.
-fn word(text: &str) -> Option<Unit> {
+fn unit_by_word(text: &str) -> Option<MeasurementUnit> {
     Some(match text.strip_suffix('s').unwrap_or(text) {
         "kilogram" => unit("gram", 3),
         "gram" => unit("gram", 0),
@@ -148,7 +151,7 @@ fn word(text: &str) -> Option<Unit> {
 }
 
 /// The money that a sign stands for.
-pub(super) fn money(sign: &str) -> Option<Unit> {
+pub(super) fn currency(sign: &str) -> Option<MeasurementUnit> {
     Some(match sign {
         "$" => unit("dollar", 0),
         "€" => unit("euro", 0),
@@ -158,8 +161,8 @@ pub(super) fn money(sign: &str) -> Option<Unit> {
 }
 
 /// The unit that a word is, as it is written.
-pub(super) fn of(written: &str) -> Option<Unit> {
-    symbol(written).or_else(|| word(&written.to_lowercase()))
+pub(super) fn parse_unit(written: &str) -> Option<MeasurementUnit> {
+    unit_by_symbol(written).or_else(|| unit_by_word(&written.to_lowercase()))
 }
 
 /// How many tens a word or letter multiplies by.
@@ -184,8 +187,8 @@ pub(super) fn magnitude(written: &str, glued: bool) -> Option<i32> {
 }
 
 /// How long units of time are, among those that can be told exactly from one another.
-fn duration(unit: Unit) -> Option<(bool, f64)> {
-    Some(match unit.of {
+fn duration(unit: MeasurementUnit) -> Option<(bool, f64)> {
+    Some(match unit.dimension {
         "second" => (true, 1.0),
         "minute" => (true, 60.0),
         "hour" => (true, 3_600.0),
@@ -199,18 +202,18 @@ fn duration(unit: Unit) -> Option<(bool, f64)> {
 }
 
 /// Whether it measures time.
-pub(super) fn is_time(unit: Unit) -> bool {
+pub(super) fn is_time(unit: MeasurementUnit) -> bool {
     duration(unit).is_some()
 }
 
 /// By what a number of `unit` is multiplied to be one of `other`, if both measure time.
-pub(super) fn converted(unit: Unit, other: Unit) -> Option<f64> {
+pub(super) fn conversion_factor(unit: MeasurementUnit, other: MeasurementUnit) -> Option<f64> {
     let (exact, one) = duration(unit)?;
     let (also, another) = duration(other)?;
-    (exact == also && unit.of != other.of).then(|| one / another)
+    (exact == also && unit.dimension != other.dimension).then(|| one / another)
 }
 
 /// Whether letters right behind digits are a unit or a magnitude, rather than part of a code.
-pub(super) fn may_be_glued(letters: &str) -> bool {
-    symbol(letters).is_some() && letters != "s" || magnitude(letters, true).is_some()
+pub(super) fn is_unit_suffix(letters: &str) -> bool {
+    unit_by_symbol(letters).is_some() && letters != "s" || magnitude(letters, true).is_some()
 }

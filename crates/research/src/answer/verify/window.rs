@@ -2,24 +2,24 @@
 
 /// A few sentences in a row of one passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Window {
+pub(super) struct SentenceWindow {
     pub(super) passage: usize,
-    pub(super) from: usize,
+    pub(super) first: usize,
     /// Its last sentence.
-    pub(super) to: usize,
+    pub(super) last: usize,
 }
 
-impl Window {
+impl SentenceWindow {
     /// Whether it has all the sentences of another and more.
-    pub(super) fn holds(&self, other: &Self) -> bool {
+    pub(super) fn contains(&self, other: &Self) -> bool {
         self != other
             && self.passage == other.passage
-            && self.from <= other.from
-            && other.to <= self.to
+            && self.first <= other.first
+            && other.last <= self.last
     }
 
     /// Whether they have a sentence in common.
-    pub(super) fn touches(&self, other: &Self) -> bool {
-        self.passage == other.passage && self.from <= other.to && other.from <= self.to
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.passage == other.passage && self.first <= other.last && other.first <= self.last
     }
 }

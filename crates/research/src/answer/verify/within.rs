@@ -2,18 +2,21 @@
 
 use std::ops::Range;
 
-use super::{Evidence, Source};
-use crate::collect::Place;
+use super::{EvidencePassage, EvidenceSpan};
+use crate::collect::TextSpan;
 
 /// The evidence that a stretch of a passage's bytes is. If the passage's place can't be that of its
 /// text, the whole passage is the evidence.
-pub(super) fn evidence(source: &Source, bytes: Range<usize>) -> Evidence {
-    let stretch = source.text.get(bytes.clone()).zip(place(source, bytes));
+pub(super) fn evidence_span(source: &EvidencePassage, bytes: Range<usize>) -> EvidenceSpan {
+    let stretch = source
+        .text
+        .get(bytes.clone())
+        .zip(locate_span(source, bytes));
     let (quote, place) = match stretch {
         Some((text, place)) => (text.to_owned(), place),
         None => (source.text.clone(), source.place),
     };
-    Evidence {
+    EvidenceSpan {
         passage: source.id.clone(),
         work: source.work.clone(),
         place,
@@ -21,7 +24,7 @@ pub(super) fn evidence(source: &Source, bytes: Range<usize>) -> Evidence {
     }
 }
 
-fn place(source: &Source, bytes: Range<usize>) -> Option<Place> {
+fn locate_span(source: &EvidencePassage, bytes: Range<usize>) -> Option<TextSpan> {
     let at = |end: usize| {
         let before = source.text.get(..end)?;
         let mut page = source.place.page;
@@ -41,7 +44,7 @@ fn place(source: &Source, bytes: Range<usize>) -> Option<Place> {
     }
     let (page, start) = at(bytes.start)?;
     let (end_page, end) = at(bytes.end)?;
-    Some(Place {
+    Some(TextSpan {
         page,
         start,
         end_page,

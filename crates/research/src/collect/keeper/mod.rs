@@ -22,43 +22,43 @@ use deliberate_toolkit::ToolError;
 use tokio::sync::{Mutex as AsyncMutex, Notify, RwLock};
 use tokio_util::sync::CancellationToken;
 
-use fill::mark_of;
+use fill::index_mark;
 
 use super::{
-    behind::{self, Step},
-    beside::remove_others,
+    behind::{self, IndexSyncStatus},
+    beside::remove_stale_indexes,
 };
 
 /// How many changes are read and put in between two commits, unless someone says otherwise.
-const BATCH: u32 = 64;
+const DEFAULT_BATCH_SIZE: u32 = 64;
 
 /// How often it is looked whether another process has changed something.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How soon it is tried again while another process writes.
-const AGAIN_AFTER: Duration = Duration::from_millis(200);
+const BUSY_RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The index and what keeps it in step.
-pub(crate) struct Keeper {
+pub(crate) struct IndexSynchronizer {
     store: Arc<dyn Store>,
     options: IndexOptions,
-    cut: ChunkOptions,
+    chunk_options: ChunkOptions,
     /// The longest a search waits for the index to be in step.
-    patience: Duration,
+    sync_timeout: Duration,
     index: RwLock<Option<Index>>,
     /// Held by whoever brings it in step.
-    syncing: Arc<AsyncMutex<()>>,
-    progress: Mutex<Progress>,
-    changed: Notify,
+    sync_lock: Arc<AsyncMutex<()>>,
+    progress: Mutex<IndexSyncProgress>,
+    change_notify: Notify,
     /// Whether everything is to be read again.
     rebuild: AtomicBool,
-    batch: AtomicU32,
-    tidied: AtomicBool,
+    batch_size: AtomicU32,
+    stale_removed: AtomicBool,
 }
 
 /// How far the work on the index has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct IndexSyncProgress {
     /// Whether it is being worked on.
     pub(crate) running: bool,
     /// Articles put in since the work began.
@@ -71,37 +71,42 @@ pub(crate) struct Progress {
 
 /// Why the index is not in step.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum KeepError {
+pub(crate) enum IndexSyncError {
     #[error(transparent)]
     Index(#[from] IndexError),
     #[error(transparent)]
     Store(#[from] ToolError),
 }
 
-impl Keeper {
+impl IndexSynchronizer {
     /// Opens nothing yet. The files of texts that are cut in another way are another index's.
     pub(crate) fn new(
         store: Arc<dyn Store>,
         options: IndexOptions,
-        cut: ChunkOptions,
-        patience: Duration,
+        chunk_options: ChunkOptions,
+        sync_timeout: Duration,
     ) -> Self {
-        let folder = |it: PathBuf| it.join(format!("index-2-{}-{}", cut.tokens, cut.overlap));
+        let folder = |it: PathBuf| {
+            it.join(format!(
+                "index-2-{}-{}",
+                chunk_options.tokens, chunk_options.overlap
+            ))
+        };
         Self {
             store,
             options: IndexOptions {
                 folder: options.folder.map(folder),
                 ..options
             },
-            cut,
-            patience,
+            chunk_options,
+            sync_timeout,
             index: RwLock::default(),
-            syncing: Arc::default(),
+            sync_lock: Arc::default(),
             progress: Mutex::default(),
-            changed: Notify::new(),
+            change_notify: Notify::new(),
             rebuild: AtomicBool::new(false),
-            batch: AtomicU32::new(BATCH),
-            tidied: AtomicBool::new(false),
+            batch_size: AtomicU32::new(DEFAULT_BATCH_SIZE),
+            stale_removed: AtomicBool::new(false),
         }
     }
 
@@ -115,7 +120,7 @@ impl Keeper {
             return Ok(index.clone());
         }
         let opened = match self.open().await {
-            Err(IndexError::Damaged { reason }) => {
+            Err(IndexError::Corrupt { reason }) => {
                 tracing::warn!(reason, "the search index can't be used; it is made again");
                 self.wipe().await?;
                 self.open().await
@@ -138,62 +143,65 @@ impl Keeper {
     }
 
     /// Gives up an index that turned out damaged; the next who needs it makes another.
-    pub(crate) async fn give_up(&self, reason: &str) {
+    pub(crate) async fn discard_index(&self, reason: &str) {
         tracing::warn!(reason, "the search index can't be used; it is made again");
         let mut slot = self.index.write().await;
         *slot = None;
         if let Err(error) = self.wipe().await {
             tracing::warn!(%error, "the damaged search index can't be removed yet");
         }
-        self.changed.notify_one();
+        self.change_notify.notify_one();
     }
 
     /// Something was written: the index is to follow.
-    pub(crate) fn ring(&self) {
-        self.changed.notify_one();
+    pub(crate) fn notify_change(&self) {
+        self.change_notify.notify_one();
     }
 
     /// How many articles are put in between two commits from now on.
-    pub(crate) fn set_batch(&self, articles: u32) {
-        self.batch
+    pub(crate) fn set_batch_size(&self, articles: u32) {
+        self.batch_size
             .store(articles.clamp(1, 1_000), Ordering::Relaxed);
     }
 
     /// Brings the index in step if that is quick. What fails is told by whoever asks it next.
-    pub(crate) async fn in_step(self: &Arc<Self>) {
-        if let Err(error) = self.catch_up(self.patience).await {
+    pub(crate) async fn sync_within_timeout(self: &Arc<Self>) {
+        if let Err(error) = self.catch_up(self.sync_timeout).await {
             tracing::debug!(%error, "the search index is not in step");
         }
     }
 
     /// The longest a search waits for the index to be in step.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    pub(crate) fn sync_timeout(&self) -> Duration {
+        self.sync_timeout
     }
 
     /// How far the work has come.
-    pub(crate) fn progress(&self) -> Progress {
-        self.said().clone()
+    pub(crate) fn progress(&self) -> IndexSyncProgress {
+        self.lock_progress().clone()
     }
 
-    fn said(&self) -> std::sync::MutexGuard<'_, Progress> {
+    fn lock_progress(&self) -> std::sync::MutexGuard<'_, IndexSyncProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Brings the index in step, waiting so long at the most. What is not done by then is done
     /// nevertheless. Whether it is in step now. One that is damaged or gone is made again.
-    pub(crate) async fn catch_up(self: &Arc<Self>, patience: Duration) -> Result<bool, KeepError> {
+    pub(crate) async fn catch_up(
+        self: &Arc<Self>,
+        patience: Duration,
+    ) -> Result<bool, IndexSyncError> {
         let work = async {
             let mut given_up = false;
             loop {
                 match self.catch_up_once().await {
                     // The other one may be doing the same; then there is nothing left to do.
-                    Err(KeepError::Index(IndexError::Busy)) => {
-                        tokio::time::sleep(AGAIN_AFTER).await;
+                    Err(IndexSyncError::Index(IndexError::Busy)) => {
+                        tokio::time::sleep(BUSY_RETRY_DELAY).await;
                     }
-                    Err(KeepError::Index(IndexError::Damaged { reason })) if !given_up => {
+                    Err(IndexSyncError::Index(IndexError::Corrupt { reason })) if !given_up => {
                         given_up = true;
-                        self.give_up(&reason).await;
+                        self.discard_index(&reason).await;
                     }
                     done => return done,
                 }
@@ -205,11 +213,11 @@ impl Keeper {
         }
     }
 
-    async fn catch_up_once(self: &Arc<Self>) -> Result<(), KeepError> {
+    async fn catch_up_once(self: &Arc<Self>) -> Result<(), IndexSyncError> {
         if !self.is_behind().await? {
             return Ok(());
         }
-        let turn = self.syncing.clone().lock_owned().await;
+        let turn = self.sync_lock.clone().lock_owned().await;
         let keeper = self.clone();
         let task = tokio::spawn(async move {
             let synced = keeper.sync().await;
@@ -219,17 +227,17 @@ impl Keeper {
         task.await.map_err(IndexError::from)?
     }
 
-    async fn is_behind(&self) -> Result<bool, KeepError> {
+    async fn is_behind(&self) -> Result<bool, IndexSyncError> {
         if self.rebuild.load(Ordering::Acquire) {
             return Ok(true);
         }
-        let mark = mark_of(&self.index().await?)?;
-        let step = behind::step_of(self.store.as_ref(), mark).await?;
-        if step == Step::Ahead {
+        let mark = index_mark(&self.index().await?)?;
+        let step = behind::sync_status(self.store.as_ref(), mark).await?;
+        if step == IndexSyncStatus::Ahead {
             tracing::warn!("the search index is of another database; it is made again");
             self.rebuild.store(true, Ordering::Release);
         }
-        Ok(step != Step::With)
+        Ok(step != IndexSyncStatus::InSync)
     }
 
     /// Has everything read again, from the first write on. Returns at once.
@@ -240,7 +248,7 @@ impl Keeper {
             if let Err(error) = keeper.catch_up(Duration::MAX).await {
                 tracing::warn!(%error, "the search index could not be made again");
             }
-            keeper.make_vectors(&CancellationToken::new()).await;
+            keeper.embed_missing(&CancellationToken::new()).await;
         });
     }
 
@@ -251,7 +259,7 @@ impl Keeper {
     }
 
     /// Whether an index was made here before, with these settings or others.
-    fn was_used(&self) -> bool {
+    fn index_exists(&self) -> bool {
         let beside = self.options.folder.as_ref().and_then(|it| it.parent());
         let files = beside.and_then(|it| std::fs::read_dir(it).ok());
         let index = |name: std::ffi::OsString| name.to_string_lossy().starts_with("index-");
@@ -259,12 +267,12 @@ impl Keeper {
     }
 
     /// Follows the store until it is told to stop.
-    pub(crate) async fn follow(self: Arc<Self>, stop: CancellationToken) {
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         // Where nothing was ever indexed, nothing is opened before somebody uses it.
-        if !self.was_used() {
+        if !self.index_exists() {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.changed.notified() => {}
+                () = self.change_notify.notified() => {}
             }
         }
         loop {
@@ -276,26 +284,26 @@ impl Keeper {
             if let Err(error) = caught_up {
                 tracing::warn!(%error, "the search index is not in step");
             }
-            if self.make_vectors(&stop).await && in_step {
-                self.tidy().await;
+            if self.embed_missing(&stop).await && in_step {
+                self.remove_stale_once().await;
             }
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.changed.notified() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = self.change_notify.notified() => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }
 
     /// Makes vectors that are missing, as long as that goes on. Whether none is missing now.
-    async fn make_vectors(&self, stop: &CancellationToken) -> bool {
+    async fn embed_missing(&self, stop: &CancellationToken) -> bool {
         let Ok(index) = self.index().await else {
             return false;
         };
         while !stop.is_cancelled() {
-            match index.work(stop).await {
-                Ok(worked) if worked.left > 0 && worked.made > 0 => {}
-                Ok(worked) => return worked.left == 0,
+            match index.run_maintenance(stop).await {
+                Ok(worked) if worked.remaining > 0 && worked.embedded > 0 => {}
+                Ok(worked) => return worked.remaining == 0,
                 Err(IndexError::Busy) => return false,
                 Err(error) => {
                     tracing::warn!(%error, "vectors can't be made");
@@ -307,19 +315,19 @@ impl Keeper {
     }
 
     /// Removes the indexes of other settings, once: this one is whole, and they are behind for ever.
-    async fn tidy(&self) {
+    async fn remove_stale_once(&self) {
         let folder = self.options.folder.clone();
-        let Some(own) = folder.filter(|_| !self.tidied.swap(true, Ordering::AcqRel)) else {
+        let Some(own) = folder.filter(|_| !self.stale_removed.swap(true, Ordering::AcqRel)) else {
             return;
         };
-        let removed = tokio::task::spawn_blocking(move || remove_others(&own)).await;
+        let removed = tokio::task::spawn_blocking(move || remove_stale_indexes(&own)).await;
         if let Ok(Err(error)) = removed {
             tracing::debug!(%error, "an index of other settings can't be removed");
         }
     }
 }
 
-impl Progress {
+impl IndexSyncProgress {
     /// How far, in percent, if that can be said.
     pub(crate) fn percent(&self) -> Option<u64> {
         (self.total > 0).then(|| (self.done * 100 / self.total).min(99))

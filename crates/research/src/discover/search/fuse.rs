@@ -10,35 +10,35 @@ use std::{
 use deliberate_citations::merge_all;
 use deliberate_core::Article;
 
-use super::{FoundPaper, keys::keys_of};
+use super::{RankedPaper, keys::dedup_keys};
 
 /// Records that are of one paper.
-struct Group {
+struct PaperGroup {
     records: Vec<Article>,
     keys: BTreeSet<String>,
     ranks: BTreeMap<String, u32>,
 }
 
 /// One list of all, best first.
-pub fn fuse(mut lists: Vec<(String, Vec<Article>)>, constant: f64) -> Vec<FoundPaper> {
+pub fn fuse(mut lists: Vec<(String, Vec<Article>)>, constant: f64) -> Vec<RankedPaper> {
     lists.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<PaperGroup> = Vec::new();
     for (source, articles) in lists {
         for (article, rank) in articles.into_iter().zip(1_u32..) {
-            groups.push(Group {
-                keys: keys_of(&article).into_iter().collect(),
+            groups.push(PaperGroup {
+                keys: dedup_keys(&article).into_iter().collect(),
                 records: vec![article],
                 ranks: BTreeMap::from([(source.clone(), rank)]),
             });
         }
     }
-    let mut papers: Vec<FoundPaper> = joined(groups)
+    let mut papers: Vec<RankedPaper> = merge_groups(groups)
         .into_iter()
-        .map(|it| paper(&it, constant))
+        .map(|it| fuse_group(&it, constant))
         .collect();
     papers.sort_by(|a, b| {
-        let name = |it: &FoundPaper| (it.article.title.clone(), it.article.doi.clone());
-        let sources = |it: &FoundPaper| Reverse(it.ranks.len());
+        let name = |it: &RankedPaper| (it.article.title.clone(), it.article.doi.clone());
+        let sources = |it: &RankedPaper| Reverse(it.ranks.len());
         b.score
             .total_cmp(&a.score)
             .then_with(|| sources(a).cmp(&sources(b)))
@@ -48,7 +48,7 @@ pub fn fuse(mut lists: Vec<(String, Vec<Article>)>, constant: f64) -> Vec<FoundP
     papers
 }
 
-fn paper(group: &Group, constant: f64) -> FoundPaper {
+fn fuse_group(group: &PaperGroup, constant: f64) -> RankedPaper {
     let constant = if constant.is_finite() {
         constant.max(0.0)
     } else {
@@ -58,7 +58,7 @@ fn paper(group: &Group, constant: f64) -> FoundPaper {
         .ranks
         .values()
         .map(|it| 1.0 / (constant + f64::from(*it)));
-    FoundPaper {
+    RankedPaper {
         article: merge_all(&group.records),
         score: score.sum(),
         ranks: group.ranks.clone(),
@@ -68,44 +68,46 @@ fn paper(group: &Group, constant: f64) -> FoundPaper {
 
 /// Groups that share a key made one. A merged record may be known by a key that none of its parts
 /// had (the title of one, the author of another), so this goes on until nothing joins any more.
-fn joined(mut groups: Vec<Group>) -> Vec<Group> {
+fn merge_groups(mut groups: Vec<PaperGroup>) -> Vec<PaperGroup> {
     loop {
         let before = groups.len();
-        groups = once(groups);
+        groups = merge_groups_once(groups);
         if groups.len() == before {
             return groups;
         }
         for group in groups.iter_mut().filter(|it| it.records.len() > 1) {
-            group.keys.extend(keys_of(&merge_all(&group.records)));
+            group.keys.extend(dedup_keys(&merge_all(&group.records)));
         }
     }
 }
 
-fn once(groups: Vec<Group>) -> Vec<Group> {
+fn merge_groups_once(groups: Vec<PaperGroup>) -> Vec<PaperGroup> {
     let mut parents: Vec<usize> = (0..groups.len()).collect();
     let mut owner: HashMap<&str, usize> = HashMap::new();
     for (at, group) in groups.iter().enumerate() {
         for key in &group.keys {
             let other = *owner.entry(key).or_insert(at);
-            let (a, b) = (root(&mut parents, at), root(&mut parents, other));
+            let (a, b) = (find_root(&mut parents, at), find_root(&mut parents, other));
             if let Some(parent) = parents.get_mut(a.max(b)) {
                 *parent = a.min(b);
             }
         }
     }
-    let mut joined: BTreeMap<usize, Group> = BTreeMap::new();
+    let mut joined: BTreeMap<usize, PaperGroup> = BTreeMap::new();
     for (at, group) in groups.into_iter().enumerate() {
-        match joined.entry(root(&mut parents, at)) {
+        match joined.entry(find_root(&mut parents, at)) {
             std::collections::btree_map::Entry::Vacant(place) => {
                 place.insert(group);
             }
-            std::collections::btree_map::Entry::Occupied(mut place) => add(place.get_mut(), group),
+            std::collections::btree_map::Entry::Occupied(mut place) => {
+                add_group(place.get_mut(), group)
+            }
         }
     }
     joined.into_values().collect()
 }
 
-fn add(to: &mut Group, more: Group) {
+fn add_group(to: &mut PaperGroup, more: PaperGroup) {
     to.records.extend(more.records);
     to.keys.extend(more.keys);
     for (source, rank) in more.ranks {
@@ -115,7 +117,7 @@ fn add(to: &mut Group, more: Group) {
 }
 
 /// The first of those that something was joined with; the way to it is made shorter.
-fn root(parents: &mut [usize], mut at: usize) -> usize {
+fn find_root(parents: &mut [usize], mut at: usize) -> usize {
     loop {
         let parent = parents.get(at).copied().unwrap_or(at);
         if parent == at {

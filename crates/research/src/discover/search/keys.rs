@@ -3,13 +3,13 @@
 
 use deliberate_core::Article;
 
-use crate::sources::reading::fold::folded;
+use crate::sources::reading::fold::fold_text;
 
 /// A title of fewer words is had by many papers (`Editorial`); then the year must be the same too.
-const TELLING: usize = 4;
+const MIN_TITLE_WORDS: usize = 4;
 
 /// All that a record is known by. Two records that share one are of the same paper.
-pub fn keys_of(article: &Article) -> Vec<String> {
+pub fn dedup_keys(article: &Article) -> Vec<String> {
     let arxiv = article.arxiv_id.clone();
     let arxiv = arxiv.or_else(|| {
         article
@@ -36,7 +36,7 @@ pub fn keys_of(article: &Article) -> Vec<String> {
 }
 
 fn title_key(article: &Article) -> Option<String> {
-    let title = folded(&article.title);
+    let title = fold_text(&article.title);
     let title = ["retracted article ", "retracted "]
         .iter()
         .find_map(|it| title.strip_prefix(it))
@@ -44,17 +44,17 @@ fn title_key(article: &Article) -> Option<String> {
     if title.is_empty() {
         return None;
     }
-    let family = article.authors.first().map(|it| folded(&it.family));
+    let family = article.authors.first().map(|it| fold_text(&it.family));
     // Some write the particles and some do not.
     let last = family
         .as_deref()
         .and_then(|it| it.rsplit(' ').find(|it| !is_suffix(it)));
     let words = title.split(' ').count();
     match last {
-        Some(last) if words >= TELLING => Some(format!("title:{title}|{last}")),
+        Some(last) if words >= MIN_TITLE_WORDS => Some(format!("title:{title}|{last}")),
         Some(last) => Some(format!("title:{title}|{last}|{}", article.year()?)),
         // Without an author a title has to say a lot.
-        None if words >= 2 * TELLING => Some(format!("title:{title}|")),
+        None if words >= 2 * MIN_TITLE_WORDS => Some(format!("title:{title}|")),
         None => None,
     }
 }
@@ -89,16 +89,16 @@ mod tests {
             "Mu\u{308}ller Jr.",
             "2002",
         );
-        assert_eq!(keys_of(&a), keys_of(&b));
+        assert_eq!(dedup_keys(&a), dedup_keys(&b));
     }
 
     #[test]
     fn short_titles_need_the_year() {
-        let same = |a: &Article, b: &Article| keys_of(a) == keys_of(b);
+        let same = |a: &Article, b: &Article| dedup_keys(a) == dedup_keys(b);
         let old = paper("Editorial", "Smith", "2001");
         assert!(!same(&old, &paper("Editorial", "Smith", "2002")));
         assert!(same(&old, &paper("EDITORIAL", "Smith", "2001-05")));
-        assert!(keys_of(&paper("Editorial", "Smith", "")).is_empty());
+        assert!(dedup_keys(&paper("Editorial", "Smith", "")).is_empty());
     }
 
     #[test]
@@ -107,6 +107,6 @@ mod tests {
             doi: deliberate_core::Doi::parse("10.48550/arXiv.1706.03762"),
             ..Article::default()
         };
-        assert!(keys_of(&by_doi).contains(&"arxiv:1706.03762".to_owned()));
+        assert!(dedup_keys(&by_doi).contains(&"arxiv:1706.03762".to_owned()));
     }
 }

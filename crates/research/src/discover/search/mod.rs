@@ -18,46 +18,46 @@ use deliberate_core::{Article, PartialDate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::compared;
+use super::compare_dates;
 use crate::{
-    sources::{PaperOrder, PaperQuery, Source, SourceFound},
-    web::WebError,
+    sources::{PaperOrder, PaperQuery, PaperSource, SourceResult},
+    web::HttpClientError,
 };
 
 pub use fuse::fuse;
-pub use keys::keys_of;
-pub use report::{Outcome, SourceReport};
+pub use keys::dedup_keys;
+pub use report::{SourceOutcome, SourceReport};
 
 /// Hears of each source as soon as it is done.
-pub type OnProgress = Arc<dyn Fn(&SourceReport) + Send + Sync>;
+pub type OnSourceReport = Arc<dyn Fn(&SourceReport) + Send + Sync>;
 
 /// How sources are asked together.
 #[derive(Clone)]
-pub struct SearchOptions {
+pub struct PaperSearchOptions {
     /// How many papers each is asked for.
     pub per_source: usize,
     /// How long each may take.
-    pub time: Duration,
+    pub timeout: Duration,
     /// The constant of the fusion: the larger, the less the first places count.
     pub rank_constant: f64,
     /// Hears of each source as soon as it is done.
-    pub on_progress: Option<OnProgress>,
+    pub on_progress: Option<OnSourceReport>,
 }
 
-impl Default for SearchOptions {
+impl Default for PaperSearchOptions {
     fn default() -> Self {
         Self {
             per_source: 20,
-            time: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             rank_constant: 60.0,
             on_progress: None,
         }
     }
 }
 
-impl SearchOptions {
+impl PaperSearchOptions {
     /// As usual, with so many papers from each source.
-    pub fn of(per_source: usize) -> Self {
+    pub fn with_limit(per_source: usize) -> Self {
         Self {
             per_source,
             ..Self::default()
@@ -65,11 +65,11 @@ impl SearchOptions {
     }
 }
 
-impl fmt::Debug for SearchOptions {
+impl fmt::Debug for PaperSearchOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SearchOptions")
+        f.debug_struct("PaperSearchOptions")
             .field("per_source", &self.per_source)
-            .field("time", &self.time)
+            .field("time", &self.timeout)
             .field("rank_constant", &self.rank_constant)
             .finish_non_exhaustive()
     }
@@ -77,14 +77,14 @@ impl fmt::Debug for SearchOptions {
 
 /// What was found, and how it went.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Searched {
+pub struct PaperSearchResult {
     /// The papers, best first; the newest first where that was asked for.
-    pub papers: Vec<FoundPaper>,
+    pub papers: Vec<RankedPaper>,
     /// A word from each source, in the order in which they were given.
     pub reports: Vec<SourceReport>,
 }
 
-impl Searched {
+impl PaperSearchResult {
     /// Whether no source answered, so that "nothing found" would be a lie.
     pub fn all_failed(&self) -> bool {
         !self.reports.iter().any(SourceReport::is_ok)
@@ -93,7 +93,7 @@ impl Searched {
 
 /// A paper that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct FoundPaper {
+pub struct RankedPaper {
     /// The paper, with all that the sources say of it.
     pub article: Article,
     /// How well it fits, as the sources' orders together say.
@@ -107,28 +107,28 @@ pub struct FoundPaper {
 /// Asks all sources at once and makes one list of what they find. How many each is asked for is in
 /// the options; the question's own limit does not matter here.
 pub async fn search(
-    sources: &[Arc<dyn Source>],
+    sources: &[Arc<dyn PaperSource>],
     query: &PaperQuery,
-    options: &SearchOptions,
-) -> Searched {
+    options: &PaperSearchOptions,
+) -> PaperSearchResult {
     let asked: Vec<_> = sources
         .iter()
         .map(|it| (it.clone(), query.clone()))
         .collect();
-    search_each(&asked, options).await
+    search_with_queries(&asked, options).await
 }
 
 /// The same, each source with a question of its own.
-pub async fn search_each(
-    asked: &[(Arc<dyn Source>, PaperQuery)],
-    options: &SearchOptions,
-) -> Searched {
+pub async fn search_with_queries(
+    asked: &[(Arc<dyn PaperSource>, PaperQuery)],
+    options: &PaperSearchOptions,
+) -> PaperSearchResult {
     let by_date = asked
         .iter()
         .all(|(_, query)| query.order == PaperOrder::Newest);
     let asked = asked
         .iter()
-        .map(|(source, query)| ask(source.as_ref(), query, options));
+        .map(|(source, query)| search_source(source.as_ref(), query, options));
     let answers = futures::future::join_all(asked).await;
     let (found, reports): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     let mut papers = fuse(found, options.rank_constant);
@@ -137,37 +137,37 @@ pub async fn search_each(
         // a date come last.
         papers.sort_by_key(|it| Reverse(it.article.date));
     }
-    Searched { papers, reports }
+    PaperSearchResult { papers, reports }
 }
 
 /// Asks one source, within its time.
-async fn ask(
-    source: &dyn Source,
+async fn search_source(
+    source: &dyn PaperSource,
     query: &PaperQuery,
-    options: &SearchOptions,
+    options: &PaperSearchOptions,
 ) -> ((String, Vec<Article>), SourceReport) {
-    let name = source.about().name;
+    let name = source.info().name;
     let began = Instant::now();
     let query = PaperQuery {
         limit: options.per_source,
         ..query.clone()
     };
-    let answer = tokio::time::timeout(options.time, source.search(&query)).await;
+    let answer = tokio::time::timeout(options.timeout, source.search(&query)).await;
     let answer = answer.unwrap_or_else(|_| {
-        Err(WebError::TookTooLong {
+        Err(HttpClientError::Timeout {
             host: name.clone(),
-            after: options.time,
+            timeout: options.timeout,
         })
     });
     let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (found, outcome) = match answer {
         Ok(mut found) => {
-            found.articles.retain(|it| is_within(it, &query));
+            found.articles.retain(|it| is_in_date_range(it, &query));
             found.articles.truncate(options.per_source);
             let (count, total) = (found.articles.len(), found.total);
-            (found, Outcome::Ok { count, total })
+            (found, SourceOutcome::Ok { count, total })
         }
-        Err(error) => (SourceFound::default(), Outcome::from(&error)),
+        Err(error) => (SourceResult::default(), SourceOutcome::from(&error)),
     };
     let report = SourceReport {
         source: name.clone(),
@@ -175,7 +175,7 @@ async fn ask(
         took_ms,
         ignored: found.ignored.iter().map(|it| (*it).to_owned()).collect(),
         skipped: found.skipped,
-        kept: found.kept,
+        kept: found.from_cache,
     };
     if let Some(tell) = &options.on_progress {
         tell(&report);
@@ -185,9 +185,9 @@ async fn ask(
 
 /// Whether a paper is of the time that is asked for, by the date it is shown with: sources have
 /// several of a paper, and search by another. One without a date may be.
-fn is_within(article: &Article, query: &PaperQuery) -> bool {
+fn is_in_date_range(article: &Article, query: &PaperQuery) -> bool {
     let is = |date: PartialDate, edge: Option<PartialDate>, not: Ordering| {
-        edge.is_none_or(|edge| compared(date, edge) != not)
+        edge.is_none_or(|edge| compare_dates(date, edge) != not)
     };
     article.date.is_none_or(|date| {
         is(date, query.from, Ordering::Less) && is(date, query.to, Ordering::Greater)

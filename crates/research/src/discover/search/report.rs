@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::WebError;
+use crate::web::HttpClientError;
 
 /// How it went with a source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -12,7 +12,7 @@ pub struct SourceReport {
     pub source: String,
     /// How.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: SourceOutcome,
     /// How long it took.
     pub took_ms: u64,
     /// What of the question it could not take into account.
@@ -28,7 +28,7 @@ pub struct SourceReport {
 /// How a source answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SourceOutcome {
     /// It answered.
     Ok {
         /// With so many papers.
@@ -53,14 +53,14 @@ pub enum Outcome {
 impl SourceReport {
     /// Whether it answered.
     pub fn is_ok(&self) -> bool {
-        matches!(self.outcome, Outcome::Ok { .. })
+        matches!(self.outcome, SourceOutcome::Ok { .. })
     }
 
     /// How many seconds to wait before asking it again, if that is what it wants.
-    pub fn wait_s(&self) -> Option<u64> {
+    pub fn wait_seconds(&self) -> Option<u64> {
         match self.outcome {
-            Outcome::RateLimited { wait_s } => Some(wait_s),
-            Outcome::Ok { .. } | Outcome::Failed { .. } => None,
+            SourceOutcome::RateLimited { wait_s } => Some(wait_s),
+            SourceOutcome::Ok { .. } | SourceOutcome::Failed { .. } => None,
         }
     }
 
@@ -68,17 +68,17 @@ impl SourceReport {
     pub fn problem(&self) -> Option<String> {
         let source = &self.source;
         match &self.outcome {
-            Outcome::Ok { .. } => None,
-            Outcome::RateLimited { wait_s } => Some(format!(
+            SourceOutcome::Ok { .. } => None,
+            SourceOutcome::RateLimited { wait_s } => Some(format!(
                 "{source} is asked too often; ask again in {wait_s} s"
             )),
-            Outcome::Failed { why, .. } => Some(format!("{source} failed: {why}")),
+            SourceOutcome::Failed { why, .. } => Some(format!("{source} failed: {why}")),
         }
     }
 
     /// How it went, in a few words.
-    pub fn said(&self) -> String {
-        let Outcome::Ok { count, total } = &self.outcome else {
+    pub fn describe(&self) -> String {
+        let SourceOutcome::Ok { count, total } = &self.outcome else {
             return self.problem().unwrap_or_default();
         };
         let of = total.filter(|it| *it > *count as u64);
@@ -91,9 +91,9 @@ impl SourceReport {
     }
 }
 
-impl From<&WebError> for Outcome {
-    fn from(error: &WebError) -> Self {
-        match error.wait() {
+impl From<&HttpClientError> for SourceOutcome {
+    fn from(error: &HttpClientError) -> Self {
+        match error.retry_after() {
             // Half a second is a second: to ask again too early is worse than a little late.
             Some(wait) => Self::RateLimited {
                 wait_s: u64::try_from(wait.as_millis().div_ceil(1_000))

@@ -8,92 +8,97 @@ use std::time::Duration;
 use deliberate_core::{Article, Doi};
 use serde_json::Value;
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
 
 use super::{
-    Notice, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound, SourceFuture,
-    SourceSettings,
+    PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo,
+    SourceResult, SourceSettings,
     reading::{
-        ask::{Api, KeyPlace, bounded, or_none},
-        gather::Gathered,
+        ask::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
+        gather::PagedResults,
         json, sift,
-        words::Asked,
+        words::QueryTerms,
     },
 };
 use read::read;
 
 /// Records are long: their references come with them.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 
 /// Crossref.
 pub struct Crossref {
-    api: Api,
+    api: SourceApiClient,
 }
 
 impl Crossref {
     /// Crossref as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
         let pace = if settings.contact.is_some() {
-            Pace::new("crossref", Duration::from_millis(120)).at_once(3)
+            SourceRateLimit::new("crossref", Duration::from_millis(120)).max_concurrent(3)
         } else {
-            Pace::new("crossref", Duration::from_millis(250))
+            SourceRateLimit::new("crossref", Duration::from_millis(250))
         };
-        let api = Api::new(web, settings, "https://api.crossref.org", pace);
-        let place = KeyPlace::Header("crossref-plus-api-token", "Bearer ");
+        let api = SourceApiClient::new(web, settings, "https://api.crossref.org", pace);
+        let place = ApiKeyLocation::Header("crossref-plus-api-token", "Bearer ");
         let api = api.with_key(place);
         Self {
             api: api.with_contact("mailto"),
         }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::something(query)?;
-        let limit = bounded(query.limit);
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = QueryTerms::from_non_empty_query(query)?;
+        let limit = clamp_limit(query.limit);
         // It takes names of authors and journals for words, any of which will do.
-        let wanted = sift::wanted(limit, !asked.authors.is_empty() || asked.venue.is_some());
-        let mut gathered = Gathered::of(wanted, PAGE);
-        while let Some(rows) = gathered.next_page() {
-            let mut question = question(query, &asked);
+        let wanted =
+            sift::overfetch_limit(limit, !asked.authors.is_empty() || asked.venue.is_some());
+        let mut gathered = PagedResults::new(wanted, PAGE_SIZE);
+        while let Some(rows) = gathered.next_page_size() {
+            let mut question = build_query(query, &asked);
             question.push(("rows", rows.to_string()));
-            if gathered.seen() > 0 {
-                question.push(("offset", gathered.seen().to_string()));
+            if gathered.records_read() > 0 {
+                question.push(("offset", gathered.records_read().to_string()));
             }
-            let got = self.api.json(&["works"], &question).await?;
-            gathered.found.total = json::number(&got.it, "/message/total-results");
-            let items = self.api.list(&got, "/message/items").await?;
-            gathered.add(&got, items.iter().map(read));
-            if items.len() < PAGE {
-                gathered.end();
+            let got = self.api.get_json(&["works"], &question).await?;
+            gathered.result.total = json::number(&got.body, "/message/total-results");
+            let items = self.api.list_at(&got, "/message/items").await?;
+            gathered.add_page(&got, items.iter().map(read));
+            if items.len() < PAGE_SIZE {
+                gathered.finish();
             }
         }
         if !query.categories.is_empty() {
-            gathered.found.ignored.push("categories");
+            gathered.result.ignored.push("categories");
         }
-        let mut found = gathered.done(wanted, &self.api).await?;
-        let meant = |it: &Article| sift::has_authors(it, &asked) && sift::has_venue(it, &asked);
+        let mut found = gathered.into_result(wanted, &self.api).await?;
+        let meant =
+            |it: &Article| sift::matches_authors(it, &asked) && sift::matches_venue(it, &asked);
         found.articles.retain(meant);
         found.articles.truncate(limit);
         Ok(found)
     }
 
-    async fn one(&self, doi: &Doi) -> Result<Option<Value>, WebError> {
+    async fn fetch_by_doi(&self, doi: &Doi) -> Result<Option<Value>, HttpClientError> {
         let path: Vec<&str> = ["works"]
             .into_iter()
             .chain(doi.as_str().split('/'))
             .collect();
-        let Some(mut got) = or_none(self.api.json(&path, &[]).await)? else {
+        let Some(mut got) = not_found_as_none(self.api.get_json(&path, &[]).await)? else {
             return Ok(None);
         };
-        match got.it.get_mut("message") {
+        match got.body.get_mut("message") {
             Some(work @ Value::Object(_)) => Ok(Some(work.take())),
-            _ => Err(self.api.refused(&got, "there is no work in it").await),
+            _ => Err(self
+                .api
+                .response_error(&got, "there is no work in it")
+                .await),
         }
     }
 
     /// Both ways: what the work's own record says, and what notices say of the work. One alone
     /// misses some.
-    async fn became(&self, doi: &Doi) -> Result<Option<Vec<Notice>>, WebError> {
-        let Some(work) = self.one(doi).await? else {
+    async fn fetch_notices(&self, doi: &Doi) -> Result<Option<Vec<PaperNotice>>, HttpClientError> {
+        let Some(work) = self.fetch_by_doi(doi).await? else {
             return Ok(None);
         };
         let mut notices = read::notices(&work);
@@ -105,10 +110,10 @@ impl Crossref {
             ("filter", format!("updates:{doi}")),
             ("rows", "50".to_owned()),
         ];
-        let got = self.api.json(&["works"], &query).await?;
-        for item in self.api.list(&got, "/message/items").await? {
-            for notice in read::updates(item, doi) {
-                let known = |it: &Notice| it.kind == notice.kind && it.doi == notice.doi;
+        let got = self.api.get_json(&["works"], &query).await?;
+        for item in self.api.list_at(&got, "/message/items").await? {
+            for notice in read::update_notices(item, doi) {
+                let known = |it: &PaperNotice| it.kind == notice.kind && it.doi == notice.doi;
                 if !notices.iter().any(known) {
                     notices.push(notice);
                 }
@@ -118,16 +123,16 @@ impl Crossref {
     }
 }
 
-fn question(query: &PaperQuery, asked: &Asked) -> Vec<(&'static str, String)> {
-    let order = if asked.newest {
+fn build_query(query: &PaperQuery, asked: &QueryTerms) -> Vec<(&'static str, String)> {
+    let order = if asked.newest_first {
         "published"
     } else {
         "relevance"
     };
     let mut question = vec![("sort", order.to_owned()), ("order", "desc".to_owned())];
     let texts = [
-        ("query.bibliographic", asked.line()),
-        ("query.author", asked.author_line()),
+        ("query.bibliographic", asked.plain_query()),
+        ("query.author", asked.author_query()),
         (
             "query.container-title",
             asked.venue.clone().unwrap_or_default(),
@@ -143,7 +148,7 @@ fn question(query: &PaperQuery, asked: &Asked) -> Vec<(&'static str, String)> {
     question
 }
 
-fn doi_of(id: &PaperId) -> Option<&Doi> {
+fn as_doi(id: &PaperId) -> Option<&Doi> {
     match id {
         // arXiv's own are registered elsewhere.
         PaperId::Doi(doi) if doi.arxiv_id().is_none() => Some(doi),
@@ -151,9 +156,9 @@ fn doi_of(id: &PaperId) -> Option<&Doi> {
     }
 }
 
-impl Source for Crossref {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for Crossref {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: "crossref".to_owned(),
             title: "Crossref".to_owned(),
             description: "What publishers say of their works: the record behind most DOIs, with \
@@ -165,38 +170,38 @@ impl Source for Crossref {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
         Box::pin(async move {
-            let Some(doi) = doi_of(id) else {
+            let Some(doi) = as_doi(id) else {
                 return Ok(None);
             };
-            Ok(self.one(doi).await?.as_ref().and_then(read))
+            Ok(self.fetch_by_doi(doi).await?.as_ref().and_then(read))
         })
     }
 
-    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<Notice>>> {
+    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
         Box::pin(async move {
-            match doi_of(id) {
-                Some(doi) => self.became(doi).await,
+            match as_doi(id) {
+                Some(doi) => self.fetch_notices(doi).await,
                 None => Ok(None),
             }
         })
     }
 
-    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async move {
-            let Some(doi) = doi_of(id) else {
+            let Some(doi) = as_doi(id) else {
                 return Ok(Vec::new());
             };
             Ok(self
-                .one(doi)
+                .fetch_by_doi(doi)
                 .await?
                 .as_ref()
-                .map(read::pdfs)
+                .map(read::pdf_locations)
                 .unwrap_or_default())
         })
     }

@@ -4,8 +4,8 @@ use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 use serde_json::Value;
 
 use crate::sources::{
-    Notice, NoticeKind, PdfPlace,
-    reading::{clean, finish, json, names},
+    PaperNotice, PaperNoticeKind, PdfLocation,
+    reading::{clean, finish_article, json, names},
 };
 
 /// A work.
@@ -13,12 +13,16 @@ pub(super) fn read(work: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(work, pointer);
     let preprint = || text("/institution/0/name").or_else(|| text("/group-title"));
     let notices = notices(work);
-    let taken_back =
-        |it: &Notice| matches!(it.kind, NoticeKind::Retraction | NoticeKind::Withdrawal);
+    let taken_back = |it: &PaperNotice| {
+        matches!(
+            it.kind,
+            PaperNoticeKind::Retraction | PaperNoticeKind::Withdrawal
+        )
+    };
     let article = Article {
         title: title(work)?,
         authors: authors(work),
-        kind: kind_of(work),
+        kind: work_kind(work),
         summary: json::summary(work, "/abstract"),
         date: date(work),
         venue: text("/container-title/0")
@@ -31,37 +35,37 @@ pub(super) fn read(work: &Value) -> Option<Article> {
         issn: text("/ISSN/0"),
         isbn: text("/ISBN/0"),
         doi: json::doi(work, "/DOI"),
-        url: json::address(work, "/resource/primary/URL").or_else(|| json::address(work, "/URL")),
-        pdf_url: pdfs(work).into_iter().next().map(|it| it.url),
+        url: json::url(work, "/resource/primary/URL").or_else(|| json::url(work, "/URL")),
+        pdf_url: pdf_locations(work).into_iter().next().map(|it| it.url),
         keywords: json::texts(work, "/subject", ""),
         language: text("/language"),
         citation_count: json::number(work, "/is-referenced-by-count"),
         retracted: notices.iter().any(taken_back).then_some(true),
-        open_access: licence(work)
+        open_access: license(work)
             .is_some_and(|it| it.contains("creativecommons.org"))
             .then_some(true),
         ..Article::default()
     };
-    finish(article, "crossref")
+    finish_article(article, "crossref")
 }
 
 /// What became of a work, as its own record says.
-pub(super) fn notices(work: &Value) -> Vec<Notice> {
+pub(super) fn notices(work: &Value) -> Vec<PaperNotice> {
     let all = json::list(work, "/updated-by").iter().take(100);
-    all.filter_map(|it| notice(it, json::doi(it, "/DOI")))
+    all.filter_map(|it| parse_notice(it, json::doi(it, "/DOI")))
         .collect()
 }
 
 /// What a notice says became of a work.
-pub(super) fn updates(item: &Value, of: &Doi) -> Vec<Notice> {
+pub(super) fn update_notices(item: &Value, of: &Doi) -> Vec<PaperNotice> {
     let all = json::list(item, "/update-to").iter().take(100);
     all.filter(|it| json::doi(it, "/DOI").as_ref() == Some(of))
-        .filter_map(|it| notice(it, json::doi(item, "/DOI")))
+        .filter_map(|it| parse_notice(it, json::doi(item, "/DOI")))
         .collect()
 }
 
 /// PDFs that the publisher names, for readers rather than for finding copies.
-pub(super) fn pdfs(work: &Value) -> Vec<PdfPlace> {
+pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
     let is_pdf = |it: &&Value| {
         let kind = json::text(it, "/content-type");
         let purpose = json::text(it, "/intended-application");
@@ -69,32 +73,32 @@ pub(super) fn pdfs(work: &Value) -> Vec<PdfPlace> {
             && purpose.as_deref() != Some("similarity-checking")
     };
     let place = |it: &Value| {
-        Some(PdfPlace {
-            url: json::address(it, "/URL")?,
+        Some(PdfLocation {
+            url: json::url(it, "/URL")?,
             source: "crossref".to_owned(),
             version: json::text(it, "/content-version").map(|it| version(&it).to_owned()),
-            licence: licence(work),
+            licence: license(work),
         })
     };
     let links = json::list(work, "/link").iter().filter(is_pdf);
     links.filter_map(place).take(10).collect()
 }
 
-fn notice(update: &Value, doi: Option<Doi>) -> Option<Notice> {
+fn parse_notice(update: &Value, doi: Option<Doi>) -> Option<PaperNotice> {
     let kind = json::text(update, "/type")?
         .to_lowercase()
         .replace([' ', '-'], "_");
-    Some(Notice {
+    Some(PaperNotice {
         kind: match kind.as_str() {
-            "retraction" => NoticeKind::Retraction,
-            "withdrawal" | "removal" => NoticeKind::Withdrawal,
-            "expression_of_concern" => NoticeKind::ExpressionOfConcern,
+            "retraction" => PaperNoticeKind::Retraction,
+            "withdrawal" | "removal" => PaperNoticeKind::Withdrawal,
+            "expression_of_concern" => PaperNoticeKind::ExpressionOfConcern,
             // What is left of a paper after a part was taken back still stands.
             "partial_retraction" | "correction" | "corrigendum" | "erratum" | "addendum"
-            | "clarification" => NoticeKind::Correction,
-            _ => NoticeKind::Other,
+            | "clarification" => PaperNoticeKind::Correction,
+            _ => PaperNoticeKind::Other,
         },
-        date: parts(update, "/updated"),
+        date: date_parts(update, "/updated"),
         doi,
         source: match json::text(update, "/source").as_deref() {
             Some("retraction-watch") => "crossref (Retraction Watch)".to_owned(),
@@ -106,9 +110,9 @@ fn notice(update: &Value, doi: Option<Doi>) -> Option<Notice> {
 fn title(work: &Value) -> Option<String> {
     let title = json::title(work, "/title/0").or_else(|| json::title(work, "/title"))?;
     match json::title(work, "/subtitle/0") {
-        Some(more) if !title.to_lowercase().contains(&more.to_lowercase()) => clean::plain(
+        Some(more) if !title.to_lowercase().contains(&more.to_lowercase()) => clean::clean_text(
             &format!("{}: {more}", title.trim_end_matches(':')),
-            clean::TITLE,
+            clean::MAX_TITLE_CHARS,
         ),
         _ => Some(title),
     }
@@ -116,14 +120,14 @@ fn title(work: &Value) -> Option<String> {
 
 fn authors(work: &Value) -> Vec<Author> {
     let author = |it: &Value| {
-        let person = names::parts(json::text(it, "/family"), json::text(it, "/given"));
-        let group = || json::text(it, "/name").map(names::organisation);
+        let person = names::author_from_parts(json::text(it, "/family"), json::text(it, "/given"));
+        let group = || json::text(it, "/name").map(names::organization);
         let mut author = person.or_else(group)?;
         author.orcid = json::raw(it, "/ORCID").and_then(|it| names::orcid(&it));
         Some(author)
     };
     let all = json::list(work, "/author").iter().filter_map(author);
-    all.take(clean::AUTHORS).collect()
+    all.take(clean::MAX_AUTHORS).collect()
 }
 
 /// The date of the issue, else the first day it could be read.
@@ -136,18 +140,18 @@ fn date(work: &Value) -> Option<PartialDate> {
         "/published",
     ]
     .iter()
-    .find_map(|it| parts(work, it))
+    .find_map(|it| date_parts(work, it))
 }
 
-fn parts(value: &Value, pointer: &str) -> Option<PartialDate> {
+fn date_parts(value: &Value, pointer: &str) -> Option<PartialDate> {
     let part = |at: u8| json::number(value, &format!("{pointer}/date-parts/0/{at}"));
     let small = |at: u8| part(at).and_then(|it| u8::try_from(it).ok());
     PartialDate::new(i32::try_from(part(0)?).ok()?, small(1), small(2))
 }
 
-fn licence(work: &Value) -> Option<String> {
+fn license(work: &Value) -> Option<String> {
     let all = json::list(work, "/license").iter();
-    let all: Vec<String> = all.filter_map(|it| json::address(it, "/URL")).collect();
+    let all: Vec<String> = all.filter_map(|it| json::url(it, "/URL")).collect();
     let open = all.iter().find(|it| it.contains("creativecommons.org"));
     open.or(all.first()).cloned()
 }
@@ -160,7 +164,7 @@ fn version(text: &str) -> &'static str {
     }
 }
 
-fn kind_of(work: &Value) -> WorkKind {
+fn work_kind(work: &Value) -> WorkKind {
     match json::text(work, "/type").as_deref() {
         Some("journal-article") => WorkKind::JournalArticle,
         Some("proceedings-article") => WorkKind::ConferencePaper,

@@ -8,81 +8,81 @@ use std::time::Duration;
 use deliberate_core::Article;
 use serde_json::Value;
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
 
 use super::{
-    Direction, Link, Notice, PaperId, PaperQuery, PdfPlace, Source, SourceAbout, SourceFound,
-    SourceFuture, SourceSettings,
+    CitationDirection, CitationLink, PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation,
+    SourceFuture, SourceInfo, SourceResult, SourceSettings,
     reading::{
-        ask::{Api, Got, bounded},
-        gather::Gathered,
+        ask::{ApiResponse, SourceApiClient, clamp_limit},
+        gather::PagedResults,
         json,
-        words::{Asked, first_day, last_day},
+        words::{QueryTerms, first_day, last_day},
     },
 };
 use read::read;
 
 /// The most of one page that is asked for.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 /// More words than that are seldom all in one paper; then any will do, and the best come first.
-const ALL_OF: usize = 6;
+const MAX_REQUIRED_WORDS: usize = 6;
 
 /// Europe PMC.
 pub struct EuropePmc {
-    api: Api,
+    api: SourceApiClient,
 }
 
 impl EuropePmc {
     /// Europe PMC as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
-        let pace = Pace::new("europe_pmc", Duration::from_millis(200)).at_once(2);
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
+        let pace = SourceRateLimit::new("europe_pmc", Duration::from_millis(200)).max_concurrent(2);
         let usual = "https://www.ebi.ac.uk/europepmc/webservices/rest";
-        let api = Api::new(web, settings, usual, pace);
+        let api = SourceApiClient::new(web, settings, usual, pace);
         Self {
             api: api.with_contact("email"),
         }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::something(query)?;
-        let limit = bounded(query.limit);
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = QueryTerms::from_non_empty_query(query)?;
+        let limit = clamp_limit(query.limit);
         let mut gathered = self
-            .pages(&question(query, &asked), asked.newest, limit)
+            .fetch_pages(&build_query(query, &asked), asked.newest_first, limit)
             .await?;
         if !query.categories.is_empty() {
-            gathered.found.ignored.push("categories");
+            gathered.result.ignored.push("categories");
         }
-        gathered.done(limit, &self.api).await
+        gathered.into_result(limit, &self.api).await
     }
 
-    async fn pages(
+    async fn fetch_pages(
         &self,
         question: &str,
         newest: bool,
         limit: usize,
-    ) -> Result<Gathered, WebError> {
-        let mut gathered = Gathered::of(limit, PAGE);
+    ) -> Result<PagedResults, HttpClientError> {
+        let mut gathered = PagedResults::new(limit, PAGE_SIZE);
         let mut mark = "*".to_owned();
-        while let Some(many) = gathered.next_page() {
-            let got = self.search_page(question, newest, many, &mark).await?;
-            gathered.found.total = json::number(&got.it, "/hitCount");
-            let records = self.api.list(&got, "/resultList/result").await?;
-            gathered.add(&got, records.iter().map(read));
-            match json::raw(&got.it, "/nextCursorMark") {
+        while let Some(many) = gathered.next_page_size() {
+            let got = self.fetch_page(question, newest, many, &mark).await?;
+            gathered.result.total = json::number(&got.body, "/hitCount");
+            let records = self.api.list_at(&got, "/resultList/result").await?;
+            gathered.add_page(&got, records.iter().map(read));
+            match json::raw(&got.body, "/nextCursorMark") {
                 Some(next) if next != mark && records.len() == many => mark = next,
-                _ => gathered.end(),
+                _ => gathered.finish(),
             }
         }
         Ok(gathered)
     }
 
-    async fn search_page(
+    async fn fetch_page(
         &self,
         question: &str,
         newest: bool,
         many: usize,
         mark: &str,
-    ) -> Result<Got<Value>, WebError> {
+    ) -> Result<ApiResponse<Value>, HttpClientError> {
         let mut query = vec![
             ("query", question.to_owned()),
             ("format", "json".to_owned()),
@@ -93,61 +93,67 @@ impl EuropePmc {
         if newest {
             query.push(("sort", "P_PDATE_D desc".to_owned()));
         }
-        self.api.json(&["search"], &query).await
+        self.api.get_json(&["search"], &query).await
     }
 
     /// The record of that name.
-    async fn one(&self, id: &PaperId) -> Result<Option<Value>, WebError> {
-        let Some(question) = name_of(id) else {
+    async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<Value>, HttpClientError> {
+        let Some(question) = id_query(id) else {
             return Ok(None);
         };
-        let got = self.search_page(&question, false, 5, "*").await?;
-        let records = self.api.list(&got, "/resultList/result").await?;
-        Ok(records.iter().find(|it| is_named(it, id)).cloned())
+        let got = self.fetch_page(&question, false, 5, "*").await?;
+        let records = self.api.list_at(&got, "/resultList/result").await?;
+        Ok(records.iter().find(|it| has_id(it, id)).cloned())
     }
 
-    async fn links(
+    async fn fetch_links(
         &self,
         id: &PaperId,
-        direction: Direction,
+        direction: CitationDirection,
         limit: usize,
-    ) -> Result<Option<Vec<Link>>, WebError> {
+    ) -> Result<Option<Vec<CitationLink>>, HttpClientError> {
         let record = match id {
             PaperId::Pubmed(id) => Some(("MED".to_owned(), id.clone())),
-            _ => self.one(id).await?.and_then(|it| read::place(&it)),
+            _ => self
+                .fetch_by_id(id)
+                .await?
+                .and_then(|it| read::record_key(&it)),
         };
         let Some((source, id)) = record else {
             return Ok(None);
         };
         let (list, pointer) = match direction {
-            Direction::Citing => ("citations", "/citationList/citation"),
-            Direction::Cited => ("references", "/referenceList/reference"),
+            CitationDirection::Citing => ("citations", "/citationList/citation"),
+            CitationDirection::Cited => ("references", "/referenceList/reference"),
         };
         let query = [
             ("page", "1".to_owned()),
-            ("pageSize", bounded(limit).to_string()),
+            ("pageSize", clamp_limit(limit).to_string()),
             ("format", "json".to_owned()),
         ];
-        let got = self.api.json(&[&source, &id, list], &query).await?;
+        let got = self.api.get_json(&[&source, &id, list], &query).await?;
         // None are told without a list.
-        let none = json::number(&got.it, "/hitCount") == Some(0);
+        let none = json::number(&got.body, "/hitCount") == Some(0);
         let records = if none {
             &[]
         } else {
-            self.api.list(&got, pointer).await?
+            self.api.list_at(&got, pointer).await?
         };
-        let links = records.iter().filter_map(read::short).map(|article| Link {
-            article,
-            contexts: Vec::new(),
-            influential: None,
-        });
-        Ok(Some(links.take(bounded(limit)).collect()))
+        let links = records
+            .iter()
+            .filter_map(read::read_brief)
+            .map(|article| CitationLink {
+                article,
+                contexts: Vec::new(),
+                influential: None,
+            });
+        Ok(Some(links.take(clamp_limit(limit)).collect()))
     }
 }
 
-fn question(query: &PaperQuery, asked: &Asked) -> String {
-    let telling = asked.telling();
-    let join = if telling.len() > ALL_OF {
+fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
+    let telling = asked.content_words();
+    let join = if telling.len() > MAX_REQUIRED_WORDS {
         " OR "
     } else {
         " AND "
@@ -180,7 +186,7 @@ fn question(query: &PaperQuery, asked: &Asked) -> String {
     parts.join(" AND ")
 }
 
-fn name_of(id: &PaperId) -> Option<String> {
+fn id_query(id: &PaperId) -> Option<String> {
     match id {
         PaperId::Doi(doi) => Some(format!("DOI:\"{doi}\"")),
         PaperId::Arxiv(id) => Some(format!("DOI:\"{}\"", id.doi())),
@@ -190,7 +196,7 @@ fn name_of(id: &PaperId) -> Option<String> {
     }
 }
 
-fn is_named(record: &Value, id: &PaperId) -> bool {
+fn has_id(record: &Value, id: &PaperId) -> bool {
     match id {
         PaperId::Doi(doi) => json::doi(record, "/doi").as_ref() == Some(doi),
         PaperId::Arxiv(id) => json::doi(record, "/doi") == Some(id.doi()),
@@ -200,9 +206,9 @@ fn is_named(record: &Value, id: &PaperId) -> bool {
     }
 }
 
-impl Source for EuropePmc {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for EuropePmc {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: "europe_pmc".to_owned(),
             title: "Europe PMC".to_owned(),
             description: "The life sciences, preprints included, searched in full texts".to_owned(),
@@ -212,31 +218,31 @@ impl Source for EuropePmc {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
-        Box::pin(async move { Ok(self.one(id).await?.as_ref().and_then(read)) })
+        Box::pin(async move { Ok(self.fetch_by_id(id).await?.as_ref().and_then(read)) })
     }
 
-    fn linked<'a>(
+    fn citation_links<'a>(
         &'a self,
         id: &'a PaperId,
-        direction: Direction,
+        direction: CitationDirection,
         limit: usize,
-    ) -> SourceFuture<'a, Option<Vec<Link>>> {
-        Box::pin(self.links(id, direction, limit))
+    ) -> SourceFuture<'a, Option<Vec<CitationLink>>> {
+        Box::pin(self.fetch_links(id, direction, limit))
     }
 
-    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<Notice>>> {
-        Box::pin(async move { Ok(self.one(id).await?.as_ref().map(read::notices)) })
+    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
+        Box::pin(async move { Ok(self.fetch_by_id(id).await?.as_ref().map(read::notices)) })
     }
 
-    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async move {
-            let record = self.one(id).await?;
-            Ok(record.as_ref().map(read::pdfs).unwrap_or_default())
+            let record = self.fetch_by_id(id).await?;
+            Ok(record.as_ref().map(read::pdf_locations).unwrap_or_default())
         })
     }
 }

@@ -4,8 +4,8 @@ use deliberate_core::{Article, Author, PartialDate, WorkKind};
 use serde_json::Value;
 
 use crate::sources::{
-    Notice, NoticeKind, PdfPlace,
-    reading::{clean, finish, json, names},
+    PaperNotice, PaperNoticeKind, PdfLocation,
+    reading::{clean, finish_article, json, names},
 };
 
 /// A whole record.
@@ -16,8 +16,8 @@ pub(super) fn read(record: &Value) -> Option<Article> {
     let retracted = is("Retracted Publication")
         || notices(record)
             .iter()
-            .any(|it| it.kind == NoticeKind::Retraction);
-    let place = place(record);
+            .any(|it| it.kind == PaperNoticeKind::Retraction);
+    let place = record_key(record);
     let mut keywords = json::texts(record, "/keywordList/keyword", "");
     for it in json::texts(record, "/meshHeadingList/meshHeading", "/descriptorName") {
         if !keywords.contains(&it) {
@@ -26,7 +26,7 @@ pub(super) fn read(record: &Value) -> Option<Article> {
     }
     let preprint = is("Preprint") || text("/source").as_deref() == Some("PPR");
     let article = Article {
-        title: clean::bare_title(&json::title(record, "/title")?),
+        title: clean::strip_title_marks(&json::title(record, "/title")?),
         authors: authors(record),
         kind: match preprint {
             true => WorkKind::Preprint,
@@ -47,7 +47,7 @@ pub(super) fn read(record: &Value) -> Option<Article> {
         pmid: text("/pmid"),
         pmcid: text("/pmcid"),
         url: place.map(|(source, id)| format!("https://europepmc.org/article/{source}/{id}")),
-        pdf_url: pdfs(record).into_iter().next().map(|it| it.url),
+        pdf_url: pdf_locations(record).into_iter().next().map(|it| it.url),
         keywords,
         language: text("/language"),
         citation_count: json::number(record, "/citedByCount"),
@@ -55,17 +55,17 @@ pub(super) fn read(record: &Value) -> Option<Article> {
         open_access: json::flag(record, "/isOpenAccess"),
         ..Article::default()
     };
-    finish(article, "europe_pmc")
+    finish_article(article, "europe_pmc")
 }
 
 /// A record of a list of citations or references, which says less.
-pub(super) fn short(record: &Value) -> Option<Article> {
+pub(super) fn read_brief(record: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(record, pointer);
     let medical = text("/source").as_deref() == Some("MED");
     let authors = json::raw(record, "/authorString").unwrap_or_default();
     let article = Article {
-        title: clean::bare_title(&json::title(record, "/title")?),
-        authors: names::listed(&authors),
+        title: clean::strip_title_marks(&json::title(record, "/title")?),
+        authors: names::parse_author_list(&authors),
         kind: match text("/source").as_deref() {
             Some("PPR") => WorkKind::Preprint,
             Some("MED" | "PMC") => WorkKind::JournalArticle,
@@ -81,27 +81,27 @@ pub(super) fn short(record: &Value) -> Option<Article> {
         citation_count: json::number(record, "/citedByCount"),
         ..Article::default()
     };
-    finish(article, "europe_pmc")
+    finish_article(article, "europe_pmc")
 }
 
 /// Which of its collections a record is in, and its number there.
-pub(super) fn place(record: &Value) -> Option<(String, String)> {
+pub(super) fn record_key(record: &Value) -> Option<(String, String)> {
     let fine = |it: &String| it.len() < 30 && it.bytes().all(|it| it.is_ascii_alphanumeric());
     let part = |pointer: &str| json::text(record, pointer).filter(fine);
     Some((part("/source")?, part("/id")?))
 }
 
 /// What became of a paper.
-pub(super) fn notices(record: &Value) -> Vec<Notice> {
+pub(super) fn notices(record: &Value) -> Vec<PaperNotice> {
     let all = json::list(record, "/commentCorrectionList/commentCorrection");
     let notice = |it: &Value| {
         let kind = match json::text(it, "/type")?.to_lowercase().as_str() {
-            "retraction in" => NoticeKind::Retraction,
-            "expression of concern in" => NoticeKind::ExpressionOfConcern,
+            "retraction in" => PaperNoticeKind::Retraction,
+            "expression of concern in" => PaperNoticeKind::ExpressionOfConcern,
             "partial retraction in" | "erratum in" | "corrected and republished in" => {
-                NoticeKind::Correction
+                PaperNoticeKind::Correction
             }
-            "update in" => NoticeKind::Other,
+            "update in" => PaperNoticeKind::Other,
             _ => return None,
         };
         let reference = json::text(it, "/reference").unwrap_or_default();
@@ -109,7 +109,7 @@ pub(super) fn notices(record: &Value) -> Vec<Notice> {
         let year = words
             .find(|it| it.len() == 4)
             .and_then(|it| it.parse().ok());
-        Some(Notice {
+        Some(PaperNotice {
             kind,
             date: year.and_then(|it| PartialDate::new(it, None, None)),
             doi: None,
@@ -120,15 +120,15 @@ pub(super) fn notices(record: &Value) -> Vec<Notice> {
 }
 
 /// PDFs that everyone may read.
-pub(super) fn pdfs(record: &Value) -> Vec<PdfPlace> {
+pub(super) fn pdf_locations(record: &Value) -> Vec<PdfLocation> {
     let open = |it: &&Value| {
         let code = json::text(it, "/availabilityCode");
         let style = json::text(it, "/documentStyle");
         style.as_deref() == Some("pdf") && matches!(code.as_deref(), Some("OA" | "F"))
     };
     let place = |it: &Value| {
-        Some(PdfPlace {
-            url: json::address(it, "/url")?,
+        Some(PdfLocation {
+            url: json::url(it, "/url")?,
             source: "europe_pmc".to_owned(),
             version: None,
             licence: json::text(record, "/license"),
@@ -141,9 +141,9 @@ pub(super) fn pdfs(record: &Value) -> Vec<PdfPlace> {
 fn authors(record: &Value) -> Vec<Author> {
     let author = |it: &Value| {
         let given = json::text(it, "/firstName").or_else(|| json::text(it, "/initials"));
-        let person = names::parts(json::text(it, "/lastName"), given);
-        let group = || json::text(it, "/collectiveName").map(names::organisation);
-        let whole = || names::whole(&json::raw(it, "/fullName")?);
+        let person = names::author_from_parts(json::text(it, "/lastName"), given);
+        let group = || json::text(it, "/collectiveName").map(names::organization);
+        let whole = || names::parse_author(&json::raw(it, "/fullName")?);
         let mut author = person.or_else(group).or_else(whole)?;
         let is_orcid = json::text(it, "/authorId/type").as_deref() == Some("ORCID");
         let orcid = json::raw(it, "/authorId/value").filter(|_| is_orcid);
@@ -153,9 +153,9 @@ fn authors(record: &Value) -> Vec<Author> {
     let all = json::list(record, "/authorList/author")
         .iter()
         .filter_map(author);
-    let all: Vec<Author> = all.take(clean::AUTHORS).collect();
+    let all: Vec<Author> = all.take(clean::MAX_AUTHORS).collect();
     match json::raw(record, "/authorString") {
-        Some(line) if all.is_empty() => names::listed(&line),
+        Some(line) if all.is_empty() => names::parse_author_list(&line),
         _ => all,
     }
 }

@@ -8,16 +8,16 @@ use std::time::Duration;
 use deliberate_core::Article;
 use serde_json::Value;
 
-use crate::web::{Pace, Web, WebError};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
 
 use super::{
-    Direction, Link, Notice, NoticeKind, PaperId, PaperQuery, PdfPlace, Source, SourceAbout,
-    SourceFound, SourceFuture, SourceSettings,
+    CitationDirection, CitationLink, PaperId, PaperNotice, PaperNoticeKind, PaperQuery,
+    PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult, SourceSettings,
     reading::{
-        ask::{Api, KeyPlace, bounded, or_none},
-        gather::Gathered,
+        ask::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
+        gather::PagedResults,
         json, sift,
-        words::{Asked, first_day, last_day},
+        words::{QueryTerms, first_day, last_day},
     },
 };
 use read::read;
@@ -26,43 +26,45 @@ const FIELDS: &str = "id,doi,display_name,publication_year,publication_date,ids,
                       primary_location,best_oa_location,open_access,authorships,cited_by_count,\
                       biblio,is_retracted,keywords,abstract_inverted_index";
 /// The most of one page, and of one filter with several values.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 
 /// `OpenAlex`.
 pub struct OpenAlex {
-    api: Api,
+    api: SourceApiClient,
 }
 
 impl OpenAlex {
     /// `OpenAlex` as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
-        let pace = Pace::new("openalex", Duration::from_millis(200)).at_once(2);
-        let api = Api::new(web, settings, "https://api.openalex.org", pace);
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
+        let pace = SourceRateLimit::new("openalex", Duration::from_millis(200)).max_concurrent(2);
+        let api = SourceApiClient::new(web, settings, "https://api.openalex.org", pace);
         Self {
-            api: api.with_key(KeyPlace::Query("api_key")),
+            api: api.with_key(ApiKeyLocation::Query("api_key")),
         }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::something(query)?;
-        let limit = bounded(query.limit);
-        let wanted = sift::wanted(limit, asked.venue.is_some());
-        let mut gathered = self.pages(&question(query, &asked), wanted).await?;
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = QueryTerms::from_non_empty_query(query)?;
+        let limit = clamp_limit(query.limit);
+        let wanted = sift::overfetch_limit(limit, asked.venue.is_some());
+        let mut gathered = self
+            .fetch_pages(&build_query(query, &asked), wanted)
+            .await?;
         if !query.categories.is_empty() {
-            gathered.found.ignored.push("categories");
+            gathered.result.ignored.push("categories");
         }
-        let mut found = gathered.done(wanted, &self.api).await?;
-        found.articles.retain(|it| sift::has_venue(it, &asked));
+        let mut found = gathered.into_result(wanted, &self.api).await?;
+        found.articles.retain(|it| sift::matches_venue(it, &asked));
         found.articles.truncate(limit);
         Ok(found)
     }
 
     /// Pages of a list until there are enough.
-    async fn pages(
+    async fn fetch_pages(
         &self,
         question: &[(&str, String)],
         wanted: usize,
-    ) -> Result<Gathered, WebError> {
+    ) -> Result<PagedResults, HttpClientError> {
         let by_cursor = self.api.has_key();
         let (by, first) = if by_cursor {
             ("cursor", "*")
@@ -72,73 +74,85 @@ impl OpenAlex {
         let mut place = first.to_owned();
         let mut page = 1_usize;
         // Where a page begins follows from its number, so all are of one size.
-        let size = wanted.clamp(1, PAGE);
-        let mut gathered = Gathered::of(wanted, size);
-        while gathered.next_page().is_some() {
+        let size = wanted.clamp(1, PAGE_SIZE);
+        let mut gathered = PagedResults::new(wanted, size);
+        while gathered.next_page_size().is_some() {
             let mut query = question.to_vec();
             query.push(("select", FIELDS.to_owned()));
             query.push(("per-page", size.to_string()));
             query.push((by, place.clone()));
-            let got = self.api.json(&["works"], &query).await?;
-            gathered.found.total = json::number(&got.it, "/meta/count");
-            let records = self.api.list(&got, "/results").await?;
-            gathered.add(&got, records.iter().map(read));
+            let got = self.api.get_json(&["works"], &query).await?;
+            gathered.result.total = json::number(&got.body, "/meta/count");
+            let records = self.api.list_at(&got, "/results").await?;
+            gathered.add_page(&got, records.iter().map(read));
             page += 1;
-            match json::raw(&got.it, "/meta/next_cursor") {
-                _ if records.len() < PAGE => gathered.end(),
+            match json::raw(&got.body, "/meta/next_cursor") {
+                _ if records.len() < PAGE_SIZE => gathered.finish(),
                 _ if !by_cursor => place = page.to_string(),
                 Some(next) => place = next,
-                None => gathered.end(),
+                None => gathered.finish(),
             }
         }
         Ok(gathered)
     }
 
-    async fn one(&self, id: &PaperId, fields: &str) -> Result<Option<Value>, WebError> {
-        let Some(name) = name_of(id) else {
+    async fn fetch_by_id(
+        &self,
+        id: &PaperId,
+        fields: &str,
+    ) -> Result<Option<Value>, HttpClientError> {
+        let Some(name) = work_key(id) else {
             return Ok(None);
         };
         let path: Vec<&str> = ["works"].into_iter().chain(name.split('/')).collect();
-        let got = self.api.json(&path, &[("select", fields.to_owned())]).await;
-        let Some(got) = or_none(got)? else {
+        let got = self
+            .api
+            .get_json(&path, &[("select", fields.to_owned())])
+            .await;
+        let Some(got) = not_found_as_none(got)? else {
             return Ok(None);
         };
-        if got.it.get("id").is_none() {
-            return Err(self.api.refused(&got, "there is no work in it").await);
+        if got.body.get("id").is_none() {
+            return Err(self
+                .api
+                .response_error(&got, "there is no work in it")
+                .await);
         }
-        Ok(Some(got.it))
+        Ok(Some(got.body))
     }
 
-    async fn links(
+    async fn fetch_links(
         &self,
         id: &PaperId,
-        direction: Direction,
+        direction: CitationDirection,
         limit: usize,
-    ) -> Result<Option<Vec<Link>>, WebError> {
-        let limit = bounded(limit);
-        let Some(work) = self.one(id, "id,referenced_works").await? else {
+    ) -> Result<Option<Vec<CitationLink>>, HttpClientError> {
+        let limit = clamp_limit(limit);
+        let Some(work) = self.fetch_by_id(id, "id,referenced_works").await? else {
             return Ok(None);
         };
         let mut articles = Vec::new();
         match direction {
-            Direction::Citing => {
-                let Some(own) = read::own_id(&work, "/id") else {
+            CitationDirection::Citing => {
+                let Some(own) = read::parse_openalex_id(&work, "/id") else {
                     return Ok(None);
                 };
                 let filter = format!("cites:{own}");
                 let most_cited = "cited_by_count:desc".to_owned();
                 let question = [("filter", filter), ("sort", most_cited)];
-                let found = self.pages(&question, limit).await?;
-                articles = found.done(limit, &self.api).await?.articles;
+                let found = self.fetch_pages(&question, limit).await?;
+                articles = found.into_result(limit, &self.api).await?.articles;
             }
-            Direction::Cited => {
+            CitationDirection::Cited => {
                 let cited = json::list(&work, "/referenced_works").iter();
-                let cited: Vec<String> = cited.filter_map(|it| read::own_id(it, "")).collect();
+                let cited: Vec<String> = cited
+                    .filter_map(|it| read::parse_openalex_id(it, ""))
+                    .collect();
                 let cited = cited.get(..limit.min(cited.len())).unwrap_or_default();
-                for some in cited.chunks(PAGE) {
+                for some in cited.chunks(PAGE_SIZE) {
                     let filter = format!("openalex:{}", some.join("|"));
-                    let found = self.pages(&[("filter", filter)], some.len()).await?;
-                    articles.extend(found.done(PAGE, &self.api).await?.articles);
+                    let found = self.fetch_pages(&[("filter", filter)], some.len()).await?;
+                    articles.extend(found.into_result(PAGE_SIZE, &self.api).await?.articles);
                 }
                 // The answer comes in an order of its own; references have one too.
                 let place = |it: &Article| {
@@ -149,7 +163,7 @@ impl OpenAlex {
             }
         }
         articles.truncate(limit);
-        let link = |article| Link {
+        let link = |article| CitationLink {
             article,
             contexts: Vec::new(),
             influential: None,
@@ -158,7 +172,7 @@ impl OpenAlex {
     }
 }
 
-fn question(query: &PaperQuery, asked: &Asked) -> Vec<(&'static str, String)> {
+fn build_query(query: &PaperQuery, asked: &QueryTerms) -> Vec<(&'static str, String)> {
     let mut filters = Vec::new();
     let edge = |name: &str, day: Option<String>| day.map(|day| format!("{name}:{day}"));
     filters.extend(edge("from_publication_date", query.from.map(first_day)));
@@ -166,8 +180,8 @@ fn question(query: &PaperQuery, asked: &Asked) -> Vec<(&'static str, String)> {
     // A comma or a bar would begin another filter; they are not in bare names.
     let names = asked.authors.iter().map(deliberate_core::Author::full_name);
     filters.extend(names.map(|it| format!("raw_author_name.search:{it}")));
-    let words = asked.boolean();
-    let order = match (asked.newest, words.is_empty()) {
+    let words = asked.boolean_query();
+    let order = match (asked.newest_first, words.is_empty()) {
         (true, _) => "publication_date:desc",
         (false, false) => "relevance_score:desc",
         // Without words there is no relevance, and asking for it is an error.
@@ -183,7 +197,7 @@ fn question(query: &PaperQuery, asked: &Asked) -> Vec<(&'static str, String)> {
     question
 }
 
-fn name_of(id: &PaperId) -> Option<String> {
+fn work_key(id: &PaperId) -> Option<String> {
     match id {
         PaperId::Doi(doi) => Some(format!("doi:{doi}")),
         PaperId::Arxiv(id) => Some(format!("doi:{}", id.doi())),
@@ -194,9 +208,9 @@ fn name_of(id: &PaperId) -> Option<String> {
     }
 }
 
-impl Source for OpenAlex {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for OpenAlex {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: "openalex".to_owned(),
             title: "OpenAlex".to_owned(),
             description: "Works of all fields with citations, open access and retractions"
@@ -210,30 +224,30 @@ impl Source for OpenAlex {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
-        Box::pin(async move { Ok(self.one(id, FIELDS).await?.as_ref().and_then(read)) })
+        Box::pin(async move { Ok(self.fetch_by_id(id, FIELDS).await?.as_ref().and_then(read)) })
     }
 
-    fn linked<'a>(
+    fn citation_links<'a>(
         &'a self,
         id: &'a PaperId,
-        direction: Direction,
+        direction: CitationDirection,
         limit: usize,
-    ) -> SourceFuture<'a, Option<Vec<Link>>> {
-        Box::pin(self.links(id, direction, limit))
+    ) -> SourceFuture<'a, Option<Vec<CitationLink>>> {
+        Box::pin(self.fetch_links(id, direction, limit))
     }
 
-    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<Notice>>> {
+    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
         Box::pin(async move {
-            let Some(work) = self.one(id, "id,is_retracted").await? else {
+            let Some(work) = self.fetch_by_id(id, "id,is_retracted").await? else {
                 return Ok(None);
             };
-            let notice = Notice {
-                kind: NoticeKind::Retraction,
+            let notice = PaperNotice {
+                kind: PaperNoticeKind::Retraction,
                 date: None,
                 doi: None,
                 source: "openalex".to_owned(),
@@ -243,10 +257,12 @@ impl Source for OpenAlex {
         })
     }
 
-    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfPlace>> {
+    fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async move {
-            let work = self.one(id, "id,best_oa_location,locations").await?;
-            Ok(work.as_ref().map(read::pdfs).unwrap_or_default())
+            let work = self
+                .fetch_by_id(id, "id,best_oa_location,locations")
+                .await?;
+            Ok(work.as_ref().map(read::pdf_locations).unwrap_or_default())
         })
     }
 }

@@ -6,12 +6,12 @@ use deliberate_core::{Article, ArxivId, WorkKind};
 use serde_json::Value;
 
 use crate::sources::{
-    PdfPlace,
-    reading::{clean, finish, json, names},
+    PdfLocation,
+    reading::{clean, finish_article, json, names},
 };
 
 /// More words than any abstract has.
-const WORDS: usize = 10_000;
+const MAX_ABSTRACT_WORDS: usize = 10_000;
 
 /// A work.
 pub(super) fn read(work: &Value) -> Option<Article> {
@@ -20,7 +20,7 @@ pub(super) fn read(work: &Value) -> Option<Article> {
     let article = Article {
         title: json::title(work, "/display_name").or_else(|| json::title(work, "/title"))?,
         authors: authors(work),
-        kind: kind_of(work),
+        kind: work_kind(work),
         summary: summary(work),
         date: json::date(work, "/publication_date")
             .or_else(|| json::date(work, "/publication_year")),
@@ -37,11 +37,11 @@ pub(super) fn read(work: &Value) -> Option<Article> {
         pmcid: json::raw(work, "/ids/pmcid")
             .and_then(|it| last_number(&it))
             .map(|it| format!("PMC{it}")),
-        openalex_id: own_id(work, "/id"),
-        url: json::address(work, "/primary_location/landing_page_url")
-            .or_else(|| json::address(work, "/id")),
-        pdf_url: json::address(work, "/best_oa_location/pdf_url")
-            .or_else(|| json::address(work, "/primary_location/pdf_url")),
+        openalex_id: parse_openalex_id(work, "/id"),
+        url: json::url(work, "/primary_location/landing_page_url")
+            .or_else(|| json::url(work, "/id")),
+        pdf_url: json::url(work, "/best_oa_location/pdf_url")
+            .or_else(|| json::url(work, "/primary_location/pdf_url")),
         keywords: json::texts(work, "/keywords", "/display_name"),
         language: text("/language"),
         citation_count: json::number(work, "/cited_by_count"),
@@ -49,11 +49,11 @@ pub(super) fn read(work: &Value) -> Option<Article> {
         open_access: json::flag(work, "/open_access/is_oa"),
         ..Article::default()
     };
-    finish(article, "openalex")
+    finish_article(article, "openalex")
 }
 
 /// `W123` out of `https://openalex.org/W123`.
-pub(super) fn own_id(value: &Value, pointer: &str) -> Option<String> {
+pub(super) fn parse_openalex_id(value: &Value, pointer: &str) -> Option<String> {
     let id = json::raw(value, pointer)?;
     let id = id.trim().rsplit('/').next()?.to_uppercase();
     let digits = id.strip_prefix('W')?;
@@ -63,20 +63,20 @@ pub(super) fn own_id(value: &Value, pointer: &str) -> Option<String> {
 }
 
 /// Where PDFs may be read by everyone, best first, each once.
-pub(super) fn pdfs(work: &Value) -> Vec<PdfPlace> {
+pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
     let best = work.get("best_oa_location").into_iter();
     let open = |it: &&Value| json::flag(it, "/is_oa") != Some(false);
-    let mut places: Vec<PdfPlace> = Vec::new();
+    let mut places: Vec<PdfLocation> = Vec::new();
     for it in best
         .chain(json::list(work, "/locations"))
         .filter(open)
         .take(50)
     {
-        let Some(url) = json::address(it, "/pdf_url") else {
+        let Some(url) = json::url(it, "/pdf_url") else {
             continue;
         };
         if places.iter().all(|it| it.url != url) {
-            places.push(PdfPlace {
+            places.push(PdfLocation {
                 url,
                 source: "openalex".to_owned(),
                 version: json::text(it, "/version").map(|it| it.replace("Version", "")),
@@ -90,12 +90,12 @@ pub(super) fn pdfs(work: &Value) -> Vec<PdfPlace> {
 fn authors(work: &Value) -> Vec<deliberate_core::Author> {
     let author = |it: &Value| {
         let name = json::raw(it, "/author/display_name");
-        let mut author = names::whole(&name.or_else(|| json::raw(it, "/raw_author_name"))?)?;
+        let mut author = names::parse_author(&name.or_else(|| json::raw(it, "/raw_author_name"))?)?;
         author.orcid = json::raw(it, "/author/orcid").and_then(|it| names::orcid(&it));
         Some(author)
     };
     let all = json::list(work, "/authorships").iter().filter_map(author);
-    all.take(clean::AUTHORS).collect()
+    all.take(clean::MAX_AUTHORS).collect()
 }
 
 /// The abstract, which comes as words with the places they stand at.
@@ -109,13 +109,13 @@ fn summary(work: &Value) -> Option<String> {
             .flatten()
             .filter_map(Value::as_u64)
         {
-            if words.len() < WORDS {
+            if words.len() < MAX_ABSTRACT_WORDS {
                 words.insert(place, word);
             }
         }
     }
     let text = words.into_values().collect::<Vec<_>>().join(" ");
-    clean::summary(&text)
+    clean::clean_abstract(&text)
 }
 
 fn pages(work: &Value) -> Option<String> {
@@ -126,7 +126,7 @@ fn pages(work: &Value) -> Option<String> {
     }
 }
 
-fn kind_of(work: &Value) -> WorkKind {
+fn work_kind(work: &Value) -> WorkKind {
     let place = json::text(work, "/primary_location/source/type");
     match json::text(work, "/type").as_deref() {
         Some("preprint") => WorkKind::Preprint,

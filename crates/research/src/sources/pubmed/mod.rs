@@ -7,83 +7,86 @@ use std::time::Duration;
 
 use deliberate_core::{Article, Author};
 
-use crate::web::{Pace, Web, WebError, unmarked};
+use crate::web::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
 
 use super::{
-    Notice, PaperId, PaperQuery, Source, SourceAbout, SourceFound, SourceFuture, SourceSettings,
+    PaperId, PaperNotice, PaperQuery, PaperSource, SourceFuture, SourceInfo, SourceResult,
+    SourceSettings,
     reading::{
-        ask::{Api, Got, KeyPlace, bounded, or_none},
-        gather::Gathered,
+        ask::{ApiKeyLocation, ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
+        gather::PagedResults,
         json,
-        words::{Asked, first_day, last_day},
-        xml::Element,
+        words::{QueryTerms, first_day, last_day},
+        xml::XmlElement,
     },
 };
 
 /// Records of one request.
-const PAGE: usize = 200;
+const PAGE_SIZE: usize = 200;
 /// More words than that are seldom all in one abstract; then any will do, and the best come first.
-const ALL_OF: usize = 6;
+const MAX_REQUIRED_WORDS: usize = 6;
 
 /// `PubMed`.
 pub struct Pubmed {
-    ids: Api,
-    records: Api,
+    search_api: SourceApiClient,
+    fetch_api: SourceApiClient,
 }
 
 impl Pubmed {
     /// `PubMed` as the settings say.
-    pub fn new(web: Web, settings: SourceSettings) -> Self {
+    pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
         let every = if settings.key.is_some() { 110 } else { 350 };
         let usual = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils";
-        let pace = Pace::new("ncbi", Duration::from_millis(every)).at_once(3);
-        let api = Api::new(web, settings, usual, pace);
-        let api = api.with_key(KeyPlace::Query("api_key"));
+        let pace = SourceRateLimit::new("ncbi", Duration::from_millis(every)).max_concurrent(3);
+        let api = SourceApiClient::new(web, settings, usual, pace);
+        let api = api.with_key(ApiKeyLocation::Query("api_key"));
         let api = api.with_contact("email");
         Self {
-            ids: api.clone(),
-            records: api.for_xml(&[]),
+            search_api: api.clone(),
+            fetch_api: api.for_xml(&[]),
         }
     }
 
-    async fn find(&self, query: &PaperQuery) -> Result<SourceFound, WebError> {
-        let asked = Asked::something(query)?;
-        let limit = bounded(query.limit);
-        let order = if asked.newest {
+    async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
+        let asked = QueryTerms::from_non_empty_query(query)?;
+        let limit = clamp_limit(query.limit);
+        let order = if asked.newest_first {
             "pub_date"
         } else {
             "relevance"
         };
-        let (ids, total, kept) = self.ids(term(query, &asked), limit, order).await?;
-        let mut gathered = Gathered::of(limit, PAGE);
-        for some in ids.chunks(PAGE) {
-            let got = self.set(some).await?;
-            let mut records = read::records(&got.it);
+        let (ids, total, kept) = self
+            .search_ids(build_query(query, &asked), limit, order)
+            .await?;
+        let mut gathered = PagedResults::new(limit, PAGE_SIZE);
+        for some in ids.chunks(PAGE_SIZE) {
+            let got = self.fetch_records(some).await?;
+            let mut records = read::records(&got.body);
             // Records come in an order of their own; the search had the better one.
             let place = |id: Option<&String>| some.iter().position(|it| Some(it) == id);
             records.sort_by_key(|it| place(it.as_ref().and_then(|it| it.pmid.as_ref())));
             let count = records.len();
-            gathered.add(&got, records);
+            gathered.add_page(&got, records);
             if count < some.len() {
                 let lost = u32::try_from(some.len() - count).unwrap_or(u32::MAX);
-                gathered.found.skipped += lost;
+                gathered.result.skipped += lost;
             }
         }
-        gathered.found.kept = kept && (ids.is_empty() || gathered.found.kept);
-        gathered.found.total = Some(total);
+        gathered.result.from_cache = kept && (ids.is_empty() || gathered.result.from_cache);
+        gathered.result.total = Some(total);
         if !query.categories.is_empty() {
-            gathered.found.ignored.push("categories");
+            gathered.result.ignored.push("categories");
         }
-        gathered.done(limit, &self.records).await
+        gathered.into_result(limit, &self.fetch_api).await
     }
 
     /// The ids that a search finds, how many there are in all, and whether that was kept.
-    async fn ids(
+    async fn search_ids(
         &self,
         term: String,
         limit: usize,
         order: &str,
-    ) -> Result<(Vec<String>, u64, bool), WebError> {
+    ) -> Result<(Vec<String>, u64, bool), HttpClientError> {
         let query = [
             ("db", "pubmed".to_owned()),
             ("term", term),
@@ -92,65 +95,81 @@ impl Pubmed {
             ("sort", order.to_owned()),
             ("tool", "deliberate".to_owned()),
         ];
-        let got = self.ids.json(&["esearch.fcgi"], &query).await?;
-        if json::raw(&got.it, "/esearchresult/ERROR").is_some() {
-            return Err(self.ids.refused(&got, "the search failed").await);
+        let got = self.search_api.get_json(&["esearch.fcgi"], &query).await?;
+        if json::raw(&got.body, "/esearchresult/ERROR").is_some() {
+            return Err(self
+                .search_api
+                .response_error(&got, "the search failed")
+                .await);
         }
-        let ids = self.ids.list(&got, "/esearchresult/idlist").await?;
+        let ids = self
+            .search_api
+            .list_at(&got, "/esearchresult/idlist")
+            .await?;
         let fine = |it: &String| it.len() < 12 && it.bytes().all(|it| it.is_ascii_digit());
         let ids: Vec<String> = ids
             .iter()
             .filter_map(|it| json::raw(it, ""))
             .filter(fine)
             .collect();
-        let total = json::number(&got.it, "/esearchresult/count");
+        let total = json::number(&got.body, "/esearchresult/count");
         let total = total.unwrap_or(ids.len() as u64);
-        Ok((ids.into_iter().take(limit).collect(), total, got.kept))
+        Ok((ids.into_iter().take(limit).collect(), total, got.from_cache))
     }
 
-    async fn set(&self, ids: &[String]) -> Result<Got<Element>, WebError> {
+    async fn fetch_records(
+        &self,
+        ids: &[String],
+    ) -> Result<ApiResponse<XmlElement>, HttpClientError> {
         let query = [
             ("db", "pubmed".to_owned()),
             ("id", ids.join(",")),
             ("retmode", "xml".to_owned()),
             ("tool", "deliberate".to_owned()),
         ];
-        let got = self.records.xml(&["efetch.fcgi"], &query).await?;
-        if got.it.name == "PubmedArticleSet" {
+        let got = self.fetch_api.get_xml(&["efetch.fcgi"], &query).await?;
+        if got.body.name == "PubmedArticleSet" {
             return Ok(got);
         }
         let said = got
-            .it
-            .line(&["ERROR"])
+            .body
+            .line_at(&["ERROR"])
             .unwrap_or_else(|| "it is no set of papers".to_owned());
         let nothing = serde_json::Value::Null;
-        let said = unmarked(&said);
-        Err((self.records.disowned(&[&got.request], &nothing, &said)).await)
+        let said = strip_markup_chars(&said);
+        Err((self
+            .fetch_api
+            .discard_responses(&[&got.request], &nothing, &said))
+        .await)
     }
 
     /// The set with the one paper of that name.
-    async fn one(&self, id: &PaperId) -> Result<Option<Element>, WebError> {
+    async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<XmlElement>, HttpClientError> {
         let ids = match id {
             PaperId::Pubmed(id) => vec![id.clone()],
             PaperId::Doi(doi) => {
                 let doi = doi.as_str().replace('"', " ");
                 let term = format!("\"{doi}\"[AID]");
-                self.ids(term, 2, "relevance").await?.0
+                self.search_ids(term, 2, "relevance").await?.0
             }
-            PaperId::Pmc(id) => self.ids(format!("{id}[PMCID]"), 2, "relevance").await?.0,
+            PaperId::Pmc(id) => {
+                self.search_ids(format!("{id}[PMCID]"), 2, "relevance")
+                    .await?
+                    .0
+            }
             PaperId::Arxiv(_) | PaperId::SemanticScholar(_) | PaperId::OpenAlex(_) => Vec::new(),
         };
         if ids.is_empty() {
             return Ok(None);
         }
-        Ok(or_none(self.set(&ids).await)?.map(|it| it.it))
+        Ok(not_found_as_none(self.fetch_records(&ids).await)?.map(|it| it.body))
     }
 }
 
 /// The question in `PubMed`'s own language.
-fn term(query: &PaperQuery, asked: &Asked) -> String {
-    let telling = asked.telling();
-    let join = if telling.len() > ALL_OF {
+fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
+    let telling = asked.content_words();
+    let join = if telling.len() > MAX_REQUIRED_WORDS {
         " OR "
     } else {
         " AND "
@@ -192,7 +211,7 @@ fn term(query: &PaperQuery, asked: &Asked) -> String {
 }
 
 /// What is not found as a whole is searched for in parts, so not everything found is meant.
-fn is_named(article: &Article, id: &PaperId) -> bool {
+fn has_id(article: &Article, id: &PaperId) -> bool {
     match id {
         PaperId::Doi(doi) => article.doi.as_ref() == Some(doi),
         PaperId::Pmc(id) => article.pmcid.as_ref() == Some(id),
@@ -211,35 +230,35 @@ fn short_name(author: &Author) -> String {
     format!("{} {initials}", author.family).trim().to_owned()
 }
 
-impl Source for Pubmed {
-    fn about(&self) -> SourceAbout {
-        SourceAbout {
+impl PaperSource for Pubmed {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
             name: "pubmed".to_owned(),
             title: "PubMed".to_owned(),
             description: "Medicine and the life sciences, with abstracts and subject headings"
                 .to_owned(),
             by_words: true,
-            has_key: self.ids.has_key(),
+            has_key: self.search_api.has_key(),
             key_hint: Some("a free key gives ten requests a second in place of three".to_owned()),
         }
     }
 
-    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceFound> {
+    fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult> {
         Box::pin(self.find(query))
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
         Box::pin(async move {
-            let set = self.one(id).await?.unwrap_or_default();
+            let set = self.fetch_by_id(id).await?.unwrap_or_default();
             let mut found = read::records(&set).into_iter().flatten();
-            Ok(found.find(|it| is_named(it, id)))
+            Ok(found.find(|it| has_id(it, id)))
         })
     }
 
-    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<Notice>>> {
+    fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
         Box::pin(async move {
-            let set = self.one(id).await?.unwrap_or_default();
-            Ok(read::notices(&set, |it| is_named(it, id)))
+            let set = self.fetch_by_id(id).await?.unwrap_or_default();
+            Ok(read::notices(&set, |it| has_id(it, id)))
         })
     }
 }

@@ -3,60 +3,63 @@
 use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
 use crate::sources::{
-    Notice, NoticeKind,
-    reading::{clean, finish, names, xml::Element},
+    PaperNotice, PaperNoticeKind,
+    reading::{clean, finish_article, names, xml::XmlElement},
 };
 
 /// The records of a set; `None` for one that can't be read.
-pub(super) fn records(set: &Element) -> Vec<Option<Article>> {
-    let articles = set.all("PubmedArticle").map(article);
+pub(super) fn records(set: &XmlElement) -> Vec<Option<Article>> {
+    let articles = set.children_named("PubmedArticle").map(parse_article);
     articles
-        .chain(set.all("PubmedBookArticle").map(book))
+        .chain(set.children_named("PubmedBookArticle").map(parse_book))
         .collect()
 }
 
 /// What became of the paper of a set that is meant.
-pub(super) fn notices(set: &Element, meant: impl Fn(&Article) -> bool) -> Option<Vec<Notice>> {
-    let mut records = set.all("PubmedArticle");
-    let record = records.find(|it| article(it).is_some_and(|it| meant(&it)))?;
-    let citation = record.at(&["MedlineCitation"])?;
-    let list = citation.at(&["CommentsCorrectionsList"]);
+pub(super) fn notices(
+    set: &XmlElement,
+    meant: impl Fn(&Article) -> bool,
+) -> Option<Vec<PaperNotice>> {
+    let mut records = set.children_named("PubmedArticle");
+    let record = records.find(|it| parse_article(it).is_some_and(|it| meant(&it)))?;
+    let citation = record.find_path(&["MedlineCitation"])?;
+    let list = citation.find_path(&["CommentsCorrectionsList"]);
     let all = list
         .into_iter()
-        .flat_map(|it| it.all("CommentsCorrections"));
-    let mut notices: Vec<Notice> = all.filter_map(notice).collect();
-    let retraction = |it: &Notice| it.kind == NoticeKind::Retraction;
-    if has_type(citation, "Retracted Publication") && !notices.iter().any(retraction) {
-        notices.push(told(NoticeKind::Retraction));
+        .flat_map(|it| it.children_named("CommentsCorrections"));
+    let mut notices: Vec<PaperNotice> = all.filter_map(parse_notice).collect();
+    let retraction = |it: &PaperNotice| it.kind == PaperNoticeKind::Retraction;
+    if has_publication_type(citation, "Retracted Publication") && !notices.iter().any(retraction) {
+        notices.push(notice_of_kind(PaperNoticeKind::Retraction));
     }
     Some(notices)
 }
 
-fn notice(element: &Element) -> Option<Notice> {
+fn parse_notice(element: &XmlElement) -> Option<PaperNotice> {
     let kind = match element.attribute("RefType")? {
-        "RetractionIn" => NoticeKind::Retraction,
-        "ExpressionOfConcernIn" => NoticeKind::ExpressionOfConcern,
+        "RetractionIn" => PaperNoticeKind::Retraction,
+        "ExpressionOfConcernIn" => PaperNoticeKind::ExpressionOfConcern,
         "PartialRetractionIn" | "ErratumIn" | "CorrectedandRepublishedIn" | "RepublishedIn" => {
-            NoticeKind::Correction
+            PaperNoticeKind::Correction
         }
-        "UpdateIn" => NoticeKind::Other,
+        "UpdateIn" => PaperNoticeKind::Other,
         _ => return None,
     };
-    let reference = element.line(&["RefSource"]).unwrap_or_default();
+    let reference = element.line_at(&["RefSource"]).unwrap_or_default();
     let mut words = reference.split(|it: char| it.is_whitespace() || it == ';');
     let year = words.find_map(|it| it.trim_end_matches(['.', ',']).parse::<i32>().ok());
     let doi = reference
         .split_once("doi: ")
         .map(|(_, it)| it.trim_end_matches('.'));
-    Some(Notice {
+    Some(PaperNotice {
         date: year.and_then(|it| PartialDate::new(it, None, None)),
         doi: doi.and_then(Doi::parse),
-        ..told(kind)
+        ..notice_of_kind(kind)
     })
 }
 
-fn told(kind: NoticeKind) -> Notice {
-    Notice {
+fn notice_of_kind(kind: PaperNoticeKind) -> PaperNotice {
+    PaperNotice {
         kind,
         date: None,
         doi: None,
@@ -64,18 +67,21 @@ fn told(kind: NoticeKind) -> Notice {
     }
 }
 
-fn article(record: &Element) -> Option<Article> {
-    let citation = record.at(&["MedlineCitation"])?;
-    let inner = citation.at(&["Article"])?;
-    let line = |path: &[&str]| inner.line(path);
-    let title = clean::plain(&inner.at(&["ArticleTitle"])?.text(), clean::TITLE)?;
-    let pmid = citation.line(&["PMID"]);
-    let retracted =
-        has_type(citation, "Retracted Publication") || notices_of(citation, "RetractionIn");
+fn parse_article(record: &XmlElement) -> Option<Article> {
+    let citation = record.find_path(&["MedlineCitation"])?;
+    let inner = citation.find_path(&["Article"])?;
+    let line = |path: &[&str]| inner.line_at(path);
+    let title = clean::clean_text(
+        &inner.find_path(&["ArticleTitle"])?.text(),
+        clean::MAX_TITLE_CHARS,
+    )?;
+    let pmid = citation.line_at(&["PMID"]);
+    let retracted = has_publication_type(citation, "Retracted Publication")
+        || has_correction_type(citation, "RetractionIn");
     let article = Article {
-        title: clean::bare_title(&title),
+        title: clean::strip_title_marks(&title),
         authors: authors(inner),
-        kind: if has_type(citation, "Preprint") {
+        kind: if has_publication_type(citation, "Preprint") {
             WorkKind::Preprint
         } else {
             WorkKind::JournalArticle
@@ -85,10 +91,10 @@ fn article(record: &Element) -> Option<Article> {
         venue: line(&["Journal", "Title"]).or_else(|| line(&["Journal", "ISOAbbreviation"])),
         volume: line(&["Journal", "JournalIssue", "Volume"]),
         issue: line(&["Journal", "JournalIssue", "Issue"]),
-        pages: line(&["Pagination", "MedlinePgn"]).map(|it| whole_pages(&it)),
+        pages: line(&["Pagination", "MedlinePgn"]).map(|it| expand_page_range(&it)),
         issn: line(&["Journal", "ISSN"]),
-        doi: name(record, inner, "doi").and_then(|it| Doi::parse(&it)),
-        pmcid: name(record, inner, "pmc"),
+        doi: article_id(record, inner, "doi").and_then(|it| Doi::parse(&it)),
+        pmcid: article_id(record, inner, "pmc"),
         url: pmid
             .as_ref()
             .map(|it| format!("https://pubmed.ncbi.nlm.nih.gov/{it}/")),
@@ -98,18 +104,18 @@ fn article(record: &Element) -> Option<Article> {
         retracted: Some(retracted),
         ..Article::default()
     };
-    finish(article, "pubmed")
+    finish_article(article, "pubmed")
 }
 
-fn book(record: &Element) -> Option<Article> {
-    let document = record.at(&["BookDocument"])?;
-    let own = document.at(&["ArticleTitle"]);
-    let title = own.or_else(|| document.at(&["Book", "BookTitle"]))?;
-    let title = clean::plain(&title.text(), clean::TITLE)?;
-    let pmid = document.line(&["PMID"]);
-    let year = document.line(&["Book", "PubDate", "Year"]);
+fn parse_book(record: &XmlElement) -> Option<Article> {
+    let document = record.find_path(&["BookDocument"])?;
+    let own = document.find_path(&["ArticleTitle"]);
+    let title = own.or_else(|| document.find_path(&["Book", "BookTitle"]))?;
+    let title = clean::clean_text(&title.text(), clean::MAX_TITLE_CHARS)?;
+    let pmid = document.line_at(&["PMID"]);
+    let year = document.line_at(&["Book", "PubDate", "Year"]);
     let article = Article {
-        title: clean::bare_title(&title),
+        title: clean::strip_title_marks(&title),
         authors: authors(document),
         kind: if own.is_some() {
             WorkKind::Chapter
@@ -118,84 +124,93 @@ fn book(record: &Element) -> Option<Article> {
         },
         summary: summary(document),
         date: year.and_then(|it| PartialDate::parse(&it)),
-        venue: own.and_then(|_| document.line(&["Book", "BookTitle"])),
-        publisher: document.line(&["Book", "Publisher", "PublisherName"]),
-        isbn: document.line(&["Book", "Isbn"]),
+        venue: own.and_then(|_| document.line_at(&["Book", "BookTitle"])),
+        publisher: document.line_at(&["Book", "Publisher", "PublisherName"]),
+        isbn: document.line_at(&["Book", "Isbn"]),
         url: pmid
             .as_ref()
             .map(|it| format!("https://pubmed.ncbi.nlm.nih.gov/{it}/")),
         pmid,
         ..Article::default()
     };
-    finish(article, "pubmed")
+    finish_article(article, "pubmed")
 }
 
-fn authors(inner: &Element) -> Vec<Author> {
-    let author = |it: &Element| {
-        let given = it.line(&["ForeName"]).or_else(|| it.line(&["Initials"]));
-        let person = names::parts(it.line(&["LastName"]), given);
-        let group = || it.line(&["CollectiveName"]).map(names::organisation);
+fn authors(inner: &XmlElement) -> Vec<Author> {
+    let author = |it: &XmlElement| {
+        let given = it
+            .line_at(&["ForeName"])
+            .or_else(|| it.line_at(&["Initials"]));
+        let person = names::author_from_parts(it.line_at(&["LastName"]), given);
+        let group = || it.line_at(&["CollectiveName"]).map(names::organization);
         let mut author = person.or_else(group)?;
         let orcid = it
-            .all("Identifier")
+            .children_named("Identifier")
             .find(|it| it.attribute("Source") == Some("ORCID"));
         author.orcid = orcid.and_then(|it| names::orcid(&it.text()));
         Some(author)
     };
     let lists = inner
-        .all("AuthorList")
+        .children_named("AuthorList")
         .filter(|it| it.attribute("Type") != Some("editors"));
-    let all = lists.flat_map(|it| it.all("Author")).filter_map(author);
-    all.take(clean::AUTHORS).collect()
+    let all = lists
+        .flat_map(|it| it.children_named("Author"))
+        .filter_map(author);
+    all.take(clean::MAX_AUTHORS).collect()
 }
 
 /// All sections with their labels, not the first alone.
-fn summary(inner: &Element) -> Option<String> {
-    let sections = inner.at(&["Abstract"])?.all("AbstractText").take(50);
+fn summary(inner: &XmlElement) -> Option<String> {
+    let sections = inner
+        .find_path(&["Abstract"])?
+        .children_named("AbstractText")
+        .take(50);
     let sections = sections.filter_map(|it| {
-        let text = clean::plain(&it.text(), clean::SUMMARY)?;
-        let label = it.attribute("Label").and_then(|it| clean::plain(it, 100));
+        let text = clean::clean_text(&it.text(), clean::MAX_ABSTRACT_CHARS)?;
+        let label = it
+            .attribute("Label")
+            .and_then(|it| clean::clean_text(it, 100));
         Some(match label.filter(|it| it != "UNLABELLED") {
             Some(label) => format!("{label}: {text}"),
             None => text,
         })
     });
     let whole = sections.collect::<Vec<_>>().join("\n");
-    (!whole.is_empty()).then(|| clean::cut(&whole, clean::SUMMARY).to_owned())
+    (!whole.is_empty()).then(|| clean::truncate(&whole, clean::MAX_ABSTRACT_CHARS).to_owned())
 }
 
-fn date(inner: &Element) -> Option<PartialDate> {
-    let of = |it: &Element| {
-        let year = it.line(&["Year"])?.parse().ok()?;
-        let month = it.line(&["Month"]).and_then(|it| month(&it));
-        let day = it.line(&["Day"]).and_then(|it| it.parse().ok());
+fn date(inner: &XmlElement) -> Option<PartialDate> {
+    let of = |it: &XmlElement| {
+        let year = it.line_at(&["Year"])?.parse().ok()?;
+        let month = it.line_at(&["Month"]).and_then(|it| parse_month(&it));
+        let day = it.line_at(&["Day"]).and_then(|it| it.parse().ok());
         PartialDate::new(year, month, day)
     };
-    let issue = inner.at(&["Journal", "JournalIssue", "PubDate"]);
+    let issue = inner.find_path(&["Journal", "JournalIssue", "PubDate"]);
     // `2000 Nov-Dec`, `1998 Dec-1999 Jan`, `Spring 2001`.
-    let loose = |it: &Element| {
-        let text = it.line(&["MedlineDate"])?;
+    let loose = |it: &XmlElement| {
+        let text = it.line_at(&["MedlineDate"])?;
         let mut words = text.split([' ', '-']);
         let year = words.find_map(|it| it.parse::<i32>().ok().filter(|it| *it > 1000))?;
-        PartialDate::new(year, words.next().and_then(month), None)
+        PartialDate::new(year, words.next().and_then(parse_month), None)
     };
     issue
         .and_then(|it| of(it).or_else(|| loose(it)))
-        .or_else(|| inner.at(&["ArticleDate"]).and_then(of))
+        .or_else(|| inner.find_path(&["ArticleDate"]).and_then(of))
 }
 
-fn month(text: &str) -> Option<u8> {
+fn parse_month(text: &str) -> Option<u8> {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ];
-    let lower = clean::cut(text, 3).to_lowercase();
+    let lower = clean::truncate(text, 3).to_lowercase();
     let named = MONTHS.iter().position(|it| *it == lower);
     let named = named.and_then(|it| u8::try_from(it + 1).ok());
     named.or_else(|| text.parse().ok())
 }
 
 /// `1204-9` means `1204-1209`.
-fn whole_pages(pages: &str) -> String {
+fn expand_page_range(pages: &str) -> String {
     let Some((first, last)) = pages.split_once('-') else {
         return pages.to_owned();
     };
@@ -208,46 +223,52 @@ fn whole_pages(pages: &str) -> String {
 }
 
 /// A DOI or another name of the paper itself; those of its references are further down.
-fn name(record: &Element, inner: &Element, kind: &str) -> Option<String> {
-    let list = record.at(&["PubmedData", "ArticleIdList"]);
-    let mut ids = list.into_iter().flat_map(|it| it.all("ArticleId"));
+fn article_id(record: &XmlElement, inner: &XmlElement, kind: &str) -> Option<String> {
+    let list = record.find_path(&["PubmedData", "ArticleIdList"]);
+    let mut ids = list
+        .into_iter()
+        .flat_map(|it| it.children_named("ArticleId"));
     let found = ids.find(|it| it.attribute("IdType") == Some(kind));
     let place = || {
-        inner.all("ELocationID").find(|it| {
+        inner.children_named("ELocationID").find(|it| {
             it.attribute("EIdType") == Some(kind) && it.attribute("ValidYN") != Some("N")
         })
     };
-    clean::plain(&found.or_else(place)?.text(), clean::LINE)
+    clean::clean_text(&found.or_else(place)?.text(), clean::MAX_LINE_CHARS)
 }
 
-fn keywords(citation: &Element) -> Vec<String> {
-    let own = citation.all("KeywordList").flat_map(|it| it.all("Keyword"));
-    let headings = citation.at(&["MeshHeadingList"]).into_iter();
-    let headings = headings.flat_map(|it| it.all("MeshHeading"));
-    let headings = headings.filter_map(|it| it.at(&["DescriptorName"]));
+fn keywords(citation: &XmlElement) -> Vec<String> {
+    let own = citation
+        .children_named("KeywordList")
+        .flat_map(|it| it.children_named("Keyword"));
+    let headings = citation.find_path(&["MeshHeadingList"]).into_iter();
+    let headings = headings.flat_map(|it| it.children_named("MeshHeading"));
+    let headings = headings.filter_map(|it| it.find_path(&["DescriptorName"]));
     let mut all: Vec<String> = Vec::new();
     for it in own
         .chain(headings)
-        .filter_map(|it| clean::plain(&it.text(), clean::LINE))
+        .filter_map(|it| clean::clean_text(&it.text(), clean::MAX_LINE_CHARS))
     {
-        if all.len() < clean::KEYWORDS && !all.contains(&it) {
+        if all.len() < clean::MAX_KEYWORDS && !all.contains(&it) {
             all.push(it);
         }
     }
     all
 }
 
-fn has_type(citation: &Element, kind: &str) -> bool {
-    let list = citation.at(&["Article", "PublicationTypeList"]);
-    let mut all = list.into_iter().flat_map(|it| it.all("PublicationType"));
+fn has_publication_type(citation: &XmlElement, kind: &str) -> bool {
+    let list = citation.find_path(&["Article", "PublicationTypeList"]);
+    let mut all = list
+        .into_iter()
+        .flat_map(|it| it.children_named("PublicationType"));
     all.any(|it| it.text().trim() == kind)
 }
 
-fn notices_of(citation: &Element, kind: &str) -> bool {
-    let list = citation.at(&["CommentsCorrectionsList"]);
+fn has_correction_type(citation: &XmlElement, kind: &str) -> bool {
+    let list = citation.find_path(&["CommentsCorrectionsList"]);
     let mut all = list
         .into_iter()
-        .flat_map(|it| it.all("CommentsCorrections"));
+        .flat_map(|it| it.children_named("CommentsCorrections"));
     all.any(|it| it.attribute("RefType") == Some(kind))
 }
 
@@ -263,7 +284,7 @@ mod tests {
             ("e12", "e12"),
             ("9-12", "9-12"),
         ] {
-            assert_eq!(whole_pages(short), whole);
+            assert_eq!(expand_page_range(short), whole);
         }
     }
 

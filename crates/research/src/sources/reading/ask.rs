@@ -9,23 +9,26 @@ use url::Url;
 
 use crate::{
     sources::SourceSettings,
-    web::{Pace, Reply, Request, Web, WebError, unmarked},
+    web::{
+        FetchRequest, FetchResponse, HttpClient, HttpClientError, SourceRateLimit,
+        strip_markup_chars,
+    },
 };
 
 use super::{
     clean, json,
-    xml::{self, Element},
+    xml::{self, XmlElement},
 };
 
 /// How long to wait if an answer says "slower" without saying until when.
-const A_WHILE: Duration = Duration::from_secs(10);
+const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(10);
 
 /// The most papers of one question.
-pub(crate) const MOST: usize = 500;
+pub(crate) const MAX_RESULTS: usize = 500;
 
 /// Where a key goes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum KeyPlace {
+pub(crate) enum ApiKeyLocation {
     /// Into a header, with this in front of it.
     Header(&'static str, &'static str),
     /// Into the query.
@@ -34,34 +37,39 @@ pub(crate) enum KeyPlace {
 
 /// One API.
 #[derive(Clone)]
-pub(crate) struct Api {
-    web: Web,
+pub(crate) struct SourceApiClient {
+    http_client: HttpClient,
     settings: SourceSettings,
-    base: Option<Url>,
-    pace: Pace,
+    base_url: Option<Url>,
+    rate_limit: SourceRateLimit,
     accept: &'static str,
-    throttled: &'static [u16],
-    key: Option<(KeyPlace, SecretString)>,
+    throttle_statuses: &'static [u16],
+    key: Option<(ApiKeyLocation, SecretString)>,
     contact: Option<(&'static str, SecretString)>,
 }
 
 /// An answer, whether it was kept from before, and what it answers.
-pub(crate) struct Got<T> {
-    pub(crate) it: T,
-    pub(crate) kept: bool,
-    pub(crate) request: Request,
+pub(crate) struct ApiResponse<T> {
+    pub(crate) body: T,
+    pub(crate) from_cache: bool,
+    pub(crate) request: FetchRequest,
 }
 
-impl Api {
+impl SourceApiClient {
     /// An API at its usual address, or where the settings say.
-    pub(crate) fn new(web: Web, settings: SourceSettings, usual: &str, pace: Pace) -> Self {
+    pub(crate) fn new(
+        http_client: HttpClient,
+        settings: SourceSettings,
+        usual: &str,
+        rate_limit: SourceRateLimit,
+    ) -> Self {
         Self {
-            web,
-            base: settings.base_url.clone().or_else(|| Url::parse(usual).ok()),
+            http_client,
+            base_url: settings.base_url.clone().or_else(|| Url::parse(usual).ok()),
             settings,
-            pace,
+            rate_limit,
             accept: "application/json",
-            throttled: &[],
+            throttle_statuses: &[],
             key: None,
             contact: None,
         }
@@ -70,12 +78,12 @@ impl Api {
     /// Asks for XML.
     pub(crate) fn for_xml(mut self, throttled: &'static [u16]) -> Self {
         self.accept = "application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.1";
-        self.throttled = throttled;
+        self.throttle_statuses = throttled;
         self
     }
 
     /// Sends the key of the settings there, if there is one.
-    pub(crate) fn with_key(mut self, place: KeyPlace) -> Self {
+    pub(crate) fn with_key(mut self, place: ApiKeyLocation) -> Self {
         self.key = self.settings.key.clone().map(|it| (place, it));
         self
     }
@@ -93,77 +101,89 @@ impl Api {
     }
 
     /// An answer in JSON.
-    pub(crate) async fn json(
+    pub(crate) async fn get_json(
         &self,
         path: &[&str],
         query: &[(&str, String)],
-    ) -> Result<Got<Value>, WebError> {
-        self.ask(path, query, read_json).await
+    ) -> Result<ApiResponse<Value>, HttpClientError> {
+        self.get(path, query, parse_json).await
     }
 
     /// An answer in XML.
-    pub(crate) async fn xml(
+    pub(crate) async fn get_xml(
         &self,
         path: &[&str],
         query: &[(&str, String)],
-    ) -> Result<Got<Element>, WebError> {
-        self.ask(path, query, read_xml).await
+    ) -> Result<ApiResponse<XmlElement>, HttpClientError> {
+        self.get(path, query, parse_xml).await
     }
 
-    async fn ask<T>(
+    async fn get<T>(
         &self,
         path: &[&str],
         query: &[(&str, String)],
-        read: fn(&Reply) -> Result<T, WebError>,
-    ) -> Result<Got<T>, WebError> {
-        let request = self.request(path, query)?;
-        let mut reply = self.web.get(request.clone()).await?;
+        read: fn(&FetchResponse) -> Result<T, HttpClientError>,
+    ) -> Result<ApiResponse<T>, HttpClientError> {
+        let request = self.build_request(path, query)?;
+        let mut reply = self.http_client.get(request.clone()).await?;
         let mut read_so = read(&reply);
         // What can't be read is not kept; the source may have come to its senses.
-        if read_so.is_err() && reply.kept {
-            self.web.forget(&request).await;
-            reply = self.web.get(request.clone()).await?;
+        if read_so.is_err() && reply.from_cache {
+            self.http_client.forget_response(&request).await;
+            reply = self.http_client.get(request.clone()).await?;
             read_so = read(&reply);
         }
         if read_so.is_err() {
-            self.web.forget(&request).await;
+            self.http_client.forget_response(&request).await;
         }
-        Ok(Got {
-            it: read_so?,
-            kept: reply.kept,
+        Ok(ApiResponse {
+            body: read_so?,
+            from_cache: reply.from_cache,
             request,
         })
     }
 
     /// The error of an answer in JSON that is none: what it complains of, or the reason. It is
     /// not used again.
-    pub(crate) async fn refused(&self, got: &Got<Value>, reason: &str) -> WebError {
-        self.disowned(&[&got.request], &got.it, reason).await
+    pub(crate) async fn response_error(
+        &self,
+        got: &ApiResponse<Value>,
+        reason: &str,
+    ) -> HttpClientError {
+        self.discard_responses(&[&got.request], &got.body, reason)
+            .await
     }
 
     /// The error of answers that are none. They are not used again.
-    pub(crate) async fn disowned(
+    pub(crate) async fn discard_responses(
         &self,
-        asked: &[&Request],
+        asked: &[&FetchRequest],
         answer: &Value,
         reason: &str,
-    ) -> WebError {
+    ) -> HttpClientError {
         for request in asked {
-            self.web.forget(request).await;
+            self.http_client.forget_response(request).await;
         }
-        self.unreadable(answer, reason)
+        self.unreadable_error(answer, reason)
     }
 
-    fn request(&self, path: &[&str], query: &[(&str, String)]) -> Result<Request, WebError> {
-        let local = |reason: &str| WebError::Local {
+    fn build_request(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> Result<FetchRequest, HttpClientError> {
+        let local = |reason: &str| HttpClientError::Local {
             what: "making an address",
             reason: reason.to_owned(),
         };
-        let mut url = self.base.clone().ok_or_else(|| local("there is none"))?;
+        let mut url = self
+            .base_url
+            .clone()
+            .ok_or_else(|| local("there is none"))?;
         // They would be left out, and the address be that of another paper.
         if path.iter().any(|it| matches!(*it, "." | "..")) {
             let address = url.to_string();
-            return Err(WebError::NotThere { address });
+            return Err(HttpClientError::NotFound { url: address });
         }
         url.path_segments_mut()
             .map_err(|()| local("it has no path"))?
@@ -172,39 +192,39 @@ impl Api {
         for (name, value) in query {
             url.query_pairs_mut().append_pair(name, value);
         }
-        let mut request = Request::new(url, self.pace.clone());
+        let mut request = FetchRequest::new(url, self.rate_limit.clone());
         request.accept = self.accept;
-        request.keep = self.settings.keep;
-        request.throttled = self.throttled;
-        request.most_bytes = 32 * 1024 * 1024;
+        request.cache_ttl = self.settings.cache_ttl;
+        request.throttle_statuses = self.throttle_statuses;
+        request.max_bytes = 32 * 1024 * 1024;
         request.secret_query.extend(self.contact.clone());
         match self.key.clone() {
-            Some((KeyPlace::Header(name, prefix), key)) => {
+            Some((ApiKeyLocation::Header(name, prefix), key)) => {
                 let value = secrecy::ExposeSecret::expose_secret(&key);
                 let value = SecretString::from(format!("{prefix}{value}"));
-                request.secrets.push((name, value));
+                request.secret_headers.push((name, value));
             }
-            Some((KeyPlace::Query(name), key)) => request.secret_query.push((name, key)),
+            Some((ApiKeyLocation::Query(name), key)) => request.secret_query.push((name, key)),
             None => {}
         }
         Ok(request)
     }
 
-    fn unreadable(&self, value: &Value, reason: &str) -> WebError {
+    fn unreadable_error(&self, value: &Value, reason: &str) -> HttpClientError {
         let host = self
-            .base
+            .base_url
             .as_ref()
             .and_then(Url::host_str)
             .unwrap_or_default();
-        let said = json::complaint(value).map(|it| unmarked(&it));
+        let said = json::error_message(value).map(|it| strip_markup_chars(&it));
         let lower = said.as_deref().unwrap_or_default().to_lowercase();
         if lower.contains("rate limit") || lower.contains("too many requests") {
-            return WebError::RateLimited {
+            return HttpClientError::RateLimited {
                 host: host.to_owned(),
-                wait: A_WHILE,
+                wait: DEFAULT_RETRY_WAIT,
             };
         }
-        WebError::Unreadable {
+        HttpClientError::Unreadable {
             host: host.to_owned(),
             reason: said.map_or_else(
                 || reason.to_owned(),
@@ -214,41 +234,45 @@ impl Api {
     }
 
     /// The list at a pointer. One that is not there is an error, never an empty list.
-    pub(crate) async fn list<'a>(
+    pub(crate) async fn list_at<'a>(
         &self,
-        got: &'a Got<Value>,
+        got: &'a ApiResponse<Value>,
         pointer: &str,
-    ) -> Result<&'a [Value], WebError> {
-        match got.it.pointer(pointer).and_then(Value::as_array) {
+    ) -> Result<&'a [Value], HttpClientError> {
+        match got.body.pointer(pointer).and_then(Value::as_array) {
             Some(all) => Ok(all),
-            None => Err(self.refused(got, "there is no list of papers in it").await),
+            None => Err(self
+                .response_error(got, "there is no list of papers in it")
+                .await),
         }
     }
 }
 
 /// How many are asked for: some, but not without end.
-pub(crate) fn bounded(limit: usize) -> usize {
-    limit.clamp(1, MOST)
+pub(crate) fn clamp_limit(limit: usize) -> usize {
+    limit.clamp(1, MAX_RESULTS)
 }
 
 /// A thing that is not there, if that is what the error says.
-pub(crate) fn or_none<T>(result: Result<T, WebError>) -> Result<Option<T>, WebError> {
+pub(crate) fn not_found_as_none<T>(
+    result: Result<T, HttpClientError>,
+) -> Result<Option<T>, HttpClientError> {
     match result {
         Ok(it) => Ok(Some(it)),
-        Err(WebError::NotThere { .. }) => Ok(None),
+        Err(HttpClientError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn read_json(reply: &Reply) -> Result<Value, WebError> {
+fn parse_json(reply: &FetchResponse) -> Result<Value, HttpClientError> {
     reply.json()
 }
 
-fn read_xml(reply: &Reply) -> Result<Element, WebError> {
+fn parse_xml(reply: &FetchResponse) -> Result<XmlElement, HttpClientError> {
     if reply.is_html() {
-        return Err(reply.unreadable("a web page, not XML"));
+        return Err(reply.unreadable_error("a web page, not XML"));
     }
     let text = String::from_utf8_lossy(&reply.body);
     let read = xml::read(text.trim_start_matches('\u{feff}'));
-    read.map_err(|it| reply.unreadable(unmarked(clean::cut(&it, 300))))
+    read.map_err(|it| reply.unreadable_error(strip_markup_chars(clean::truncate(&it, 300))))
 }

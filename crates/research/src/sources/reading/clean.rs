@@ -6,30 +6,30 @@ use std::{collections::HashMap, sync::LazyLock};
 use regex::Regex;
 
 /// The longest title.
-pub(crate) const TITLE: usize = 1_000;
+pub(crate) const MAX_TITLE_CHARS: usize = 1_000;
 /// The longest abstract.
-pub(crate) const SUMMARY: usize = 20_000;
+pub(crate) const MAX_ABSTRACT_CHARS: usize = 20_000;
 /// The longest of everything else: a name, a venue, a number of pages.
-pub(crate) const LINE: usize = 500;
+pub(crate) const MAX_LINE_CHARS: usize = 500;
 /// The most authors of a paper.
-pub(crate) const AUTHORS: usize = 2_000;
+pub(crate) const MAX_AUTHORS: usize = 2_000;
 /// The most keywords of a paper.
-pub(crate) const KEYWORDS: usize = 50;
+pub(crate) const MAX_KEYWORDS: usize = 50;
 
 /// No name of an entity in the list is longer.
-const ENTITY: usize = 24;
+const MAX_ENTITY_NAME_LEN: usize = 24;
 
 /// The names that texts of papers use: those of HTML 4, accents of the Latin alphabet, and signs.
-static NAMES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
+static NAMED_ENTITIES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
     let lines = include_str!("entities.txt").lines();
     let pairs = lines.filter_map(|it| it.split_once(' '));
     pairs
-        .filter_map(|(name, code)| Some((name, number(code, 16)?)))
+        .filter_map(|(name, code)| Some((name, decode_code_point(code, 16)?)))
         .collect()
 });
 
 /// Only elements that papers are written with: `a <b and c> d` is mathematics.
-static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static MARKUP_TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let names = "jats:[a-z-]+|mml:[a-z]+|p|br|b|i|u|em|strong|bold|italic|sub|sup|sc|span|div|sec|\
                  title|label|h[1-6]|ul|ol|li|list|list-item|inline-formula|disp-formula|\
                  alternatives|xref|ext-link|a|tt|monospace|underline|scp|abstract|math|mi|mo|mn|\
@@ -41,28 +41,31 @@ static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// What is between these is no text: programs, and formulas that are there a second time.
-static UNREAD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static NON_TEXT_ELEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let of = |name: &str| format!(r"<{name}\b[^<>]*>.*?</{name}\s*>");
     let all = ["script", "style", "tex-math", "jats:tex-math"].map(of);
     Regex::new(&format!("(?is){}|<!--.*?-->", all.join("|"))).ok()
 });
 
 /// Text that may hold tags and entities, as JSON answers do.
-pub(crate) fn markup(raw: &str, most: usize) -> Option<String> {
+pub(crate) fn clean_markup(raw: &str, most: usize) -> Option<String> {
     // Beyond that nothing is kept anyway, and what is thrown away need not be looked through.
-    let raw = cut(raw, most.saturating_mul(8));
-    let bare = without_tags(raw);
-    let decoded = entities(&bare);
+    let raw = truncate(raw, most.saturating_mul(8));
+    let bare = strip_tags(raw);
+    let decoded = decode_entities(&bare);
     // Some put tags in as text, so they come out only now.
-    let plain_text = without_tags(&decoded);
-    plain(&plain_text, most)
+    let plain_text = strip_tags(&decoded);
+    clean_text(&plain_text, most)
 }
 
 /// Text in which nothing has a meaning of its own, as it comes out of XML.
-pub(crate) fn plain(raw: &str, most: usize) -> Option<String> {
+pub(crate) fn clean_text(raw: &str, most: usize) -> Option<String> {
     let mut text = String::with_capacity(raw.len().min(most));
     let (mut left, mut gap) = (most, false);
-    for it in raw.chars().filter(|it| is_seen(*it) || it.is_whitespace()) {
+    for it in raw
+        .chars()
+        .filter(|it| is_visible(*it) || it.is_whitespace())
+    {
         if it.is_whitespace() {
             gap = !text.is_empty();
             continue;
@@ -81,7 +84,7 @@ pub(crate) fn plain(raw: &str, most: usize) -> Option<String> {
 }
 
 /// The first characters of a text.
-pub(crate) fn cut(text: &str, most: usize) -> &str {
+pub(crate) fn truncate(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
         None => text,
@@ -89,8 +92,8 @@ pub(crate) fn cut(text: &str, most: usize) -> &str {
 }
 
 /// An abstract without the heading that says it is one.
-pub(crate) fn summary(raw: &str) -> Option<String> {
-    let text = markup(raw, SUMMARY)?;
+pub(crate) fn clean_abstract(raw: &str) -> Option<String> {
+    let text = clean_markup(raw, MAX_ABSTRACT_CHARS)?;
     let heading = ["Abstract:", "ABSTRACT:", "Abstract ", "ABSTRACT "];
     let rest = heading.iter().find_map(|it| text.strip_prefix(it));
     match rest.map(str::trim_start) {
@@ -101,7 +104,7 @@ pub(crate) fn summary(raw: &str) -> Option<String> {
 }
 
 /// A title without the full stop and the brackets that medical indexes put around it.
-pub(crate) fn bare_title(title: &str) -> String {
+pub(crate) fn strip_title_marks(title: &str) -> String {
     let one_stop = title.strip_suffix('.').filter(|it| !it.ends_with('.'));
     let title = one_stop.unwrap_or(title).trim();
     let inner = title.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
@@ -109,8 +112,8 @@ pub(crate) fn bare_title(title: &str) -> String {
 }
 
 /// Whether a publisher wrote over the title that the paper was taken back.
-pub(crate) fn says_retracted(title: &str) -> bool {
-    let lower = cut(title, 40).to_lowercase();
+pub(crate) fn is_marked_retracted(title: &str) -> bool {
+    let lower = truncate(title, 40).to_lowercase();
     [
         "retracted:",
         "retracted article:",
@@ -122,7 +125,7 @@ pub(crate) fn says_retracted(title: &str) -> bool {
 }
 
 /// `12-34`, whatever stood between the numbers.
-pub(crate) fn pages(pages: &str) -> String {
+pub(crate) fn normalize_pages(pages: &str) -> String {
     let dashes = ['–', '—', '‐', '‑', '−'];
     let parts: Vec<String> = pages
         .replace(dashes, "-")
@@ -133,7 +136,7 @@ pub(crate) fn pages(pages: &str) -> String {
 }
 
 /// A journal without the town that tells it from others of its name: `Lancet (London, England)`.
-pub(crate) fn venue(venue: &str) -> String {
+pub(crate) fn normalize_venue(venue: &str) -> String {
     let town = venue.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
     match town {
         Some((name, town)) if town.contains(',') && !name.is_empty() => name.to_owned(),
@@ -142,7 +145,7 @@ pub(crate) fn venue(venue: &str) -> String {
 }
 
 /// A language by two letters, where a library writes three.
-pub(crate) fn language(language: &str) -> String {
+pub(crate) fn normalize_language(language: &str) -> String {
     let short = match language.to_lowercase().as_str() {
         "eng" => "en",
         "fre" | "fra" => "fr",
@@ -169,17 +172,17 @@ pub(crate) fn language(language: &str) -> String {
 }
 
 /// An address that a person could follow.
-pub(crate) fn address(raw: &str) -> Option<String> {
+pub(crate) fn clean_url(raw: &str) -> Option<String> {
     let raw = raw.trim();
     let url = (raw.len() <= 2_000).then(|| url::Url::parse(raw).ok())??;
     matches!(url.scheme(), "http" | "https").then(|| url.to_string())
 }
 
-fn without_tags(text: &str) -> String {
+fn strip_tags(text: &str) -> String {
     if !text.contains('<') {
         return text.to_owned();
     }
-    let (Some(unread), Some(tag)) = (UNREAD.as_ref(), TAG.as_ref()) else {
+    let (Some(unread), Some(tag)) = (NON_TEXT_ELEMENT.as_ref(), MARKUP_TAG.as_ref()) else {
         return text.to_owned();
     };
     let text = unread.replace_all(text, " ");
@@ -210,13 +213,15 @@ fn without_tags(text: &str) -> String {
 }
 
 /// Entities by the characters they stand for. One pass: what comes out is not looked at again.
-fn entities(text: &str) -> String {
+fn decode_entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let name = cut(after, ENTITY).split_once(';').map(|(name, _)| name);
-        let decoded = name.and_then(|it| entity(it).map(|text| (it.len() + 1, text)));
+        let name = truncate(after, MAX_ENTITY_NAME_LEN)
+            .split_once(';')
+            .map(|(name, _)| name);
+        let decoded = name.and_then(|it| decode_entity(it).map(|text| (it.len() + 1, text)));
         rest = if let Some((length, text)) = decoded {
             out.push(text);
             after.get(length..).unwrap_or_default()
@@ -230,24 +235,24 @@ fn entities(text: &str) -> String {
 }
 
 /// What an entity stands for: a number, or a name that HTML knows. None other exists for us.
-pub(crate) fn entity(name: &str) -> Option<char> {
+pub(crate) fn decode_entity(name: &str) -> Option<char> {
     let Some(code) = name.strip_prefix('#') else {
-        return NAMES.get(name).copied();
+        return NAMED_ENTITIES.get(name).copied();
     };
     match code.strip_prefix(['x', 'X']) {
-        Some(hex) => number(hex, 16),
-        None => number(code, 10),
+        Some(hex) => decode_code_point(hex, 16),
+        None => decode_code_point(code, 10),
     }
 }
 
-fn number(digits: &str, base: u32) -> Option<char> {
+fn decode_code_point(digits: &str, base: u32) -> Option<char> {
     u32::from_str_radix(digits, base)
         .ok()
         .and_then(char::from_u32)
 }
 
 /// Neither a control character nor one that changes how others are shown.
-fn is_seen(it: char) -> bool {
+fn is_visible(it: char) -> bool {
     !it.is_control()
         && !matches!(it, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffc}'
@@ -258,98 +263,108 @@ fn is_seen(it: char) -> bool {
 mod tests {
     use super::*;
 
-    fn of(raw: &str) -> String {
-        markup(raw, SUMMARY).unwrap_or_default()
+    fn clean(raw: &str) -> String {
+        clean_markup(raw, MAX_ABSTRACT_CHARS).unwrap_or_default()
     }
 
     #[test]
     fn tags_go_and_mathematics_stays() {
         assert_eq!(
-            of("<jats:p>H<jats:sub>2</jats:sub>O</jats:p><jats:p>x</jats:p>"),
+            clean("<jats:p>H<jats:sub>2</jats:sub>O</jats:p><jats:p>x</jats:p>"),
             "H2O x"
         );
         assert_eq!(
-            of("if a <b and c> d then p < 0.05"),
+            clean("if a <b and c> d then p < 0.05"),
             "if a <b and c> d then p < 0.05"
         );
-        assert_eq!(of("a<script>alert('x')</script>b"), "a b");
-        assert_eq!(of("<p class=\"x > y\">z</p>"), "z");
+        assert_eq!(clean("a<script>alert('x')</script>b"), "a b");
+        assert_eq!(clean("<p class=\"x > y\">z</p>"), "z");
         assert_eq!(
-            of("<tex-math>$x$</tex-math><mml:math><mml:mi>x</mml:mi></mml:math>"),
+            clean("<tex-math>$x$</tex-math><mml:math><mml:mi>x</mml:mi></mml:math>"),
             "x"
         );
     }
 
     #[test]
     fn entities_are_decoded_once() {
-        assert_eq!(of("A &amp; B &lt; C"), "A & B < C");
-        assert_eq!(of("&amp;amp; &amp;lt;"), "&amp; &lt;");
-        assert_eq!(of("&Scaron;&ldquo;&le;&hearts;"), "Š“≤♥");
-        assert_eq!(of("&#x3b1;&beta;&nbsp;c &nonsense; &"), "αβ c &nonsense; &");
-        assert_eq!(of("&lt;p&gt;told twice&lt;/p&gt;"), "told twice");
-        assert_eq!(of("&#0;&#xffffffff;"), "&#xffffffff;");
+        assert_eq!(clean("A &amp; B &lt; C"), "A & B < C");
+        assert_eq!(clean("&amp;amp; &amp;lt;"), "&amp; &lt;");
+        assert_eq!(clean("&Scaron;&ldquo;&le;&hearts;"), "Š“≤♥");
+        assert_eq!(
+            clean("&#x3b1;&beta;&nbsp;c &nonsense; &"),
+            "αβ c &nonsense; &"
+        );
+        assert_eq!(clean("&lt;p&gt;told twice&lt;/p&gt;"), "told twice");
+        assert_eq!(clean("&#0;&#xffffffff;"), "&#xffffffff;");
     }
 
     #[test]
     fn what_is_not_seen_goes() {
-        assert_eq!(of("a\u{0}b\u{202e}c \u{a0}\r\n\t d\u{feff}"), "abc d");
-        assert_eq!(markup(" \u{200b} ", TITLE), None);
+        assert_eq!(clean("a\u{0}b\u{202e}c \u{a0}\r\n\t d\u{feff}"), "abc d");
+        assert_eq!(clean_markup(" \u{200b} ", MAX_TITLE_CHARS), None);
     }
 
     #[test]
     fn nothing_is_longer_than_it_may_be() {
         let long = "wörter ".repeat(10_000);
-        let text = markup(&long, TITLE).unwrap_or_default();
-        assert!(text.chars().count() <= TITLE, "{}", text.chars().count());
+        let text = clean_markup(&long, MAX_TITLE_CHARS).unwrap_or_default();
+        assert!(
+            text.chars().count() <= MAX_TITLE_CHARS,
+            "{}",
+            text.chars().count()
+        );
     }
 
     #[test]
     fn headings_of_abstracts_go() {
         assert_eq!(
-            summary("<jats:title>Abstract</jats:title><jats:p>We.</jats:p>").as_deref(),
+            clean_abstract("<jats:title>Abstract</jats:title><jats:p>We.</jats:p>").as_deref(),
             Some("We.")
         );
         let text = "Abstract interpretation is old.";
-        assert_eq!(summary(text).as_deref(), Some(text));
+        assert_eq!(clean_abstract(text).as_deref(), Some(text));
     }
 
     #[test]
     fn titles_lose_their_dress() {
-        assert_eq!(bare_title("[On teeth]."), "On teeth");
-        assert_eq!(bare_title("And then..."), "And then...");
-        assert!(says_retracted("RETRACTED: Cells") && !says_retracted("Retraction of retracted:"));
+        assert_eq!(strip_title_marks("[On teeth]."), "On teeth");
+        assert_eq!(strip_title_marks("And then..."), "And then...");
+        assert!(
+            is_marked_retracted("RETRACTED: Cells")
+                && !is_marked_retracted("Retraction of retracted:")
+        );
     }
 
     #[test]
     fn small_things_have_one_form() {
-        assert_eq!(pages("357 – 362"), "357-362");
-        assert_eq!(pages("e12"), "e12");
-        assert_eq!(venue("Lancet (London, England)"), "Lancet");
-        assert_eq!(venue("Cells (Biology)"), "Cells (Biology)");
+        assert_eq!(normalize_pages("357 – 362"), "357-362");
+        assert_eq!(normalize_pages("e12"), "e12");
+        assert_eq!(normalize_venue("Lancet (London, England)"), "Lancet");
+        assert_eq!(normalize_venue("Cells (Biology)"), "Cells (Biology)");
         assert_eq!(
-            (language("GER"), language("en")),
+            (normalize_language("GER"), normalize_language("en")),
             ("de".to_owned(), "en".to_owned())
         );
     }
 
     #[test]
     fn addresses_lead_somewhere() {
-        assert_eq!(address("javascript:alert(1)"), None);
-        assert_eq!(address("file:///etc/passwd"), None);
-        assert!(address(" https://a.org/x y ").is_some());
+        assert_eq!(clean_url("javascript:alert(1)"), None);
+        assert_eq!(clean_url("file:///etc/passwd"), None);
+        assert!(clean_url(" https://a.org/x y ").is_some());
     }
 
     proptest::proptest! {
         #[test]
         fn whatever_comes_is_plain_and_short(raw in "(?s)[<>&;#xpib/\"' a-zé\u{0}\u{202e}]{0,80}", most in 1..40_usize) {
-            let text = markup(&raw, most).unwrap_or_default();
+            let text = clean_markup(&raw, most).unwrap_or_default();
             proptest::prop_assert!(text.chars().count() <= most);
-            proptest::prop_assert!(text.chars().all(is_seen_or_space));
-            proptest::prop_assert_eq!(plain(&text, most).unwrap_or_default(), text);
+            proptest::prop_assert!(text.chars().all(is_visible_or_space));
+            proptest::prop_assert_eq!(clean_text(&text, most).unwrap_or_default(), text);
         }
     }
 
-    fn is_seen_or_space(it: char) -> bool {
-        is_seen(it) || it == ' '
+    fn is_visible_or_space(it: char) -> bool {
+        is_visible(it) || it == ' '
     }
 }

@@ -4,94 +4,103 @@ use deliberate_core::Article;
 use serde_json::Value;
 
 use crate::{
-    sources::SourceFound,
-    web::{Request, WebError},
+    sources::SourceResult,
+    web::{FetchRequest, HttpClientError},
 };
 
-use super::ask::{Api, Got};
+use super::ask::{ApiResponse, SourceApiClient};
 
 /// The most pages of one question, whatever is on them.
-const PAGES: usize = 10;
+const MAX_PAGES: usize = 10;
 
 /// What was read of a list of records, page by page.
-pub(crate) struct Gathered {
-    pub(crate) found: SourceFound,
-    wanted: usize,
-    a_page: usize,
-    seen: usize,
-    ended: bool,
-    asked: Vec<Request>,
+pub(crate) struct PagedResults {
+    pub(crate) result: SourceResult,
+    limit: usize,
+    page_size: usize,
+    records_read: usize,
+    is_finished: bool,
+    requests: Vec<FetchRequest>,
 }
 
-impl Gathered {
+impl PagedResults {
     /// Nothing yet of so many that are wanted, at most so many on a page.
-    pub(crate) fn of(wanted: usize, a_page: usize) -> Self {
+    pub(crate) fn new(limit: usize, page_size: usize) -> Self {
         Self {
-            found: SourceFound::default(),
-            wanted,
-            a_page,
-            seen: 0,
-            ended: false,
-            asked: Vec::new(),
+            result: SourceResult::default(),
+            limit,
+            page_size,
+            records_read: 0,
+            is_finished: false,
+            requests: Vec::new(),
         }
     }
 
     /// How many are to be asked for on the next page; `None` if there is to be none.
-    pub(crate) fn next_page(&self) -> Option<usize> {
-        let left = self.wanted.saturating_sub(self.found.articles.len());
-        let more = left > 0 && !self.ended && self.asked.len() < PAGES;
-        more.then(|| left.min(self.a_page))
+    pub(crate) fn next_page_size(&self) -> Option<usize> {
+        let left = self.limit.saturating_sub(self.result.articles.len());
+        let more = left > 0 && !self.is_finished && self.requests.len() < MAX_PAGES;
+        more.then(|| left.min(self.page_size))
     }
 
     /// How many records came so far, whether they could be read or not.
-    pub(crate) fn seen(&self) -> usize {
-        self.seen
+    pub(crate) fn records_read(&self) -> usize {
+        self.records_read
     }
 
     /// Takes in a page of records; those that can't be read are counted. One without any is the
     /// last.
-    pub(crate) fn add<T>(
+    pub(crate) fn add_page<T>(
         &mut self,
-        got: &Got<T>,
+        got: &ApiResponse<T>,
         records: impl IntoIterator<Item = Option<Article>>,
     ) {
-        self.note(got);
-        let before = self.seen;
+        self.record_response(got);
+        let before = self.records_read;
         for record in records {
-            self.seen += 1;
+            self.records_read += 1;
             match record {
-                Some(article) => self.found.articles.push(article),
-                None => self.found.skipped += 1,
+                Some(article) => self.result.articles.push(article),
+                None => self.result.skipped += 1,
             }
         }
-        self.ended |= self.seen == before;
+        self.is_finished |= self.records_read == before;
     }
 
     /// Takes note of where a page came from.
-    pub(crate) fn note<T>(&mut self, got: &Got<T>) {
-        self.found.kept = got.kept && (self.asked.is_empty() || self.found.kept);
-        self.asked.push(got.request.clone());
+    pub(crate) fn record_response<T>(&mut self, got: &ApiResponse<T>) {
+        self.result.from_cache =
+            got.from_cache && (self.requests.is_empty() || self.result.from_cache);
+        self.requests.push(got.request.clone());
     }
 
     /// There are no more pages.
-    pub(crate) fn end(&mut self) {
-        self.ended = true;
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
     }
 
     /// What was found. Records of which none can be read are no empty result.
-    pub(crate) async fn done(mut self, limit: usize, api: &Api) -> Result<SourceFound, WebError> {
-        let said = self.found.total.unwrap_or(0);
-        if self.found.articles.is_empty() && (self.seen > 0 || said > 0) {
+    pub(crate) async fn into_result(
+        mut self,
+        limit: usize,
+        api: &SourceApiClient,
+    ) -> Result<SourceResult, HttpClientError> {
+        let said = self.result.total.unwrap_or(0);
+        if self.result.articles.is_empty() && (self.records_read > 0 || said > 0) {
             let reason = format!("it speaks of {} papers, and none can be read", said.max(1));
-            return Err(self.refused(api, &reason).await);
+            return Err(self.response_error(api, &reason).await);
         }
-        self.found.articles.truncate(limit);
-        Ok(self.found)
+        self.result.articles.truncate(limit);
+        Ok(self.result)
     }
 
     /// The error of pages that are no answer. They are not used again.
-    pub(crate) async fn refused(&self, api: &Api, reason: &str) -> WebError {
-        let asked: Vec<&Request> = self.asked.iter().collect();
-        api.disowned(&asked, &Value::Null, reason).await
+    pub(crate) async fn response_error(
+        &self,
+        api: &SourceApiClient,
+        reason: &str,
+    ) -> HttpClientError {
+        let asked: Vec<&FetchRequest> = self.requests.iter().collect();
+        api.discard_responses(&asked, &Value::Null, reason).await
     }
 }

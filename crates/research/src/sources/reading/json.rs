@@ -8,22 +8,22 @@ use super::clean;
 
 /// Text at a pointer, made plain.
 pub(crate) fn text(value: &Value, pointer: &str) -> Option<String> {
-    clean::markup(&raw(value, pointer)?, clean::LINE)
+    clean::clean_markup(&raw(value, pointer)?, clean::MAX_LINE_CHARS)
 }
 
 /// A title at a pointer.
 pub(crate) fn title(value: &Value, pointer: &str) -> Option<String> {
-    clean::markup(&raw(value, pointer)?, clean::TITLE)
+    clean::clean_markup(&raw(value, pointer)?, clean::MAX_TITLE_CHARS)
 }
 
 /// An abstract at a pointer.
 pub(crate) fn summary(value: &Value, pointer: &str) -> Option<String> {
-    clean::summary(&raw(value, pointer)?)
+    clean::clean_abstract(&raw(value, pointer)?)
 }
 
 /// An address at a pointer.
-pub(crate) fn address(value: &Value, pointer: &str) -> Option<String> {
-    clean::address(&raw(value, pointer)?)
+pub(crate) fn url(value: &Value, pointer: &str) -> Option<String> {
+    clean::clean_url(&raw(value, pointer)?)
 }
 
 /// A DOI at a pointer.
@@ -72,7 +72,7 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 pub(crate) fn texts(value: &Value, pointer: &str, inner: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for it in list(value, pointer).iter().filter_map(|it| text(it, inner)) {
-        if all.len() < clean::KEYWORDS && !all.contains(&it) {
+        if all.len() < clean::MAX_KEYWORDS && !all.contains(&it) {
             all.push(it);
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn raw(value: &Value, pointer: &str) -> Option<String> {
 }
 
 /// What an answer says went wrong, if that is what it is about.
-pub(crate) fn complaint(value: &Value) -> Option<String> {
+pub(crate) fn error_message(value: &Value) -> Option<String> {
     let said = [
         "/error/message",
         "/error",
@@ -101,7 +101,7 @@ pub(crate) fn complaint(value: &Value) -> Option<String> {
         "/detail",
     ]
     .iter()
-    .find_map(|it| clean::plain(&raw(value, it)?, 200));
+    .find_map(|it| clean::clean_text(&raw(value, it)?, 200));
     said.filter(|it| !it.is_empty())
 }
 

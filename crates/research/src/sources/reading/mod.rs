@@ -15,24 +15,24 @@ use deliberate_core::Article;
 
 /// The last touch to every record: its source, what follows from what is known, and the bounds.
 /// One without a title is none.
-pub(super) fn finish(mut article: Article, source: &str) -> Option<Article> {
+pub(super) fn finish_article(mut article: Article, source: &str) -> Option<Article> {
     if article.title.is_empty() {
         return None;
     }
-    article.authors.truncate(clean::AUTHORS);
-    article.keywords.truncate(clean::KEYWORDS);
+    article.authors.truncate(clean::MAX_AUTHORS);
+    article.keywords.truncate(clean::MAX_KEYWORDS);
     if article.arxiv_id.is_none() {
         article.arxiv_id = article
             .doi
             .as_ref()
             .and_then(deliberate_core::Doi::arxiv_id);
     }
-    if clean::says_retracted(&article.title) {
+    if clean::is_marked_retracted(&article.title) {
         article.retracted = Some(true);
     }
-    article.pages = article.pages.as_deref().map(clean::pages);
-    article.venue = article.venue.as_deref().map(clean::venue);
-    article.language = article.language.as_deref().map(clean::language);
+    article.pages = article.pages.as_deref().map(clean::normalize_pages);
+    article.venue = article.venue.as_deref().map(clean::normalize_venue);
+    article.language = article.language.as_deref().map(clean::normalize_language);
     article.url = article
         .url
         .or_else(|| article.doi.as_ref().map(deliberate_core::Doi::url));

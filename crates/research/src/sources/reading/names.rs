@@ -5,7 +5,7 @@ use deliberate_core::Author;
 use super::clean;
 
 /// How the names of groups end.
-const GROUPS: &[&str] = &[
+const GROUP_NAME_ENDINGS: &[&str] = &[
     "collaboration",
     "consortium",
     "group",
@@ -21,17 +21,17 @@ const GROUPS: &[&str] = &[
 ];
 
 /// Someone by one text, `Given Family` or `Family, Given`; `None` if there is no name in it.
-pub(crate) fn whole(name: &str) -> Option<Author> {
-    let name = clean::markup(name, clean::LINE)?;
+pub(crate) fn parse_author(name: &str) -> Option<Author> {
+    let name = clean::clean_markup(name, clean::MAX_LINE_CHARS)?;
     let last = name.rsplit(' ').next().unwrap_or_default().to_lowercase();
-    if GROUPS.contains(&last.as_str()) && !name.contains(',') {
-        return Some(organisation(name));
+    if GROUP_NAME_ENDINGS.contains(&last.as_str()) && !name.contains(',') {
+        return Some(organization(name));
     }
     Some(Author::parse(&name)).filter(|it| !it.family.is_empty())
 }
 
 /// Someone by the parts of the name.
-pub(crate) fn parts(family: Option<String>, given: Option<String>) -> Option<Author> {
+pub(crate) fn author_from_parts(family: Option<String>, given: Option<String>) -> Option<Author> {
     match (family, given) {
         (Some(family), given) => Some(Author::person(family, given.unwrap_or_default())),
         // Some have one name, and it stands in either place.
@@ -41,7 +41,7 @@ pub(crate) fn parts(family: Option<String>, given: Option<String>) -> Option<Aut
 }
 
 /// A group.
-pub(crate) fn organisation(name: String) -> Author {
+pub(crate) fn organization(name: String) -> Author {
     Author {
         family: name,
         organisation: true,
@@ -62,8 +62,8 @@ pub(crate) fn orcid(text: &str) -> Option<String> {
 }
 
 /// `Smith JA, van der Berg C`, as medical indexes write lists of names.
-pub(crate) fn listed(names: &str) -> Vec<Author> {
-    let names = clean::markup(names, clean::SUMMARY).unwrap_or_default();
+pub(crate) fn parse_author_list(names: &str) -> Vec<Author> {
+    let names = clean::clean_markup(names, clean::MAX_ABSTRACT_CHARS).unwrap_or_default();
     let one = |name: &str| {
         let name = name.trim().trim_end_matches('.');
         let (family, initials) = name.rsplit_once(' ').unwrap_or((name, ""));
@@ -71,13 +71,13 @@ pub(crate) fn listed(names: &str) -> Vec<Author> {
         match (family.is_empty(), short) {
             (true, _) => None,
             (false, true) => Some(Author::person(family, initials)),
-            (false, false) => whole(name),
+            (false, false) => parse_author(name),
         }
     };
     names
         .split(", ")
         .filter_map(one)
-        .take(clean::AUTHORS)
+        .take(clean::MAX_AUTHORS)
         .collect()
 }
 
@@ -87,10 +87,13 @@ mod tests {
 
     #[test]
     fn groups_are_no_people() {
-        let it = whole("The ATLAS Collaboration").expect("there is a name");
+        let it = parse_author("The ATLAS Collaboration").expect("there is a name");
         assert!(it.organisation && it.family == "The ATLAS Collaboration");
-        assert_eq!(whole("Group, Peter").map(|it| it.organisation), Some(false));
-        assert_eq!(whole(" \u{200b}"), None);
+        assert_eq!(
+            parse_author("Group, Peter").map(|it| it.organisation),
+            Some(false)
+        );
+        assert_eq!(parse_author(" \u{200b}"), None);
     }
 
     #[test]
@@ -102,9 +105,9 @@ mod tests {
 
     #[test]
     fn lists_of_names_are_taken_apart() {
-        let all = listed("van der Berg CA, Smith J, WHO Study Group.");
+        let all = parse_author_list("van der Berg CA, Smith J, WHO Study Group.");
         let names: Vec<String> = all.iter().map(Author::full_name).collect();
         assert_eq!(names, ["CA van der Berg", "J Smith", "WHO Study Group"]);
-        assert!(listed("").is_empty());
+        assert!(parse_author_list("").is_empty());
     }
 }

@@ -2,50 +2,50 @@
 
 use deliberate_core::Article;
 
-use super::{ask::bounded, fold::folded, words::Asked};
+use super::{ask::clamp_limit, fold::fold_text, words::QueryTerms};
 
 /// How many more are asked for when some will be sifted out.
-const MORE: usize = 4;
+const OVERFETCH_FACTOR: usize = 4;
 
 /// How many to ask for where so many are wanted and some may be sifted out.
-pub(crate) fn wanted(limit: usize, will_sift: bool) -> usize {
+pub(crate) fn overfetch_limit(limit: usize, will_sift: bool) -> usize {
     if will_sift {
-        bounded(limit.saturating_mul(MORE))
+        clamp_limit(limit.saturating_mul(OVERFETCH_FACTOR))
     } else {
         limit
     }
 }
 
 /// Whether all authors that were asked for wrote it.
-pub(crate) fn has_authors(article: &Article, asked: &Asked) -> bool {
+pub(crate) fn matches_authors(article: &Article, asked: &QueryTerms) -> bool {
     asked.authors.iter().all(|wanted| {
-        let family = folded(&wanted.family);
+        let family = fold_text(&wanted.family);
         let initial = wanted.given.as_deref().and_then(first_letter);
         article.authors.iter().any(|it| {
             let theirs = it.given.as_deref().and_then(first_letter);
             let fits = initial.is_none() || theirs.is_none() || initial == theirs;
-            let theirs = folded(&it.family);
+            let theirs = fold_text(&it.family);
             fits && (theirs == family || theirs.ends_with(&format!(" {family}")))
         })
     })
 }
 
 /// Whether it appeared where it should have.
-pub(crate) fn has_venue(article: &Article, asked: &Asked) -> bool {
+pub(crate) fn matches_venue(article: &Article, asked: &QueryTerms) -> bool {
     let Some(venue) = &asked.venue else {
         return true;
     };
-    let theirs = folded(article.venue.as_deref().unwrap_or_default());
-    theirs.contains(&folded(venue))
+    let theirs = fold_text(article.venue.as_deref().unwrap_or_default());
+    theirs.contains(&fold_text(venue))
 }
 
 /// How well words and phrases fit: 0 if a wanted phrase or too many words are missing.
-pub(crate) fn fit(article: &Article, asked: &Asked) -> usize {
-    let title = padded(&article.title);
-    let rest = padded(article.summary.as_deref().unwrap_or_default());
-    let keywords = padded(&article.keywords.join(" "));
+pub(crate) fn match_score(article: &Article, asked: &QueryTerms) -> usize {
+    let title = pad_words(&article.title);
+    let rest = pad_words(article.summary.as_deref().unwrap_or_default());
+    let keywords = pad_words(&article.keywords.join(" "));
     let weight = |it: &str| {
-        let it = folded(it);
+        let it = fold_text(it);
         let begins = format!(" {it}");
         match (
             title.contains(&begins),
@@ -61,7 +61,7 @@ pub(crate) fn fit(article: &Article, asked: &Asked) -> usize {
     if !asked.phrases.is_empty() && phrases == 0 {
         return 0;
     }
-    let telling = asked.telling();
+    let telling = asked.content_words();
     let found: Vec<usize> = telling
         .iter()
         .map(|it| weight(it))
@@ -74,8 +74,8 @@ pub(crate) fn fit(article: &Article, asked: &Asked) -> usize {
     1 + phrases + found.iter().sum::<usize>()
 }
 
-fn padded(text: &str) -> String {
-    format!(" {} ", folded(text))
+fn pad_words(text: &str) -> String {
+    format!(" {} ", fold_text(text))
 }
 
 fn first_letter(text: &str) -> Option<char> {
@@ -90,9 +90,9 @@ mod tests {
     use crate::sources::PaperQuery;
     use deliberate_core::Author;
 
-    fn asked(words: &str, phrases: &[&str], authors: &[&str]) -> Asked {
+    fn query_terms(words: &str, phrases: &[&str], authors: &[&str]) -> QueryTerms {
         let all = |them: &[&str]| them.iter().map(|it| (*it).to_owned()).collect();
-        Asked::of(&PaperQuery {
+        QueryTerms::from_query(&PaperQuery {
             words: words.to_owned(),
             phrases: all(phrases),
             authors: all(authors),
@@ -107,11 +107,17 @@ mod tests {
             summary: Some("We study the mouse brain.".to_owned()),
             ..Article::default()
         };
-        assert!(fit(&paper, &asked("mouse neuron", &[], &[])) > 0);
-        assert_eq!(fit(&paper, &asked("quantum gravity", &[], &[])), 0);
-        assert!(fit(&paper, &asked("", &["single cell"], &[])) > 0);
-        assert_eq!(fit(&paper, &asked("mouse", &["cell single"], &[])), 0);
-        assert!(fit(&paper, &asked("", &[], &[])) > 0);
+        assert!(match_score(&paper, &query_terms("mouse neuron", &[], &[])) > 0);
+        assert_eq!(
+            match_score(&paper, &query_terms("quantum gravity", &[], &[])),
+            0
+        );
+        assert!(match_score(&paper, &query_terms("", &["single cell"], &[])) > 0);
+        assert_eq!(
+            match_score(&paper, &query_terms("mouse", &["cell single"], &[])),
+            0
+        );
+        assert!(match_score(&paper, &query_terms("", &[], &[])) > 0);
     }
 
     #[test]
@@ -128,7 +134,7 @@ mod tests {
             ("Máaten", true),
         ] {
             assert_eq!(
-                has_authors(&paper, &asked("", &[], &[name])),
+                matches_authors(&paper, &query_terms("", &[], &[name])),
                 found,
                 "{name}"
             );

@@ -5,21 +5,21 @@ use deliberate_core::{Author, PartialDate};
 
 use crate::{
     sources::{PaperOrder, PaperQuery},
-    web::WebError,
+    web::HttpClientError,
 };
 
 use super::clean;
 
 /// The most words of a question that are sent.
-const WORDS: usize = 40;
+const MAX_WORDS: usize = 40;
 /// The most phrases, authors, categories that are sent.
-const SEVERAL: usize = 20;
+const MAX_LIST_ITEMS: usize = 20;
 
 /// So many words are asked for together.
-const ALL_OF: usize = 8;
+const MAX_REQUIRED_WORDS: usize = 8;
 
 /// Words that say nothing of what a paper is about.
-const EMPTY: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "been", "between", "by", "can", "could", "did",
     "do", "does", "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it",
     "its", "may", "not", "of", "on", "or", "our", "should", "such", "than", "that", "the", "their",
@@ -29,7 +29,7 @@ const EMPTY: &[&str] = &[
 
 /// The question, as words and phrases without anything an engine could take for an operator.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct QueryTerms {
     /// All words, in order.
     pub(crate) words: Vec<String>,
     /// Phrases, any of which will do.
@@ -39,38 +39,38 @@ pub(crate) struct Asked {
     /// The journal.
     pub(crate) venue: Option<String>,
     /// The newest first.
-    pub(crate) newest: bool,
+    pub(crate) newest_first: bool,
 }
 
-impl Asked {
+impl QueryTerms {
     /// Reads the question.
-    pub(crate) fn of(query: &PaperQuery) -> Self {
-        let bare = |it: &String| Some(searchable(it)).filter(|it| !it.is_empty());
-        let authors = query.authors.iter().filter_map(|it| bare_name(it));
+    pub(crate) fn from_query(query: &PaperQuery) -> Self {
+        let bare = |it: &String| Some(strip_operators(it)).filter(|it| !it.is_empty());
+        let authors = query.authors.iter().filter_map(|it| parse_author_name(it));
         Self {
-            words: searchable(&query.words)
+            words: strip_operators(&query.words)
                 .split(' ')
                 .filter(|it| !it.is_empty())
-                .take(WORDS)
+                .take(MAX_WORDS)
                 .map(str::to_owned)
                 .collect(),
             phrases: query
                 .phrases
                 .iter()
                 .filter_map(bare)
-                .take(SEVERAL)
+                .take(MAX_LIST_ITEMS)
                 .collect(),
-            authors: authors.take(SEVERAL).collect(),
+            authors: authors.take(MAX_LIST_ITEMS).collect(),
             venue: query.venue.as_ref().and_then(bare),
-            newest: query.order == PaperOrder::Newest,
+            newest_first: query.order == PaperOrder::Newest,
         }
     }
 
     /// The same, if there is something to search for in it.
-    pub(crate) fn something(query: &PaperQuery) -> Result<Self, WebError> {
-        let asked = Self::of(query);
+    pub(crate) fn from_non_empty_query(query: &PaperQuery) -> Result<Self, HttpClientError> {
+        let asked = Self::from_query(query);
         if asked.words.is_empty() && asked.phrases.is_empty() && asked.authors.is_empty() {
-            return Err(WebError::Local {
+            return Err(HttpClientError::Local {
                 what: "the search",
                 reason: "there is nothing to search for; give words, phrases or authors".to_owned(),
             });
@@ -79,10 +79,10 @@ impl Asked {
     }
 
     /// The words that say something; all of them if none does.
-    pub(crate) fn telling(&self) -> Vec<&str> {
+    pub(crate) fn content_words(&self) -> Vec<&str> {
         let all = || self.words.iter().map(String::as_str);
         let telling: Vec<&str> = all()
-            .filter(|it| !EMPTY.contains(&it.to_lowercase().as_str()))
+            .filter(|it| !STOP_WORDS.contains(&it.to_lowercase().as_str()))
             .collect();
         if telling.is_empty() {
             all().collect()
@@ -92,16 +92,20 @@ impl Asked {
     }
 
     /// Words and phrases in one line, for engines that make what they will of it.
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn plain_query(&self) -> String {
         let words = self.words.iter().chain(&self.phrases);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
     /// Words and phrases with `AND` and `OR`: all words, and any of the phrases.
-    pub(crate) fn boolean(&self) -> String {
-        let telling = self.telling();
+    pub(crate) fn boolean_query(&self) -> String {
+        let telling = self.content_words();
         // So many are seldom all in one paper; then any will do, and the best come first.
-        let join = if telling.len() > ALL_OF { " OR " } else { " " };
+        let join = if telling.len() > MAX_REQUIRED_WORDS {
+            " OR "
+        } else {
+            " "
+        };
         let words = telling.join(join);
         let phrases = self.phrases.iter().map(|it| format!("\"{it}\""));
         let phrases = phrases.collect::<Vec<_>>().join(" OR ");
@@ -113,7 +117,7 @@ impl Asked {
     }
 
     /// The names of the authors in one line.
-    pub(crate) fn author_line(&self) -> String {
+    pub(crate) fn author_query(&self) -> String {
         let names = self.authors.iter().map(Author::full_name);
         names.collect::<Vec<_>>().join(" ")
     }
@@ -142,8 +146,8 @@ pub(crate) fn last_day(date: PartialDate) -> String {
 }
 
 /// Only letters, numbers and what joins them: `self-supervised`, `C++`, `p53's`.
-fn searchable(text: &str) -> String {
-    let text = clean::plain(text, clean::TITLE).unwrap_or_default();
+fn strip_operators(text: &str) -> String {
+    let text = clean::clean_text(text, clean::MAX_TITLE_CHARS).unwrap_or_default();
     let kept = |it: char| it.is_alphanumeric() || matches!(it, '-' | '\'' | '.' | '+' | '/' | '#');
     let spaced: String = text
         .chars()
@@ -161,9 +165,9 @@ fn searchable(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn bare_name(name: &str) -> Option<Author> {
-    let bare = |it: &str| Some(searchable(it)).filter(|it| !it.is_empty());
-    let author = Author::parse(&clean::plain(name, clean::LINE)?);
+fn parse_author_name(name: &str) -> Option<Author> {
+    let bare = |it: &str| Some(strip_operators(it)).filter(|it| !it.is_empty());
+    let author = Author::parse(&clean::clean_text(name, clean::MAX_LINE_CHARS)?);
     Some(Author::person(
         bare(&author.family)?,
         author.given.as_deref().and_then(bare).unwrap_or_default(),
@@ -182,12 +186,12 @@ mod tests {
             authors: vec!["van der Maaten, L.".to_owned(), String::new()],
             ..PaperQuery::default()
         };
-        let asked = Asked::of(&query);
+        let asked = QueryTerms::from_query(&query);
         assert_eq!(asked.words.join(" "), "cats and dogs or mice rats title x");
         assert_eq!(asked.phrases, ["deep learning"]);
-        assert_eq!(asked.author_line(), "L van der Maaten");
+        assert_eq!(asked.author_query(), "L van der Maaten");
         assert_eq!(
-            asked.boolean(),
+            asked.boolean_query(),
             "(cats dogs mice rats title x) AND (\"deep learning\")"
         );
     }
@@ -198,12 +202,12 @@ mod tests {
             words: "?? --".to_owned(),
             ..PaperQuery::default()
         };
-        assert!(Asked::something(&query).is_err());
+        assert!(QueryTerms::from_non_empty_query(&query).is_err());
         let only = PaperQuery {
             words: "to be or not to be".to_owned(),
             ..PaperQuery::default()
         };
-        assert_eq!(Asked::of(&only).telling().len(), 6);
+        assert_eq!(QueryTerms::from_query(&only).content_words().len(), 6);
     }
 
     #[test]

@@ -9,48 +9,48 @@ use quick_xml::{
 use super::clean;
 
 /// Deeper than any answer in use.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// More than a page of 2,000 papers has.
-const ELEMENTS: usize = 1_000_000;
+const MAX_ELEMENTS: usize = 1_000_000;
 /// The most bytes the tree may take. An element takes far more there than in the document.
-const TREE: usize = 64 * 1024 * 1024;
+const MAX_TREE_BYTES: usize = 64 * 1024 * 1024;
 
 /// An element.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Element {
+pub(crate) struct XmlElement {
     /// Its name without a prefix.
     pub(crate) name: String,
     attributes: Vec<(String, String)>,
-    inner: Vec<Inner>,
+    children: Vec<XmlNode>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Inner {
-    Element(Element),
+enum XmlNode {
+    Element(XmlElement),
     Text(String),
 }
 
-impl Element {
+impl XmlElement {
     /// The elements of that name right inside it.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
-        let elements = self.inner.iter().filter_map(|it| match it {
-            Inner::Element(element) => Some(element),
-            Inner::Text(_) => None,
+    pub(crate) fn children_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        let elements = self.children.iter().filter_map(|it| match it {
+            XmlNode::Element(element) => Some(element),
+            XmlNode::Text(_) => None,
         });
         elements.filter(move |it| it.name == name)
     }
 
     /// The first element at the end of a path.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<&Self> {
+    pub(crate) fn find_path(&self, path: &[&str]) -> Option<&Self> {
         let (first, rest) = path.split_first()?;
-        let mut found = self.inner.iter().filter_map(|it| match it {
-            Inner::Element(element) if element.name == *first => Some(element),
+        let mut found = self.children.iter().filter_map(|it| match it {
+            XmlNode::Element(element) if element.name == *first => Some(element),
             _ => None,
         });
         if rest.is_empty() {
             return found.next();
         }
-        found.find_map(|it| it.at(rest))
+        found.find_map(|it| it.find_path(rest))
     }
 
     /// An attribute.
@@ -60,106 +60,113 @@ impl Element {
     }
 
     /// Whether one of the names it declares for namespaces is that of this one.
-    pub(crate) fn declares(&self, namespace: &str) -> bool {
+    pub(crate) fn declares_namespace(&self, namespace: &str) -> bool {
         self.attributes.iter().any(|(_, it)| it == namespace)
     }
 
     /// All text in it, that of the elements inside included.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        self.gather(&mut text);
+        self.collect_text(&mut text);
         text
     }
 
     /// The text at the end of a path, plain and bounded.
-    pub(crate) fn line(&self, path: &[&str]) -> Option<String> {
-        clean::plain(&self.at(path)?.text(), clean::LINE)
+    pub(crate) fn line_at(&self, path: &[&str]) -> Option<String> {
+        clean::clean_text(&self.find_path(path)?.text(), clean::MAX_LINE_CHARS)
     }
 
-    fn gather(&self, text: &mut String) {
-        for it in &self.inner {
+    fn collect_text(&self, text: &mut String) {
+        for it in &self.children {
             match it {
-                Inner::Text(it) => text.push_str(it),
-                Inner::Element(it) => it.gather(text),
+                XmlNode::Text(it) => text.push_str(it),
+                XmlNode::Element(it) => it.collect_text(text),
             }
         }
     }
 
     fn add_text(&mut self, more: &str) {
-        match self.inner.last_mut() {
-            Some(Inner::Text(text)) => text.push_str(more),
-            _ => self.inner.push(Inner::Text(more.to_owned())),
+        match self.children.last_mut() {
+            Some(XmlNode::Text(text)) => text.push_str(more),
+            _ => self.children.push(XmlNode::Text(more.to_owned())),
         }
     }
 }
 
 /// A document as far as it is read: the elements that are open, and what the tree takes.
-struct Tree {
-    open: Vec<Element>,
+struct XmlTreeBuilder {
+    open_elements: Vec<XmlElement>,
     elements: usize,
     bytes: usize,
 }
 
-impl Tree {
+impl XmlTreeBuilder {
     /// Counts an element before it is kept, however it is written.
-    fn begin(&mut self, start: &BytesStart<'_>) -> Result<Element, String> {
+    fn start_element(&mut self, start: &BytesStart<'_>) -> Result<XmlElement, String> {
         self.elements += 1;
-        if self.open.len() > DEPTH || self.elements > ELEMENTS {
+        if self.open_elements.len() > MAX_DEPTH || self.elements > MAX_ELEMENTS {
             return Err("XML with too many elements".to_owned());
         }
-        self.take(size_of::<Inner>() + start.len())?;
-        let element = element(start);
-        self.take(element.attributes.len() * size_of::<(String, String)>())?;
+        self.count_bytes(size_of::<XmlNode>() + start.len())?;
+        let element = new_element(start);
+        self.count_bytes(element.attributes.len() * size_of::<(String, String)>())?;
         Ok(element)
     }
 
-    fn take(&mut self, bytes: usize) -> Result<(), String> {
+    fn count_bytes(&mut self, bytes: usize) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > TREE {
+        if self.bytes > MAX_TREE_BYTES {
             return Err("XML that takes too much memory".to_owned());
         }
         Ok(())
     }
 
-    fn put(&mut self, inner: Inner) {
-        if let Some(parent) = self.open.last_mut() {
-            parent.inner.push(inner);
+    fn append(&mut self, inner: XmlNode) {
+        if let Some(parent) = self.open_elements.last_mut() {
+            parent.children.push(inner);
         }
     }
 
     fn add_text(&mut self, text: &str) -> Result<(), String> {
         // Each text may be the first in its place.
-        self.take(size_of::<Inner>() + text.len())?;
-        if let Some(parent) = self.open.last_mut() {
+        self.count_bytes(size_of::<XmlNode>() + text.len())?;
+        if let Some(parent) = self.open_elements.last_mut() {
             parent.add_text(text);
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        let done = self.open.pop().filter(|_| !self.open.is_empty());
+    fn end_element(&mut self) -> Result<(), String> {
+        let done = self
+            .open_elements
+            .pop()
+            .filter(|_| !self.open_elements.is_empty());
         let done = done.ok_or("malformed XML, an end without a beginning")?;
-        self.put(Inner::Element(done));
+        self.append(XmlNode::Element(done));
         Ok(())
     }
 
-    fn root(mut self) -> Result<Element, String> {
-        let whole = self.open.len() == 1;
-        let mut document = self.open.pop().filter(|_| whole).unwrap_or_default();
-        let mut inner = document.inner.iter();
-        let at = inner.position(|it| matches!(it, Inner::Element(_)));
-        match at.map(|at| document.inner.swap_remove(at)) {
-            Some(Inner::Element(root)) => Ok(root),
+    fn into_root(mut self) -> Result<XmlElement, String> {
+        let whole = self.open_elements.len() == 1;
+        let mut document = self
+            .open_elements
+            .pop()
+            .filter(|_| whole)
+            .unwrap_or_default();
+        let mut inner = document.children.iter();
+        let at = inner.position(|it| matches!(it, XmlNode::Element(_)));
+        match at.map(|at| document.children.swap_remove(at)) {
+            Some(XmlNode::Element(root)) => Ok(root),
             _ => Err("XML that breaks off".to_owned()),
         }
     }
 }
 
 /// Reads a document. The error says what is wrong with it.
-pub(crate) fn read(document: &str) -> Result<Element, String> {
+pub(crate) fn read(document: &str) -> Result<XmlElement, String> {
     let mut reader = Reader::from_str(document);
-    let mut tree = Tree {
-        open: vec![Element::default()],
+    let mut tree = XmlTreeBuilder {
+        open_elements: vec![XmlElement::default()],
         elements: 0,
         bytes: 0,
     };
@@ -169,17 +176,17 @@ pub(crate) fn read(document: &str) -> Result<Element, String> {
             .map_err(|it| format!("malformed XML, {it}"))?;
         match event {
             Event::Start(start) => {
-                let element = tree.begin(&start)?;
-                tree.open.push(element);
+                let element = tree.start_element(&start)?;
+                tree.open_elements.push(element);
             }
             Event::Empty(start) => {
-                let element = tree.begin(&start)?;
-                tree.put(Inner::Element(element));
+                let element = tree.start_element(&start)?;
+                tree.append(XmlNode::Element(element));
             }
-            Event::End(_) => tree.end()?,
+            Event::End(_) => tree.end_element()?,
             Event::Text(text) => tree.add_text(&text.xml10_content())?,
             Event::CData(text) => tree.add_text(&text.xml10_content())?,
-            Event::GeneralRef(name) => match clean::entity(&name) {
+            Event::GeneralRef(name) => match clean::decode_entity(&name) {
                 Some(letter) => tree.add_text(letter.encode_utf8(&mut [0; 4]))?,
                 None => return Err("XML with an entity that nobody knows".to_owned()),
             },
@@ -190,10 +197,10 @@ pub(crate) fn read(document: &str) -> Result<Element, String> {
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
     }
-    tree.root()
+    tree.into_root()
 }
 
-fn element(start: &BytesStart<'_>) -> Element {
+fn new_element(start: &BytesStart<'_>) -> XmlElement {
     let attributes = start.attributes().flatten().take(64);
     let attributes = attributes.map(|it| {
         let value = it
@@ -201,10 +208,10 @@ fn element(start: &BytesStart<'_>) -> Element {
             .unwrap_or_default();
         (it.key.local_name().as_ref().to_owned(), value.into_owned())
     });
-    Element {
+    XmlElement {
         attributes: attributes.collect(),
         name: start.local_name().as_ref().to_owned(),
-        inner: Vec::new(),
+        children: Vec::new(),
     }
 }
 
@@ -217,8 +224,8 @@ mod tests {
         let root = read("<a x='1 &amp; 2'><b>H<sub>2</sub>O &lt; &#x3b1;<![CDATA[ <&> ]]></b></a>");
         let root = root.expect("it is well-formed");
         assert_eq!(root.attribute("x"), Some("1 & 2"));
-        assert_eq!(root.line(&["b"]).as_deref(), Some("H2O < α <&>"));
-        assert_eq!(root.line(&["c"]), None);
+        assert_eq!(root.line_at(&["b"]).as_deref(), Some("H2O < α <&>"));
+        assert_eq!(root.line_at(&["c"]), None);
     }
 
     #[test]
@@ -242,15 +249,18 @@ mod tests {
     #[test]
     fn elements_are_counted_however_they_are_written() {
         for (inner, many) in [
-            ("<a/>", ELEMENTS),
-            ("<a></a>", ELEMENTS),
-            ("<a x='' y='' z='' p='' q='' r='' s='' t=''/>", ELEMENTS / 4),
+            ("<a/>", MAX_ELEMENTS),
+            ("<a></a>", MAX_ELEMENTS),
+            (
+                "<a x='' y='' z='' p='' q='' r='' s='' t=''/>",
+                MAX_ELEMENTS / 4,
+            ),
         ] {
             let document = format!("<feed>{}</feed>", inner.repeat(many));
             let refused = read(&document).err().unwrap_or_default();
             assert!(refused.starts_with("XML "), "{inner}: {refused:?}");
         }
-        let most = format!("<feed>{}</feed>", "<a/>".repeat(ELEMENTS / 4));
+        let most = format!("<feed>{}</feed>", "<a/>".repeat(MAX_ELEMENTS / 4));
         assert!(read(&most).is_ok());
     }
 

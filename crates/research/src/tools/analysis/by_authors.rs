@@ -3,17 +3,17 @@
 use std::{cmp::Reverse, fmt::Write as _};
 
 use deliberate_core::{Author, PartialDate};
-use deliberate_store::{ItemFilter, ItemOrder, KeyMatch, Page};
-use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination};
+use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::topic::years;
+use super::topic::year_range;
 use crate::{
-    collect::{ARTICLE, Library, Version, author_key},
+    collect::{ARTICLE, ArticleRepository, VersionedArticle, author_key},
     tools::{
-        discovery::line,
-        shown::{count, only_read, reads},
+        discovery::paper_line,
+        shown::{pluralize, read_only_meta, read_only_output},
     },
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Input {
 }
 
 /// Authors of one article that are told.
-const MOST_AUTHORS: usize = 50;
+const MAX_AUTHORS: usize = 50;
 
 fn fifty() -> u32 {
     50
@@ -51,12 +51,12 @@ pub(crate) struct Output {
     /// How many there are in all
     total: usize,
     /// The newest first
-    articles: Vec<Found>,
+    articles: Vec<AuthorArticle>,
 }
 
 /// An article by them.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Found {
+pub(crate) struct AuthorArticle {
     article_id: String,
     cite_key: String,
     title: String,
@@ -68,30 +68,30 @@ impl Tool for FindArticlesByAuthors {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "find_articles_by_authors",
             "Find articles by authors",
             "Articles of the collection by any or all of these people",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let names: Vec<Author> = input.authors.iter().map(|it| Author::parse(it)).collect();
         if names.iter().any(|it| author_key(&it.family).is_empty()) {
-            let issue = Issue::new("authors", "must hold names");
+            let issue = ArgumentIssue::new("authors", "must hold names");
             return Err(ToolError::Invalid(vec![issue]));
         }
-        let (from, to) = years(input.year_from, input.year_to)?;
-        let found = named_so(Library(call.store()), &names).await?;
-        let within = |it: &Version| {
-            let date = it.kept.article.date.map(PartialDate::as_number);
+        let (from, to) = year_range(input.year_from, input.year_to)?;
+        let found = find_by_family_names(ArticleRepository(call.store()), &names).await?;
+        let within = |it: &VersionedArticle| {
+            let date = it.record.article.date.map(PartialDate::as_number);
             let after = from.is_none_or(|from| date.is_some_and(|it| it >= from.as_number()));
-            after && to.is_none_or(|to| it.kept.article.year().is_some_and(|it| it <= to.year))
+            after && to.is_none_or(|to| it.record.article.year().is_some_and(|it| it <= to.year))
         };
-        let fits = |it: &Version| {
+        let fits = |it: &VersionedArticle| {
             let has = |name: &Author| {
-                it.kept
+                it.record
                     .article
                     .authors
                     .iter()
@@ -103,13 +103,13 @@ impl Tool for FindArticlesByAuthors {
                 names.iter().any(has)
             }
         };
-        let found: Vec<Version> = found
+        let found: Vec<VersionedArticle> = found
             .into_iter()
             .filter(|it| within(it) && fits(it))
             .collect();
         let total = found.len();
         let limit = usize::try_from(input.limit).unwrap_or(200);
-        let mut said = count(total as u64, "article");
+        let mut said = pluralize(total as u64, "article");
         if total > limit {
             let _ = write!(said, ", the newest {limit} shown");
         }
@@ -118,26 +118,26 @@ impl Tool for FindArticlesByAuthors {
             let _ = writeln!(
                 said,
                 "- {} (`{}`)",
-                line(&it.kept.article),
-                it.kept.cite_key
+                paper_line(&it.record.article),
+                it.record.cite_key
             );
-            Found {
-                article_id: it.kept.id,
-                cite_key: it.kept.cite_key,
-                title: it.kept.article.title.clone(),
+            AuthorArticle {
+                article_id: it.record.id,
+                cite_key: it.record.cite_key,
+                title: it.record.article.title.clone(),
                 authors: it
-                    .kept
+                    .record
                     .article
                     .authors
                     .iter()
-                    .take(MOST_AUTHORS)
+                    .take(MAX_AUTHORS)
                     .map(Author::full_name)
                     .collect(),
-                year: it.kept.article.year(),
+                year: it.record.article.year(),
             }
         });
         let articles = articles.collect();
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said,
             total,
             articles,
@@ -146,32 +146,37 @@ impl Tool for FindArticlesByAuthors {
 }
 
 /// Articles by people of one of these family names, the newest first.
-async fn named_so(library: Library<'_>, names: &[Author]) -> Result<Vec<Version>, ToolError> {
-    let mut all: Vec<Version> = Vec::new();
+async fn find_by_family_names(
+    library: ArticleRepository<'_>,
+    names: &[Author],
+) -> Result<Vec<VersionedArticle>, ToolError> {
+    let mut all: Vec<VersionedArticle> = Vec::new();
     for name in names {
-        let mut filter = ItemFilter {
-            order: ItemOrder::Key {
+        let mut filter = DocumentFilter {
+            order: DocumentOrder::Key {
                 name: "date".to_owned(),
                 descending: true,
             },
-            ..ItemFilter::of(ARTICLE)
+            ..DocumentFilter::of_kind(ARTICLE)
         };
         // Some leave the particles out: who wants `Meer` finds `van der Meer`.
-        filter.keys.push(KeyMatch::Holds {
+        filter.keys.push(KeyMatch::Contains {
             name: "family".to_owned(),
-            text: proper(&author_key(&name.family)).to_owned(),
+            text: without_particles(&author_key(&name.family)).to_owned(),
         });
-        let found = library.list(&filter, Page::first(Page::MOST)).await?;
-        let new = |it: &Version| !all.iter().any(|known| known.kept.id == it.kept.id);
-        let new: Vec<Version> = found.into_iter().filter(new).collect();
+        let found = library
+            .list(&filter, Pagination::limit(Pagination::MAX))
+            .await?;
+        let new = |it: &VersionedArticle| !all.iter().any(|known| known.record.id == it.record.id);
+        let new: Vec<VersionedArticle> = found.into_iter().filter(new).collect();
         all.extend(new);
     }
-    all.sort_by_key(|it| Reverse(it.kept.article.date.map(PartialDate::as_number)));
+    all.sort_by_key(|it| Reverse(it.record.article.date.map(PartialDate::as_number)));
     Ok(all)
 }
 
 /// A family name without what stands before it.
-fn proper(family: &str) -> &str {
+fn without_particles(family: &str) -> &str {
     family.rsplit(' ').next().unwrap_or(family)
 }
 

@@ -5,15 +5,18 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use deliberate_citations::read_reference;
 use deliberate_core::Author;
-use deliberate_extract::Reference;
-use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_extract::DocumentReference;
+use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analyse::{Facet, Insight, aside, insights, placeless},
-    collect::{DATA_NOT_ORDERS, Kept, Library, Text, abstract_of, fenced, title_key},
-    tools::shown::{count, only_read, plain, reads},
+    analyse::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
+    collect::{
+        ArticleRecord, ArticleRepository, FullText, UNTRUSTED_DATA_NOTICE, abstract_text,
+        fence_passage, title_key,
+    },
+    tools::shown::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 /// `compare_articles`.
@@ -37,12 +40,12 @@ pub(crate) enum Dimension {
 }
 
 impl Dimension {
-    const fn facet(self) -> Option<Facet> {
+    const fn insight_kind(self) -> Option<InsightKind> {
         match self {
-            Self::Methodology => Some(Facet::Methodology),
-            Self::Findings => Some(Facet::Findings),
-            Self::Metrics => Some(Facet::Metrics),
-            Self::Approach => Some(Facet::Contributions),
+            Self::Methodology => Some(InsightKind::Methodology),
+            Self::Findings => Some(InsightKind::Findings),
+            Self::Metrics => Some(InsightKind::Metrics),
+            Self::Approach => Some(InsightKind::Contributions),
             Self::Citations => None,
         }
     }
@@ -64,12 +67,12 @@ impl Dimension {
 pub(crate) struct Input {
     #[schemars(length(min = 2, max = 5), extend("x-separated" = "ids"))]
     article_ids: Vec<String>,
-    #[serde(default = "usual")]
+    #[serde(default = "default_dimensions")]
     #[schemars(length(min = 1, max = 5))]
     compare_dimensions: Vec<Dimension>,
 }
 
-fn usual() -> Vec<Dimension> {
+fn default_dimensions() -> Vec<Dimension> {
     vec![
         Dimension::Methodology,
         Dimension::Findings,
@@ -82,7 +85,7 @@ fn usual() -> Vec<Dimension> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    articles: Vec<Compared>,
+    articles: Vec<ComparedArticle>,
     /// Works that several of them cite
     cited_by_several: Vec<String>,
     notes: Vec<String>,
@@ -90,7 +93,7 @@ pub(crate) struct Output {
 
 /// One of those that are compared.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Compared {
+pub(crate) struct ComparedArticle {
     article_id: String,
     title: String,
     authors: Vec<String>,
@@ -102,36 +105,36 @@ pub(crate) struct Compared {
     retracted: Option<bool>,
     references: usize,
     /// What it says, by dimension
-    says: Vec<Says>,
+    says: Vec<DimensionInsights>,
 }
 
 /// What one says about one dimension.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Says {
+pub(crate) struct DimensionInsights {
     dimension: Dimension,
-    sentences: Vec<Insight>,
+    sentences: Vec<ArticleInsight>,
 }
 
 /// Sentences of one about one dimension.
-const EACH: usize = 4;
+const MAX_SENTENCES: usize = 4;
 
 /// Authors of one that are told.
-const MOST_AUTHORS: usize = 50;
+const MAX_AUTHORS: usize = 50;
 
 impl Tool for CompareArticles {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "compare_articles",
             "Compare articles",
             "What two to five articles say about method, findings, metrics and citations, side by side with pages",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
         let mut dimensions: Vec<Dimension> = Vec::new();
         for dimension in input.compare_dimensions {
             if !dimensions.contains(&dimension) {
@@ -141,7 +144,7 @@ impl Tool for CompareArticles {
         let mut articles = Vec::new();
         let mut notes = Vec::new();
         let mut cited: Vec<BTreeMap<String, String>> = Vec::new();
-        for one in named(library, &input.article_ids).await? {
+        for one in load_articles(library, &input.article_ids).await? {
             let text = library.text(&one.id).await?;
             if text.is_none() {
                 notes.push(format!(
@@ -150,22 +153,23 @@ impl Tool for CompareArticles {
                 ));
             }
             let dimensions = dimensions.clone();
-            let (compared, cites) = aside(move || looked_at(one, text, &dimensions)).await?;
+            let (compared, cites) =
+                analyze_blocking(move || analyze_article(one, text, &dimensions)).await?;
             articles.push(compared);
             cited.push(cites);
         }
         let wants_citations = dimensions.contains(&Dimension::Citations);
         let cited_by_several = if wants_citations {
-            several(&cited)
+            shared_references(&cited)
         } else {
             Vec::new()
         };
-        let said = said(
+        let said = render_text(
             &articles,
             wants_citations.then_some(&cited_by_several),
             &notes,
         );
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said,
             articles,
             cited_by_several,
@@ -175,13 +179,16 @@ impl Tool for CompareArticles {
 }
 
 /// Those that are named, each once.
-async fn named(library: Library<'_>, names: &[String]) -> Result<Vec<Kept>, ToolError> {
-    let mut kept: Vec<Kept> = Vec::new();
+async fn load_articles(
+    library: ArticleRepository<'_>,
+    names: &[String],
+) -> Result<Vec<ArticleRecord>, ToolError> {
+    let mut kept: Vec<ArticleRecord> = Vec::new();
     for name in names {
-        let found = library.find(name).await?.kept;
+        let found = library.find(name).await?.record;
         if kept.iter().any(|it| it.id == found.id) {
-            let issue = Issue::new("article_ids", "must name different articles")
-                .given(&name.as_str().into());
+            let issue = ArgumentIssue::new("article_ids", "must name different articles")
+                .with_value(&name.as_str().into());
             return Err(ToolError::Invalid(vec![issue]));
         }
         kept.push(found);
@@ -190,27 +197,32 @@ async fn named(library: Library<'_>, names: &[String]) -> Result<Vec<Kept>, Tool
 }
 
 /// What one says, and the works it cites by what they are known by.
-fn looked_at(
-    one: Kept,
-    text: Option<Text>,
+fn analyze_article(
+    one: ArticleRecord,
+    text: Option<FullText>,
     dimensions: &[Dimension],
-) -> (Compared, BTreeMap<String, String>) {
+) -> (ComparedArticle, BTreeMap<String, String>) {
     let was_read = text.is_some();
-    let text = text.unwrap_or_else(|| abstract_of(&one));
+    let text = text.unwrap_or_else(|| abstract_text(&one));
     let says = dimensions.iter().filter_map(|dimension| {
-        let mut sentences = insights(&text, dimension.facet()?, EACH);
+        let mut sentences = extract_insights(&text, dimension.insight_kind()?, MAX_SENTENCES);
         if !was_read {
-            placeless(&mut sentences, &one.article.title);
+            clear_locations(&mut sentences, &one.article.title);
         }
-        Some(Says {
+        Some(DimensionInsights {
             dimension: *dimension,
             sentences,
         })
     });
     let says = says.collect();
-    let cites = text.outline.references.iter().flat_map(cited_by).collect();
-    let authors = one.article.authors.iter().take(MOST_AUTHORS);
-    let compared = Compared {
+    let cites = text
+        .outline
+        .references
+        .iter()
+        .flat_map(reference_keys)
+        .collect();
+    let authors = one.article.authors.iter().take(MAX_AUTHORS);
+    let compared = ComparedArticle {
         authors: authors.map(Author::full_name).collect(),
         year: one.article.year(),
         article_id: one.id,
@@ -225,7 +237,7 @@ fn looked_at(
 }
 
 /// What an entry of a bibliography is known by, its DOI and its title, with how it is told.
-fn cited_by(reference: &Reference) -> Vec<(String, String)> {
+fn reference_keys(reference: &DocumentReference) -> Vec<(String, String)> {
     let read = read_reference(&reference.text);
     let doi = read.doi.map(|it| it.to_string()).or(reference.doi.clone());
     let title = reference
@@ -241,7 +253,7 @@ fn cited_by(reference: &Reference) -> Vec<(String, String)> {
 }
 
 /// Works that at least two of them cite.
-fn several(cited: &[BTreeMap<String, String>]) -> Vec<String> {
+fn shared_references(cited: &[BTreeMap<String, String>]) -> Vec<String> {
     let many = |key: &String| cited.iter().filter(|it| it.contains_key(key)).count();
     let shared = cited.iter().flatten().filter(|(key, _)| many(key) > 1);
     // Of a work that is known by two keys the one entry tells both.
@@ -249,12 +261,16 @@ fn several(cited: &[BTreeMap<String, String>]) -> Vec<String> {
     told.into_values().take(50).cloned().collect()
 }
 
-fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) -> String {
+fn render_text(
+    articles: &[ComparedArticle],
+    cited: Option<&Vec<String>>,
+    notes: &[String],
+) -> String {
     let mut text =
         String::from("| | title | authors | year | venue | cited |\n|---|---|---|---|---|---|\n");
-    let cell = |it: &str| plain(it).replace('|', "\\|");
+    let cell = |it: &str| escape_markdown(it).replace('|', "\\|");
     for (number, one) in articles.iter().enumerate() {
-        let authors = deliberate_core::cut_to_chars(&one.authors.join(", "), 60);
+        let authors = deliberate_core::truncate_chars(&one.authors.join(", "), 60);
         let year = one.year.map(|it| it.to_string()).unwrap_or_default();
         let times = one
             .citation_count
@@ -269,20 +285,20 @@ fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) ->
         let _ = writeln!(
             text,
             "| {} | {}{retracted} | {} | {year} | {} | {times} |",
-            letter(number),
+            article_letter(number),
             cell(&one.title),
             cell(&authors),
             cell(venue)
         );
     }
-    let _ = writeln!(text, "\n{DATA_NOT_ORDERS}");
+    let _ = writeln!(text, "\n{UNTRUSTED_DATA_NOTICE}");
     let dimensions = articles
         .first()
         .map(|it| it.says.iter().map(|it| it.dimension).collect::<Vec<_>>());
     for dimension in dimensions.unwrap_or_default() {
         let _ = writeln!(text, "\n## {}", dimension.title());
         for (number, one) in articles.iter().enumerate() {
-            let _ = writeln!(text, "\n**{}**", letter(number));
+            let _ = writeln!(text, "\n**{}**", article_letter(number));
             let says = one.says.iter().find(|it| it.dimension == dimension);
             let sentences = says.map_or(&[][..], |it| &it.sentences);
             if sentences.is_empty() {
@@ -295,7 +311,10 @@ fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) ->
                 let _ = writeln!(
                     text,
                     "{}",
-                    fenced(&[("article", &letter(number)), ("page", &page)], &it.text)
+                    fence_passage(
+                        &[("article", &article_letter(number)), ("page", &page)],
+                        &it.text
+                    )
                 );
             }
         }
@@ -303,21 +322,21 @@ fn said(articles: &[Compared], cited: Option<&Vec<String>>, notes: &[String]) ->
     if let Some(cited) = cited {
         text.push_str("\n## Citations\n\n");
         for (number, one) in articles.iter().enumerate() {
-            let references = count(one.references as u64, "reference");
-            let _ = writeln!(text, "{}: {references}", letter(number));
+            let references = pluralize(one.references as u64, "reference");
+            let _ = writeln!(text, "{}: {references}", article_letter(number));
         }
         let _ = writeln!(text, "\nCited by several of them: {}", cited.len());
         for title in cited {
-            let _ = writeln!(text, "- {}", plain(title));
+            let _ = writeln!(text, "- {}", escape_markdown(title));
         }
     }
     for note in notes {
-        let _ = writeln!(text, "\n{}", plain(note));
+        let _ = writeln!(text, "\n{}", escape_markdown(note));
     }
     text
 }
 
-fn letter(number: usize) -> String {
+fn article_letter(number: usize) -> String {
     let letters = ["A", "B", "C", "D", "E"];
     letters
         .get(number)

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analyse::{Facet, Insight, aside, insights, placeless},
-    collect::{DATA_NOT_ORDERS, Library, abstract_of, fenced},
-    tools::shown::{only_read, plain, reads, with_notes},
+    analyse::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
+    collect::{ArticleRepository, UNTRUSTED_DATA_NOTICE, abstract_text, fence_passage},
+    tools::shown::{escape_markdown, read_only_meta, read_only_output, with_notes},
 };
 
 /// `extract_article_insights`.
@@ -20,18 +20,18 @@ pub(crate) struct ExtractArticleInsights;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     article_id: String,
-    #[serde(default = "usual")]
+    #[serde(default = "default_sections")]
     #[schemars(length(min = 1, max = 7))]
-    include_sections: Vec<Facet>,
+    include_sections: Vec<InsightKind>,
 }
 
-fn usual() -> Vec<Facet> {
+fn default_sections() -> Vec<InsightKind> {
     vec![
-        Facet::Contributions,
-        Facet::Methodology,
-        Facet::Limitations,
-        Facet::FutureWork,
-        Facet::Connections,
+        InsightKind::Contributions,
+        InsightKind::Methodology,
+        InsightKind::Limitations,
+        InsightKind::FutureWork,
+        InsightKind::Connections,
     ]
 }
 
@@ -41,50 +41,53 @@ pub(crate) struct Output {
     said: String,
     article_id: String,
     /// Sentences by what they are about
-    insights: BTreeMap<String, Vec<Insight>>,
+    insights: BTreeMap<String, Vec<ArticleInsight>>,
     notes: Vec<String>,
 }
 
 /// Sentences of each.
-const EACH: usize = 6;
+const MAX_SENTENCES: usize = 6;
 
 impl Tool for ExtractArticleInsights {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "extract_article_insights",
             "Extract article insights",
             "What an article says of its contributions, method, findings, limits and future work, with pages",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
-        let kept = library.find(&input.article_id).await?.kept;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.article_id).await?.record;
         let text = library.text(&kept.id).await?;
         let mut notes = Vec::new();
         if text.is_none() {
             notes.push("only its abstract is known; process_pdf reads its text".to_owned());
         }
         let was_read = text.is_some();
-        let text = text.unwrap_or_else(|| abstract_of(&kept));
+        let text = text.unwrap_or_else(|| abstract_text(&kept));
         let mut facets = Vec::new();
         for facet in input.include_sections {
             if !facets.contains(&facet) {
                 facets.push(facet);
             }
         }
-        let looking = aside(move || {
-            let of = |facet: &Facet| (*facet, insights(&text, *facet, EACH));
+        let looking = analyze_blocking(move || {
+            let of = |facet: &InsightKind| (*facet, extract_insights(&text, *facet, MAX_SENTENCES));
             facets.iter().map(of).collect::<Vec<_>>()
         });
-        let mut said = format!("# {}\n\n{DATA_NOT_ORDERS}\n", plain(&kept.article.title));
+        let mut said = format!(
+            "# {}\n\n{UNTRUSTED_DATA_NOTICE}\n",
+            escape_markdown(&kept.article.title)
+        );
         let mut found = BTreeMap::new();
         for (facet, mut sentences) in looking.await? {
             if !was_read {
-                placeless(&mut sentences, &kept.article.title);
+                clear_locations(&mut sentences, &kept.article.title);
             }
             let _ = writeln!(said, "\n## {}\n", facet.title());
             if sentences.is_empty() {
@@ -94,11 +97,11 @@ impl Tool for ExtractArticleInsights {
                 let page = it
                     .place
                     .map_or_else(|| "abstract".to_owned(), |it| it.page.to_string());
-                let _ = writeln!(said, "{}", fenced(&[("page", &page)], &it.text));
+                let _ = writeln!(said, "{}", fence_passage(&[("page", &page)], &it.text));
             }
-            found.insert(name_of(facet), sentences);
+            found.insert(kind_name(facet), sentences);
         }
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said: with_notes(said, &notes),
             article_id: kept.id,
             insights: found,
@@ -107,6 +110,6 @@ impl Tool for ExtractArticleInsights {
     }
 }
 
-fn name_of(facet: Facet) -> String {
+fn kind_name(facet: InsightKind) -> String {
     facet.title().to_lowercase().replace(' ', "_")
 }

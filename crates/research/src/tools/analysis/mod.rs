@@ -9,19 +9,19 @@ mod reading_list;
 mod related;
 mod topic;
 
-use super::Adding;
+use super::ToolRegistrar;
 
 /// The tools of analysis.
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding
-        .common(related::FindRelatedPapers(lab.clone()))
-        .common(compare::CompareArticles)
-        .common(network::ExploreCitationNetwork(lab.clone()))
-        .common(context::GetCitationContext(lab.clone()))
-        .rare(topic::AnalyzeTopic(lab.clone()))
-        .rare(topic::SearchByTopic(lab.clone()))
-        .rare(by_authors::FindArticlesByAuthors)
-        .rare(insights::ExtractArticleInsights)
-        .rare(reading_list::GenerateReadingList(lab))
+        .add_common(related::FindRelatedPapers(lab.clone()))
+        .add_common(compare::CompareArticles)
+        .add_common(network::ExploreCitationNetwork(lab.clone()))
+        .add_common(context::GetCitationContext(lab.clone()))
+        .add_rare(topic::AnalyzeTopic(lab.clone()))
+        .add_rare(topic::SearchByTopic(lab.clone()))
+        .add_rare(by_authors::FindArticlesByAuthors)
+        .add_rare(insights::ExtractArticleInsights)
+        .add_rare(reading_list::GenerateReadingList(lab))
 }

@@ -2,25 +2,25 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::{Article, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_core::{Article, truncate_chars};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    analyse::{Network, network},
-    collect::{Kept, Library, enrich::look_up},
-    sources::{Direction, PaperId},
+    ResearchServices,
+    analyse::{CitationNetwork, build_citation_network},
+    collect::{ArticleRecord, ArticleRepository, enrich::look_up},
+    sources::{CitationDirection, PaperId},
     tools::{
-        citations::Within,
-        discovery::line,
-        shown::{about, only_read, plain, told},
+        citations::CollectionCitations,
+        discovery::paper_line,
+        shown::{custom_error, escape_markdown, read_only_output, tool_meta},
     },
 };
 
 /// `explore_citation_network`.
-pub(crate) struct ExploreCitationNetwork(pub(super) Arc<Lab>);
+pub(crate) struct ExploreCitationNetwork(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,14 +28,14 @@ pub(crate) struct ExploreCitationNetwork(pub(super) Arc<Lab>);
 pub(crate) struct Input {
     /// An article, or a DOI or arXiv id
     article_id: String,
-    #[serde(default = "one")]
+    #[serde(default = "default_depth")]
     #[schemars(range(min = 1, max = 3))]
     depth: u32,
     #[serde(default = "yes")]
     include_metrics: bool,
 }
 
-fn one() -> u32 {
+fn default_depth() -> u32 {
     1
 }
 
@@ -48,19 +48,19 @@ fn yes() -> bool {
 pub(crate) struct Output {
     said: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metrics: Option<Metrics>,
+    metrics: Option<NetworkMetrics>,
     /// Works that are cited together with it, by their numbers, with by how many works
     cited_together: Vec<(usize, usize)>,
     /// What the collection itself knows, where no source does
     #[serde(skip_serializing_if = "Option::is_none")]
-    in_collection: Option<Within>,
+    in_collection: Option<CollectionCitations>,
     #[serde(flatten)]
-    network: Network,
+    network: CitationNetwork,
 }
 
 /// Figures.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Metrics {
+pub(crate) struct NetworkMetrics {
     citation_count: Option<u64>,
     citations_per_year: Option<f64>,
     citing_shown: usize,
@@ -71,51 +71,59 @@ impl Tool for ExploreCitationNetwork {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "explore_citation_network",
             "Explore citation network",
             "Papers that cite a paper, that it cites, and that are cited together with it",
-            Annotations {
+            ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let (article, kept) = self.meant(call, &input.article_id).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let (article, kept) = self.resolve_article(call, &input.article_id).await?;
         call.progress(0.0, None, "asking sources for citations");
-        let mut network = network(&self.0, &article, input.depth).await;
+        let mut network = build_citation_network(&self.0, &article, input.depth).await;
         let in_collection = match kept.filter(|_| network.answered.is_empty()) {
             Some(kept) => {
                 let notes = &mut network.problems;
-                Within::of(Library(call.store()), &kept, EACH_WAY, notes).await?
+                CollectionCitations::load(
+                    ArticleRepository(call.store()),
+                    &kept,
+                    MAX_PER_DIRECTION,
+                    notes,
+                )
+                .await?
             }
             None => None,
         };
         if network.answered.is_empty() && network.failed && in_collection.is_none() {
             let problems = network.problems.join("; ");
-            return Err(told(
+            return Err(custom_error(
                 "SourcesFailed",
                 format!("no source could say who cites it: {problems}"),
                 "Ask again later; extract_citations reads the article's own references.",
             ));
         }
-        let metrics = input.include_metrics.then(|| metrics(&network, call));
-        Ok(only_read(Output {
-            said: said(
+        let metrics = input
+            .include_metrics
+            .then(|| compute_metrics(&network, call));
+        Ok(read_only_output(Output {
+            said: render_text(
                 &network,
                 metrics.as_ref(),
                 input.depth,
                 in_collection.as_ref(),
             ),
             metrics,
-            cited_together: together(&network),
+            cited_together: co_cited(&network),
             in_collection,
             network,
         }))
@@ -124,36 +132,36 @@ impl Tool for ExploreCitationNetwork {
 
 impl ExploreCitationNetwork {
     /// The article of the collection, or whatever has that identifier.
-    async fn meant(
+    async fn resolve_article(
         &self,
-        call: &Call,
+        call: &ToolContext,
         identifier: &str,
-    ) -> Result<(Article, Option<Kept>), ToolError> {
-        let library = Library(call.store());
+    ) -> Result<(Article, Option<ArticleRecord>), ToolError> {
+        let library = ArticleRepository(call.store());
         let found = match PaperId::parse(identifier) {
             Some(id) => library.look_up(identifier).await?.ok_or(id),
             None => Ok(library.find(identifier).await?),
         };
         let id = match found {
-            Ok(found) => return Ok((found.kept.article.clone(), Some(found.kept))),
+            Ok(found) => return Ok((found.record.article.clone(), Some(found.record))),
             Err(id) => id,
         };
         let known = look_up(&self.0, &id).await;
         match known.article {
             Some(article) => Ok((article, None)),
-            None if known.answered && known.notes.is_empty() => Err(told(
+            None if known.answered && known.notes.is_empty() => Err(custom_error(
                 "PaperNotFound",
                 "no source knows it",
                 "Check the id; search_papers finds papers by their titles.",
             )),
             // Its citations may be known where its record is not.
-            None => Ok((bare(id, identifier), None)),
+            None => Ok((article_from_id(id, identifier), None)),
         }
     }
 }
 
 /// A work of which nothing is known but what it is called.
-fn bare(id: PaperId, identifier: &str) -> Article {
+fn article_from_id(id: PaperId, identifier: &str) -> Article {
     let mut article = Article {
         title: identifier.trim().to_owned(),
         ..Article::default()
@@ -169,36 +177,36 @@ fn bare(id: PaperId, identifier: &str) -> Article {
     article
 }
 
-fn metrics(network: &Network, call: &Call) -> Metrics {
+fn compute_metrics(network: &CitationNetwork, call: &ToolContext) -> NetworkMetrics {
     let middle = network.nodes.first().map(|it| &it.article);
     let count = middle.and_then(|it| it.citation_count);
     let year = middle.and_then(Article::year).map(i64::from);
     let micros_of_year = 31_556_952_000_000;
     let this_year = 1970 + call.now().as_micros() / micros_of_year;
     let years = year.map(|it| (this_year - it + 1).max(1));
-    Metrics {
+    NetworkMetrics {
         citation_count: count,
         citations_per_year: count
             .zip(years)
             .map(|(count, years)| count as f64 / years as f64),
-        citing_shown: network.around(Direction::Citing).len(),
-        cited_shown: network.around(Direction::Cited).len(),
+        citing_shown: network.neighbors(CitationDirection::Citing).len(),
+        cited_shown: network.neighbors(CitationDirection::Cited).len(),
     }
 }
 
 /// How many works are told that are cited together with it.
-const TOGETHER: usize = 5;
+const MAX_CO_CITED: usize = 5;
 
 /// How many the collection's own bibliographies tell each way.
-const EACH_WAY: usize = 30;
+const MAX_PER_DIRECTION: usize = 30;
 
-fn together(network: &Network) -> Vec<(usize, usize)> {
-    let all = network.cited_together().into_iter().take(TOGETHER);
+fn co_cited(network: &CitationNetwork) -> Vec<(usize, usize)> {
+    let all = network.co_cited().into_iter().take(MAX_CO_CITED);
     all.map(|(node, many)| (node.number, many)).collect()
 }
 
 /// Works that are more than one citation away, each with the works by which it was met.
-fn farther(network: &Network) -> String {
+fn render_distant_works(network: &CitationNetwork) -> String {
     let mut text = String::new();
     for node in network.nodes.iter().filter(|it| it.distance > 1) {
         if text.is_empty() {
@@ -209,7 +217,7 @@ fn farther(network: &Network) -> String {
                 .nodes
                 .get(number)
                 .filter(|it| it.distance < node.distance)?;
-            Some(cut_to_chars(&plain(&other.article.title), 60))
+            Some(truncate_chars(&escape_markdown(&other.article.title), 60))
         };
         let by = network.edges.iter().filter_map(|edge| {
             if edge.cited == node.number {
@@ -221,20 +229,20 @@ fn farther(network: &Network) -> String {
             }
         });
         let by: Vec<String> = by.take(3).collect();
-        let _ = writeln!(text, "- {} ({})", line(&node.article), by.join(", "));
+        let _ = writeln!(text, "- {} ({})", paper_line(&node.article), by.join(", "));
     }
     text
 }
 
-fn said(
-    network: &Network,
-    metrics: Option<&Metrics>,
+fn render_text(
+    network: &CitationNetwork,
+    metrics: Option<&NetworkMetrics>,
     depth: u32,
-    in_collection: Option<&Within>,
+    in_collection: Option<&CollectionCitations>,
 ) -> String {
     let mut text = String::new();
     if let Some(middle) = network.nodes.first() {
-        let _ = writeln!(text, "# {}\n", plain(&middle.article.title));
+        let _ = writeln!(text, "# {}\n", escape_markdown(&middle.article.title));
     }
     if let Some(metrics) = metrics {
         let count = metrics
@@ -246,29 +254,36 @@ fn said(
         }
         text.push('\n');
     }
-    for (title, direction) in [("Cited by", Direction::Citing), ("Cites", Direction::Cited)] {
-        let nodes = network.around(direction);
+    for (title, direction) in [
+        ("Cited by", CitationDirection::Citing),
+        ("Cites", CitationDirection::Cited),
+    ] {
+        let nodes = network.neighbors(direction);
         let _ = writeln!(text, "\n## {title} ({})\n", nodes.len());
         for node in nodes {
-            let _ = writeln!(text, "- {}", line(&node.article));
+            let _ = writeln!(text, "- {}", paper_line(&node.article));
         }
     }
-    let together = network.cited_together();
+    let together = network.co_cited();
     let is_alone = network.nodes.len() < 2;
     if !together.is_empty() {
         text.push_str("\n## Cited together with it\n\n");
-        for (node, many) in together.into_iter().take(TOGETHER) {
-            let _ = writeln!(text, "- {} (by {many})", line(&node.article));
+        for (node, many) in together.into_iter().take(MAX_CO_CITED) {
+            let _ = writeln!(text, "- {} (by {many})", paper_line(&node.article));
         }
     } else if depth > 1 {
         text.push_str("\nNothing was found that is cited together with it.\n");
     } else if !is_alone {
         text.push_str("\nWhat is cited together with it is found with depth 2.\n");
     }
-    text.push_str(&farther(network));
-    text.push_str(&in_collection.map(Within::said).unwrap_or_default());
+    text.push_str(&render_distant_works(network));
+    text.push_str(
+        &in_collection
+            .map(CollectionCitations::render_text)
+            .unwrap_or_default(),
+    );
     for problem in &network.problems {
-        let _ = writeln!(text, "\n{}", plain(problem));
+        let _ = writeln!(text, "\n{}", escape_markdown(problem));
     }
     text
 }

@@ -2,23 +2,23 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ArticleFilter, Lab,
-    analyse::{Gathered, gather},
-    collect::{DATA_NOT_ORDERS, Kept, OrderBy, fenced},
+    ArticleFilter, ResearchServices,
+    analyse::{TopicArticle, find_topic_articles},
+    collect::{ArticleRecord, OrderBy, UNTRUSTED_DATA_NOTICE, fence_passage},
     tools::{
-        discovery::line,
-        shown::{count, only_read, plain, reads, with_notes},
+        discovery::paper_line,
+        shown::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
     },
 };
 
 /// `generate_reading_list`.
-pub(crate) struct GenerateReadingList(pub(super) Arc<Lab>);
+pub(crate) struct GenerateReadingList(pub(super) Arc<ResearchServices>);
 
 /// What comes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -77,7 +77,7 @@ fn yes() -> bool {
 pub(crate) struct Output {
     said: String,
     /// In the order in which to read
-    papers: Vec<ToRead>,
+    papers: Vec<ReadingListEntry>,
     /// Of those that have a text
     #[serde(skip_serializing_if = "Option::is_none")]
     total_minutes: Option<u64>,
@@ -86,7 +86,7 @@ pub(crate) struct Output {
 
 /// A paper to read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ToRead {
+pub(crate) struct ReadingListEntry {
     article_id: String,
     cite_key: String,
     title: String,
@@ -99,40 +99,42 @@ impl Tool for GenerateReadingList {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "generate_reading_list",
             "Generate reading list",
             "Articles on a topic in the order in which to read them, as a checklist",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let topic = call.checked_content("topic_or_query", &input.topic_or_query)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let topic = call.check_content("topic_or_query", &input.topic_or_query)?;
         let filter = ArticleFilter::default();
         let order = (input.priority_criteria.order(), input.max_papers);
-        let (mut found, notes) = gather(&self.0, call, topic, filter, order, 1).await?;
+        let (mut found, notes) =
+            find_topic_articles(&self.0, call, topic, filter, order, 1).await?;
         // What was taken back is not what to begin with.
-        found.sort_by_key(|it| it.kept.article.retracted == Some(true));
-        let timed = |it: &Gathered| minutes(&it.kept).filter(|_| input.reading_time_estimate);
-        let papers: Vec<ToRead> = found
+        found.sort_by_key(|it| it.record.article.retracted == Some(true));
+        let timed =
+            |it: &TopicArticle| reading_minutes(&it.record).filter(|_| input.reading_time_estimate);
+        let papers: Vec<ReadingListEntry> = found
             .iter()
-            .map(|it| ToRead {
-                article_id: it.kept.id.clone(),
-                cite_key: it.kept.cite_key.clone(),
-                title: it.kept.article.title.clone(),
+            .map(|it| ReadingListEntry {
+                article_id: it.record.id.clone(),
+                cite_key: it.record.cite_key.clone(),
+                title: it.record.article.title.clone(),
                 minutes: timed(it),
             })
             .collect();
-        let mut said = format!("# To read on {}\n\n", plain(topic));
+        let mut said = format!("# To read on {}\n\n", escape_markdown(topic));
         if found.is_empty() {
             said.push_str("Nothing in the collection fits.\n");
         }
         if input.include_summaries && !found.is_empty() {
-            let _ = writeln!(said, "{DATA_NOT_ORDERS}\n");
+            let _ = writeln!(said, "{UNTRUSTED_DATA_NOTICE}\n");
         }
         for it in &found {
-            said.push_str(&entry(it, timed(it), input.include_summaries));
+            said.push_str(&render_entry(it, timed(it), input.include_summaries));
         }
         let known = papers.iter().filter_map(|it| it.minutes);
         let total_minutes = known.reduce(|one, other| one + other);
@@ -140,12 +142,12 @@ impl Tool for GenerateReadingList {
             let _ = write!(said, "\nIn all about {total} min");
             let without = papers.iter().filter(|it| it.minutes.is_none()).count();
             if without > 0 {
-                let without = count(without as u64, "paper");
+                let without = pluralize(without as u64, "paper");
                 let _ = write!(said, ", and {without} without a text here");
             }
             said.push_str(".\n");
         }
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said: with_notes(said, &notes),
             total_minutes,
             papers,
@@ -155,16 +157,19 @@ impl Tool for GenerateReadingList {
 }
 
 /// A paper on its line, with what it is about below it.
-fn entry(it: &Gathered, minutes: Option<u64>, with_summary: bool) -> String {
-    let kept = &it.kept;
-    let mut said = format!("- [ ] {} (`{}`)", line(&kept.article), kept.cite_key);
+fn render_entry(it: &TopicArticle, minutes: Option<u64>, with_summary: bool) -> String {
+    let kept = &it.record;
+    let mut said = format!("- [ ] {} (`{}`)", paper_line(&kept.article), kept.cite_key);
     if let Some(minutes) = minutes {
         let _ = write!(said, ", about {minutes} min");
     }
     said.push('\n');
     let summary = kept.article.summary.as_ref().filter(|_| with_summary);
     if let Some(summary) = summary {
-        let told = fenced(&[("article", &kept.cite_key)], &cut_to_chars(summary, 300));
+        let told = fence_passage(
+            &[("article", &kept.cite_key)],
+            &truncate_chars(summary, 300),
+        );
         let _ = writeln!(said, "{told}");
     }
     said
@@ -172,6 +177,6 @@ fn entry(it: &Gathered, minutes: Option<u64>, with_summary: bool) -> String {
 
 /// A thousand characters a minute, as people read who have to understand; a quarter of an hour at
 /// least. What has no text here may be of any length.
-fn minutes(kept: &Kept) -> Option<u64> {
+fn reading_minutes(kept: &ArticleRecord) -> Option<u64> {
     (kept.pages > 0).then(|| (kept.chars / 1_000).max(15))
 }

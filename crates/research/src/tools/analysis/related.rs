@@ -7,21 +7,21 @@ use std::{
 };
 
 use deliberate_core::Article;
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ArticleFilter, Lab,
-    collect::{Kept, Library, author_key, title_key},
+    ArticleFilter, ResearchServices,
+    collect::{ArticleRecord, ArticleRepository, author_key, title_key},
     tools::{
-        discovery::line,
-        shown::{only_read, plain, reads, with_notes},
+        discovery::paper_line,
+        shown::{escape_markdown, read_only_meta, read_only_output, with_notes},
     },
 };
 
 /// `find_related_papers`.
-pub(crate) struct FindRelatedPapers(pub(super) Arc<Lab>);
+pub(crate) struct FindRelatedPapers(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -53,13 +53,13 @@ pub(crate) struct Output {
     said: String,
     article_id: String,
     /// The most similar first
-    related: Vec<Related>,
+    related: Vec<RelatedArticle>,
     notes: Vec<String>,
 }
 
 /// A related article.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Related {
+pub(crate) struct RelatedArticle {
     article_id: String,
     title: String,
     /// 0 to 1
@@ -72,44 +72,44 @@ impl Tool for FindRelatedPapers {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "find_related_papers",
             "Find related papers",
             "Articles of the collection that are nearest in meaning to one of them",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
-        let kept = library.find(&input.paper_identifier).await?.kept;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.paper_identifier).await?.record;
         let filter = ArticleFilter::default();
         let (found, notes) = self
             .0
-            .related(call, &kept, input.max_results, &filter)
+            .find_related(call, &kept, input.max_results, &filter)
             .await?;
-        let own = Traits::of(library, &kept).await?;
-        let mut said = format!("# Related to {}\n\n", plain(&kept.article.title));
+        let own = ArticleTraits::load(library, &kept).await?;
+        let mut said = format!("# Related to {}\n\n", escape_markdown(&kept.article.title));
         let mut related = Vec::new();
         for (other, similarity) in found {
             if similarity < input.similarity_threshold {
                 continue;
             }
             let connections = if input.explain_connections {
-                own.shared(&Traits::of(library, &other).await?)
+                own.shared_traits(&ArticleTraits::load(library, &other).await?)
             } else {
                 Vec::new()
             };
             let _ = writeln!(
                 said,
                 "- {similarity:.2} {} (`{}`)",
-                line(&other.article),
+                paper_line(&other.article),
                 other.cite_key
             );
             for connection in &connections {
-                let _ = writeln!(said, "  - {}", plain(connection));
+                let _ = writeln!(said, "  - {}", escape_markdown(connection));
             }
-            related.push(Related {
+            related.push(RelatedArticle {
                 article_id: other.id,
                 title: other.article.title,
                 similarity,
@@ -119,7 +119,7 @@ impl Tool for FindRelatedPapers {
         if related.is_empty() {
             said.push_str("Nothing in the collection is that similar.\n");
         }
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said: with_notes(said, &notes),
             article_id: kept.id,
             related,
@@ -129,7 +129,7 @@ impl Tool for FindRelatedPapers {
 }
 
 /// What can be shared.
-struct Traits {
+struct ArticleTraits {
     /// By the form that is compared, as it is told.
     authors: BTreeMap<String, String>,
     words: BTreeMap<String, String>,
@@ -138,8 +138,8 @@ struct Traits {
     title: String,
 }
 
-impl Traits {
-    async fn of(library: Library<'_>, kept: &Kept) -> Result<Self, ToolError> {
+impl ArticleTraits {
+    async fn load(library: ArticleRepository<'_>, kept: &ArticleRecord) -> Result<Self, ToolError> {
         let outline = library.outline(&kept.id).await?.unwrap_or_default();
         let article = &kept.article;
         let cited = outline
@@ -152,7 +152,7 @@ impl Traits {
                 .iter()
                 .map(|it| (author_key(&it.full_name()), it.full_name()))
                 .collect(),
-            words: words(article)
+            words: topic_words(article)
                 .into_iter()
                 .map(|it| (it.clone(), it))
                 .collect(),
@@ -170,7 +170,7 @@ impl Traits {
     }
 
     /// What the two have in common, in words.
-    fn shared(&self, other: &Self) -> Vec<String> {
+    fn shared_traits(&self, other: &Self) -> Vec<String> {
         let mut all = Vec::new();
         let parts = [
             ("both are by", &self.authors, &other.authors, 5),
@@ -199,7 +199,7 @@ impl Traits {
 }
 
 /// Long words that papers about anything share.
-const SAY_NOTHING: &[&str] = &[
+const GENERIC_WORDS: &[&str] = &[
     "according",
     "although",
     "another",
@@ -228,12 +228,12 @@ const SAY_NOTHING: &[&str] = &[
 ];
 
 /// Keywords, and the long words of title and abstract.
-fn words(article: &Article) -> BTreeSet<String> {
+fn topic_words(article: &Article) -> BTreeSet<String> {
     let summary = article.summary.as_deref().unwrap_or("");
     let text = format!("{} {summary}", article.title);
     let long = title_key(&text)
         .split(' ')
-        .filter(|it| it.len() > 6 && !SAY_NOTHING.contains(it))
+        .filter(|it| it.len() > 6 && !GENERIC_WORDS.contains(it))
         .map(str::to_owned)
         .collect::<Vec<_>>();
     article

@@ -3,28 +3,28 @@
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use deliberate_core::{Author, PartialDate};
-use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ArticleFilter, Lab,
-    analyse::{Gathered, gather},
-    collect::{DATA_NOT_ORDERS, OrderBy, Place, fenced},
+    ArticleFilter, ResearchServices,
+    analyse::{TopicArticle, find_topic_articles},
+    collect::{OrderBy, TextSpan, UNTRUSTED_DATA_NOTICE, fence_passage},
     tools::{
-        discovery::line,
-        shown::{count, only_read, plain, reads, with_notes},
+        discovery::paper_line,
+        shown::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
     },
 };
 
 /// `analyze_topic`.
-pub(crate) struct AnalyzeTopic(pub(super) Arc<Lab>);
+pub(crate) struct AnalyzeTopic(pub(super) Arc<ResearchServices>);
 
 /// How closely it is looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(crate) enum Depth {
+pub(crate) enum TopicDepth {
     /// Papers alone.
     Quick,
     /// With the best passage of each.
@@ -34,7 +34,7 @@ pub(crate) enum Depth {
     Deep,
 }
 
-impl Depth {
+impl TopicDepth {
     const fn passages(self) -> usize {
         match self {
             Self::Quick => 0,
@@ -51,7 +51,7 @@ pub(crate) struct TopicInput {
     #[schemars(length(min = 1, max = 1000))]
     topic: String,
     #[serde(default)]
-    depth: Depth,
+    depth: TopicDepth,
     #[serde(default = "ten")]
     #[schemars(range(min = 3, max = 50))]
     max_papers: usize,
@@ -94,12 +94,12 @@ pub(crate) struct TopicPaper {
 pub(crate) struct TopicPassage {
     text: String,
     section: Vec<String>,
-    place: Place,
+    place: TextSpan,
 }
 
 impl TopicPaper {
-    fn of(gathered: &Gathered, passages: usize) -> Self {
-        let kept = &gathered.kept;
+    fn from_topic_article(gathered: &TopicArticle, passages: usize) -> Self {
+        let kept = &gathered.record;
         Self {
             article_id: kept.id.clone(),
             cite_key: kept.cite_key.clone(),
@@ -107,7 +107,7 @@ impl TopicPaper {
             year: kept.article.year(),
             venue: kept.article.venue.clone(),
             citation_count: kept.article.citation_count,
-            relevance: gathered.share,
+            relevance: gathered.relative_score,
             passages: gathered
                 .passages
                 .iter()
@@ -126,39 +126,51 @@ impl Tool for AnalyzeTopic {
     type Input = TopicInput;
     type Output = TopicOutput;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "analyze_topic",
             "Analyze topic",
             "What the collection has on a topic: key papers with passages, people, venues, years",
         )
     }
 
-    async fn run(&self, input: TopicInput, call: &Call) -> Result<Outcome<TopicOutput>, ToolError> {
-        let topic = call.checked_content("topic", &input.topic)?;
+    async fn run(
+        &self,
+        input: TopicInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<TopicOutput>, ToolError> {
+        let topic = call.check_content("topic", &input.topic)?;
         let each = input.depth.passages();
         let filter = ArticleFilter::default();
         let order = (OrderBy::Relevance, input.max_papers);
-        let (found, notes) = gather(&self.0, call, topic, filter, order, each.max(1)).await?;
-        let people = counted(
+        let (found, notes) =
+            find_topic_articles(&self.0, call, topic, filter, order, each.max(1)).await?;
+        let people = count_occurrences(
             found
                 .iter()
-                .flat_map(|it| it.kept.article.authors.iter().map(Author::full_name)),
+                .flat_map(|it| it.record.article.authors.iter().map(Author::full_name)),
         );
-        let venues = counted(found.iter().filter_map(|it| it.kept.article.venue.clone()));
-        let years = found.iter().filter_map(|it| it.kept.article.year());
+        let venues = count_occurrences(
+            found
+                .iter()
+                .filter_map(|it| it.record.article.venue.clone()),
+        );
+        let years = found.iter().filter_map(|it| it.record.article.year());
         let period = years.clone().min().zip(years.max());
-        let papers: Vec<TopicPaper> = found.iter().map(|it| TopicPaper::of(it, each)).collect();
-        let many = count(papers.len() as u64, "paper");
-        let mut said = format!("# {}\n\n{many} of the collection", plain(topic));
+        let papers: Vec<TopicPaper> = found
+            .iter()
+            .map(|it| TopicPaper::from_topic_article(it, each))
+            .collect();
+        let many = pluralize(papers.len() as u64, "paper");
+        let mut said = format!("# {}\n\n{many} of the collection", escape_markdown(topic));
         if let Some((from, to)) = period {
             let _ = write!(said, ", {from} to {to}");
         }
         said.push('\n');
-        tell(&mut said, "People", &people);
-        tell(&mut said, "Venues", &venues);
-        said.push_str(&listed(&found, each));
-        Ok(only_read(TopicOutput {
+        push_counts(&mut said, "People", &people);
+        push_counts(&mut said, "Venues", &venues);
+        said.push_str(&render_papers(&found, each));
+        Ok(read_only_output(TopicOutput {
             said: with_notes(said, &notes),
             papers,
             people,
@@ -169,39 +181,39 @@ impl Tool for AnalyzeTopic {
     }
 }
 
-fn tell(text: &mut String, title: &str, counts: &[(String, usize)]) {
+fn push_counts(text: &mut String, title: &str, counts: &[(String, usize)]) {
     if !counts.is_empty() {
         let all: Vec<String> = counts
             .iter()
-            .map(|(name, many)| format!("{} ({many})", plain(name)))
+            .map(|(name, many)| format!("{} ({many})", escape_markdown(name)))
             .collect();
         let _ = writeln!(text, "\n{title}: {}", all.join(", "));
     }
 }
 
 /// The papers, each with its passages between marks.
-fn listed(found: &[Gathered], each: usize) -> String {
+fn render_papers(found: &[TopicArticle], each: usize) -> String {
     if found.is_empty() {
         return "\nNothing in the collection fits.\n".to_owned();
     }
     let mut text = String::from("\n## Papers\n");
     if each > 0 {
-        let _ = writeln!(text, "\n{DATA_NOT_ORDERS}");
+        let _ = writeln!(text, "\n{UNTRUSTED_DATA_NOTICE}");
     }
     for it in found {
         let _ = writeln!(
             text,
             "\n- {} (`{}`)",
-            line(&it.kept.article),
-            it.kept.cite_key
+            paper_line(&it.record.article),
+            it.record.cite_key
         );
         for passage in it.passages.iter().take(each) {
             let page = passage.page_label();
             let _ = writeln!(
                 text,
                 "{}",
-                fenced(
-                    &[("article", &it.kept.cite_key), ("page", &page)],
+                fence_passage(
+                    &[("article", &it.record.cite_key), ("page", &page)],
                     &passage.passage.text
                 )
             );
@@ -211,7 +223,7 @@ fn listed(found: &[Gathered], each: usize) -> String {
 }
 
 /// How often each occurs, the most frequent first.
-fn counted(all: impl Iterator<Item = String>) -> Vec<(String, usize)> {
+fn count_occurrences(all: impl Iterator<Item = String>) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for it in all {
         *counts.entry(it).or_default() += 1;
@@ -223,13 +235,13 @@ fn counted(all: impl Iterator<Item = String>) -> Vec<(String, usize)> {
 }
 
 /// `search_by_topic`.
-pub(crate) struct SearchByTopic(pub(super) Arc<Lab>);
+pub(crate) struct SearchByTopic(pub(super) Arc<ResearchServices>);
 
 /// In which order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(crate) enum Order {
+pub(crate) enum TopicOrder {
     /// The best first.
     #[default]
     Relevance,
@@ -242,7 +254,7 @@ pub(crate) enum Order {
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SearchInput {
+pub(crate) struct TopicSearchInput {
     #[schemars(length(min = 1, max = 1000))]
     topic: String,
     year_from: Option<i32>,
@@ -251,7 +263,7 @@ pub(crate) struct SearchInput {
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
     #[serde(default)]
-    sort_by: Order,
+    sort_by: TopicOrder,
 }
 
 fn twenty() -> usize {
@@ -260,18 +272,18 @@ fn twenty() -> usize {
 
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct SearchOutput {
+pub(crate) struct TopicSearchOutput {
     said: String,
     papers: Vec<TopicPaper>,
     notes: Vec<String>,
 }
 
 impl Tool for SearchByTopic {
-    type Input = SearchInput;
-    type Output = SearchOutput;
+    type Input = TopicSearchInput;
+    type Output = TopicSearchOutput;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "search_by_topic",
             "Search by topic",
             "Articles of the collection on a topic, within years",
@@ -280,52 +292,56 @@ impl Tool for SearchByTopic {
 
     async fn run(
         &self,
-        input: SearchInput,
-        call: &Call,
-    ) -> Result<Outcome<SearchOutput>, ToolError> {
-        let topic = call.checked_content("topic", &input.topic)?;
-        let (from, to) = years(input.year_from, input.year_to)?;
+        input: TopicSearchInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<TopicSearchOutput>, ToolError> {
+        let topic = call.check_content("topic", &input.topic)?;
+        let (from, to) = year_range(input.year_from, input.year_to)?;
         let filter = ArticleFilter {
             date_from: from,
             date_to: to,
             ..ArticleFilter::default()
         };
         let order = match input.sort_by {
-            Order::Relevance => OrderBy::Relevance,
-            Order::Date => OrderBy::Date,
-            Order::Citations => OrderBy::Citations,
+            TopicOrder::Relevance => OrderBy::Relevance,
+            TopicOrder::Date => OrderBy::Date,
+            TopicOrder::Citations => OrderBy::Citations,
         };
         let order = (order, input.limit);
-        let (found, notes) = gather(&self.0, call, topic, filter, order, 1).await?;
-        let said = format!("# {}\n{}", plain(topic), listed(&found, 0));
-        Ok(only_read(SearchOutput {
+        let (found, notes) = find_topic_articles(&self.0, call, topic, filter, order, 1).await?;
+        let said = format!("# {}\n{}", escape_markdown(topic), render_papers(&found, 0));
+        Ok(read_only_output(TopicSearchOutput {
             said: with_notes(said, &notes),
-            papers: found.iter().map(|it| TopicPaper::of(it, 0)).collect(),
+            papers: found
+                .iter()
+                .map(|it| TopicPaper::from_topic_article(it, 0))
+                .collect(),
             notes,
         }))
     }
 }
 
 /// Two years as dates, in their order.
-pub(super) fn years(
+pub(super) fn year_range(
     from: Option<i32>,
     to: Option<i32>,
 ) -> Result<(Option<PartialDate>, Option<PartialDate>), ToolError> {
-    let (from, to) = (year("year_from", from)?, year("year_to", to)?);
+    let (from, to) = (parse_year("year_from", from)?, parse_year("year_to", to)?);
     if from.zip(to).is_some_and(|(from, to)| from.year > to.year) {
-        let issue = Issue::new("year_to", "must not be before year_from");
+        let issue = ArgumentIssue::new("year_to", "must not be before year_from");
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok((from, to))
 }
 
 /// A year as a date.
-fn year(field: &str, year: Option<i32>) -> Result<Option<PartialDate>, ToolError> {
+fn parse_year(field: &str, year: Option<i32>) -> Result<Option<PartialDate>, ToolError> {
     let Some(year) = year else {
         return Ok(None);
     };
     let date = PartialDate::new(year, None, None);
-    let issue = || Issue::new(field, "must be a year from 1000 to 9999").given(&year.into());
+    let issue =
+        || ArgumentIssue::new(field, "must be a year from 1000 to 9999").with_value(&year.into());
     date.map(Some)
         .ok_or_else(|| ToolError::Invalid(vec![issue()]))
 }

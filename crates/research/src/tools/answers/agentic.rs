@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Lab,
+    ResearchServices,
     answer::{
-        AgenticAsked, Assessment, QueryKind, Retrieves, SentenceShown, SourceShown, Status,
-        TracedNode, research,
+        AgenticAsked, AnswerSentence, AnswerSource, AnswerStatus, Assessment, NodeTrace, QueryKind,
+        Retriever, run_agentic_graph,
     },
 };
 
 /// `agentic_research_question`.
-pub struct AgenticResearchQuestion<R = Lab>(pub Arc<R>);
+pub struct AgenticResearchQuestion<R = ResearchServices>(pub Arc<R>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -31,7 +33,7 @@ pub struct Input {
     #[schemars(range(min = 0, max = 5))]
     max_retries: u32,
     /// As in `answer_research_question`
-    #[serde(default = "all")]
+    #[serde(default = "default_scope")]
     scope: String,
 }
 
@@ -43,7 +45,7 @@ const fn two() -> u32 {
     2
 }
 
-fn all() -> String {
+fn default_scope() -> String {
     "all".to_owned()
 }
 
@@ -51,7 +53,7 @@ fn all() -> String {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     said: String,
-    status: Status,
+    status: AnswerStatus,
     /// Whether enough of the answer is supported
     grounded: bool,
     query_type: QueryKind,
@@ -61,12 +63,12 @@ pub struct Output {
     /// Searches
     rounds: u32,
     queries: Vec<String>,
-    sentences: Vec<SentenceShown>,
+    sentences: Vec<AnswerSentence>,
     /// The share of claims that the passages support; null if nothing is claimed
     support: Option<f64>,
-    sources: Vec<SourceShown>,
+    sources: Vec<AnswerSource>,
     mode: &'static str,
-    trace: Vec<TracedNode>,
+    trace: Vec<NodeTrace>,
     /// What a spent budget or a failure left undone
     left_out: Vec<String>,
     /// Model calls, tokens (about) and milliseconds
@@ -74,36 +76,36 @@ pub struct Output {
     notes: Vec<String>,
 }
 
-impl<R: Retrieves> Tool for AgenticResearchQuestion<R> {
+impl<R: Retriever> Tool for AgenticResearchQuestion<R> {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "agentic_research_question",
             title: "Research a question",
             description: "Like answer_research_question for hard questions: plans queries, grades \
                  and refines passages, searches again, checks every claim. Slower.",
-            annotations: Annotations {
+            hints: ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
-            thinks: true,
-            limits: Limits::default(),
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let asked = AgenticAsked {
             question: input.question,
             max_sources: input.max_sources,
             max_retries: input.max_retries,
             scope: input.scope,
         };
-        let report = research(self.0.as_ref(), call, &asked).await?;
-        Ok(Outcome {
+        let report = run_agentic_graph(self.0.as_ref(), call, &asked).await?;
+        Ok(ToolOutput {
             output: Output {
-                said: report.said,
+                said: report.text,
                 status: report.status,
                 grounded: report.grounded,
                 query_type: report.query_type,
@@ -116,8 +118,8 @@ impl<R: Retrieves> Tool for AgenticResearchQuestion<R> {
                 sources: report.sources,
                 mode: report.mode,
                 trace: report.trace,
-                left_out: report.left_out,
-                spent: report.spent,
+                left_out: report.skipped,
+                spent: report.usage,
                 notes: report.notes,
             },
             changes: Vec::new(),

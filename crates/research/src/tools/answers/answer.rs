@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    answer::{Answered, Asked, Retrieves, SentenceShown, SourceShown, Status, answer},
+    ResearchServices,
+    answer::{
+        AnswerRequest, AnswerResponse, AnswerSentence, AnswerSource, AnswerStatus, Retriever,
+        answer,
+    },
 };
 
 /// `answer_research_question`.
-pub struct AnswerResearchQuestion<R = Lab>(pub Arc<R>);
+pub struct AnswerResearchQuestion<R = ResearchServices>(pub Arc<R>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,13 +28,13 @@ pub struct Input {
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 50))]
     max_sources: usize,
-    #[serde(default = "some")]
+    #[serde(default = "default_min_relevance")]
     #[schemars(range(min = 0, max = 1))]
     min_relevance: f64,
     #[serde(default = "yes")]
     include_citations: bool,
     /// `all`, `papers_only`, `external`, `collection:<name>`, `index:<name>`
-    #[serde(default = "all")]
+    #[serde(default = "default_scope")]
     scope: String,
 }
 
@@ -37,7 +42,7 @@ const fn ten() -> usize {
     10
 }
 
-const fn some() -> f64 {
+const fn default_min_relevance() -> f64 {
     0.4
 }
 
@@ -45,7 +50,7 @@ const fn yes() -> bool {
     true
 }
 
-fn all() -> String {
+fn default_scope() -> String {
     "all".to_owned()
 }
 
@@ -53,45 +58,45 @@ fn all() -> String {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     said: String,
-    status: Status,
-    sentences: Vec<SentenceShown>,
+    status: AnswerStatus,
+    sentences: Vec<AnswerSentence>,
     /// The share of claims that the passages support; null if nothing is claimed
     support: Option<f64>,
-    sources: Vec<SourceShown>,
+    sources: Vec<AnswerSource>,
     /// By what passages were found: hybrid, text, vector
     mode: &'static str,
     notes: Vec<String>,
 }
 
-impl<R: Retrieves> Tool for AnswerResearchQuestion<R> {
+impl<R: Retriever> Tool for AnswerResearchQuestion<R> {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "answer_research_question",
             title: "Answer from the collection",
             description: "Answers a question from papers of the collection; every sentence cites a \
                  page and is checked against it, and unsupported answers are withheld.",
-            annotations: Annotations {
+            hints: ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
-            thinks: true,
-            limits: Limits::default(),
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let asked = Asked {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let asked = AnswerRequest {
             question: input.question,
             max_sources: input.max_sources,
             min_relevance: input.min_relevance,
             include_citations: input.include_citations,
             scope: input.scope,
         };
-        let Answered {
-            said,
+        let AnswerResponse {
+            text: said,
             status,
             sentences,
             support,
@@ -99,7 +104,7 @@ impl<R: Retrieves> Tool for AnswerResearchQuestion<R> {
             mode,
             notes,
         } = answer(self.0.as_ref(), call, &asked).await?;
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 said,
                 status,

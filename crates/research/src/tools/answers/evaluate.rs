@@ -2,21 +2,26 @@
 
 use std::sync::Arc;
 
-use deliberate_core::{Article, cut_to_chars};
-use deliberate_store::{ItemFilter, Page};
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_core::{Article, truncate_chars};
+use deliberate_store::{DocumentFilter, Pagination};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ArticleFilter, FoundPassage, Lab, Retrieval,
-    answer::{By, QuestionLike, Retrieves, band, look, looked_for, relevance},
-    collect::{Kept, Library},
-    tools::shown::{count, only_read, plain, with_notes},
+    ArticleFilter, ResearchServices, RetrievalQuery, RetrievedPassage,
+    answer::{
+        RelevanceQuery, Retriever, ScoredBy, check_query, retrieve_memoized, score_label,
+        score_relevance,
+    },
+    collect::{ArticleRecord, ArticleRepository},
+    tools::shown::{escape_markdown, pluralize, read_only_output, with_notes},
 };
 
 /// `evaluate_article`.
-pub struct EvaluateArticle<R = Lab>(pub Arc<R>);
+pub struct EvaluateArticle<R = ResearchServices>(pub Arc<R>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,77 +47,77 @@ pub struct Output {
     decision: &'static str,
     reasoning: String,
     matched_keywords: Vec<String>,
-    by: By,
+    by: ScoredBy,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
 /// The kind of item a saved question is.
-const QUESTION: &str = "question";
+const QUESTION_KIND: &str = "question";
 
 /// How many saved questions are looked through.
-const MOST: u32 = 1_000;
+const MAX_QUESTIONS: u32 = 1_000;
 
 /// Passages of its text that count.
-const PASSAGES: usize = 5;
+const MAX_PASSAGES: usize = 5;
 
 /// How much of its abstract stands before them, in characters: a model is shown the beginning.
-const HEAD_CHARS: usize = 800;
+const ABSTRACT_CHARS: usize = 800;
 
 /// The longest text its passages are looked for with, in characters.
-const QUERY_CHARS: usize = 2_000;
+const MAX_QUERY_CHARS: usize = 2_000;
 
-impl<R: Retrieves> Tool for EvaluateArticle<R> {
+impl<R: Retriever> Tool for EvaluateArticle<R> {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "evaluate_article",
             title: "Rate a paper for a question",
             description: "How relevant a paper of the collection is to a saved research question or \
                  any text, with reasons.",
-            annotations: Annotations {
+            hints: ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
-            thinks: true,
-            limits: Limits::default(),
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let name = looked_for(call, "query_name", &input.query_name)?;
-        let library = Library(call.store());
-        let kept = library.find(&input.article_identifier).await?.kept;
-        let found = saved_question(call, name).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let name = check_query(call, "query_name", &input.query_name)?;
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.article_identifier).await?.record;
+        let found = load_saved_question(call, name).await?;
         let saved = found.is_some();
-        let question = found.unwrap_or_else(|| QuestionLike {
+        let question = found.unwrap_or_else(|| RelevanceQuery {
             name: name.to_owned(),
-            ..QuestionLike::default()
+            ..RelevanceQuery::default()
         });
-        let (passages, notes) = passages(self.0.as_ref(), call, &kept, &question).await?;
+        let (passages, notes) = retrieve_passages(self.0.as_ref(), call, &kept, &question).await?;
         let judged = with_passages(&kept.article, &passages);
-        let mut found = relevance(call, &question, &[&judged]).await?;
+        let mut found = score_relevance(call, &question, &[&judged]).await?;
         let mut found = found.pop().ok_or(ToolError::Internal)?;
         if !passages.is_empty() {
-            let read = count(passages.len() as u64, "passage");
+            let read = pluralize(passages.len() as u64, "passage");
             found.reasoning = format!("{} Read with {read} of its text.", found.reasoning);
         }
-        let decision = band(found.score);
+        let decision = score_label(found.score);
         let by = match found.by {
-            By::Model => "a model",
-            By::Words => "its words",
+            ScoredBy::Model => "a model",
+            ScoredBy::Words => "its words",
         };
         let said = format!(
             "**{}** (`{}`): {:.1} of 10 (score {}), {decision}, by {by}.\n\n{}",
-            plain(&kept.article.title),
+            escape_markdown(&kept.article.title),
             kept.cite_key,
             found.score * 10.0,
             found.score,
             found.reasoning
         );
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said: with_notes(said, &notes),
             article_id: kept.id,
             saved,
@@ -128,12 +133,12 @@ impl<R: Retrieves> Tool for EvaluateArticle<R> {
 
 /// What its text has to say to the question, best first, and what to tell of the search. A text
 /// that can't be searched is no reason not to judge the rest.
-async fn passages<R: Retrieves>(
+async fn retrieve_passages<R: Retriever>(
     shelf: &R,
-    call: &Call,
-    kept: &Kept,
-    question: &QuestionLike,
-) -> Result<(Vec<FoundPassage>, Vec<String>), ToolError> {
+    call: &ToolContext,
+    kept: &ArticleRecord,
+    question: &RelevanceQuery,
+) -> Result<(Vec<RetrievedPassage>, Vec<String>), ToolError> {
     let words: Vec<&str> = question
         .keywords
         .iter()
@@ -145,13 +150,13 @@ async fn passages<R: Retrieves>(
     } else {
         words.join(" ")
     };
-    let wanted = Retrieval {
-        question: cut_to_chars(&text, QUERY_CHARS),
-        k: PASSAGES,
-        filter: ArticleFilter::only(&kept.id),
-        ..Retrieval::default()
+    let wanted = RetrievalQuery {
+        question: truncate_chars(&text, MAX_QUERY_CHARS),
+        k: MAX_PASSAGES,
+        filter: ArticleFilter::for_article(&kept.id),
+        ..RetrievalQuery::default()
     };
-    match look(shelf, call, "retrieved", &wanted).await {
+    match retrieve_memoized(shelf, call, "retrieved", &wanted).await {
         Ok(mut found) => {
             // Page 0 is the abstract, which counts anyway.
             found
@@ -168,13 +173,13 @@ async fn passages<R: Retrieves>(
 }
 
 /// The article with these passages beside its abstract.
-fn with_passages(article: &Article, passages: &[FoundPassage]) -> Article {
+fn with_passages(article: &Article, passages: &[RetrievedPassage]) -> Article {
     let mut whole = article.clone();
     if passages.is_empty() {
         return whole;
     }
     let summary = article.summary.clone().unwrap_or_default();
-    let mut texts = vec![cut_to_chars(&summary, HEAD_CHARS)];
+    let mut texts = vec![truncate_chars(&summary, ABSTRACT_CHARS)];
     texts.extend(passages.iter().map(|it| it.passage.text.clone()));
     texts.push(summary);
     texts.retain(|it| !it.is_empty());
@@ -183,15 +188,21 @@ fn with_passages(article: &Article, passages: &[FoundPassage]) -> Article {
 }
 
 /// The saved question of that name or id.
-async fn saved_question(call: &Call, name: &str) -> Result<Option<QuestionLike>, ToolError> {
+async fn load_saved_question(
+    call: &ToolContext,
+    name: &str,
+) -> Result<Option<RelevanceQuery>, ToolError> {
     let items = call
         .store()
-        .items(&ItemFilter::of(QUESTION), Page::first(MOST))
+        .documents(
+            &DocumentFilter::of_kind(QUESTION_KIND),
+            Pagination::limit(MAX_QUESTIONS),
+        )
         .await?;
     let wanted = name.trim().to_lowercase();
     let found = items.into_iter().find_map(|item| {
         let by_id = item.id == name.trim();
-        let question: QuestionLike = serde_json::from_value(item.body).ok()?;
+        let question: RelevanceQuery = serde_json::from_value(item.body).ok()?;
         (by_id || question.name.trim().to_lowercase() == wanted).then_some(question)
     });
     Ok(found)

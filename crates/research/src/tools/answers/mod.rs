@@ -9,14 +9,14 @@ pub use agentic::AgenticResearchQuestion;
 pub use answer::AnswerResearchQuestion;
 pub use evaluate::EvaluateArticle;
 
-use super::Adding;
+use super::ToolRegistrar;
 
 /// The tools of this area.
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding
-        .common(AnswerResearchQuestion(lab.clone()))
-        .common(AgenticResearchQuestion(lab.clone()))
-        .rare(summary::GenerateResearchSummary(lab.clone()))
-        .rare(EvaluateArticle(lab))
+        .add_common(AnswerResearchQuestion(lab.clone()))
+        .add_common(AgenticResearchQuestion(lab.clone()))
+        .add_rare(summary::GenerateResearchSummary(lab.clone()))
+        .add_rare(EvaluateArticle(lab))
 }

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Limits, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    answer::{Asked, SentenceShown, SourceShown, Status, answer, looked_for},
+    ResearchServices,
+    answer::{AnswerRequest, AnswerSentence, AnswerSource, AnswerStatus, answer, check_query},
 };
 
 /// `generate_research_summary`.
-pub(crate) struct GenerateResearchSummary(pub(super) Arc<Lab>);
+pub(crate) struct GenerateResearchSummary(pub(super) Arc<ResearchServices>);
 
 /// What is summed up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -76,11 +78,11 @@ fn yes() -> bool {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    status: Status,
-    sentences: Vec<SentenceShown>,
+    status: AnswerStatus,
+    sentences: Vec<AnswerSentence>,
     /// The share of claims that the passages support; null if nothing is claimed
     support: Option<f64>,
-    sources: Vec<SourceShown>,
+    sources: Vec<AnswerSource>,
     notes: Vec<String>,
 }
 
@@ -88,24 +90,24 @@ impl Tool for GenerateResearchSummary {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
             name: "generate_research_summary",
             title: "Generate research summary",
             description: "A summary of what the collection says on a topic, checked sentence by \
                  sentence",
-            annotations: Annotations {
+            hints: ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
-            thinks: true,
-            limits: Limits::default(),
+            asks_model: true,
+            limits: ToolLimits::default(),
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let topic = looked_for(call, "topic_or_query", &input.topic_or_query)?;
-        let asked = Asked {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let topic = check_query(call, "topic_or_query", &input.topic_or_query)?;
+        let asked = AnswerRequest {
             question: input.summary_type.question(topic),
             max_sources: input.max_papers,
             min_relevance: 0.0,
@@ -113,9 +115,9 @@ impl Tool for GenerateResearchSummary {
             scope: "all".to_owned(),
         };
         let answered = answer(self.0.as_ref(), call, &asked).await?;
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
-                said: answered.said,
+                said: answered.text,
                 status: answered.status,
                 sentences: answered.sentences,
                 support: answered.support,

@@ -3,21 +3,26 @@
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use deliberate_citations::{BibRecord, read_any};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use futures::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::verify::{read, retraction_unknown, told};
+use super::verify::{is_retraction_unknown, parse_citation, render_check};
 use crate::{
-    Lab,
-    cite::{Checked, Chosen, CitationStatus, check, choose, choose_all, duplicates, repeated_keys},
-    collect::Library,
-    tools::shown::{about, only_read, plain, told as told_error},
+    ResearchServices,
+    cite::{
+        CitationCheck, CitationStatus, SelectedArticles, check_citation, duplicate_keys,
+        find_duplicates, select_all, select_articles,
+    },
+    collect::ArticleRepository,
+    tools::shown::{custom_error as told_error, escape_markdown, read_only_output, tool_meta},
 };
 
 /// `audit_bibliography`.
-pub(crate) struct AuditBibliography(pub(super) Arc<Lab>);
+pub(crate) struct AuditBibliography(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,104 +69,104 @@ pub(crate) struct Output {
     /// The `offset` that goes on with those
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
-    entries: Vec<Audited>,
+    entries: Vec<AuditedEntry>,
 }
 
 /// An entry and what was found of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Audited {
+pub(crate) struct AuditedEntry {
     key: String,
     #[serde(flatten)]
-    checked: Checked,
+    checked: CitationCheck,
 }
 
 /// Entries that are looked at side by side; sources keep their own pace.
-const SIDE_BY_SIDE: usize = 4;
+const CONCURRENCY: usize = 4;
 
 impl Tool for AuditBibliography {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "audit_bibliography",
             "Audit bibliography",
             "Check each entry: does it exist, is it right, whole, a duplicate, retracted",
-            Annotations {
+            ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let (offset, most) = (input.offset, input.max_entries);
-        let found = found(&self.0, input, call).await?;
-        let part = found.part(offset, most)?;
+        let found = load_bibliography(&self.0, input, call).await?;
+        let part = found.slice(offset, most)?;
         let total = u32::try_from(part.records.len()).unwrap_or(u32::MAX);
         let lab = &self.0;
         let checks = part.records.into_iter().map(|record| async move {
-            Audited {
-                checked: check(lab, &record.article).await,
+            AuditedEntry {
+                checked: check_citation(lab, &record.article).await,
                 key: record.key,
             }
         });
-        let mut checks = stream::iter(checks).buffered(SIDE_BY_SIDE);
+        let mut checks = stream::iter(checks).buffered(CONCURRENCY);
         let mut entries = Vec::new();
         let mut done = 0_u32;
         while let Some(audited) = checks.next().await {
             done += 1;
-            let message = format!("checked {}", plain(&audited.key));
+            let message = format!("checked {}", escape_markdown(&audited.key));
             call.progress(f64::from(done), Some(f64::from(total)), &message);
             entries.push(audited);
         }
-        let next = (part.left_out > 0).then_some(offset + entries.len());
+        let next = (part.remaining > 0).then_some(offset + entries.len());
         let mut output = Output {
             said: String::new(),
-            counts: counts(&entries),
-            retracted: keys(&entries, |it| it.checked.retracted == Some(true)),
-            retraction_unknown: keys(&entries, |it| retraction_unknown(&it.checked)),
+            counts: count_by_status(&entries),
+            retracted: keys_where(&entries, |it| it.checked.retracted == Some(true)),
+            retraction_unknown: keys_where(&entries, |it| is_retraction_unknown(&it.checked)),
             duplicates: part.duplicates,
-            repeated_keys: part.repeated_keys,
+            repeated_keys: part.duplicate_keys,
             unreadable: part.unreadable,
-            left_out: part.left_out,
+            left_out: part.remaining,
             next_offset: next,
             entries,
         };
-        output.said = said(&output);
-        Ok(only_read(output))
+        output.said = render_text(&output);
+        Ok(read_only_output(output))
     }
 }
 
 /// A bibliography.
 #[derive(Default)]
-struct Found {
+struct LoadedBibliography {
     records: Vec<BibRecord>,
     /// Keys that more than one entry has.
-    repeated_keys: Vec<String>,
+    duplicate_keys: Vec<String>,
     /// What can't be read.
     unreadable: Vec<String>,
     /// How many there are before those, and behind them.
     before: usize,
-    behind: usize,
+    after: usize,
 }
 
 /// What of it is to be looked at.
-struct Part {
+struct BibliographySlice {
     records: Vec<BibRecord>,
     duplicates: Vec<Vec<String>>,
-    repeated_keys: Vec<String>,
+    duplicate_keys: Vec<String>,
     unreadable: Vec<String>,
-    left_out: usize,
+    remaining: usize,
 }
 
-impl Found {
-    fn part(self, offset: usize, most: usize) -> Result<Part, ToolError> {
-        let mut duplicates = duplicates(&self.records);
+impl LoadedBibliography {
+    fn slice(self, offset: usize, most: usize) -> Result<BibliographySlice, ToolError> {
+        let mut duplicates = find_duplicates(&self.records);
         let there = self.records.len();
         let skipped = offset.saturating_sub(self.before);
         let records = self.records.into_iter().skip(skipped).take(most);
@@ -171,30 +176,35 @@ impl Found {
                 "must be less than {}, for there are no more",
                 there + self.before
             );
-            let issue = Issue::new("offset", rule).given(&offset.into());
+            let issue = ArgumentIssue::new("offset", rule).with_value(&offset.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
         // Each is told once, with the part its first is in.
         duplicates.retain(|group| records.iter().any(|it| group.first() == Some(&it.key)));
-        let mut repeated_keys = self.repeated_keys;
+        let mut repeated_keys = self.duplicate_keys;
         repeated_keys.retain(|key| records.iter().any(|it| it.key == *key));
         let unreadable = if offset == 0 {
             self.unreadable
         } else {
             Vec::new()
         };
-        Ok(Part {
-            left_out: there.saturating_sub(skipped + records.len()) + self.behind,
+        Ok(BibliographySlice {
+            remaining: there.saturating_sub(skipped + records.len()) + self.after,
             records,
             duplicates,
-            repeated_keys,
+            duplicate_keys: repeated_keys,
             unreadable,
         })
     }
 }
 
-async fn found(lab: &Lab, input: Input, call: &Call) -> Result<Found, ToolError> {
-    let wrong = |field: &str, rule: String| ToolError::Invalid(vec![Issue::new(field, rule)]);
+async fn load_bibliography(
+    lab: &ResearchServices,
+    input: Input,
+    call: &ToolContext,
+) -> Result<LoadedBibliography, ToolError> {
+    let wrong =
+        |field: &str, rule: String| ToolError::Invalid(vec![ArgumentIssue::new(field, rule)]);
     let given = [
         input.bibliography.is_some(),
         input.article_identifier.is_some(),
@@ -205,7 +215,7 @@ async fn found(lab: &Lab, input: Input, call: &Call) -> Result<Found, ToolError>
         return Err(wrong("arguments", rule));
     }
     if let Some(text) = input.bibliography {
-        let reading = tokio::task::spawn_blocking(move || of_text(&text)).await;
+        let reading = tokio::task::spawn_blocking(move || parse_bibliography(&text)).await;
         let found = reading.map_err(|_| ToolError::Internal)?;
         return if found.records.is_empty() {
             let what = found.unreadable.into_iter().next();
@@ -216,34 +226,38 @@ async fn found(lab: &Lab, input: Input, call: &Call) -> Result<Found, ToolError>
         };
     }
     if let Some(name) = &input.article_identifier {
-        return of_article(Library(call.store()), name).await;
+        return load_article_references(ArticleRepository(call.store()), name).await;
     }
-    of_collection(lab, &input, call).await
+    load_collection(lab, &input, call).await
 }
 
-fn of_text(text: &str) -> Found {
+fn parse_bibliography(text: &str) -> LoadedBibliography {
     let (records, problems) = read_any(text);
-    let told = problems.iter().take(MOST_PROBLEMS);
+    let told = problems.iter().take(MAX_PROBLEMS);
     let mut unreadable: Vec<String> = told
         .map(|it| format!("line {}: {}", it.line, it.what))
         .collect();
-    if problems.len() > MOST_PROBLEMS {
-        unreadable.push(format!("{} faults more", problems.len() - MOST_PROBLEMS));
+    if problems.len() > MAX_PROBLEMS {
+        unreadable.push(format!("{} faults more", problems.len() - MAX_PROBLEMS));
     }
-    let records: Vec<BibRecord> = records.into_iter().enumerate().map(named).collect();
-    Found {
-        repeated_keys: repeated_keys(&records),
+    let records: Vec<BibRecord> = records
+        .into_iter()
+        .enumerate()
+        .map(with_fallback_key)
+        .collect();
+    LoadedBibliography {
+        duplicate_keys: duplicate_keys(&records),
         records,
         unreadable,
-        ..Found::default()
+        ..LoadedBibliography::default()
     }
 }
 
 /// Faults of a bibliography that are told.
-const MOST_PROBLEMS: usize = 50;
+const MAX_PROBLEMS: usize = 50;
 
 /// An entry without a key is called by its number.
-fn named((at, record): (usize, BibRecord)) -> BibRecord {
+fn with_fallback_key((at, record): (usize, BibRecord)) -> BibRecord {
     match record.key.trim() {
         "" => BibRecord {
             key: format!("entry {}", at + 1),
@@ -253,8 +267,11 @@ fn named((at, record): (usize, BibRecord)) -> BibRecord {
     }
 }
 
-async fn of_article(library: Library<'_>, name: &str) -> Result<Found, ToolError> {
-    let kept = library.find(name).await?.kept;
+async fn load_article_references(
+    library: ArticleRepository<'_>,
+    name: &str,
+) -> Result<LoadedBibliography, ToolError> {
+    let kept = library.find(name).await?.record;
     let outline = library.outline(&kept.id).await?.unwrap_or_default();
     if outline.references.is_empty() {
         let message = match kept.pages {
@@ -269,27 +286,36 @@ async fn of_article(library: Library<'_>, name: &str) -> Result<Found, ToolError
             .label
             .clone()
             .unwrap_or_else(|| reference.number.to_string()),
-        article: read(&reference.text),
+        article: parse_citation(&reference.text),
     });
-    Ok(Found {
+    Ok(LoadedBibliography {
         records: records.collect(),
-        ..Found::default()
+        ..LoadedBibliography::default()
     })
 }
 
 /// Those that are named, or all.
-async fn of_collection(lab: &Lab, input: &Input, call: &Call) -> Result<Found, ToolError> {
+async fn load_collection(
+    lab: &ResearchServices,
+    input: &Input,
+    call: &ToolContext,
+) -> Result<LoadedBibliography, ToolError> {
     let mut before = 0;
-    let Chosen {
+    let SelectedArticles {
         articles,
         not_found,
-        left_out,
+        remaining: left_out,
         ..
     } = if input.articles.is_empty() {
         before = input.offset;
-        choose_all(Library(call.store()), input.offset, input.max_entries).await?
+        select_all(
+            ArticleRepository(call.store()),
+            input.offset,
+            input.max_entries,
+        )
+        .await?
     } else {
-        choose(lab, call, &input.articles, None, input.max_entries).await?
+        select_articles(lab, call, &input.articles, None, input.max_entries).await?
     };
     if articles.is_empty() && before == 0 {
         let none = "there is no article in the collection".to_owned();
@@ -301,26 +327,26 @@ async fn of_collection(lab: &Lab, input: &Input, call: &Call) -> Result<Found, T
         key: kept.cite_key,
         article: kept.article,
     });
-    Ok(Found {
+    Ok(LoadedBibliography {
         records: records.collect(),
         unreadable: not_found,
-        repeated_keys: Vec::new(),
+        duplicate_keys: Vec::new(),
         before,
-        behind: left_out,
+        after: left_out,
     })
 }
 
-fn counts(entries: &[Audited]) -> BTreeMap<String, usize> {
+fn count_by_status(entries: &[AuditedEntry]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for entry in entries {
         *counts
-            .entry(entry.checked.status.said().to_owned())
+            .entry(entry.checked.status.label().to_owned())
             .or_default() += 1;
     }
     counts
 }
 
-fn keys(entries: &[Audited], wanted: impl Fn(&Audited) -> bool) -> Vec<String> {
+fn keys_where(entries: &[AuditedEntry], wanted: impl Fn(&AuditedEntry) -> bool) -> Vec<String> {
     entries
         .iter()
         .filter(|it| wanted(it))
@@ -328,7 +354,7 @@ fn keys(entries: &[Audited], wanted: impl Fn(&Audited) -> bool) -> Vec<String> {
         .collect()
 }
 
-fn said(output: &Output) -> String {
+fn render_text(output: &Output) -> String {
     let entries = &output.entries;
     let mut text = match entries.len() {
         1 => "# 1 entry\n\n".to_owned(),
@@ -339,7 +365,7 @@ fn said(output: &Output) -> String {
     }
     let names = |keys: &[String]| {
         keys.iter()
-            .map(|it| plain(it))
+            .map(|it| escape_markdown(it))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -358,7 +384,7 @@ fn said(output: &Output) -> String {
         let _ = writeln!(text, "- more than one entry has the key: {keys}");
     }
     for problem in &output.unreadable {
-        let _ = writeln!(text, "- {}", plain(problem));
+        let _ = writeln!(text, "- {}", escape_markdown(problem));
     }
     if let Some(next) = output.next_offset {
         let _ = writeln!(
@@ -367,7 +393,7 @@ fn said(output: &Output) -> String {
             output.left_out
         );
     }
-    let fine = |it: &Audited| {
+    let fine = |it: &AuditedEntry| {
         it.checked.status == CitationStatus::Verified
             && it.checked.retracted != Some(true)
             && it.checked.missing.is_empty()
@@ -376,8 +402,8 @@ fn said(output: &Output) -> String {
         let _ = write!(
             text,
             "\n## {}\n\n{}",
-            plain(&entry.key),
-            told(&entry.checked)
+            escape_markdown(&entry.key),
+            render_check(&entry.checked)
         );
     }
     text

@@ -7,28 +7,32 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_citations::{Entry, missing, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_citations::{
+    BibliographyEntry, missing_fields, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
+};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::format::retracted_key;
 use crate::{
-    Lab,
-    cite::{Chosen, choose},
-    collect::{DATA_NOT_ORDERS, fenced},
+    ResearchServices,
+    cite::{SelectedArticles, select_articles},
+    collect::{UNTRUSTED_DATA_NOTICE, fence_passage},
     locate::safe_file_name,
-    tools::shown::{about, only_read, told, with_notes},
+    tools::shown::{custom_error, read_only_output, tool_meta, with_notes},
 };
 
 /// `export_bibliography`.
-pub(crate) struct ExportBibliography(pub(super) Arc<Lab>);
+pub(crate) struct ExportBibliography(pub(super) Arc<ResearchServices>);
 
 /// In which form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(crate) enum Form {
+pub(crate) enum ExportFormat {
     /// BibTeX.
     #[default]
     Bibtex,
@@ -42,8 +46,8 @@ pub(crate) enum Form {
     Csv,
 }
 
-impl Form {
-    const fn ending(self) -> &'static str {
+impl ExportFormat {
+    const fn extension(self) -> &'static str {
         match self {
             Self::Bibtex => "bib",
             Self::Ris => "ris",
@@ -53,7 +57,7 @@ impl Form {
         }
     }
 
-    fn write(self, entries: &[Entry<'_>]) -> String {
+    fn write(self, entries: &[BibliographyEntry<'_>]) -> String {
         match self {
             Self::Bibtex => to_bibtex(entries),
             Self::Ris => to_ris(entries),
@@ -69,7 +73,7 @@ impl Form {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     #[serde(default)]
-    format: Form,
+    format: ExportFormat,
     /// Identifiers; all without them
     #[serde(default)]
     #[schemars(length(max = 1000), extend("x-separated" = "ids"))]
@@ -117,30 +121,30 @@ impl Tool for ExportBibliography {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "export_bibliography",
             "Export bibliography",
             "Write articles of the collection to a BibTeX, RIS, EndNote, CSL-JSON or CSV file",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let place = place(&self.0, &input)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let place = output_path(&self.0, &input)?;
         let search = input.search_query.as_deref();
-        let Chosen {
+        let SelectedArticles {
             articles,
             not_found,
-            left_out,
+            remaining: left_out,
             notes,
-        } = choose(&self.0, call, &input.articles, search, input.max_results).await?;
+        } = select_articles(&self.0, call, &input.articles, search, input.max_results).await?;
         if articles.is_empty() {
-            return Err(nothing(not_found, search.is_some(), &notes));
+            return Err(nothing_to_export_error(not_found, search.is_some(), &notes));
         }
-        let entries: Vec<Entry<'_>> = articles
+        let entries: Vec<BibliographyEntry<'_>> = articles
             .iter()
-            .map(|kept| Entry {
+            .map(|kept| BibliographyEntry {
                 key: Some(&kept.cite_key),
                 article: &kept.article,
             })
@@ -148,7 +152,7 @@ impl Tool for ExportBibliography {
         let text = input.format.write(&entries);
         let lacks = articles
             .iter()
-            .filter(|it| !missing(&it.article).is_empty());
+            .filter(|it| !missing_fields(&it.article).is_empty());
         let incomplete: Vec<String> = lacks.map(|it| it.cite_key.clone()).collect();
         let mut output = Output {
             said: String::new(),
@@ -159,16 +163,16 @@ impl Tool for ExportBibliography {
             not_found,
             left_out,
             notes,
-            preview: deliberate_core::cut_to_chars(&text, PREVIEW_CHARS),
+            preview: deliberate_core::truncate_chars(&text, PREVIEW_CHARS),
         };
-        write(place, text, input.overwrite).await?;
-        output.said = said(&output);
-        Ok(only_read(output))
+        write_export(place, text, input.overwrite).await?;
+        output.said = render_text(&output);
+        Ok(read_only_output(output))
     }
 }
 
 /// Why no file is written.
-fn nothing(not_found: Vec<String>, searched: bool, notes: &[String]) -> ToolError {
+fn nothing_to_export_error(not_found: Vec<String>, searched: bool, notes: &[String]) -> ToolError {
     let none = "there is no article to export".to_owned();
     let message = not_found.into_iter().next().unwrap_or(none);
     let mut hint = String::from(if searched {
@@ -179,16 +183,16 @@ fn nothing(not_found: Vec<String>, searched: bool, notes: &[String]) -> ToolErro
     for note in notes {
         let _ = write!(hint, " {note}");
     }
-    told("NothingToExport", message, hint)
+    custom_error("NothingToExport", message, hint)
 }
 
-fn place(lab: &Lab, input: &Input) -> Result<PathBuf, ToolError> {
-    let ending = input.format.ending();
+fn output_path(lab: &ResearchServices, input: &Input) -> Result<PathBuf, ToolError> {
+    let ending = input.format.extension();
     let name = match &input.filename {
         None => format!("bibliography.{ending}"),
         Some(given) => {
             let rule = "must be a plain file name: no folders, no leading dot";
-            let issue = || Issue::new("filename", rule).given(&given.as_str().into());
+            let issue = || ArgumentIssue::new("filename", rule).with_value(&given.as_str().into());
             let name = safe_file_name(given).ok_or_else(|| ToolError::Invalid(vec![issue()]))?;
             let has = Path::new(&name)
                 .extension()
@@ -201,21 +205,21 @@ fn place(lab: &Lab, input: &Input) -> Result<PathBuf, ToolError> {
             safe_file_name(&name).ok_or_else(|| ToolError::Invalid(vec![issue()]))?
         }
     };
-    Ok(lab.options().exports.join(name))
+    Ok(lab.options().exports_folder.join(name))
 }
 
 /// Beside it first, then in its place: nobody sees half a file.
-async fn write(place: PathBuf, text: String, overwrite: bool) -> Result<(), ToolError> {
+async fn write_export(place: PathBuf, text: String, overwrite: bool) -> Result<(), ToolError> {
     let shown = place.display().to_string();
-    let written = tokio::task::spawn_blocking(move || put(&place, &text, overwrite));
+    let written = tokio::task::spawn_blocking(move || write_file(&place, &text, overwrite));
     match written.await {
         Ok(Ok(true)) => Ok(()),
-        Ok(Ok(false)) => Err(told(
+        Ok(Ok(false)) => Err(custom_error(
             "Exists",
             format!("{shown} is there already, with something else in it"),
             "Give another filename, or set overwrite.",
         )),
-        Ok(Err(error)) => Err(told(
+        Ok(Err(error)) => Err(custom_error(
             "File",
             format!("{shown} can't be written: {error}"),
             "Check `research.exports`.",
@@ -226,7 +230,7 @@ async fn write(place: PathBuf, text: String, overwrite: bool) -> Result<(), Tool
 
 /// Whether the text stands there now. What is there is looked at only if it is a file of the same
 /// length: a link is not followed, a pipe not waited for.
-fn put(place: &Path, text: &str, overwrite: bool) -> std::io::Result<bool> {
+fn write_file(place: &Path, text: &str, overwrite: bool) -> std::io::Result<bool> {
     if let Ok(before) = std::fs::symlink_metadata(place) {
         let like = before.is_file() && before.len() == text.len() as u64;
         if like && std::fs::read(place)? == text.as_bytes() {
@@ -252,7 +256,7 @@ fn put(place: &Path, text: &str, overwrite: bool) -> std::io::Result<bool> {
     }
 }
 
-fn said(output: &Output) -> String {
+fn render_text(output: &Output) -> String {
     let path = &output.path;
     let mut text = match output.records {
         1 => format!("1 work is in `{path}`.\n"),
@@ -275,7 +279,7 @@ fn said(output: &Output) -> String {
         let _ = writeln!(text, "\n{problem}.");
     }
     let preview = output.preview.replace("```", "'''");
-    let preview = fenced(&[], &format!("```\n{preview}\n```"));
-    let _ = writeln!(text, "\n{DATA_NOT_ORDERS}\n\n{preview}");
+    let preview = fence_passage(&[], &format!("```\n{preview}\n```"));
+    let _ = writeln!(text, "\n{UNTRUSTED_DATA_NOTICE}\n\n{preview}");
     with_notes(text, &output.notes)
 }

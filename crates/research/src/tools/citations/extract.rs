@@ -3,16 +3,16 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use deliberate_store::{ItemFilter, Page};
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_store::{DocumentFilter, Pagination};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::verify::read;
+use super::verify::parse_citation;
 use crate::{
-    analyse::Wanted,
-    collect::{ARTICLE, DATA_NOT_ORDERS, Kept, Library, fenced},
-    tools::shown::{count, only_read, plain, reads, with_notes},
+    analyse::CitedWorkMatcher,
+    collect::{ARTICLE, ArticleRecord, ArticleRepository, UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::shown::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
 };
 
 /// `extract_citations`.
@@ -55,9 +55,9 @@ pub(crate) struct Output {
     said: String,
     article_id: String,
     /// What it cites, then what those of the collection cite
-    outbound: Vec<Cited>,
+    outbound: Vec<CitedWork>,
     /// Which articles of the collection cite it
-    inbound: Vec<Citing>,
+    inbound: Vec<CitingArticle>,
     /// How many references its text has
     references: usize,
     /// Articles of the collection that were looked at for citations
@@ -67,7 +67,7 @@ pub(crate) struct Output {
 
 /// A work that is cited.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Cited {
+pub(crate) struct CitedWork {
     /// 1 is cited by the article itself
     depth: u32,
     /// The article that cites it
@@ -85,7 +85,7 @@ pub(crate) struct Cited {
 
 /// An article that cites.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Citing {
+pub(crate) struct CitingArticle {
     article_id: String,
     title: String,
     /// The reference, as it is printed there
@@ -94,23 +94,23 @@ pub(crate) struct Citing {
 }
 
 /// The most articles that are looked at for citations.
-const MOST_LOOKED_AT: usize = 5_000;
+const MAX_SCANNED_ARTICLES: usize = 5_000;
 
 impl Tool for ExtractCitations {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "extract_citations",
             "Extract citations",
             "An article's references, parsed, and articles of the collection that cite it",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
-        let kept = library.find(&input.article_identifier).await?.kept;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.article_identifier).await?.record;
         let mut notes = Vec::new();
         if kept.pages == 0 {
             notes.push("its text was not read yet: process_pdf reads it".to_owned());
@@ -119,7 +119,7 @@ impl Tool for ExtractCitations {
         let mut outbound = Vec::new();
         if input.include_outbound {
             let most = input.max_results;
-            outbound = follow(library, &kept, input.max_depth, most).await?;
+            outbound = find_outbound(library, &kept, input.max_depth, most).await?;
             if outbound.len() > most {
                 outbound.truncate(most);
                 notes.push(format!(
@@ -128,7 +128,7 @@ impl Tool for ExtractCitations {
             }
         }
         let (inbound, looked_at) = if input.include_inbound {
-            inbound(library, &kept, input.max_results, &mut notes).await?
+            find_inbound(library, &kept, input.max_results, &mut notes).await?
         } else {
             (Vec::new(), 0)
         };
@@ -141,29 +141,29 @@ impl Tool for ExtractCitations {
             looked_at,
             notes,
         };
-        output.said = said(&kept, &output, &input);
-        Ok(only_read(output))
+        output.said = render_text(&kept, &output, &input);
+        Ok(read_only_output(output))
     }
 }
 
-fn said(kept: &Kept, output: &Output, input: &Input) -> String {
+fn render_text(kept: &ArticleRecord, output: &Output, input: &Input) -> String {
     let mut said = format!(
         "# {}\n\n{}\n",
-        plain(&kept.article.title),
-        count(output.references as u64, "reference")
+        escape_markdown(&kept.article.title),
+        pluralize(output.references as u64, "reference")
     );
-    said.push_str(&outbound_said(&output.outbound));
+    said.push_str(&render_outbound(&output.outbound));
     if input.include_inbound {
-        said.push_str(&inbound_said(&output.inbound));
+        said.push_str(&render_inbound(&output.inbound));
     }
     with_notes(said, &output.notes)
 }
 
 /// References as they are printed, between marks.
-fn outbound_said(outbound: &[Cited]) -> String {
+fn render_outbound(outbound: &[CitedWork]) -> String {
     let mut said = String::new();
     if !outbound.is_empty() {
-        let _ = writeln!(said, "\n{DATA_NOT_ORDERS}\n");
+        let _ = writeln!(said, "\n{UNTRUSTED_DATA_NOTICE}\n");
     }
     for it in outbound {
         let known = it.article_id.as_ref().map(|id| format!(" (`{id}`)"));
@@ -172,7 +172,7 @@ fn outbound_said(outbound: &[Cited]) -> String {
         let _ = writeln!(
             said,
             "{}{}{}",
-            fenced(&label.collect::<Vec<_>>(), &it.text),
+            fence_passage(&label.collect::<Vec<_>>(), &it.text),
             known.unwrap_or_default(),
             by.unwrap_or_default()
         );
@@ -180,13 +180,13 @@ fn outbound_said(outbound: &[Cited]) -> String {
     said
 }
 
-fn inbound_said(inbound: &[Citing]) -> String {
+fn render_inbound(inbound: &[CitingArticle]) -> String {
     let mut said = match inbound.len() {
         1 => "\n1 article of the collection cites it\n".to_owned(),
         many => format!("\n{many} articles of the collection cite it\n"),
     };
     for it in inbound {
-        let title = plain(&it.title);
+        let title = escape_markdown(&it.title);
         let _ = writeln!(said, "- **{title}** (`{}`), p. {}", it.article_id, it.page);
     }
     said
@@ -194,53 +194,53 @@ fn inbound_said(inbound: &[Citing]) -> String {
 
 /// What the bibliographies of the collection say of an article, one citation deep.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Within {
+pub(crate) struct CollectionCitations {
     /// What it cites
-    outbound: Vec<Cited>,
+    outbound: Vec<CitedWork>,
     /// Which articles of the collection cite it
-    inbound: Vec<Citing>,
+    inbound: Vec<CitingArticle>,
 }
 
-impl Within {
+impl CollectionCitations {
     /// So many each way at the most; nothing if they say nothing.
-    pub(crate) async fn of(
-        library: Library<'_>,
-        kept: &Kept,
+    pub(crate) async fn load(
+        library: ArticleRepository<'_>,
+        kept: &ArticleRecord,
         most: usize,
         notes: &mut Vec<String>,
     ) -> Result<Option<Self>, ToolError> {
-        let mut outbound = follow(library, kept, 1, most).await?;
+        let mut outbound = find_outbound(library, kept, 1, most).await?;
         if outbound.len() > most {
             outbound.truncate(most);
             notes.push(format!(
                 "Only {most} of its references are told; extract_citations tells more."
             ));
         }
-        let (inbound, _) = inbound(library, kept, most, notes).await?;
+        let (inbound, _) = find_inbound(library, kept, most, notes).await?;
         let is_any = !outbound.is_empty() || !inbound.is_empty();
         Ok(is_any.then_some(Self { outbound, inbound }))
     }
 
     /// For people and models.
-    pub(crate) fn said(&self) -> String {
-        let references = count(self.outbound.len() as u64, "reference");
+    pub(crate) fn render_text(&self) -> String {
+        let references = pluralize(self.outbound.len() as u64, "reference");
         format!(
             "\n## By the collection's own bibliographies\n\n{references}\n{}{}",
-            outbound_said(&self.outbound),
-            inbound_said(&self.inbound)
+            render_outbound(&self.outbound),
+            render_inbound(&self.inbound)
         )
     }
 }
 
 /// What an article cites, and what those of the collection among it cite, so many citations deep;
 /// one more than the most if there are more.
-async fn follow(
-    library: Library<'_>,
-    kept: &Kept,
+async fn find_outbound(
+    library: ArticleRepository<'_>,
+    kept: &ArticleRecord,
     depth: u32,
     most: usize,
-) -> Result<Vec<Cited>, ToolError> {
-    let mut all: Vec<Cited> = Vec::new();
+) -> Result<Vec<CitedWork>, ToolError> {
+    let mut all: Vec<CitedWork> = Vec::new();
     let mut seen = BTreeSet::from([kept.id.clone()]);
     let mut from = vec![kept.id.clone()];
     for depth in 1..=depth {
@@ -251,7 +251,7 @@ async fn follow(
                 if all.len() > most {
                     return Ok(all);
                 }
-                let cited = cited(library, reference, depth, &id).await?;
+                let cited = resolve_reference(library, reference, depth, &id).await?;
                 next.extend(
                     cited
                         .article_id
@@ -266,15 +266,15 @@ async fn follow(
     Ok(all)
 }
 
-async fn cited(
-    library: Library<'_>,
-    reference: deliberate_extract::Reference,
+async fn resolve_reference(
+    library: ArticleRepository<'_>,
+    reference: deliberate_extract::DocumentReference,
     depth: u32,
     by: &str,
-) -> Result<Cited, ToolError> {
-    let article = read(&reference.text);
-    let known = library.known(&article).await?;
-    Ok(Cited {
+) -> Result<CitedWork, ToolError> {
+    let article = parse_citation(&reference.text);
+    let known = library.find_same_work(&article).await?;
+    Ok(CitedWork {
         depth,
         by: by.to_owned(),
         label: reference.label,
@@ -284,43 +284,43 @@ async fn cited(
         doi: article.doi.as_ref().map(ToString::to_string),
         arxiv_id: article.arxiv_id.as_ref().map(ToString::to_string),
         text: reference.text,
-        article_id: known.map(|it| it.kept.id),
+        article_id: known.map(|it| it.record.id),
     })
 }
 
 /// Articles whose bibliographies name this one, the newest first.
-async fn inbound(
-    library: Library<'_>,
-    kept: &Kept,
+async fn find_inbound(
+    library: ArticleRepository<'_>,
+    kept: &ArticleRecord,
     most: usize,
     notes: &mut Vec<String>,
-) -> Result<(Vec<Citing>, usize), ToolError> {
-    let filter = ItemFilter::with(ARTICLE, "has_text", "yes");
-    let wanted = Wanted::of(&kept.article);
+) -> Result<(Vec<CitingArticle>, usize), ToolError> {
+    let filter = DocumentFilter::with_key(ARTICLE, "has_text", "yes");
+    let wanted = CitedWorkMatcher::new(&kept.article);
     let mut citing = Vec::new();
     let mut looked_at = 0;
-    while looked_at < MOST_LOOKED_AT {
-        let page = Page {
+    while looked_at < MAX_SCANNED_ARTICLES {
+        let page = Pagination {
             offset: u32::try_from(looked_at).unwrap_or(u32::MAX),
-            limit: AT_ONCE,
+            limit: BATCH_SIZE,
         };
         let others = library.list(&filter, page).await?;
         if others.is_empty() {
             return Ok((citing, looked_at));
         }
         looked_at += others.len();
-        for other in others.into_iter().filter(|it| it.kept.id != kept.id) {
+        for other in others.into_iter().filter(|it| it.record.id != kept.id) {
             if citing.len() >= most {
                 notes.push(format!(
                     "Only {most} that cite it are told; there may be more."
                 ));
                 return Ok((citing, looked_at));
             }
-            let outline = library.outline(&other.kept.id).await?.unwrap_or_default();
-            if let Some(found) = outline.references.into_iter().find(|it| wanted.is(it)) {
-                citing.push(Citing {
-                    article_id: other.kept.id,
-                    title: other.kept.article.title,
+            let outline = library.outline(&other.record.id).await?.unwrap_or_default();
+            if let Some(found) = outline.references.into_iter().find(|it| wanted.matches(it)) {
+                citing.push(CitingArticle {
+                    article_id: other.record.id,
+                    title: other.record.article.title,
                     text: found.text,
                     page: found.page,
                 });
@@ -336,4 +336,4 @@ async fn inbound(
 }
 
 /// How many articles are read at once.
-const AT_ONCE: u32 = 200;
+const BATCH_SIZE: u32 = 200;

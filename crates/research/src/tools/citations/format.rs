@@ -3,21 +3,22 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_citations::{
-    CitationError, Entry, FormatOptions, FormattedEntry, Output as Form, Style, format,
+    BibliographyEntry, CitationError, CitationStyle, FormatOptions, FormattedEntry,
+    OutputFormat as Form, format,
 };
-use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    cite::{Chosen, choose},
-    collect::Kept,
-    tools::shown::{only_read, reads, with_notes},
+    ResearchServices,
+    cite::{SelectedArticles, select_articles},
+    collect::ArticleRecord,
+    tools::shown::{read_only_meta, read_only_output, with_notes},
 };
 
 /// `format_citations`.
-pub(crate) struct FormatCitations(pub(super) Arc<Lab>);
+pub(crate) struct FormatCitations(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -67,40 +68,40 @@ impl Tool for FormatCitations {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "format_citations",
             "Format citations",
             "Articles of the collection in a CSL citation style; incomplete records are flagged",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let style = Style::named(&input.style).map_err(|error| {
-            let issue = Issue::new("style", error.to_string());
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let style = CitationStyle::find(&input.style).map_err(|error| {
+            let issue = ArgumentIssue::new("style", error.to_string());
             ToolError::Invalid(vec![issue])
         })?;
         let search = input.search_query.as_deref();
-        let Chosen {
+        let SelectedArticles {
             articles,
             not_found,
-            left_out,
+            remaining: left_out,
             notes,
-        } = choose(&self.0, call, &input.articles, search, input.max_results).await?;
+        } = select_articles(&self.0, call, &input.articles, search, input.max_results).await?;
         let name = style.name().to_owned();
         let retracted: Vec<String> = articles.iter().filter_map(retracted_key).collect();
         let locale = input.locale;
         let formatting = tokio::task::spawn_blocking(move || {
-            in_both_forms(&articles, &style, locale.as_deref())
+            format_text_and_markdown(&articles, &style, locale.as_deref())
         });
         let formatted = formatting.await.map_err(|_| ToolError::Internal)?;
-        let (citations, marked) = formatted.map_err(|error| ToolError::Told {
+        let (citations, marked) = formatted.map_err(|error| ToolError::Custom {
             code: "Citation".to_owned(),
             message: error.to_string(),
             hint: None,
         })?;
-        let said = said(&marked, &retracted, &not_found, left_out);
-        Ok(only_read(Output {
+        let said = render_text(&marked, &retracted, &not_found, left_out);
+        Ok(read_only_output(Output {
             said: with_notes(said, &notes),
             style: name,
             citations,
@@ -114,16 +115,16 @@ impl Tool for FormatCitations {
 
 /// The citations as plain text, which is what is taken over into other texts, and as Markdown, which
 /// is what is read.
-fn in_both_forms(
-    articles: &[Kept],
-    style: &Style,
+fn format_text_and_markdown(
+    articles: &[ArticleRecord],
+    style: &CitationStyle,
     locale: Option<&str>,
 ) -> Result<(Vec<FormattedEntry>, Vec<FormattedEntry>), CitationError> {
-    let entries = articles.iter().map(|kept| Entry {
+    let entries = articles.iter().map(|kept| BibliographyEntry {
         key: Some(&kept.cite_key),
         article: &kept.article,
     });
-    let entries: Vec<Entry<'_>> = entries.collect();
+    let entries: Vec<BibliographyEntry<'_>> = entries.collect();
     let formatted = |output: Form| {
         let options = FormatOptions {
             output,
@@ -135,12 +136,12 @@ fn in_both_forms(
 }
 
 /// The key of an article that was retracted.
-pub(super) fn retracted_key(kept: &Kept) -> Option<String> {
+pub(super) fn retracted_key(kept: &ArticleRecord) -> Option<String> {
     (kept.article.retracted == Some(true)).then(|| kept.cite_key.clone())
 }
 
 /// What `update_article_metadata` calls a field.
-fn as_argument(field: &str) -> &str {
+fn argument_name(field: &str) -> &str {
     match field {
         "date" => "publication_date",
         "kind" => "document_type",
@@ -149,7 +150,7 @@ fn as_argument(field: &str) -> &str {
     }
 }
 
-fn said(
+fn render_text(
     entries: &[FormattedEntry],
     retracted: &[String],
     not_found: &[String],
@@ -165,7 +166,7 @@ fn said(
             text.push_str("  **Retracted**: say so wherever it is cited.\n");
         }
         let lacks = entry.missing.iter().map(|it| it.field.as_str());
-        let lacks: Vec<&str> = lacks.map(as_argument).collect();
+        let lacks: Vec<&str> = lacks.map(argument_name).collect();
         if !lacks.is_empty() {
             let _ = writeln!(
                 text,

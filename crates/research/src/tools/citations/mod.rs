@@ -6,18 +6,18 @@ mod extract;
 mod format;
 mod verify;
 
-pub(crate) use extract::Within;
-pub(crate) use verify::read;
+pub(crate) use extract::CollectionCitations;
+pub(crate) use verify::parse_citation;
 
-use super::Adding;
+use super::ToolRegistrar;
 
 /// The tools of citations.
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding
-        .common(format::FormatCitations(lab.clone()))
-        .common(export::ExportBibliography(lab.clone()))
-        .common(verify::VerifyCitation(lab.clone()))
-        .common(audit::AuditBibliography(lab))
-        .rare(extract::ExtractCitations)
+        .add_common(format::FormatCitations(lab.clone()))
+        .add_common(export::ExportBibliography(lab.clone()))
+        .add_common(verify::VerifyCitation(lab.clone()))
+        .add_common(audit::AuditBibliography(lab))
+        .add_rare(extract::ExtractCitations)
 }

@@ -2,25 +2,27 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_citations::{Format, detect, read_any, read_reference};
+use deliberate_citations::{BibliographyFormat, detect_format, read_any, read_reference};
 use deliberate_core::{Article, Author, Doi, PartialDate};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    cite::{Checked, CitationStatus, check},
-    collect::Library,
-    sources::{NoticeKind, PaperId},
+    ResearchServices,
+    cite::{CitationCheck, CitationStatus, check_citation},
+    collect::ArticleRepository,
+    sources::{PaperId, PaperNoticeKind},
     tools::{
-        discovery::line,
-        shown::{about, only_read, plain},
+        discovery::paper_line,
+        shown::{escape_markdown, read_only_output, tool_meta},
     },
 };
 
 /// `verify_citation`.
-pub(crate) struct VerifyCitation(pub(super) Arc<Lab>);
+pub(crate) struct VerifyCitation(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,41 +47,41 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     said: String,
     #[serde(flatten)]
-    checked: Checked,
+    checked: CitationCheck,
 }
 
 impl Tool for VerifyCitation {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "verify_citation",
             "Verify citation",
             "Whether a cited work exists, is described rightly, and was not retracted",
-            Annotations {
+            ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let given = given(input, call).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let given = input_article(input, call).await?;
         call.progress(0.0, None, "asking sources");
-        let checked = check(&self.0, &given).await;
-        Ok(only_read(Output {
-            said: told(&checked),
+        let checked = check_citation(&self.0, &given).await;
+        Ok(read_only_output(Output {
+            said: render_check(&checked),
             checked,
         }))
     }
 }
 
-async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
+async fn input_article(input: Input, call: &ToolContext) -> Result<Article, ToolError> {
     if let Some(name) = &input.article_identifier {
         let more = input.citation.is_some()
             || input.title.is_some()
@@ -88,12 +90,20 @@ async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
             || input.doi.is_some();
         if more {
             let rule = "stands alone: give it, or the citation or its parts";
-            let issue = Issue::new("article_identifier", rule);
+            let issue = ArgumentIssue::new("article_identifier", rule);
             return Err(ToolError::Invalid(vec![issue]));
         }
-        return Ok(Library(call.store()).find(name).await?.kept.article);
+        return Ok(ArticleRepository(call.store())
+            .find(name)
+            .await?
+            .record
+            .article);
     }
-    let read = input.citation.as_deref().map(read_one).transpose()?;
+    let read = input
+        .citation
+        .as_deref()
+        .map(parse_single_citation)
+        .transpose()?;
     let mut article = read.unwrap_or_default();
     if let Some(title) = input.title {
         article.title = title;
@@ -102,12 +112,14 @@ async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
         article.authors = input.authors.iter().map(|it| Author::parse(it)).collect();
     }
     if let Some(year) = input.year {
-        let issue = || Issue::new("year", "must be a year from 1000 to 9999").given(&year.into());
+        let issue = || {
+            ArgumentIssue::new("year", "must be a year from 1000 to 9999").with_value(&year.into())
+        };
         let date = PartialDate::new(year, None, None);
         article.date = Some(date.ok_or_else(|| ToolError::Invalid(vec![issue()]))?);
     }
     if let Some(doi) = &input.doi {
-        let issue = || Issue::new("doi", "is no DOI").given(&doi.as_str().into());
+        let issue = || ArgumentIssue::new("doi", "is no DOI").with_value(&doi.as_str().into());
         let doi = Doi::parse(doi).ok_or_else(|| ToolError::Invalid(vec![issue()]))?;
         article.doi = Some(doi);
     }
@@ -119,33 +131,37 @@ async fn given(input: Input, call: &Call) -> Result<Article, ToolError> {
         || article.s2_id.is_some()
         || article.openalex_id.is_some();
     if !named {
-        let issue = Issue::new("citation", "must hold at least a title or an identifier");
+        let issue = ArgumentIssue::new("citation", "must hold at least a title or an identifier");
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(article)
 }
 
 /// One citation. An entry that is broken is told, not looked for as if it were a title.
-fn read_one(text: &str) -> Result<Article, ToolError> {
-    let rule = match (detect(text), read_any(text)) {
+fn parse_single_citation(text: &str) -> Result<Article, ToolError> {
+    let rule = match (detect_format(text), read_any(text)) {
         (_, (records, _)) if records.len() > 1 => Some(format!(
             "holds {} entries; audit_bibliography checks several",
             records.len()
         )),
-        (Some(Format::Bibtex | Format::Ris), (records, problems)) if records.is_empty() => {
+        (Some(BibliographyFormat::Bibtex | BibliographyFormat::Ris), (records, problems))
+            if records.is_empty() =>
+        {
             let problem = problems.into_iter().next();
             problem.map(|it| format!("can't be read, line {}: {}", it.line, it.what))
         }
         _ => None,
     };
     match rule {
-        Some(rule) => Err(ToolError::Invalid(vec![Issue::new("citation", rule)])),
-        None => Ok(read(text)),
+        Some(rule) => Err(ToolError::Invalid(vec![ArgumentIssue::new(
+            "citation", rule,
+        )])),
+        None => Ok(parse_citation(text)),
     }
 }
 
 /// An identifier, an entry of a bibliography, or a reference as it is printed.
-pub(crate) fn read(text: &str) -> Article {
+pub(crate) fn parse_citation(text: &str) -> Article {
     let mut article = Article::default();
     match PaperId::parse(text) {
         Some(PaperId::Doi(doi)) => article.doi = Some(doi),
@@ -162,42 +178,42 @@ pub(crate) fn read(text: &str) -> Article {
     article
 }
 
-const fn notice_name(kind: NoticeKind) -> &'static str {
+const fn notice_name(kind: PaperNoticeKind) -> &'static str {
     match kind {
-        NoticeKind::Retraction => "retraction",
-        NoticeKind::Withdrawal => "withdrawal",
-        NoticeKind::ExpressionOfConcern => "expression of concern",
-        NoticeKind::Correction => "correction",
-        NoticeKind::Other => "another notice",
+        PaperNoticeKind::Retraction => "retraction",
+        PaperNoticeKind::Withdrawal => "withdrawal",
+        PaperNoticeKind::ExpressionOfConcern => "expression of concern",
+        PaperNoticeKind::Correction => "correction",
+        PaperNoticeKind::Other => "another notice",
     }
 }
 
 /// Whether a work is found, and nobody could say what became of it.
-pub(super) fn retraction_unknown(checked: &Checked) -> bool {
+pub(super) fn is_retraction_unknown(checked: &CitationCheck) -> bool {
     let is_found = checked.found.is_some() && checked.status != CitationStatus::WrongIdentifier;
     is_found && checked.retracted.is_none()
 }
 
 /// A check, as it is read.
-pub(super) fn told(checked: &Checked) -> String {
-    let mut text = format!("**{}**", checked.status.said());
+pub(super) fn render_check(checked: &CitationCheck) -> String {
+    let mut text = format!("**{}**", checked.status.label());
     if checked.retracted == Some(true) {
         text.push_str(" — **RETRACTED**");
     }
     text.push('\n');
     if let Some(found) = &checked.found {
-        let _ = writeln!(text, "\nFound: {}", line(found));
+        let _ = writeln!(text, "\nFound: {}", paper_line(found));
     }
     if let Some(near) = &checked.near {
-        let _ = writeln!(text, "\nMay be meant: {}", line(near));
+        let _ = writeln!(text, "\nMay be meant: {}", paper_line(near));
     }
     for it in &checked.differences {
         let _ = writeln!(
             text,
             "- {}: given {:?}, found {:?}",
             it.field,
-            plain(&it.given),
-            plain(&it.found)
+            escape_markdown(&it.given),
+            escape_markdown(&it.found)
         );
     }
     for notice in &checked.notices {
@@ -208,17 +224,17 @@ pub(super) fn told(checked: &Checked) -> String {
             "- {}{date} (says {}{})",
             notice_name(notice.kind),
             notice.source,
-            plain(&doi.unwrap_or_default())
+            escape_markdown(&doi.unwrap_or_default())
         );
     }
-    if retraction_unknown(checked) {
+    if is_retraction_unknown(checked) {
         text.push_str("- whether it was retracted is not known\n");
     }
     for it in &checked.missing {
         let _ = writeln!(text, "- lacks {}, which {} needs", it.field, it.needed_for);
     }
     for reason in &checked.reasons {
-        let _ = writeln!(text, "- {}", plain(reason));
+        let _ = writeln!(text, "- {}", escape_markdown(reason));
     }
     text
 }

@@ -3,25 +3,27 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::{Article, Change, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_core::{Article, Change, truncate_chars};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::{
-    job_said::{said_of_job, so_far},
-    shown::{about, told},
+    job_said::{render_batch, render_partial_batch},
+    shown::{custom_error, tool_meta},
 };
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        Category, Library, Provenance, Version,
+        ArticleCategory, ArticleRepository, Provenance, VersionedArticle,
         enrich::look_up,
-        files::{SafeFile, papers_folder},
-        ingest::{Ingest, Ingested, new_article, without_taken_ids},
-        job::{Job, JobLine, Share},
-        obtain::{Obtaining, What, place_for},
+        files::{VerifiedFile, create_papers_subfolder},
+        ingest::{IngestRequest, IngestResult, new_article, remove_conflicting_ids},
+        job::{BatchItemResult, BatchJob, ProgressShare},
+        obtain::{DownloadTarget, PdfDownload, download_path},
     },
     sources::PaperId,
 };
@@ -29,13 +31,13 @@ use crate::{
 const NAME: &str = "add_article";
 
 /// The longest that one file is waited for.
-const FILE_TIME: Duration = Duration::from_mins(2);
+const FILE_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// No id is longer.
-const NAME_CHARS: usize = 500;
+const MAX_IDENTIFIER_CHARS: usize = 500;
 
 /// `add_article`.
-pub(crate) struct AddArticle(pub(crate) Arc<Lab>);
+pub(crate) struct AddArticle(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,13 +50,13 @@ pub(crate) struct Input {
     /// How far it has come.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
-    leg: Option<Job>,
+    leg: Option<BatchJob>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    results: Vec<JobLine>,
+    results: Vec<BatchItemResult>,
     #[serde(skip)]
     #[schemars(skip)]
     next: Option<Value>,
@@ -64,55 +66,55 @@ impl Tool for AddArticle {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             NAME,
             "Add articles",
             "Add papers to the collection by DOI, arXiv id or other id.",
-            Annotations {
+            ToolHints {
                 idempotent: true,
                 open_world: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    fn goes_on(&self, output: &Output) -> Option<Value> {
+    fn next_step(&self, output: &Output) -> Option<Value> {
         output.next.clone()
     }
 
-    fn so_far(&self, output: &Output) -> Option<String> {
-        Some(so_far(&output.results))
+    fn partial_summary(&self, output: &Output) -> Option<String> {
+        Some(render_partial_batch(&output.results))
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let mut job = match input.leg {
             Some(job) => job,
-            None => Job::on(identifiers(&input.identifiers)?),
+            None => BatchJob::new(unique_identifiers(&input.identifiers)?),
         };
         let mut changes = Vec::new();
-        if let Some((name, share)) = job.take() {
-            share.tell(call, 0.0, &name);
-            let adding = Adding {
+        if let Some((name, share)) = job.take_next() {
+            share.report(call, 0.0, &name);
+            let adding = ArticleAdder {
                 lab: &self.0,
                 call,
                 download: input.download,
                 share,
             };
             let came = Box::pin(adding.add(&name)).await;
-            changes = job.note(name, came)?;
+            changes = job.record_result(name, came)?;
         }
-        let next = job.next(json!({
+        let next = job.next_arguments(json!({
             "identifiers": input.identifiers,
             "download": input.download,
         }));
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
-                said: said_of_job(&job),
+                said: render_batch(&job),
                 results: job.done,
                 next,
             },
@@ -123,45 +125,45 @@ impl Tool for AddArticle {
 }
 
 /// One paper on its way into the collection.
-struct Adding<'a> {
-    lab: &'a Lab,
-    call: &'a Call,
+struct ArticleAdder<'a> {
+    lab: &'a ResearchServices,
+    call: &'a ToolContext,
     download: bool,
-    share: Share,
+    share: ProgressShare,
 }
 
-impl Adding<'_> {
-    async fn add(&self, name: &str) -> Result<(JobLine, Vec<Change>), ToolError> {
-        let library = Library(self.call.store());
+impl ArticleAdder<'_> {
+    async fn add(&self, name: &str) -> Result<(BatchItemResult, Vec<Change>), ToolError> {
+        let library = ArticleRepository(self.call.store());
         if let Some(known) = library.look_up(name).await? {
-            if !self.download || known.kept.pages > 0 {
-                let line = JobLine::of(name, "known", &known.kept, Vec::new());
+            if !self.download || known.record.pages > 0 {
+                let line = BatchItemResult::from_record(name, "known", &known.record, Vec::new());
                 return Ok((line, Vec::new()));
             }
-            return self.with_file(name, "known", known, Vec::new()).await;
+            return self.add_with_file(name, "known", known, Vec::new()).await;
         }
-        let (article, mut notes) = self.looked_up(name).await?;
-        let known = library.known(&article).await?;
+        let (article, mut notes) = self.look_up_article(name).await?;
+        let known = library.find_same_work(&article).await?;
         let outcome = if known.is_some() { "joined" } else { "added" };
         let version = if let Some(mut known) = known {
-            deliberate_citations::merge(&mut known.kept.article, &article);
-            without_taken_ids(library, &mut known.kept, &mut notes).await?;
+            deliberate_citations::merge(&mut known.record.article, &article);
+            remove_conflicting_ids(library, &mut known.record, &mut notes).await?;
             known
         } else {
             // Nobody has its ids. If somebody gets them until it is kept, the call is run again.
-            let category = Category::ResearchPaper;
+            let category = ArticleCategory::ResearchPaper;
             new_article(self.call, article, category, Provenance::Discovered).await?
         };
-        if self.download && version.kept.pages == 0 {
-            return self.with_file(name, outcome, version, notes).await;
+        if self.download && version.record.pages == 0 {
+            return self.add_with_file(name, outcome, version, notes).await;
         }
-        let line = JobLine::of(name, outcome, &version.kept, notes);
-        Ok((line, vec![version.put(self.call.now())]))
+        let line = BatchItemResult::from_record(name, outcome, &version.record, notes);
+        Ok((line, vec![version.put_change(self.call.now())]))
     }
 
-    async fn looked_up(&self, name: &str) -> Result<(Article, Vec<String>), ToolError> {
+    async fn look_up_article(&self, name: &str) -> Result<(Article, Vec<String>), ToolError> {
         let Some(id) = PaperId::parse(name) else {
-            return Err(told(
+            return Err(custom_error(
                 "WrongIdentifier",
                 "it is no DOI, arXiv id, PubMed id, PMC id, Semantic Scholar or OpenAlex id",
                 "search_papers finds papers by their titles, with their ids.",
@@ -170,12 +172,12 @@ impl Adding<'_> {
         let found = look_up(self.lab, &id).await;
         match found.article {
             Some(article) => Ok((article, found.notes)),
-            None if found.answered => Err(told(
+            None if found.answered => Err(custom_error(
                 "PaperNotFound",
                 "no source knows it",
                 "Check the id; search_papers finds papers by their titles.",
             )),
-            None => Err(told(
+            None => Err(custom_error(
                 "SourcesFailed",
                 format!("no source could answer: {}", found.notes.join(" ")),
                 "Try again later.",
@@ -184,20 +186,20 @@ impl Adding<'_> {
     }
 
     /// With the text of its open PDF, if one can be fetched and read; without it otherwise.
-    async fn with_file(
+    async fn add_with_file(
         &self,
         name: &str,
         outcome: &str,
-        version: Version,
+        version: VersionedArticle,
         mut notes: Vec<String>,
-    ) -> Result<(JobLine, Vec<Change>), ToolError> {
+    ) -> Result<(BatchItemResult, Vec<Change>), ToolError> {
         let is_new = version.version == 0;
         match self.read_file(&version).await {
             Ok(ingested) => {
                 notes.extend(ingested.notes);
-                let is_it = ingested.kept.id == version.kept.id;
+                let is_it = ingested.record.id == version.record.id;
                 let outcome = if is_it { outcome } else { "joined" };
-                let line = JobLine::of(name, outcome, &ingested.kept, notes);
+                let line = BatchItemResult::from_record(name, outcome, &ingested.record, notes);
                 return Ok((line, ingested.changes));
             }
             Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => return Err(error),
@@ -207,42 +209,42 @@ impl Adding<'_> {
             }
         }
         let changed = is_new || outcome != "known";
-        let put = changed.then(|| version.put(self.call.now()));
-        let line = JobLine::of(name, outcome, &version.kept, notes);
+        let put = changed.then(|| version.put_change(self.call.now()));
+        let line = BatchItemResult::from_record(name, outcome, &version.record, notes);
         Ok((line, put.into_iter().collect()))
     }
 
-    async fn read_file(&self, version: &Version) -> Result<Ingested, ToolError> {
-        let article = &version.kept.article;
-        let folder = papers_folder(self.lab.options(), None).await?;
-        let obtaining = Obtaining {
-            lab: self.lab,
+    async fn read_file(&self, version: &VersionedArticle) -> Result<IngestResult, ToolError> {
+        let article = &version.record.article;
+        let folder = create_papers_subfolder(self.lab.options(), None).await?;
+        let obtaining = PdfDownload {
+            services: self.lab,
             call: self.call,
             overwrite: false,
-            time: FILE_TIME,
-            share: self.share.part(0.1, 0.6),
+            timeout: FILE_TIMEOUT,
+            share: self.share.subrange(0.1, 0.6),
         };
-        let to = place_for(Library(self.call.store()), &folder, article).await?;
-        let here = obtaining.fetch(What::Paper(article), to).await?;
-        let file = SafeFile::of_papers(here.path).await?;
-        let mut ingest = Ingest::paper(file, false);
-        ingest.of = Some(version.clone());
-        ingest.share = self.share.part(0.6, 1.0);
+        let to = download_path(ArticleRepository(self.call.store()), &folder, article).await?;
+        let here = obtaining.fetch(DownloadTarget::Paper(article), to).await?;
+        let file = VerifiedFile::open_paper(here.path).await?;
+        let mut ingest = IngestRequest::for_paper(file, false);
+        ingest.article = Some(version.clone());
+        ingest.share = self.share.subrange(0.6, 1.0);
         ingest.run(self.lab, self.call).await
     }
 }
 
 /// What was given, each once.
-fn identifiers(names: &[String]) -> Result<Vec<String>, ToolError> {
+fn unique_identifiers(names: &[String]) -> Result<Vec<String>, ToolError> {
     let mut all = Vec::<String>::new();
     for name in names.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
-        let name = cut_to_chars(name, NAME_CHARS);
+        let name = truncate_chars(name, MAX_IDENTIFIER_CHARS);
         if !all.contains(&name) {
             all.push(name);
         }
     }
     if all.is_empty() {
-        let issue = Issue::new("identifiers", "must hold at least one that is not empty");
+        let issue = ArgumentIssue::new("identifiers", "must hold at least one that is not empty");
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(all)

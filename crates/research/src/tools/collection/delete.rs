@@ -1,11 +1,11 @@
 //! `delete_article`: an article and its text, for good, if that is said twice.
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, about, line, plain};
-use crate::collect::Library;
+use super::super::shown::{ArticleView, article_line, escape_markdown, tool_meta};
+use crate::collect::ArticleRepository;
 
 /// `delete_article`.
 pub(crate) struct DeleteArticle;
@@ -23,50 +23,54 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     said: String,
     deleted: bool,
-    article: ShownArticle,
+    article: ArticleView,
 }
 
 impl Tool for DeleteArticle {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "delete_article",
             "Delete an article",
             "Delete an article for good; without confirm_deletion only says what would go.",
-            Annotations {
+            ToolHints {
                 destructive: true,
                 idempotent: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
         let version = library.find(&input.article_identifier).await?;
-        let kept = &version.kept;
+        let kept = &version.record;
         let (said, changes) = if input.confirm_deletion {
-            let changes = library.removal(&version, call.now()).await?;
+            let changes = library.delete_changes(&version, call.now()).await?;
             let file = kept.file.as_ref();
-            let file = file.map(|it| format!("\n\nIts file stays: {}", plain(&it.path)));
-            let said = format!("Deleted: {}{}", line(kept), file.unwrap_or_default());
+            let file = file.map(|it| format!("\n\nIts file stays: {}", escape_markdown(&it.path)));
+            let said = format!(
+                "Deleted: {}{}",
+                article_line(kept),
+                file.unwrap_or_default()
+            );
             (said, changes)
         } else {
             let said = format!(
                 "Nothing was deleted. This would go: {} ({} characters of text). Call again with \
                  confirm_deletion true to delete it for good; its file stays where it is.",
-                line(kept),
+                article_line(kept),
                 kept.chars
             );
             (said, Vec::new())
         };
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 said,
                 deleted: input.confirm_deletion,
-                article: ShownArticle::of(kept),
+                article: ArticleView::from_record(kept),
             },
             changes,
             session: None,

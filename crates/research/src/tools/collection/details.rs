@@ -2,22 +2,24 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::{Article, cut_to_chars};
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_core::{Article, truncate_chars};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, count, line, only_read, plain, reads};
+use super::super::shown::{
+    ArticleView, article_line, escape_markdown, pluralize, read_only_meta, read_only_output,
+};
 use crate::collect::{
-    KeptFile, Library, Outline, Version,
-    fence::{DATA_NOT_ORDERS, fenced},
+    ArticleFile, ArticleRepository, Outline, VersionedArticle,
+    fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
 };
 
 /// How much of the text is shown.
 const PREVIEW_CHARS: usize = 500;
 
 /// Words are looked for on so many pages: the first may be a picture.
-const FIRST_PAGES: u32 = 5;
+const PREVIEW_PAGES: u32 = 5;
 
 /// `get_article_details`.
 pub(crate) struct GetArticleDetails;
@@ -34,11 +36,11 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     said: String,
     article_id: String,
-    summary: ShownArticle,
+    summary: ArticleView,
     /// The whole record
     record: Article,
     #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<KeptFile>,
+    file: Option<ArticleFile>,
     headings: usize,
     figures_and_tables: usize,
     references: usize,
@@ -51,26 +53,26 @@ impl Tool for GetArticleDetails {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "get_article_details",
             "Article details",
             "All that is known of one article.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
         let found = library.find(&input.article_identifier).await?;
-        let kept = &found.kept;
+        let kept = &found.record;
         let outline = library.outline(&kept.id).await?.unwrap_or_default();
-        let pages = library.pages(&kept.id, 1, FIRST_PAGES).await?;
+        let pages = library.pages(&kept.id, 1, PREVIEW_PAGES).await?;
         let preview = pages.iter().find(|it| !it.trim().is_empty());
-        let preview = preview.map(|it| cut_to_chars(it, PREVIEW_CHARS));
-        Ok(only_read(Output {
-            said: said(&found, &outline, preview.as_deref()),
+        let preview = preview.map(|it| truncate_chars(it, PREVIEW_CHARS));
+        Ok(read_only_output(Output {
+            said: render_text(&found, &outline, preview.as_deref()),
             article_id: kept.id.clone(),
-            summary: ShownArticle::of(kept),
+            summary: ArticleView::from_record(kept),
             record: kept.article.clone(),
             file: kept.file.clone(),
             headings: outline.headings.len(),
@@ -82,10 +84,10 @@ impl Tool for GetArticleDetails {
     }
 }
 
-fn said(found: &Version, outline: &Outline, preview: Option<&str>) -> String {
-    let kept = &found.kept;
+fn render_text(found: &VersionedArticle, outline: &Outline, preview: Option<&str>) -> String {
+    let kept = &found.record;
     let article = &kept.article;
-    let mut said = format!("{}\n\n", line(kept));
+    let mut said = format!("{}\n\n", article_line(kept));
     let mut say = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|it| !it.is_empty()) {
             let _ = writeln!(said, "- {name}: {value}");
@@ -96,18 +98,24 @@ fn said(found: &Version, outline: &Outline, preview: Option<&str>) -> String {
     say("date", article.date.map(|it| it.to_string()));
     say("DOI", article.doi.as_ref().map(ToString::to_string));
     say("arXiv", article.arxiv_id.as_ref().map(ToString::to_string));
-    say("address", article.url.as_deref().map(plain));
-    say("cited", article.citation_count.map(|it| count(it, "time")));
+    say("address", article.url.as_deref().map(escape_markdown));
+    say(
+        "cited",
+        article.citation_count.map(|it| pluralize(it, "time")),
+    );
     say("tags", Some(kept.tags.join(", ")));
     say("collections", Some(kept.collections.join(", ")));
-    say("file", kept.file.as_ref().map(|it| plain(&it.path)));
+    say(
+        "file",
+        kept.file.as_ref().map(|it| escape_markdown(&it.path)),
+    );
     let sizes = format!(
         "{}, {}, {}, {}, {}",
-        count(kept.pages.into(), "page"),
-        count(kept.chars, "character"),
-        count(outline.headings.len() as u64, "heading"),
-        count(outline.captions.len() as u64, "caption"),
-        count(outline.references.len() as u64, "reference")
+        pluralize(kept.pages.into(), "page"),
+        pluralize(kept.chars, "character"),
+        pluralize(outline.headings.len() as u64, "heading"),
+        pluralize(outline.captions.len() as u64, "caption"),
+        pluralize(outline.references.len() as u64, "reference")
     );
     say(
         "text",
@@ -120,11 +128,20 @@ fn said(found: &Version, outline: &Outline, preview: Option<&str>) -> String {
     let warnings = kept.file.iter().flat_map(|it| &it.warnings);
     say(
         "warnings",
-        Some(warnings.map(|it| plain(it)).collect::<Vec<_>>().join("; ")),
+        Some(
+            warnings
+                .map(|it| escape_markdown(it))
+                .collect::<Vec<_>>()
+                .join("; "),
+        ),
     );
     let shown = article.summary.as_deref().or(preview);
     if let Some(text) = shown {
-        let _ = write!(said, "\n{DATA_NOT_ORDERS}\n{}", fenced(&[], text));
+        let _ = write!(
+            said,
+            "\n{UNTRUSTED_DATA_NOTICE}\n{}",
+            fence_passage(&[], text)
+        );
     }
     said
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use deliberate_store::{ItemFilter, KeyMatch, Page};
-use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_store::{DocumentFilter, KeyMatch, Pagination};
+use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, count, line, only_read, reads};
-use crate::collect::{ARTICLE, Library, kind_named, title_key};
+use super::super::shown::{ArticleView, article_line, pluralize, read_only_meta, read_only_output};
+use crate::collect::{ARTICLE, ArticleRepository, parse_work_kind, title_key};
 
 /// `list_articles`.
 pub(crate) struct ListArticles;
@@ -16,7 +16,7 @@ pub(crate) struct ListArticles;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: u32,
     #[serde(default)]
@@ -28,7 +28,7 @@ pub(crate) struct Input {
     search_term: Option<String>,
 }
 
-fn usual() -> u32 {
+fn default_limit() -> u32 {
     10
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Output {
     said: String,
     total: u64,
     offset: u32,
-    articles: Vec<ShownArticle>,
+    articles: Vec<ArticleView>,
     /// Where the next page begins, if there is one
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
@@ -47,19 +47,19 @@ impl Tool for ListArticles {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "list_articles",
             "List articles",
             "Page through the collection, newest first.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
-        let filter = filter(&input)?;
-        let total = call.store().count_items(&filter).await?;
-        let page = Page {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
+        let filter = build_filter(&input)?;
+        let total = call.store().count_documents(&filter).await?;
+        let page = Pagination {
             offset: input.offset,
             limit: input.limit,
         };
@@ -71,46 +71,56 @@ impl Tool for ListArticles {
             (0, _) => "No article fits. search_papers finds papers, process_pdf and add_article \
                        bring them into the collection."
                 .to_owned(),
-            (_, true) => format!("There are {} and no page there.", count(total, "article")),
+            (_, true) => format!(
+                "There are {} and no page there.",
+                pluralize(total, "article")
+            ),
             _ => format!(
                 "{} in all, {} to {next}:\n",
-                count(total, "article"),
+                pluralize(total, "article"),
                 input.offset + 1
             ),
         };
         for it in &found {
-            let _ = write!(said, "\n- {}", line(&it.kept));
+            let _ = write!(said, "\n- {}", article_line(&it.record));
         }
         if let Some(next) = next_offset {
             let _ = write!(said, "\n\nMore with offset {next}.");
         }
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said,
             total,
             offset: input.offset,
-            articles: found.iter().map(|it| ShownArticle::of(&it.kept)).collect(),
+            articles: found
+                .iter()
+                .map(|it| ArticleView::from_record(&it.record))
+                .collect(),
             next_offset,
         }))
     }
 }
 
 /// Articles of the kind, with the term in their titles or authors.
-fn filter(input: &Input) -> Result<ItemFilter, ToolError> {
+fn build_filter(input: &Input) -> Result<DocumentFilter, ToolError> {
     let given = |text: &Option<String>| text.clone().filter(|it| !it.trim().is_empty());
-    let mut filter = ItemFilter::of(ARTICLE);
+    let mut filter = DocumentFilter::of_kind(ARTICLE);
     if let Some(kind) = given(&input.filter_by_type) {
-        filter.keys.push(KeyMatch::Any {
+        filter.keys.push(KeyMatch::OneOf {
             name: "kind".to_owned(),
-            values: vec![kind_named("filter_by_type", &kind)?.as_str().to_owned()],
+            values: vec![
+                parse_work_kind("filter_by_type", &kind)?
+                    .as_str()
+                    .to_owned(),
+            ],
         });
     }
     if let Some(term) = given(&input.search_term) {
         let text = title_key(&term);
         if text.is_empty() {
-            let issue = Issue::new("search_term", "must hold a letter or a digit");
-            return Err(ToolError::Invalid(vec![issue.given(&term.into())]));
+            let issue = ArgumentIssue::new("search_term", "must hold a letter or a digit");
+            return Err(ToolError::Invalid(vec![issue.with_value(&term.into())]));
         }
-        filter.keys.push(KeyMatch::HoldsIn {
+        filter.keys.push(KeyMatch::AnyContains {
             names: ["title", "author"].map(str::to_owned).to_vec(),
             text,
         });

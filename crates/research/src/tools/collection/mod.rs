@@ -8,9 +8,9 @@ mod search;
 mod stats;
 mod update;
 
-use super::Adding;
+use super::ToolRegistrar;
 
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = || adding.lab.clone();
     let (search, list, details) = (
         search::SearchArticles(lab()),
@@ -24,11 +24,11 @@ pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
     );
     let stats = stats::CollectionStats(lab());
     adding
-        .common(search)
-        .common(list)
-        .common(details)
-        .common(more)
-        .common(update)
-        .common(delete)
-        .common(stats)
+        .add_common(search)
+        .add_common(list)
+        .add_common(details)
+        .add_common(more)
+        .add_common(update)
+        .add_common(delete)
+        .add_common(stats)
 }

@@ -2,18 +2,20 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, count, line, only_read, reads, with_notes};
+use super::super::shown::{
+    ArticleView, article_line, pluralize, read_only_meta, read_only_output, with_notes,
+};
 use crate::{
-    ArticleFilter, FoundPassage, Lab, Rerank, Retrieval,
+    ArticleFilter, RerankOptions, ResearchServices, RetrievalQuery, RetrievedPassage,
     collect::{
-        OrderBy, Place, date_of,
-        fence::{DATA_NOT_ORDERS, fenced},
-        kind_named, mode_name, tag_key,
+        OrderBy, TextSpan,
+        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+        mode_name, parse_date_argument, parse_work_kind, tag_key,
     },
 };
 
@@ -21,7 +23,7 @@ use crate::{
 const PREVIEW_CHARS: usize = 400;
 
 /// `search_articles`.
-pub(crate) struct SearchArticles(pub(crate) Arc<Lab>);
+pub(crate) struct SearchArticles(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -38,14 +40,14 @@ pub(crate) struct Input {
     #[schemars(length(max = 20), extend("x-separated" = "words"))]
     tags: Option<Vec<String>>,
     min_citations: Option<u64>,
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 50))]
     limit: usize,
     #[serde(default)]
     sort_by: SortBy,
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     10
 }
 
@@ -76,14 +78,14 @@ pub(crate) struct Output {
     said: String,
     /// By what was searched: hybrid, text or vector
     mode: &'static str,
-    results: Vec<Found>,
+    results: Vec<ArticleHit>,
     notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found {
+struct ArticleHit {
     #[serde(flatten)]
-    article: ShownArticle,
+    article: ArticleView,
     /// Comparable within this answer alone
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,55 +96,58 @@ struct Found {
     preview: String,
     section: Vec<String>,
     /// Where the passage stands; page 0 is the abstract
-    place: Place,
+    place: TextSpan,
 }
 
 impl Tool for SearchArticles {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "search_articles",
             "Search the collection",
             "Search the collection by words and meaning; each article once, with its best passage.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let order = input.sort_by.order();
-        let wanted = Retrieval {
+        let wanted = RetrievalQuery {
             question: input.query.clone(),
-            k: order.looked_at(input.limit),
-            filter: filter(&input)?,
-            rerank: matches!(self.0.options().retrieval.rerank, Rerank::Endpoint { .. }),
+            k: order.candidate_count(input.limit),
+            filter: build_filter(&input)?,
+            rerank: matches!(
+                self.0.options().retrieval.rerank,
+                RerankOptions::Endpoint { .. }
+            ),
             per_article: Some(1),
-            ..Retrieval::default()
+            ..RetrievalQuery::default()
         };
         let found = self.0.retrieve(call, &wanted).await?;
         let mut notes = found.notes;
         let (all, most) = (found.passages, input.limit);
-        let passages = order.of(all, most, |it| (&it.kept, it.score), &mut notes);
-        Ok(only_read(Output {
-            said: with_notes(said(&input.query, &passages), &notes),
+        let passages = order.apply(all, most, |it| (&it.kept, it.score), &mut notes);
+        Ok(read_only_output(Output {
+            said: with_notes(render_text(&input.query, &passages), &notes),
             mode: mode_name(found.mode),
-            results: passages.iter().map(shown).collect(),
+            results: passages.iter().map(to_article_hit).collect(),
             notes,
         }))
     }
 }
 
-fn filter(input: &Input) -> Result<ArticleFilter, ToolError> {
+fn build_filter(input: &Input) -> Result<ArticleFilter, ToolError> {
     let given = |text: &Option<String>| text.clone().filter(|it| !it.trim().is_empty());
     let kind = given(&input.document_type);
     if let Some(kind) = &kind {
-        kind_named("document_type", kind)?;
+        parse_work_kind("document_type", kind)?;
     }
     let tags = input.tags.iter().flatten().map(|it| tag_key(it));
     Ok(ArticleFilter {
         author: given(&input.author),
-        date_from: date_of("date_from", input.date_from.as_deref())?,
-        date_to: date_of("date_to", input.date_to.as_deref())?,
+        date_from: parse_date_argument("date_from", input.date_from.as_deref())?,
+        date_to: parse_date_argument("date_to", input.date_to.as_deref())?,
         kind,
         venue: given(&input.journal),
         tags: tags.filter(|it| !it.is_empty()).collect(),
@@ -151,39 +156,39 @@ fn filter(input: &Input) -> Result<ArticleFilter, ToolError> {
     })
 }
 
-fn shown(found: &FoundPassage) -> Found {
+fn to_article_hit(found: &RetrievedPassage) -> ArticleHit {
     let head = found.kept.article.summary.as_deref();
-    Found {
-        article: ShownArticle::of(&found.kept),
+    ArticleHit {
+        article: ArticleView::from_record(&found.kept),
         score: found.rerank_score.unwrap_or(found.score),
         similarity: found.similarity,
-        abstract_head: head.map(|it| cut_to_chars(it, PREVIEW_CHARS)),
-        preview: cut_to_chars(&found.passage.text, PREVIEW_CHARS),
+        abstract_head: head.map(|it| truncate_chars(it, PREVIEW_CHARS)),
+        preview: truncate_chars(&found.passage.text, PREVIEW_CHARS),
         section: found.passage.section.clone(),
         place: found.place,
     }
 }
 
-fn said(query: &str, passages: &[FoundPassage]) -> String {
+fn render_text(query: &str, passages: &[RetrievedPassage]) -> String {
     if passages.is_empty() {
         return format!(
             "Nothing in the collection fits {:?}. Loosen the filters, or find papers with \
              search_papers and keep them with add_article.",
-            cut_to_chars(query, 200)
+            truncate_chars(query, 200)
         );
     }
-    let many = count(passages.len() as u64, "article");
-    let mut said = format!("{many}. {DATA_NOT_ORDERS}\n");
+    let many = pluralize(passages.len() as u64, "article");
+    let mut said = format!("{many}. {UNTRUSTED_DATA_NOTICE}\n");
     for (at, found) in passages.iter().enumerate() {
-        let preview = cut_to_chars(&found.passage.text, PREVIEW_CHARS);
+        let preview = truncate_chars(&found.passage.text, PREVIEW_CHARS);
         let page = found.page_label();
         let attributes = [("article", found.kept.cite_key.as_str()), ("place", &page)];
         let _ = write!(
             said,
             "\n{}. {}\n{}\n",
             at + 1,
-            line(&found.kept),
-            fenced(&attributes, &preview)
+            article_line(&found.kept),
+            fence_passage(&attributes, &preview)
         );
     }
     said

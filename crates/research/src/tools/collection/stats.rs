@@ -2,19 +2,19 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-use deliberate_store::{ItemFilter, Page, Store};
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_store::{DocumentFilter, Pagination, Store};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{count, only_read, reads};
+use super::super::shown::{pluralize, read_only_meta, read_only_output};
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{ARTICLE, index_told},
 };
 
 /// `collection_stats`.
-pub(crate) struct CollectionStats(pub(crate) Arc<Lab>);
+pub(crate) struct CollectionStats(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -58,56 +58,61 @@ impl Tool for CollectionStats {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "collection_stats",
             "Collection statistics",
             "Counts of the collection and the state of its index.",
         )
     }
 
-    async fn run(&self, _: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let store = call.store();
-        let articles = store.count_items(&ItemFilter::of(ARTICLE)).await?;
-        let with_text = ItemFilter::with(ARTICLE, "has_text", "yes");
-        let values =
-            async |name: &str, most| store.item_values(ARTICLE, name, Page::first(most)).await;
+        let articles = store
+            .count_documents(&DocumentFilter::of_kind(ARTICLE))
+            .await?;
+        let with_text = DocumentFilter::with_key(ARTICLE, "has_text", "yes");
+        let values = async |name: &str, most| {
+            store
+                .document_values(ARTICLE, name, Pagination::limit(most))
+                .await
+        };
         let mut output = Output {
             said: String::new(),
             articles,
-            with_text: store.count_items(&with_text).await?,
+            with_text: store.count_documents(&with_text).await?,
             by_type: values("kind", 50).await?.into_iter().collect(),
             by_category: values("category", 50).await?.into_iter().collect(),
-            by_year: by_year(store).await?,
+            by_year: count_by_year(store).await?,
             tags: values("tag", 50).await?,
             collections: values("collection", 100).await?,
-            index: self.index().await?,
+            index: self.load_index_state().await?,
         };
-        output.said = said(&output);
-        Ok(only_read(output))
+        output.said = render_text(&output);
+        Ok(read_only_output(output))
     }
 }
 
 /// How many articles are of each year. Dates are kept with their days, so there may be many.
-async fn by_year(store: &dyn Store) -> Result<BTreeMap<String, u64>, ToolError> {
+async fn count_by_year(store: &dyn Store) -> Result<BTreeMap<String, u64>, ToolError> {
     let mut by_year = BTreeMap::<String, u64>::new();
-    let mut page = Page::first(Page::MOST);
+    let mut page = Pagination::limit(Pagination::MAX);
     loop {
-        let dates = store.item_values(ARTICLE, "date", page).await?;
-        let last = dates.len() < Page::MOST as usize;
+        let dates = store.document_values(ARTICLE, "date", page).await?;
+        let last = dates.len() < Pagination::MAX as usize;
         for (date, many) in dates {
             *by_year.entry(date.chars().take(4).collect()).or_default() += many;
         }
         if last {
             return Ok(by_year);
         }
-        page.offset = page.offset.saturating_add(Page::MOST);
+        page.offset = page.offset.saturating_add(Pagination::MAX);
     }
 }
 
 impl CollectionStats {
-    async fn index(&self) -> Result<IndexState, ToolError> {
-        let keeper = self.0.keeper();
+    async fn load_index_state(&self) -> Result<IndexState, ToolError> {
+        let keeper = self.0.index_sync();
         let stats = keeper.stats().await.map_err(index_told)?;
         let progress = keeper.progress();
         Ok(IndexState {
@@ -125,10 +130,10 @@ impl CollectionStats {
     }
 }
 
-fn said(output: &Output) -> String {
+fn render_text(output: &Output) -> String {
     let mut said = format!(
         "{}, {} with a text.\n",
-        count(output.articles, "article"),
+        pluralize(output.articles, "article"),
         output.with_text
     );
     let listed = |values: &mut dyn Iterator<Item = (&String, &u64)>| {
@@ -153,15 +158,15 @@ fn said(output: &Output) -> String {
     let _ = write!(
         said,
         "- Index: {}, {}, {}{}",
-        count(index.articles, "article"),
-        count(index.passages, "passage"),
-        count(index.vectors, "vector"),
+        pluralize(index.articles, "article"),
+        pluralize(index.passages, "passage"),
+        pluralize(index.vectors, "vector"),
         match (index.working, index.percent) {
             (true, Some(percent)) => format!("; being made ({percent} %)"),
             (true, None) => "; being brought in step".to_owned(),
             _ => match output.articles.saturating_sub(index.articles) {
                 0 => String::new(),
-                left => format!("; {} still to come", count(left, "article")),
+                left => format!("; {} still to come", pluralize(left, "article")),
             },
         }
     );
@@ -169,7 +174,7 @@ fn said(output: &Output) -> String {
         let _ = write!(
             said,
             " ({} still to be made)",
-            count(index.missing_vectors, "vector")
+            pluralize(index.missing_vectors, "vector")
         );
     }
     if let Some(problem) = &index.problem {

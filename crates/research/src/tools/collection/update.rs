@@ -1,15 +1,19 @@
 //! `update_article_metadata`: fields and tags of one article.
 
-use deliberate_core::{ArxivId, Author, Doi, PartialDate, WorkKind, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_core::{ArxivId, Author, Doi, PartialDate, WorkKind, truncate_chars};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, about, line, told};
-use crate::collect::{Kept, Library, Version, kind_named, tag_key};
+use super::super::shown::{ArticleView, article_line, custom_error, tool_meta};
+use crate::collect::{
+    ArticleRecord, ArticleRepository, VersionedArticle, parse_work_kind, tag_key,
+};
 
-const TAG_CHARS: usize = 60;
-const MOST_TAGS: usize = 100;
+const MAX_TAG_CHARS: usize = 60;
+const MAX_TAGS: usize = 100;
 
 /// `update_article_metadata`.
 pub(crate) struct UpdateArticleMetadata;
@@ -24,13 +28,13 @@ pub(crate) struct Input {
     #[schemars(length(max = 50), extend("x-separated" = "words"))]
     remove_tags: Option<Vec<String>>,
     /// Fields to set; empty clears
-    update_metadata: Option<Fields>,
+    update_metadata: Option<ArticleFields>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
-struct Fields {
+struct ArticleFields {
     #[schemars(length(min = 1, max = 1000))]
     title: Option<String>,
     #[schemars(length(max = 1000), extend("x-separated" = "names"))]
@@ -60,7 +64,7 @@ struct Fields {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    article: ShownArticle,
+    article: ArticleView,
     /// What is another now, in words
     changes: Vec<String>,
 }
@@ -69,39 +73,43 @@ impl Tool for UpdateArticleMetadata {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "update_article_metadata",
             "Update an article",
             "Set fields and tags of an article.",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
         let before = library.find(&input.article_identifier).await?;
-        let mut now = before.kept.clone();
+        let mut now = before.record.clone();
         set_tags(&mut now, &input)?;
         if let Some(fields) = &input.update_metadata {
-            fields.set(&mut now)?;
+            fields.apply(&mut now)?;
         }
         check_ids(&now, library).await?;
-        let changes = differences(&before.kept, &now);
-        let version = Version {
-            kept: now,
+        let changes = describe_changes(&before.record, &now);
+        let version = VersionedArticle {
+            record: now,
             version: before.version,
         };
         let said = if changes.is_empty() {
-            format!("Nothing changed: {}", line(&version.kept))
+            format!("Nothing changed: {}", article_line(&version.record))
         } else {
-            format!("{}\n\n- {}", line(&version.kept), changes.join("\n- "))
+            format!(
+                "{}\n\n- {}",
+                article_line(&version.record),
+                changes.join("\n- ")
+            )
         };
-        let put = (!changes.is_empty()).then(|| version.put(call.now()));
-        Ok(Outcome {
+        let put = (!changes.is_empty()).then(|| version.put_change(call.now()));
+        Ok(ToolOutput {
             output: Output {
                 said,
-                article: ShownArticle::of(&version.kept),
+                article: ArticleView::from_record(&version.record),
                 changes,
             },
             changes: put.into_iter().collect(),
@@ -110,7 +118,7 @@ impl Tool for UpdateArticleMetadata {
     }
 }
 
-fn set_tags(kept: &mut Kept, input: &Input) -> Result<(), ToolError> {
+fn set_tags(kept: &mut ArticleRecord, input: &Input) -> Result<(), ToolError> {
     let remove: Vec<String> = input
         .remove_tags
         .iter()
@@ -119,28 +127,30 @@ fn set_tags(kept: &mut Kept, input: &Input) -> Result<(), ToolError> {
         .collect();
     kept.tags.retain(|it| !remove.contains(it));
     for tag in input.add_tags.iter().flatten().map(|it| tag_key(it)) {
-        let fits = !tag.is_empty() && tag.chars().count() <= TAG_CHARS;
+        let fits = !tag.is_empty() && tag.chars().count() <= MAX_TAG_CHARS;
         if !fits || tag.chars().any(char::is_control) {
-            let rule = format!("must have 1 to {TAG_CHARS} characters each");
-            return Err(wrong("add_tags", rule, &tag));
+            let rule = format!("must have 1 to {MAX_TAG_CHARS} characters each");
+            return Err(field_error("add_tags", rule, &tag));
         }
         if !kept.tags.contains(&tag) {
             kept.tags.push(tag);
         }
     }
-    if kept.tags.len() > MOST_TAGS {
-        let rule = format!("would give it more than {MOST_TAGS} tags");
-        return Err(ToolError::Invalid(vec![Issue::new("add_tags", rule)]));
+    if kept.tags.len() > MAX_TAGS {
+        let rule = format!("would give it more than {MAX_TAGS} tags");
+        return Err(ToolError::Invalid(vec![ArgumentIssue::new(
+            "add_tags", rule,
+        )]));
     }
     Ok(())
 }
 
-impl Fields {
-    fn set(&self, kept: &mut Kept) -> Result<(), ToolError> {
+impl ArticleFields {
+    fn apply(&self, kept: &mut ArticleRecord) -> Result<(), ToolError> {
         let article = &mut kept.article;
         if let Some(title) = &self.title {
             if title.trim().is_empty() {
-                return Err(wrong(
+                return Err(field_error(
                     "update_metadata.title",
                     "must not be empty".to_owned(),
                     title,
@@ -151,7 +161,7 @@ impl Fields {
         if let Some(authors) = &self.authors {
             let named = authors.iter().filter(|it| !it.trim().is_empty());
             article.authors = named
-                .map(|it| Author::parse(&cut_to_chars(it, 200)))
+                .map(|it| Author::parse(&truncate_chars(it, 200)))
                 .collect();
         }
         for (field, given) in [
@@ -169,23 +179,23 @@ impl Fields {
         if let Some(kind) = &self.document_type {
             article.kind = match kind.trim() {
                 "" => WorkKind::Unknown,
-                kind => kind_named("update_metadata.document_type", kind)?,
+                kind => parse_work_kind("update_metadata.document_type", kind)?,
             };
         }
         if let Some(date) = &self.publication_date {
             let rule = "must be a date: 2024, 2024-05 or 2024-05-17";
-            article.date = parsed("publication_date", date, PartialDate::given, rule)?;
+            article.date = parse_field("publication_date", date, PartialDate::parse_strict, rule)?;
         }
         if let Some(doi) = &self.doi {
-            article.doi = parsed("doi", doi, Doi::parse, "must be a DOI: 10.1000/182")?;
+            article.doi = parse_field("doi", doi, Doi::parse, "must be a DOI: 10.1000/182")?;
         }
         if let Some(id) = &self.arxiv_id {
             let rule = "must be an arXiv id: 2301.00001";
-            article.arxiv_id = parsed("arxiv_id", id, ArxivId::parse, rule)?;
+            article.arxiv_id = parse_field("arxiv_id", id, ArxivId::parse, rule)?;
         }
         if let Some(url) = &self.url {
             let rule = "must be an address that begins with http:// or https://";
-            article.url = parsed("url", url, web_address, rule)?;
+            article.url = parse_field("url", url, parse_http_url, rule)?;
         }
         if let Some(count) = self.citation_count {
             article.citation_count = Some(count);
@@ -194,13 +204,13 @@ impl Fields {
     }
 }
 
-fn web_address(text: &str) -> Option<String> {
+fn parse_http_url(text: &str) -> Option<String> {
     let url = url::Url::parse(text.trim()).ok()?;
     matches!(url.scheme(), "http" | "https").then(|| url.to_string())
 }
 
 /// What a field is set to; nothing if it is cleared.
-fn parsed<T>(
+fn parse_field<T>(
     field: &str,
     given: &str,
     parse: impl Fn(&str) -> Option<T>,
@@ -211,7 +221,7 @@ fn parsed<T>(
     }
     match parse(given) {
         Some(value) => Ok(Some(value)),
-        None => Err(wrong(
+        None => Err(field_error(
             &format!("update_metadata.{field}"),
             rule.to_owned(),
             given,
@@ -219,12 +229,14 @@ fn parsed<T>(
     }
 }
 
-fn wrong(field: &str, rule: String, given: &str) -> ToolError {
-    ToolError::Invalid(vec![Issue::new(field, rule).given(&given.into())])
+fn field_error(field: &str, rule: String, given: &str) -> ToolError {
+    ToolError::Invalid(vec![
+        ArgumentIssue::new(field, rule).with_value(&given.into()),
+    ])
 }
 
 /// No two articles may have the same id.
-async fn check_ids(kept: &Kept, library: Library<'_>) -> Result<(), ToolError> {
+async fn check_ids(kept: &ArticleRecord, library: ArticleRepository<'_>) -> Result<(), ToolError> {
     let article = &kept.article;
     let ids = [
         (
@@ -241,13 +253,13 @@ async fn check_ids(kept: &Kept, library: Library<'_>) -> Result<(), ToolError> {
     ];
     for (name, value) in ids {
         let Some(value) = value else { continue };
-        let other = library.by_key(name, &value).await?;
-        if let Some(other) = other.filter(|it| it.kept.id != kept.id) {
-            return Err(told(
+        let other = library.find_by_key(name, &value).await?;
+        if let Some(other) = other.filter(|it| it.record.id != kept.id) {
+            return Err(custom_error(
                 "AlreadyTaken",
                 format!(
                     "{value} is the {name} id of another article: {}",
-                    line(&other.kept)
+                    article_line(&other.record)
                 ),
                 "Delete one of the two, or give another id.",
             ));
@@ -256,7 +268,7 @@ async fn check_ids(kept: &Kept, library: Library<'_>) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn differences(before: &Kept, now: &Kept) -> Vec<String> {
+fn describe_changes(before: &ArticleRecord, now: &ArticleRecord) -> Vec<String> {
     let mut all = Vec::new();
     let (old, new) = (&before.article, &now.article);
     let names = |it: &deliberate_core::Article| {
@@ -271,7 +283,7 @@ fn differences(before: &Kept, now: &Kept) -> Vec<String> {
         if was != is {
             let is = is
                 .filter(|it| !it.is_empty())
-                .map(|it| cut_to_chars(&it, 200));
+                .map(|it| truncate_chars(&it, 200));
             all.push(is.map_or(format!("{name} cleared"), |it| format!("{name}: {it}")));
         }
     };

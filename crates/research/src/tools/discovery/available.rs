@@ -2,18 +2,18 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    sources::SourceAbout,
-    tools::shown::{only_read, reads},
+    ResearchServices,
+    sources::SourceInfo,
+    tools::shown::{read_only_meta, read_only_output},
 };
 
 /// `list_available_sources`.
-pub(crate) struct ListAvailableSources(pub(super) Arc<Lab>);
+pub(crate) struct ListAvailableSources(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,14 +25,14 @@ pub(crate) struct Input {}
 pub(crate) struct Output {
     said: String,
     /// The sources.
-    sources: Vec<Available>,
+    sources: Vec<AvailableSource>,
 }
 
 /// A source, and how it is.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Available {
+pub(crate) struct AvailableSource {
     #[serde(flatten)]
-    about: SourceAbout,
+    about: SourceInfo,
     /// Seconds until it is asked again, because it was asked too often
     #[serde(skip_serializing_if = "Option::is_none")]
     wait_s: Option<u64>,
@@ -42,35 +42,39 @@ impl Tool for ListAvailableSources {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "list_available_sources",
             "List available sources",
             "Where papers can be looked for, and which have to wait",
         )
     }
 
-    async fn run(&self, _: Input, _: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, _: Input, _: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let mut sources = Vec::new();
         for source in self.0.sources() {
-            let about = source.about();
-            let wait = self.0.web().cooling(pace_of(&about.name)).await;
+            let about = source.info();
+            let wait = self
+                .0
+                .http_client()
+                .cooldown(rate_limit_key(&about.name))
+                .await;
             // Rounded up: to ask again too early is worse than a little late.
             let wait_s = u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX);
-            sources.push(Available {
+            sources.push(AvailableSource {
                 about,
                 wait_s: Some(wait_s).filter(|it| *it > 0),
             });
         }
-        let lines: Vec<String> = sources.iter().map(line).collect();
+        let lines: Vec<String> = sources.iter().map(source_line).collect();
         let said = format!("# Sources\n\n{}\n`*` means all of them.\n", lines.concat());
-        Ok(only_read(Output { said, sources }))
+        Ok(read_only_output(Output { said, sources }))
     }
 }
 
 /// The name that a source's pace is kept under: one machine serves both preprint servers, and
 /// PubMed is a part of a larger house.
-fn pace_of(source: &str) -> &str {
+fn rate_limit_key(source: &str) -> &str {
     match source {
         "pubmed" => "ncbi",
         "medrxiv" => "biorxiv",
@@ -78,7 +82,7 @@ fn pace_of(source: &str) -> &str {
     }
 }
 
-fn line(source: &Available) -> String {
+fn source_line(source: &AvailableSource) -> String {
     let about = &source.about;
     let mut line = format!(
         "- `{}` ({}): {}",

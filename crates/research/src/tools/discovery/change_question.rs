@@ -3,25 +3,33 @@
 use std::sync::Arc;
 
 use deliberate_core::Change;
-use deliberate_store::Page;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_store::Pagination;
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    create_question::{DateRange, check, idle_days, idle_score, seven_tenths, taken, tidy},
+    create_question::{
+        DateRange, check_name_is_free, dedup_non_blank, default_min_relevance, unused_days_issue,
+        unused_score_issue, validate_question,
+    },
     default_user,
-    look_at_questions::Shown,
+    look_at_questions::QuestionView,
 };
 use crate::{
-    Lab,
-    discover::{Frequency, MATCH, Match, QUESTION, Question, QuestionVersion, Questions},
-    tools::shown::about,
+    ResearchServices,
+    discover::{
+        MATCH, QUESTION, QuestionMatch, QuestionRepository, ResearchQuestion, ScheduleFrequency,
+        VersionedQuestion,
+    },
+    tools::shown::tool_meta,
 };
 
 /// `update_research_question`.
-pub(crate) struct UpdateResearchQuestion(pub(super) Arc<Lab>);
+pub(crate) struct UpdateResearchQuestion(pub(super) Arc<ResearchServices>);
 
 /// `delete_research_question`.
 pub(crate) struct DeleteResearchQuestion;
@@ -29,7 +37,7 @@ pub(crate) struct DeleteResearchQuestion;
 /// What changing is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct UpdateInput {
+pub(crate) struct UpdateQuestionInput {
     question_id: String,
     #[serde(default = "default_user")]
     user_id: String,
@@ -45,7 +53,7 @@ pub(crate) struct UpdateInput {
     authors: Option<Vec<String>>,
     #[schemars(length(min = 1, max = 20), inner(length(max = 100)), extend("x-separated" = "words"))]
     selected_sources: Option<Vec<String>>,
-    schedule_frequency: Option<Frequency>,
+    schedule_frequency: Option<ScheduleFrequency>,
     #[schemars(length(max = 20))]
     schedule_time: Option<String>,
     #[schemars(length(max = 7), inner(range(min = 1, max = 7)))]
@@ -63,82 +71,89 @@ pub(crate) struct UpdateInput {
 
 /// What changing answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct UpdateOutput {
+pub(crate) struct UpdateQuestionOutput {
     said: String,
     /// What changed
     changed: Vec<String>,
     /// The question
-    question: Shown,
+    question: QuestionView,
 }
 
 impl Tool for UpdateResearchQuestion {
-    type Input = UpdateInput;
-    type Output = UpdateOutput;
+    type Input = UpdateQuestionInput;
+    type Output = UpdateQuestionOutput;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "update_research_question",
             "Update research question",
             "Change a saved question: only what is given",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
     async fn run(
         &self,
-        input: UpdateInput,
-        call: &Call,
-    ) -> Result<Outcome<UpdateOutput>, ToolError> {
-        let questions = Questions(call.store());
+        input: UpdateQuestionInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<UpdateQuestionOutput>, ToolError> {
+        let questions = QuestionRepository(call.store());
         let version = questions.get(&input.question_id, &input.user_id).await?;
         let before = version.question.clone();
         let days = input.schedule_days_of_week.clone().unwrap_or_default();
         let score = input.auto_download_min_score;
-        let (mut question, changed) = changed(before.clone(), input);
+        let (mut question, changed) = apply_update(before.clone(), input);
         if changed.is_empty() {
-            let issue = Issue::new("arguments", "must hold at least one field to change");
+            let issue = ArgumentIssue::new("arguments", "must hold at least one field to change");
             return Err(ToolError::Invalid(vec![issue]));
         }
         let idle = [
-            idle_days(question.schedule.frequency, &days),
-            idle_score(question.download_from.is_some(), score),
+            unused_days_issue(question.schedule.frequency, &days),
+            unused_score_issue(question.download_from.is_some(), score),
         ];
-        check(&self.0, &question, idle.into_iter().flatten())?;
+        validate_question(&self.0, &question, idle.into_iter().flatten())?;
         if question.name.to_lowercase() != before.name.to_lowercase() {
-            taken(call, &question).await?;
+            check_name_is_free(call, &question).await?;
         }
         // One that is due stays due, unless it is due at another time now.
         if question.schedule != before.schedule || question.active != before.active {
-            question.plan(call.now());
+            question.schedule_next(call.now());
         }
-        if !asks_the_same(&question, &before) {
+        if !has_same_query(&question, &before) {
             question.answered_by.clear();
         }
-        let shown = Shown::of(&question);
-        let version = QuestionVersion {
+        let shown = QuestionView::from_question(&question);
+        let version = VersionedQuestion {
             question,
             ..version
         };
-        Ok(Outcome {
-            output: UpdateOutput {
-                said: format!("Changed: {}.\n\n{}", changed.join(", "), shown.said()),
+        Ok(ToolOutput {
+            output: UpdateQuestionOutput {
+                said: format!(
+                    "Changed: {}.\n\n{}",
+                    changed.join(", "),
+                    shown.render_text()
+                ),
                 changed: changed.into_iter().map(str::to_owned).collect(),
                 question: shown,
             },
-            changes: vec![version.put(call.now())],
+            changes: vec![version.put_change(call.now())],
             session: None,
         })
     }
 }
 
 /// Whether sources would be asked the same.
-fn asks_the_same(one: &Question, other: &Question) -> bool {
+fn has_same_query(one: &ResearchQuestion, other: &ResearchQuestion) -> bool {
     let words = one.keywords == other.keywords && one.topics == other.topics;
     words && (one.from, one.to) == (other.from, other.to)
 }
 
 /// The question with what is given, and the names of that.
-fn changed(mut question: Question, input: UpdateInput) -> (Question, Vec<&'static str>) {
+fn apply_update(
+    mut question: ResearchQuestion,
+    input: UpdateQuestionInput,
+) -> (ResearchQuestion, Vec<&'static str>) {
     let mut names = Vec::new();
     macro_rules! set {
         ($($field:ident => $($place:ident).+),* $(,)?) => {$(
@@ -166,7 +181,8 @@ fn changed(mut question: Question, input: UpdateInput) -> (Question, Vec<&'stati
         is_active => active,
     }
     if let Some(on) = downloads {
-        question.download_from = on.then(|| question.download_from.unwrap_or_else(seven_tenths));
+        question.download_from =
+            on.then(|| question.download_from.unwrap_or_else(default_min_relevance));
         names.push("auto_download_enabled");
     }
     if let Some(from) = from {
@@ -184,7 +200,7 @@ fn changed(mut question: Question, input: UpdateInput) -> (Question, Vec<&'stati
         &mut question.topics,
         &mut question.authors,
     ] {
-        *list = tidy(std::mem::take(list));
+        *list = dedup_non_blank(std::mem::take(list));
     }
     (question, names)
 }
@@ -192,7 +208,7 @@ fn changed(mut question: Question, input: UpdateInput) -> (Question, Vec<&'stati
 /// What deleting is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DeleteInput {
+pub(crate) struct DeleteQuestionInput {
     question_id: String,
     #[serde(default = "default_user")]
     user_id: String,
@@ -203,7 +219,7 @@ pub(crate) struct DeleteInput {
 
 /// What deleting answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct DeleteOutput {
+pub(crate) struct DeleteQuestionOutput {
     said: String,
     question_id: String,
     /// Whether it is gone; otherwise it is no longer asked
@@ -214,34 +230,34 @@ pub(crate) struct DeleteOutput {
 }
 
 impl Tool for DeleteResearchQuestion {
-    type Input = DeleteInput;
-    type Output = DeleteOutput;
+    type Input = DeleteQuestionInput;
+    type Output = DeleteQuestionOutput;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "delete_research_question",
             "Delete research question",
             "Stop asking a saved question, or delete it with hard_delete",
-            Annotations {
+            ToolHints {
                 destructive: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
     async fn run(
         &self,
-        input: DeleteInput,
-        call: &Call,
-    ) -> Result<Outcome<DeleteOutput>, ToolError> {
-        let questions = Questions(call.store());
+        input: DeleteQuestionInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<DeleteQuestionOutput>, ToolError> {
+        let questions = QuestionRepository(call.store());
         let mut version = questions.get(&input.question_id, &input.user_id).await?;
         let name = version.question.name.clone();
         let mut next = None;
         let (said, changes) = if input.hard_delete {
             let said =
                 format!("The question {name:?} and its matches are deleted; its papers stay.");
-            let (changes, ends) = removal(call, &version).await?;
+            let (changes, ends) = deletion_changes(call, &version).await?;
             next = (!ends).then(|| {
                 json!({
                     "question_id": input.question_id,
@@ -253,10 +269,10 @@ impl Tool for DeleteResearchQuestion {
         } else {
             version.question.active = false;
             let said = format!("The question {name:?} is no longer asked; hard_delete deletes it.");
-            (said, vec![version.put(call.now())])
+            (said, vec![version.put_change(call.now())])
         };
-        Ok(Outcome {
-            output: DeleteOutput {
+        Ok(ToolOutput {
+            output: DeleteQuestionOutput {
                 said,
                 question_id: version.question.id,
                 deleted: input.hard_delete,
@@ -267,16 +283,16 @@ impl Tool for DeleteResearchQuestion {
         })
     }
 
-    fn goes_on(&self, output: &DeleteOutput) -> Option<Value> {
+    fn next_step(&self, output: &DeleteQuestionOutput) -> Option<Value> {
         output.next.clone()
     }
 }
 
 /// What deletes a question and its matches, and whether that is all of them: many go in several
 /// goes. It is not asked meanwhile.
-pub(super) async fn removal(
-    call: &Call,
-    version: &QuestionVersion,
+pub(super) async fn deletion_changes(
+    call: &ToolContext,
+    version: &VersionedQuestion,
 ) -> Result<(Vec<Change>, bool), ToolError> {
     let question = &version.question;
     let gone = |kind: &str, id: String| Change::DropItem {
@@ -284,15 +300,20 @@ pub(super) async fn removal(
         id,
         at: call.now(),
     };
-    let matches = Match::ids(call.store(), &question.id, Page::first(Page::MOST)).await?;
-    let ends = matches.len() < Page::MOST as usize;
+    let matches = QuestionMatch::ids(
+        call.store(),
+        &question.id,
+        Pagination::limit(Pagination::MAX),
+    )
+    .await?;
+    let ends = matches.len() < Pagination::MAX as usize;
     let mut changes: Vec<Change> = matches.into_iter().map(|id| gone(MATCH, id)).collect();
     if ends {
         changes.push(gone(QUESTION, question.id.clone()));
     } else if question.active {
         let mut resting = version.clone();
         resting.question.active = false;
-        changes.push(resting.put(call.now()));
+        changes.push(resting.put_change(call.now()));
     }
     Ok((changes, ends))
 }

@@ -3,19 +3,24 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use deliberate_core::PartialDate;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{default_user, look_at_questions::Shown};
+use super::{default_user, look_at_questions::QuestionView};
 use crate::{
-    Lab,
-    discover::{Frequency, Question, QuestionVersion, Questions, Schedule, chosen, compared},
-    tools::shown::about,
+    ResearchServices,
+    discover::{
+        QuestionRepository, ResearchQuestion, Schedule, ScheduleFrequency, VersionedQuestion,
+        compare_dates, select_sources,
+    },
+    tools::shown::tool_meta,
 };
 
 /// `create_research_question`.
-pub(crate) struct CreateResearchQuestion(pub(super) Arc<Lab>);
+pub(crate) struct CreateResearchQuestion(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,19 +45,19 @@ pub(crate) struct Input {
     #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "families"))]
     authors: Vec<String>,
     /// `*` is all
-    #[serde(default = "all")]
+    #[serde(default = "default_sources")]
     #[schemars(length(min = 1, max = 20), inner(length(max = 100)), extend("x-separated" = "words"))]
     selected_sources: Vec<String>,
     #[serde(default)]
-    schedule_frequency: Frequency,
-    #[serde(default = "at_three")]
+    schedule_frequency: ScheduleFrequency,
+    #[serde(default = "default_schedule_time")]
     #[schemars(length(max = 20))]
     schedule_time: String,
     /// 1 is Monday; of weekly ones
     #[serde(default)]
     #[schemars(length(max = 7), inner(range(min = 1, max = 7)))]
     schedule_days_of_week: Vec<u8>,
-    #[serde(default = "seven_tenths")]
+    #[serde(default = "default_min_relevance")]
     #[schemars(range(min = 0.0, max = 1.0))]
     min_relevance_score: f64,
     #[serde(default = "fifty")]
@@ -76,15 +81,15 @@ pub(crate) struct DateRange {
     pub(super) end: Option<PartialDate>,
 }
 
-fn all() -> Vec<String> {
+fn default_sources() -> Vec<String> {
     vec!["*".to_owned()]
 }
 
-fn at_three() -> String {
+fn default_schedule_time() -> String {
     "03:00".to_owned()
 }
 
-pub(super) fn seven_tenths() -> f64 {
+pub(super) fn default_min_relevance() -> f64 {
     0.7
 }
 
@@ -97,38 +102,38 @@ fn fifty() -> u32 {
 pub(crate) struct Output {
     said: String,
     /// The question
-    question: Shown,
+    question: QuestionView,
 }
 
 impl Tool for CreateResearchQuestion {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "create_research_question",
             "Create research question",
             "Save a search that is run on a schedule; new papers that fit are kept",
-            Annotations::ADDS,
+            ToolHints::ADDITIVE,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let now = call.now();
         let range = input.publication_date_range;
         let (fetches, fetched_from) = (input.auto_download_enabled, input.auto_download_min_score);
         let idle = [
-            idle_days(input.schedule_frequency, &input.schedule_days_of_week),
-            idle_score(fetches, fetched_from),
+            unused_days_issue(input.schedule_frequency, &input.schedule_days_of_week),
+            unused_score_issue(fetches, fetched_from),
         ];
-        let mut question = Question {
-            id: call.fresh(),
+        let mut question = ResearchQuestion {
+            id: call.new_id(),
             user: input.user_id,
             name: input.name.trim().to_owned(),
             description: input.description,
-            keywords: tidy(input.keywords),
-            topics: tidy(input.topics),
-            authors: tidy(input.authors),
+            keywords: dedup_non_blank(input.keywords),
+            topics: dedup_non_blank(input.topics),
+            authors: dedup_non_blank(input.authors),
             categories: Vec::new(),
             sources: input.selected_sources,
             schedule: Schedule {
@@ -138,7 +143,7 @@ impl Tool for CreateResearchQuestion {
             },
             min_relevance: input.min_relevance_score,
             max_articles: input.max_articles_per_run,
-            download_from: fetches.then(|| fetched_from.unwrap_or_else(seven_tenths)),
+            download_from: fetches.then(|| fetched_from.unwrap_or_else(default_min_relevance)),
             from: range.and_then(|it| it.start),
             to: range.and_then(|it| it.end),
             active: true,
@@ -148,27 +153,27 @@ impl Tool for CreateResearchQuestion {
             last_run: None,
             next_run: None,
         };
-        check(&self.0, &question, idle.into_iter().flatten())?;
-        taken(call, &question).await?;
-        question.plan(now);
-        let shown = Shown::of(&question);
-        let version = QuestionVersion {
+        validate_question(&self.0, &question, idle.into_iter().flatten())?;
+        check_name_is_free(call, &question).await?;
+        question.schedule_next(now);
+        let shown = QuestionView::from_question(&question);
+        let version = VersionedQuestion {
             question,
             version: 0,
         };
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
-                said: format!("The question is saved.\n\n{}", shown.said()),
+                said: format!("The question is saved.\n\n{}", shown.render_text()),
                 question: shown,
             },
-            changes: vec![version.put(now)],
+            changes: vec![version.put_change(now)],
             session: None,
         })
     }
 }
 
 /// Each once, without those that say nothing.
-pub(super) fn tidy(list: Vec<String>) -> Vec<String> {
+pub(super) fn dedup_non_blank(list: Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for it in list {
         let words = it.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -183,74 +188,82 @@ pub(super) fn tidy(list: Vec<String>) -> Vec<String> {
 }
 
 /// What is wrong with a name, if anything is.
-pub(super) fn wrong_name(name: &str) -> Option<Issue> {
+pub(super) fn name_issue(name: &str) -> Option<ArgumentIssue> {
     if name.trim().is_empty() {
-        return Some(Issue::new("name", "must not be empty"));
+        return Some(ArgumentIssue::new("name", "must not be empty"));
     }
     let rule = "must be on one line, without control characters";
     name.chars()
         .any(char::is_control)
-        .then(|| Issue::new("name", rule))
+        .then(|| ArgumentIssue::new("name", rule))
 }
 
 /// Days are those of weekly questions: given to another, they would come to nothing unseen.
-pub(super) fn idle_days(frequency: Frequency, days: &[u8]) -> Option<Issue> {
+pub(super) fn unused_days_issue(
+    frequency: ScheduleFrequency,
+    days: &[u8],
+) -> Option<ArgumentIssue> {
     let rule = "is of use only with schedule_frequency weekly; set that, too";
-    let idle = frequency != Frequency::Weekly && !days.is_empty();
-    idle.then(|| Issue::new("schedule_days_of_week", rule))
+    let idle = frequency != ScheduleFrequency::Weekly && !days.is_empty();
+    idle.then(|| ArgumentIssue::new("schedule_days_of_week", rule))
 }
 
 /// The same of a score to fetch files from, where none are fetched.
-pub(super) fn idle_score(fetches: bool, from: Option<f64>) -> Option<Issue> {
+pub(super) fn unused_score_issue(fetches: bool, from: Option<f64>) -> Option<ArgumentIssue> {
     let rule = "is of use only with auto_download_enabled; set that, too";
     let idle = from.is_some() && !fetches;
-    idle.then(|| Issue::new("auto_download_min_score", rule))
+    idle.then(|| ArgumentIssue::new("auto_download_min_score", rule))
 }
 
 /// What no schema can say, beside what is known to be wrong already.
-pub(super) fn check(
-    lab: &Lab,
-    question: &Question,
-    wrong: impl IntoIterator<Item = Issue>,
+pub(super) fn validate_question(
+    lab: &ResearchServices,
+    question: &ResearchQuestion,
+    wrong: impl IntoIterator<Item = ArgumentIssue>,
 ) -> Result<(), ToolError> {
-    let mut issues: Vec<Issue> = wrong.into_iter().collect();
-    issues.extend(wrong_name(&question.name));
+    let mut issues: Vec<ArgumentIssue> = wrong.into_iter().collect();
+    issues.extend(name_issue(&question.name));
     if question.keywords.is_empty() && question.topics.is_empty() {
-        issues.push(Issue::new(
+        issues.push(ArgumentIssue::new(
             "keywords",
             "must hold at least one, or `topics` must",
         ));
     }
-    if Schedule::time_of_day(&question.schedule.time).is_none() {
+    if Schedule::parse_time_of_day(&question.schedule.time).is_none() {
         let rule = "must be a time of day, such as 03:00";
-        issues
-            .push(Issue::new("schedule_time", rule).given(&question.schedule.time.as_str().into()));
+        issues.push(
+            ArgumentIssue::new("schedule_time", rule)
+                .with_value(&question.schedule.time.as_str().into()),
+        );
     }
     if let (Some(from), Some(to)) = (question.from, question.to)
-        && compared(from, to) == Ordering::Greater
+        && compare_dates(from, to) == Ordering::Greater
     {
-        issues.push(Issue::new(
+        issues.push(ArgumentIssue::new(
             "publication_date_range",
             "must not end before it begins",
         ));
     }
     if issues.is_empty() {
-        chosen(lab.sources(), &question.sources)?;
+        select_sources(lab.sources(), &question.sources)?;
         return Ok(());
     }
     Err(ToolError::Invalid(issues))
 }
 
 /// A name that another question of the user has.
-pub(super) async fn taken(call: &Call, question: &Question) -> Result<(), ToolError> {
-    let questions = Questions(call.store());
+pub(super) async fn check_name_is_free(
+    call: &ToolContext,
+    question: &ResearchQuestion,
+) -> Result<(), ToolError> {
+    let questions = QuestionRepository(call.store());
     if questions
-        .has(&question.user, &question.name, question.is_source)
+        .exists(&question.user, &question.name, question.is_source)
         .await?
     {
         let rule = "is the name of another one, which may be inactive; choose another, or change \
                     that one";
-        let issue = Issue::new("name", rule).given(&question.name.as_str().into());
+        let issue = ArgumentIssue::new("name", rule).with_value(&question.name.as_str().into());
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(())

@@ -4,23 +4,28 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use deliberate_core::PartialDate;
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    create_question::{taken, tidy, wrong_name},
-    saved::{Saved, SavedOutput},
+    create_question::{check_name_is_free, dedup_non_blank, name_issue},
+    saved::{SavedSource, SavedSourcesOutput},
 };
 use crate::{
-    Lab,
-    discover::{Frequency, Question, QuestionVersion, SOURCE_USER, Schedule, chosen, compared},
-    tools::shown::about,
+    ResearchServices,
+    discover::{
+        ResearchQuestion, SOURCE_USER, Schedule, ScheduleFrequency, VersionedQuestion,
+        compare_dates, select_sources,
+    },
+    tools::shown::tool_meta,
 };
 
 /// `create_arxiv_source` and its kind.
 pub(crate) struct CreateSource {
-    lab: Arc<Lab>,
+    lab: Arc<ResearchServices>,
     tool: &'static str,
     title: &'static str,
     description: &'static str,
@@ -28,11 +33,11 @@ pub(crate) struct CreateSource {
     by_words: bool,
 }
 
-macro_rules! creates {
+macro_rules! source_constructors {
     ($($name:ident, $tool:literal, $title:literal, $description:literal, $source:literal, $by_words:literal;)*) => {
         impl CreateSource {$(
             /// Makes saved searches of that source.
-            pub(super) const fn $name(lab: Arc<Lab>) -> Self {
+            pub(super) const fn $name(lab: Arc<ResearchServices>) -> Self {
                 Self {
                     lab,
                     tool: $tool,
@@ -46,7 +51,7 @@ macro_rules! creates {
     };
 }
 
-creates! {
+source_constructors! {
     arxiv, "create_arxiv_source", "Create arXiv source", "Save an arXiv search that runs every so many hours", "arxiv", true;
     pubmed, "create_pubmed_source", "Create PubMed source", "Save a PubMed search that runs every so many hours", "pubmed", true;
     crossref, "create_crossref_source", "Create Crossref source", "Save a Crossref search that runs every so many hours", "crossref", true;
@@ -59,7 +64,7 @@ creates! {
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CreateInput {
+pub(crate) struct CreateSourceInput {
     #[schemars(length(min = 1, max = 255))]
     name: String,
     #[serde(default)]
@@ -91,65 +96,69 @@ fn a_day() -> u32 {
 }
 
 impl Tool for CreateSource {
-    type Input = CreateInput;
-    type Output = SavedOutput;
+    type Input = CreateSourceInput;
+    type Output = SavedSourcesOutput;
 
-    fn about(&self) -> About {
-        about(self.tool, self.title, self.description, Annotations::ADDS)
+    fn meta(&self) -> ToolMeta {
+        tool_meta(self.tool, self.title, self.description, ToolHints::ADDITIVE)
     }
 
     async fn run(
         &self,
-        input: CreateInput,
-        call: &Call,
-    ) -> Result<Outcome<SavedOutput>, ToolError> {
-        let question = self.question(input, call)?;
-        taken(call, &question).await?;
-        let saved = Saved::of(&question);
-        let version = QuestionVersion {
+        input: CreateSourceInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<SavedSourcesOutput>, ToolError> {
+        let question = self.build_question(input, call)?;
+        check_name_is_free(call, &question).await?;
+        let saved = SavedSource::from_question(&question);
+        let version = VersionedQuestion {
             question,
             version: 0,
         };
-        Ok(Outcome {
-            output: SavedOutput {
-                said: format!("The source is saved.\n\n{}", saved.said()),
+        Ok(ToolOutput {
+            output: SavedSourcesOutput {
+                said: format!("The source is saved.\n\n{}", saved.render_text()),
                 sources: vec![saved],
             },
-            changes: vec![version.put(call.now())],
+            changes: vec![version.put_change(call.now())],
             session: None,
         })
     }
 }
 
 impl CreateSource {
-    fn question(&self, input: CreateInput, call: &Call) -> Result<Question, ToolError> {
-        let (from, to) = window(&input)?;
-        let keywords = tidy(input.keywords);
-        let mut issues: Vec<Issue> = wrong_name(&input.name).into_iter().collect();
+    fn build_question(
+        &self,
+        input: CreateSourceInput,
+        call: &ToolContext,
+    ) -> Result<ResearchQuestion, ToolError> {
+        let (from, to) = parse_date_window(&input)?;
+        let keywords = dedup_non_blank(input.keywords);
+        let mut issues: Vec<ArgumentIssue> = name_issue(&input.name).into_iter().collect();
         if self.by_words && keywords.is_empty() {
-            issues.push(Issue::new("keywords", "must hold at least one"));
+            issues.push(ArgumentIssue::new("keywords", "must hold at least one"));
         }
         if self.source != "arxiv" && !input.categories.is_empty() {
             let rule = "is for create_arxiv_source alone: other sources have no such classes";
-            issues.push(Issue::new("categories", rule));
+            issues.push(ArgumentIssue::new("categories", rule));
         }
         if !issues.is_empty() {
             return Err(ToolError::Invalid(issues));
         }
-        chosen(self.lab.sources(), &[self.source.to_owned()])?;
+        select_sources(self.lab.sources(), &[self.source.to_owned()])?;
         let now = call.now();
-        let mut question = Question {
-            id: call.fresh(),
+        let mut question = ResearchQuestion {
+            id: call.new_id(),
             user: SOURCE_USER.to_owned(),
             name: input.name.trim().to_owned(),
             description: String::new(),
             keywords,
             topics: Vec::new(),
             authors: Vec::new(),
-            categories: tidy(input.categories),
+            categories: dedup_non_blank(input.categories),
             sources: vec![self.source.to_owned()],
             schedule: Schedule {
-                frequency: Frequency::Hourly(input.schedule_hours),
+                frequency: ScheduleFrequency::Hourly(input.schedule_hours),
                 time: "03:00".to_owned(),
                 days_of_week: Vec::new(),
             },
@@ -165,30 +174,35 @@ impl CreateSource {
             last_run: None,
             next_run: None,
         };
-        question.plan(now);
+        question.schedule_next(now);
         Ok(question)
     }
 }
 
 /// The dates that are given, in one form or the other.
-fn window(input: &CreateInput) -> Result<(Option<PartialDate>, Option<PartialDate>), ToolError> {
-    let wrong = |field: &str, rule: &str| ToolError::Invalid(vec![Issue::new(field, rule)]);
+fn parse_date_window(
+    input: &CreateSourceInput,
+) -> Result<(Option<PartialDate>, Option<PartialDate>), ToolError> {
+    let wrong = |field: &str, rule: &str| ToolError::Invalid(vec![ArgumentIssue::new(field, rule)]);
     let (from, to) = match &input.date_filter {
         None => (input.start_date, input.end_date),
         Some(_) if input.start_date.is_some() || input.end_date.is_some() => {
             return Err(wrong("date_filter", "stands in place of the two dates"));
         }
         Some(text) => {
-            let dates = text
-                .split_once(':')
-                .and_then(|(from, to)| Some((PartialDate::given(from)?, PartialDate::given(to)?)));
+            let dates = text.split_once(':').and_then(|(from, to)| {
+                Some((
+                    PartialDate::parse_strict(from)?,
+                    PartialDate::parse_strict(to)?,
+                ))
+            });
             let rule = "must be two dates, such as 2024/01/01:2024/12/31";
             let (from, to) = dates.ok_or_else(|| wrong("date_filter", rule))?;
             (Some(from), Some(to))
         }
     };
     match (from, to) {
-        (Some(from), Some(to)) if compared(from, to) == Ordering::Greater => {
+        (Some(from), Some(to)) if compare_dates(from, to) == Ordering::Greater => {
             Err(wrong("end_date", "must not be before the start"))
         }
         window => Ok(window),

@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::default_user;
 use crate::{
-    discover::{Match, Question, Questions, RunRecord, Standing},
-    tools::shown::{count, only_read, plain, reads},
+    discover::{
+        MatchSummary, QuestionMatch, QuestionRepository, QuestionRunRecord, ResearchQuestion,
+    },
+    tools::shown::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 /// `list_research_questions`.
@@ -21,7 +23,7 @@ pub(crate) struct GetResearchQuestion;
 /// What the list is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ListInput {
+pub(crate) struct ListQuestionsInput {
     #[serde(default = "default_user")]
     user_id: String,
     #[serde(default = "yes")]
@@ -34,16 +36,16 @@ fn yes() -> bool {
 
 /// What the list answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ListOutput {
+pub(crate) struct ListQuestionsOutput {
     said: String,
     /// The last made first
-    questions: Vec<Shown>,
+    questions: Vec<QuestionView>,
 }
 
 /// What one is asked for with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GetInput {
+pub(crate) struct GetQuestionInput {
     question_id: String,
     #[serde(default = "default_user")]
     user_id: String,
@@ -59,12 +61,12 @@ pub(super) fn twenty() -> u32 {
 
 /// One question.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct GetOutput {
+pub(crate) struct GetQuestionOutput {
     said: String,
     /// The question
-    question: Shown,
+    question: QuestionView,
     /// Papers that fit it as it is now, the most relevant first
-    matches: Vec<Match>,
+    matches: Vec<QuestionMatch>,
     /// How many there are in all
     total_matches: u64,
     /// Papers it found before it was changed, which are not shown
@@ -73,7 +75,7 @@ pub(crate) struct GetOutput {
 
 /// A question, as it is shown.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Shown {
+pub(crate) struct QuestionView {
     question_id: String,
     name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -91,12 +93,12 @@ pub(crate) struct Shown {
     published_to: Option<String>,
     is_active: bool,
     created_at: String,
-    last_run: Option<RunRecord>,
+    last_run: Option<QuestionRunRecord>,
     next_run: Option<String>,
 }
 
-impl Shown {
-    pub(super) fn of(question: &Question) -> Self {
+impl QuestionView {
+    pub(super) fn from_question(question: &ResearchQuestion) -> Self {
         let question = question.clone();
         Self {
             question_id: question.id,
@@ -106,7 +108,7 @@ impl Shown {
             topics: question.topics,
             authors: question.authors,
             selected_sources: question.sources,
-            schedule: question.schedule.said(),
+            schedule: question.schedule.describe(),
             min_relevance_score: question.min_relevance,
             max_articles_per_run: question.max_articles,
             auto_download_min_score: question.download_from,
@@ -123,14 +125,14 @@ impl Shown {
     }
 
     /// As it is read.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn render_text(&self) -> String {
         let mut text = format!("## {}\n\n", self.name);
         if !self.description.is_empty() {
             let _ = writeln!(text, "{}\n", self.description);
         }
         let fetched = self.auto_download_min_score;
         let fetched = fetched.map(|it| format!("from relevance {it} on"));
-        text.push_str(&listed(&[
+        text.push_str(&render_fields(&[
             ("id", self.question_id.clone()),
             ("keywords", self.keywords.join(", ")),
             ("topics", self.topics.join(", ")),
@@ -140,18 +142,18 @@ impl Shown {
             ("relevance from", self.min_relevance_score.to_string()),
             ("papers a run", self.max_articles_per_run.to_string()),
             ("open PDFs are fetched", fetched.unwrap_or_default()),
-            ("published from", or_nothing(self.published_from.as_deref())),
-            ("published to", or_nothing(self.published_to.as_deref())),
+            ("published from", or_empty(self.published_from.as_deref())),
+            ("published to", or_empty(self.published_to.as_deref())),
             ("active", yes_or_no(self.is_active)),
-            ("next run", or_nothing(self.next_run.as_deref())),
-            ("last run", last(self.last_run.as_ref())),
+            ("next run", or_empty(self.next_run.as_deref())),
+            ("last run", last_run_line(self.last_run.as_ref())),
         ]));
         text
     }
 }
 
 /// What is known of something, one line each, without what is not.
-pub(super) fn listed(lines: &[(&str, String)]) -> String {
+pub(super) fn render_fields(lines: &[(&str, String)]) -> String {
     let mut text = String::new();
     for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
         let _ = writeln!(text, "- {name}: {value}");
@@ -159,7 +161,7 @@ pub(super) fn listed(lines: &[(&str, String)]) -> String {
     text
 }
 
-pub(super) fn or_nothing(text: Option<&str>) -> String {
+pub(super) fn or_empty(text: Option<&str>) -> String {
     text.unwrap_or_default().to_owned()
 }
 
@@ -169,14 +171,14 @@ pub(super) fn yes_or_no(it: bool) -> String {
 }
 
 /// The last run, as it is read.
-pub(super) fn last(run: Option<&RunRecord>) -> String {
-    run.map(|run| format!("{}: {}", run.at, run.said()))
+pub(super) fn last_run_line(run: Option<&QuestionRunRecord>) -> String {
+    run.map(|run| format!("{}: {}", run.at, run.render_text()))
         .unwrap_or_default()
 }
 
-impl RunRecord {
+impl QuestionRunRecord {
     /// As it is read.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn render_text(&self) -> String {
         let mut text = format!(
             "{} found, {} scored, {} fit, {} of them new, in {:.1} s",
             self.found, self.scored, self.matched, self.new, self.seconds
@@ -192,100 +194,112 @@ impl RunRecord {
 }
 
 impl Tool for ListResearchQuestions {
-    type Input = ListInput;
-    type Output = ListOutput;
+    type Input = ListQuestionsInput;
+    type Output = ListQuestionsOutput;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "list_research_questions",
             "List research questions",
             "Saved questions with their ids and schedules",
         )
     }
 
-    async fn run(&self, input: ListInput, call: &Call) -> Result<Outcome<ListOutput>, ToolError> {
-        let questions = Questions(call.store());
+    async fn run(
+        &self,
+        input: ListQuestionsInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<ListQuestionsOutput>, ToolError> {
+        let questions = QuestionRepository(call.store());
         let found = questions
-            .of(&input.user_id, false, input.active_only)
+            .list_for_user(&input.user_id, false, input.active_only)
             .await?;
-        let questions: Vec<Shown> = found.iter().map(|it| Shown::of(&it.question)).collect();
+        let questions: Vec<QuestionView> = found
+            .iter()
+            .map(|it| QuestionView::from_question(&it.question))
+            .collect();
         let said = match questions.len() {
             0 => "There are no questions. create_research_question saves one.".to_owned(),
             _ => questions
                 .iter()
-                .map(Shown::said)
+                .map(QuestionView::render_text)
                 .collect::<Vec<_>>()
                 .join("\n"),
         };
-        Ok(only_read(ListOutput { said, questions }))
+        Ok(read_only_output(ListQuestionsOutput { said, questions }))
     }
 }
 
 impl Tool for GetResearchQuestion {
-    type Input = GetInput;
-    type Output = GetOutput;
+    type Input = GetQuestionInput;
+    type Output = GetQuestionOutput;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "get_research_question",
             "Get research question",
             "A saved question and the papers it found",
         )
     }
 
-    async fn run(&self, input: GetInput, call: &Call) -> Result<Outcome<GetOutput>, ToolError> {
+    async fn run(
+        &self,
+        input: GetQuestionInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<GetQuestionOutput>, ToolError> {
         let store = call.store();
-        let version = Questions(store)
+        let version = QuestionRepository(store)
             .get(&input.question_id, &input.user_id)
             .await?;
-        let found = Match::standing(store, &version.question, input.max_matches).await?;
-        let question = Shown::of(&version.question);
-        let mut said = question.said();
-        said.push_str(&told(&found.matches, found.total));
-        said.push_str(&more(found.matches.len(), found.total));
-        said.push_str(&not_told(&found));
-        Ok(only_read(GetOutput {
+        let found =
+            QuestionMatch::load_summary(store, &version.question, input.max_matches).await?;
+        let question = QuestionView::from_question(&version.question);
+        let mut said = question.render_text();
+        said.push_str(&render_matches(&found.matches, found.total));
+        said.push_str(&more_matches_note(found.matches.len(), found.total));
+        said.push_str(&older_matches_note(&found));
+        Ok(read_only_output(GetQuestionOutput {
             said,
             question,
             matches: found.matches,
             total_matches: found.total,
-            older_matches: found.older,
+            older_matches: found.outdated,
         }))
     }
 }
 
 /// How many papers found earlier are left out, and why.
-fn not_told(found: &Standing) -> String {
-    if found.older == 0 {
+fn older_matches_note(found: &MatchSummary) -> String {
+    if found.outdated == 0 {
         return String::new();
     }
     format!(
         "\nNot shown: {} found earlier, judged by the question as it was before or below its \
          relevance now. run_discovery_for_question with force_run judges anew what its sources \
          still have.\n",
-        count(found.older, "paper")
+        pluralize(found.outdated, "paper")
     )
 }
 
 /// Matches, as they are read.
-pub(super) fn told(matches: &[Match], total: u64) -> String {
+pub(super) fn render_matches(matches: &[QuestionMatch], total: u64) -> String {
     let mut text = format!("\n### Papers that fit ({total})\n\n");
     for found in matches {
         let _ = writeln!(
             text,
             "- {:.2} **{}** (`{}`, by {}): {}",
             found.score,
-            plain(&found.title),
+            escape_markdown(&found.title),
             found.article_id,
             found.scored_by,
-            plain(&found.reasoning)
+            escape_markdown(&found.reasoning)
         );
     }
     text
 }
 
 /// How many more there are than are shown.
-pub(super) fn more(shown: usize, total: u64) -> String {
+pub(super) fn more_matches_note(shown: usize, total: u64) -> String {
     let shown = u64::try_from(shown).unwrap_or(u64::MAX);
     match total.saturating_sub(shown) {
         0 => String::new(),

@@ -10,33 +10,33 @@ mod run_question;
 mod run_sources;
 mod saved;
 
-pub(crate) use papers::line;
+pub(crate) use papers::paper_line;
 
-use super::Adding;
+use super::ToolRegistrar;
 
 /// The tools of discovery.
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding
-        .common(papers::SearchPapers(lab.clone()))
-        .rare(create_question::CreateResearchQuestion(lab.clone()))
-        .rare(look_at_questions::ListResearchQuestions)
-        .rare(look_at_questions::GetResearchQuestion)
-        .rare(run_question::RunDiscoveryForQuestion(lab.clone()))
-        .rare(available::ListAvailableSources(lab.clone()))
-        .rare(change_question::UpdateResearchQuestion(lab.clone()))
-        .rare(change_question::DeleteResearchQuestion)
-        .rare(create_source::CreateSource::arxiv(lab.clone()))
-        .rare(create_source::CreateSource::pubmed(lab.clone()))
-        .rare(create_source::CreateSource::crossref(lab.clone()))
-        .rare(create_source::CreateSource::openalex(lab.clone()))
-        .rare(create_source::CreateSource::biorxiv(lab.clone()))
-        .rare(create_source::CreateSource::semantic_scholar(lab.clone()))
-        .rare(create_source::CreateSource::europe_pmc(lab.clone()))
-        .rare(saved::ListDiscoverySources)
-        .rare(saved::GetDiscoverySource)
-        .rare(run_sources::RunDiscovery(lab))
-        .rare(saved::DeleteDiscoverySource)
+        .add_common(papers::SearchPapers(lab.clone()))
+        .add_rare(create_question::CreateResearchQuestion(lab.clone()))
+        .add_rare(look_at_questions::ListResearchQuestions)
+        .add_rare(look_at_questions::GetResearchQuestion)
+        .add_rare(run_question::RunDiscoveryForQuestion(lab.clone()))
+        .add_rare(available::ListAvailableSources(lab.clone()))
+        .add_rare(change_question::UpdateResearchQuestion(lab.clone()))
+        .add_rare(change_question::DeleteResearchQuestion)
+        .add_rare(create_source::CreateSource::arxiv(lab.clone()))
+        .add_rare(create_source::CreateSource::pubmed(lab.clone()))
+        .add_rare(create_source::CreateSource::crossref(lab.clone()))
+        .add_rare(create_source::CreateSource::openalex(lab.clone()))
+        .add_rare(create_source::CreateSource::biorxiv(lab.clone()))
+        .add_rare(create_source::CreateSource::semantic_scholar(lab.clone()))
+        .add_rare(create_source::CreateSource::europe_pmc(lab.clone()))
+        .add_rare(saved::ListDiscoverySources)
+        .add_rare(saved::GetDiscoverySource)
+        .add_rare(run_sources::RunDiscovery(lab))
+        .add_rare(saved::DeleteDiscoverySource)
 }
 
 /// Whose questions are meant where nobody says.

@@ -2,24 +2,27 @@
 
 use std::{cmp::Ordering, fmt::Write as _, sync::Arc};
 
-use deliberate_core::{Article, PartialDate, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_core::{Article, PartialDate, truncate_chars};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab,
-    collect::{DATA_NOT_ORDERS, Library, fenced},
+    ResearchServices,
+    collect::{ArticleRepository, UNTRUSTED_DATA_NOTICE, fence_passage},
     discover::{
-        all_failed, chosen, compared, end_of,
-        search::{FoundPaper, SearchOptions, SourceReport, search},
+        all_failed_error, compare_dates, default_end_date,
+        search::{PaperSearchOptions, RankedPaper, SourceReport, search},
+        select_sources,
     },
     sources::{PaperOrder, PaperQuery},
-    tools::shown::{about, only_read, plain},
+    tools::shown::{escape_markdown, read_only_output, tool_meta},
 };
 
 /// `search_papers`.
-pub(crate) struct SearchPapers(pub(super) Arc<Lab>);
+pub(crate) struct SearchPapers(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -59,14 +62,14 @@ fn ten() -> usize {
 pub(crate) struct Output {
     said: String,
     /// Best first, or newest first.
-    papers: Vec<Paper>,
+    papers: Vec<PaperView>,
     /// How each source answered.
     sources: Vec<SourceReport>,
 }
 
 /// A paper that was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Paper {
+pub(crate) struct PaperView {
     /// What to call it by elsewhere: its DOI, arXiv id or another.
     identifier: Option<String>,
     /// The article of the collection, if it is in it.
@@ -82,40 +85,37 @@ impl Tool for SearchPapers {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "search_papers",
             "Search papers",
             "Find papers on arXiv, Semantic Scholar, OpenAlex, Crossref, PubMed, \
                  bioRxiv, medRxiv and Europe PMC at once, each once, best first. add_article keeps \
                  those you name",
-            Annotations {
+            ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let words = call
-            .checked_content("query", &input.query)?
-            .trim()
-            .to_owned();
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let words = call.check_content("query", &input.query)?.trim().to_owned();
         if !words.chars().any(char::is_alphanumeric) {
-            let issue = Issue::new("query", "must hold a word");
+            let issue = ArgumentIssue::new("query", "must hold a word");
             return Err(ToolError::Invalid(vec![issue]));
         }
         if let (Some(from), Some(to)) = (input.date_from, input.date_to)
-            && compared(from, to) == Ordering::Greater
+            && compare_dates(from, to) == Ordering::Greater
         {
-            let issue = Issue::new("date_to", "must not be before date_from");
+            let issue = ArgumentIssue::new("date_to", "must not be before date_from");
             return Err(ToolError::Invalid(vec![issue]));
         }
-        let sources = chosen(self.0.sources(), &input.sources)?;
+        let sources = select_sources(self.0.sources(), &input.sources)?;
         let query = PaperQuery {
             words,
             phrases: Vec::new(),
@@ -123,21 +123,28 @@ impl Tool for SearchPapers {
             venue: input.venue,
             categories: input.categories,
             from: input.date_from,
-            to: input.date_to.or_else(|| end_of(input.sort_by, call.now())),
+            to: input
+                .date_to
+                .or_else(|| default_end_date(input.sort_by, call.now())),
             limit: input.max_results,
             order: input.sort_by,
         };
         call.progress(0.0, None, &format!("asking {} sources", sources.len()));
-        let found = search(&sources, &query, &SearchOptions::of(input.max_results)).await;
+        let found = search(
+            &sources,
+            &query,
+            &PaperSearchOptions::with_limit(input.max_results),
+        )
+        .await;
         if found.all_failed() {
-            return Err(all_failed(&found.reports));
+            return Err(all_failed_error(&found.reports));
         }
         let mut papers = Vec::new();
         for paper in found.papers.into_iter().take(input.max_results) {
-            papers.push(shown(call, paper).await?);
+            papers.push(to_paper_view(call, paper).await?);
         }
-        let said = said(&papers, &found.reports);
-        Ok(only_read(Output {
+        let said = render_text(&papers, &found.reports);
+        Ok(read_only_output(Output {
             said,
             papers,
             sources: found.reports,
@@ -145,18 +152,20 @@ impl Tool for SearchPapers {
     }
 }
 
-async fn shown(call: &Call, paper: FoundPaper) -> Result<Paper, ToolError> {
-    let known = Library(call.store()).known(&paper.article).await?;
-    Ok(Paper {
-        identifier: identifier(&paper.article),
-        article_id: known.map(|it| it.kept.id),
+async fn to_paper_view(call: &ToolContext, paper: RankedPaper) -> Result<PaperView, ToolError> {
+    let known = ArticleRepository(call.store())
+        .find_same_work(&paper.article)
+        .await?;
+    Ok(PaperView {
+        identifier: paper_identifier(&paper.article),
+        article_id: known.map(|it| it.record.id),
         score: paper.score,
         article: paper.article,
     })
 }
 
 /// What a paper is called by elsewhere.
-pub(crate) fn identifier(article: &Article) -> Option<String> {
+pub(crate) fn paper_identifier(article: &Article) -> Option<String> {
     let doi = article.doi.as_ref().map(ToString::to_string);
     let arxiv = article.arxiv_id.as_ref().map(ToString::to_string);
     let pmid = article.pmid.as_ref().map(|it| format!("pmid:{it}"));
@@ -171,42 +180,42 @@ pub(crate) fn identifier(article: &Article) -> Option<String> {
 /// How much of an abstract is told.
 const ABSTRACT_CHARS: usize = 320;
 
-fn said(papers: &[Paper], reports: &[SourceReport]) -> String {
+fn render_text(papers: &[PaperView], reports: &[SourceReport]) -> String {
     let mut text = String::new();
     if papers.is_empty() {
         text.push_str("No paper fits.\n\n");
     } else {
-        let _ = writeln!(text, "{DATA_NOT_ORDERS}\n");
+        let _ = writeln!(text, "{UNTRUSTED_DATA_NOTICE}\n");
     }
     for (number, paper) in papers.iter().enumerate() {
-        let _ = write!(text, "{}. {}", number + 1, line(&paper.article));
+        let _ = write!(text, "{}. {}", number + 1, paper_line(&paper.article));
         if paper.article_id.is_some() {
             text.push_str(" (in the collection)");
         }
         text.push('\n');
         if let Some(summary) = &paper.article.summary {
             let number = (number + 1).to_string();
-            let told = fenced(
+            let told = fence_passage(
                 &[("paper", &number)],
-                &cut_to_chars(summary, ABSTRACT_CHARS),
+                &truncate_chars(summary, ABSTRACT_CHARS),
             );
             let _ = writeln!(text, "{told}");
         }
     }
     text.push_str("\nSources: ");
-    let told: Vec<String> = reports.iter().map(SourceReport::said).collect();
+    let told: Vec<String> = reports.iter().map(SourceReport::describe).collect();
     text.push_str(&told.join("; "));
     text
 }
 
 /// A paper in one line of Markdown.
-pub(crate) fn line(article: &Article) -> String {
-    let mut text = format!("**{}**", plain(&article.title));
+pub(crate) fn paper_line(article: &Article) -> String {
+    let mut text = format!("**{}**", escape_markdown(&article.title));
     let names: Vec<String> = article
         .authors
         .iter()
         .take(3)
-        .map(|it| plain(&it.family))
+        .map(|it| escape_markdown(&it.family))
         .collect();
     if !names.is_empty() {
         let more = if article.authors.len() > 3 {
@@ -218,12 +227,12 @@ pub(crate) fn line(article: &Article) -> String {
     }
     let parts = [
         article.year().map(|it| it.to_string()),
-        article.venue.as_deref().map(plain),
+        article.venue.as_deref().map(escape_markdown),
         article.citation_count.map(|it| match it {
             1 => "cited once".to_owned(),
             it => format!("cited {it} times"),
         }),
-        identifier(article).as_deref().map(plain),
+        paper_identifier(article).as_deref().map(escape_markdown),
         (article.retracted == Some(true)).then(|| "**RETRACTED**".to_owned()),
     ];
     for part in parts.into_iter().flatten() {

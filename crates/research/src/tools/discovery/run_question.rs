@@ -3,20 +3,25 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    STEP_STATE, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{default_user, look_at_questions::told};
+use super::{default_user, look_at_questions::render_matches};
 use crate::{
-    Lab,
-    discover::{Match, NOT_RUN, Question, Questions, RunRecord, Wish, run, search::SourceReport},
-    tools::shown::{about, plain},
+    ResearchServices,
+    discover::{
+        NOT_RUN, QuestionMatch, QuestionRepository, QuestionRunOptions, QuestionRunRecord,
+        ResearchQuestion, run_question, search::SourceReport,
+    },
+    tools::shown::{escape_markdown, tool_meta},
 };
 
 /// `run_discovery_for_question`.
-pub(crate) struct RunDiscoveryForQuestion(pub(super) Arc<Lab>);
+pub(crate) struct RunDiscoveryForQuestion(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,12 +38,12 @@ pub(crate) struct Input {
     /// How far fetching has come.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
-    leg: Option<Leg>,
+    leg: Option<FetchState>,
 }
 
 /// How far fetching has come.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Leg {
+struct FetchState {
     /// Articles that are left to fetch.
     left: Vec<String>,
     /// What came of those before.
@@ -47,7 +52,7 @@ struct Leg {
     sources: Vec<SourceReport>,
     /// The articles that fit.
     fitting: Vec<String>,
-    record: RunRecord,
+    record: QuestionRunRecord,
 }
 
 /// What it answers.
@@ -56,11 +61,11 @@ pub(crate) struct Output {
     said: String,
     question_id: String,
     /// What the run came to
-    run: RunRecord,
+    run: QuestionRunRecord,
     /// How each source answered
     sources: Vec<SourceReport>,
     /// Papers that fit, the most relevant first
-    matches: Vec<Match>,
+    matches: Vec<QuestionMatch>,
     /// What came of fetching PDFs
     downloads: Vec<String>,
     #[serde(skip)]
@@ -68,52 +73,52 @@ pub(crate) struct Output {
 }
 
 /// Who asks again so soon wants to hear that it just ran.
-const JUST_NOW_MICROS: i64 = 10 * 60 * 1_000_000;
+const MIN_RERUN_MICROS: i64 = 10 * 60 * 1_000_000;
 
 impl Tool for RunDiscoveryForQuestion {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        About {
-            thinks: true,
-            ..about(
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            asks_model: true,
+            ..tool_meta(
                 "run_discovery_for_question",
                 "Run discovery for question",
                 "Run a saved question now: ask its sources, score what is new, keep what \
                  fits",
-                Annotations {
+                ToolHints {
                     open_world: true,
-                    ..Annotations::ADDS
+                    ..ToolHints::ADDITIVE
                 },
             )
         }
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let version = Questions(call.store())
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let version = QuestionRepository(call.store())
             .get(&input.question_id, &input.user_id)
             .await?;
         if let Some(leg) = input.leg {
-            return fetch(call, &version.question, leg).await;
+            return fetch_next_pdf(call, &version.question, leg).await;
         }
         if !input.force_run {
-            may_run(&version.question, call.now())?;
+            check_may_run(&version.question, call.now())?;
         }
-        let wish = Wish {
+        let wish = QuestionRunOptions {
             max_articles: input.max_articles,
-            all: input.force_run,
+            include_old: input.force_run,
         };
-        let ran = run(&self.0, call, &version, wish).await?;
+        let ran = run_question(&self.0, call, &version, wish).await?;
         let next = (!ran.to_fetch.is_empty()).then(|| {
-            let leg = Leg {
+            let leg = FetchState {
                 left: ran.to_fetch,
                 downloads: Vec::new(),
                 sources: ran.reports.clone(),
                 fitting: ran.matches.iter().map(|it| it.article_id.clone()).collect(),
                 record: ran.record.clone(),
             };
-            goes_on_with(&version.question, &leg)
+            next_arguments(&version.question, &leg)
         });
         let output = Output {
             said: String::new(),
@@ -124,20 +129,20 @@ impl Tool for RunDiscoveryForQuestion {
             downloads: Vec::new(),
             next,
         };
-        Ok(Outcome {
-            output: output.told_of(&version.question),
+        Ok(ToolOutput {
+            output: output.with_text(&version.question),
             changes: ran.changes,
             session: None,
         })
     }
 
-    fn goes_on(&self, output: &Output) -> Option<Value> {
+    fn next_step(&self, output: &Output) -> Option<Value> {
         output.next.clone()
     }
 }
 
-fn may_run(question: &Question, now: Timestamp) -> Result<(), ToolError> {
-    let told = |message: String| ToolError::Told {
+fn check_may_run(question: &ResearchQuestion, now: Timestamp) -> Result<(), ToolError> {
+    let told = |message: String| ToolError::Custom {
         code: NOT_RUN.to_owned(),
         message,
         hint: Some("Call again with force_run to run it all the same.".to_owned()),
@@ -154,7 +159,7 @@ fn may_run(question: &Question, now: Timestamp) -> Result<(), ToolError> {
         .and_then(|it| Timestamp::parse(&it.at));
     // A run in the time to come was by a clock that was wrong.
     let ago = last.map(|at| now.as_micros().saturating_sub(at.as_micros()));
-    if ago.is_some_and(|ago| (0..JUST_NOW_MICROS).contains(&ago)) {
+    if ago.is_some_and(|ago| (0..MIN_RERUN_MICROS).contains(&ago)) {
         return Err(told(format!(
             "the question {:?} ran less than ten minutes ago",
             question.name
@@ -163,25 +168,25 @@ fn may_run(question: &Question, now: Timestamp) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn goes_on_with(question: &Question, leg: &Leg) -> Value {
-    json!({ "question_id": question.id, "user_id": question.user, LEG: leg })
+fn next_arguments(question: &ResearchQuestion, leg: &FetchState) -> Value {
+    json!({ "question_id": question.id, "user_id": question.user, STEP_STATE: leg })
 }
 
 impl Output {
     /// With all of it in words.
-    fn told_of(self, question: &Question) -> Self {
-        let sources: Vec<String> = self.sources.iter().map(SourceReport::said).collect();
+    fn with_text(self, question: &ResearchQuestion) -> Self {
+        let sources: Vec<String> = self.sources.iter().map(SourceReport::describe).collect();
         let mut said = format!(
             "# {}\n\n{}\n\nSources: {}\n{}",
             question.name,
-            self.run.said(),
+            self.run.render_text(),
             sources.join("; "),
-            told(&self.matches, u64::from(self.run.matched))
+            render_matches(&self.matches, u64::from(self.run.matched))
         );
         if !self.downloads.is_empty() {
             said.push_str("\n### Open PDFs\n\n");
             for line in &self.downloads {
-                let _ = writeln!(said, "- {}", plain(line));
+                let _ = writeln!(said, "- {}", escape_markdown(line));
             }
         }
         Self { said, ..self }
@@ -189,11 +194,11 @@ impl Output {
 }
 
 /// Fetches the PDF of the next article, and goes on with the others. What was found is kept by now.
-async fn fetch(
-    call: &Call,
-    question: &Question,
-    mut leg: Leg,
-) -> Result<Outcome<Output>, ToolError> {
+async fn fetch_next_pdf(
+    call: &ToolContext,
+    question: &ResearchQuestion,
+    mut leg: FetchState,
+) -> Result<ToolOutput<Output>, ToolError> {
     let mut changes = Vec::new();
     if !leg.left.is_empty() {
         let id = leg.left.remove(0);
@@ -207,18 +212,18 @@ async fn fetch(
         match call.run_tool("fetch", "add_article", arguments).await {
             Ok(outcome) => {
                 changes = outcome.changes;
-                leg.downloads.push(came_of(&id, &outcome.output));
+                leg.downloads.push(download_line(&id, &outcome.output));
             }
             Err(error @ (ToolError::Cancelled | ToolError::Store(_))) => return Err(error),
             Err(error) => leg.downloads.push(format!("{id}: {error}")),
         }
     }
-    let next = (!leg.left.is_empty()).then(|| goes_on_with(question, &leg));
+    let next = (!leg.left.is_empty()).then(|| next_arguments(question, &leg));
     let mut matches = Vec::new();
     if next.is_none() {
         for article in &leg.fitting {
-            let kept = Match::kept(call.store(), &question.id, article).await?;
-            matches.extend(kept.map(|it| it.found));
+            let kept = QuestionMatch::load(call.store(), &question.id, article).await?;
+            matches.extend(kept.map(|it| it.question_match));
         }
     }
     let output = Output {
@@ -230,15 +235,15 @@ async fn fetch(
         downloads: leg.downloads,
         next,
     };
-    Ok(Outcome {
-        output: output.told_of(question),
+    Ok(ToolOutput {
+        output: output.with_text(question),
         changes,
         session: None,
     })
 }
 
 /// What came of fetching one, in a line: read, or why not.
-fn came_of(id: &str, output: &Value) -> String {
+fn download_line(id: &str, output: &Value) -> String {
     let result = output.pointer("/results/0");
     let text = |name: &str| result?.get(name)?.as_str();
     let notes = result.and_then(|it| it.get("notes")?.as_array());

@@ -3,25 +3,30 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    STEP_STATE, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::saved::paper;
+use super::saved::match_line;
 use crate::{
-    Lab,
-    discover::{Match, Questions, RunRecord, SOURCE_USER, Wish, run},
-    tools::shown::about,
+    ResearchServices,
+    discover::{
+        QuestionMatch, QuestionRepository, QuestionRunOptions, QuestionRunRecord, SOURCE_USER,
+        run_question,
+    },
+    tools::shown::tool_meta,
 };
 
 /// `run_discovery`.
-pub(crate) struct RunDiscovery(pub(super) Arc<Lab>);
+pub(crate) struct RunDiscovery(pub(super) Arc<ResearchServices>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunInput {
+pub(crate) struct RunSourcesInput {
     /// All of them without it
     source_name: Option<String>,
     #[schemars(range(min = 1, max = 500))]
@@ -33,12 +38,12 @@ pub(crate) struct RunInput {
     /// How far it has come.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
-    leg: Leg,
+    leg: SourceRunState,
 }
 
 /// How far a run of all has come.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Leg {
+struct SourceRunState {
     /// Those that are left.
     left: Vec<String>,
     /// What came of those before.
@@ -50,19 +55,19 @@ struct Leg {
 pub(crate) struct SourceRun {
     name: String,
     /// The run; absent if it failed
-    run: Option<RunRecord>,
+    run: Option<QuestionRunRecord>,
     problem: Option<String>,
     /// Papers it found, the last found first; `get_discovery_source` shows more
-    matches: Vec<Match>,
+    matches: Vec<QuestionMatch>,
 }
 
 /// How many papers of one are shown, and of all together.
-const MOST_OF_ONE: usize = 20;
-const MOST_OF_ALL: usize = 100;
+const MAX_MATCHES_PER_SOURCE: usize = 20;
+const MAX_MATCHES: usize = 100;
 
 /// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct RunOutput {
+pub(crate) struct RunSourcesOutput {
     said: String,
     /// What came of each
     runs: Vec<SourceRun>,
@@ -71,32 +76,36 @@ pub(crate) struct RunOutput {
 }
 
 impl Tool for RunDiscovery {
-    type Input = RunInput;
-    type Output = RunOutput;
+    type Input = RunSourcesInput;
+    type Output = RunSourcesOutput;
 
-    fn about(&self) -> About {
-        About {
-            thinks: true,
-            ..about(
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            asks_model: true,
+            ..tool_meta(
                 "run_discovery",
                 "Run discovery",
                 "Run one saved source now, or all of them, and list what they found",
-                Annotations {
+                ToolHints {
                     open_world: true,
-                    ..Annotations::ADDS
+                    ..ToolHints::ADDITIVE
                 },
             )
         }
     }
 
-    async fn run(&self, input: RunInput, call: &Call) -> Result<Outcome<RunOutput>, ToolError> {
-        let questions = Questions(call.store());
+    async fn run(
+        &self,
+        input: RunSourcesInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<RunSourcesOutput>, ToolError> {
+        let questions = QuestionRepository(call.store());
         let alone = input.source_name.is_some();
         let mut left = match (input.leg.left.is_empty(), &input.source_name) {
             (false, _) => input.leg.left.clone(),
             (true, Some(name)) => vec![name.clone()],
             (true, None) => {
-                let all = questions.of(SOURCE_USER, true, true).await?;
+                let all = questions.list_for_user(SOURCE_USER, true, true).await?;
                 all.into_iter().map(|it| it.question.name).collect()
             }
         };
@@ -104,13 +113,13 @@ impl Tool for RunDiscovery {
         let mut changes = Vec::new();
         if !left.is_empty() {
             let name = left.remove(0);
-            let wish = Wish {
+            let wish = QuestionRunOptions {
                 max_articles: input.max_articles,
-                all: true,
+                include_old: true,
             };
             let outcome = async {
-                let version = questions.source(&name).await?;
-                run(&self.0, call, &version, wish).await
+                let version = questions.find_source(&name).await?;
+                run_question(&self.0, call, &version, wish).await
             };
             match outcome.await {
                 Ok(ran) => {
@@ -120,11 +129,11 @@ impl Tool for RunDiscovery {
                         name,
                         run: Some(ran.record),
                         problem: None,
-                        matches: last_found(ran.matches, MOST_OF_ALL.saturating_sub(shown)),
+                        matches: newest_matches(ran.matches, MAX_MATCHES.saturating_sub(shown)),
                     });
                 }
                 Err(error) if alone => return Err(error),
-                Err(error @ (ToolError::Cancelled | ToolError::Think(_) | ToolError::Store(_))) => {
+                Err(error @ (ToolError::Cancelled | ToolError::Model(_) | ToolError::Store(_))) => {
                     return Err(error);
                 }
                 Err(error) => runs.push(SourceRun {
@@ -136,18 +145,18 @@ impl Tool for RunDiscovery {
             }
         }
         let next = (!left.is_empty()).then(|| {
-            let leg = Leg {
+            let leg = SourceRunState {
                 left,
                 done: runs.clone(),
             };
             match input.max_articles {
-                Some(most) => json!({ "max_articles": most, LEG: leg }),
-                None => json!({ LEG: leg }),
+                Some(most) => json!({ "max_articles": most, STEP_STATE: leg }),
+                None => json!({ STEP_STATE: leg }),
             }
         });
-        Ok(Outcome {
-            output: RunOutput {
-                said: told(&runs),
+        Ok(ToolOutput {
+            output: RunSourcesOutput {
+                said: render_runs(&runs),
                 runs,
                 next,
             },
@@ -156,40 +165,47 @@ impl Tool for RunDiscovery {
         })
     }
 
-    fn goes_on(&self, output: &RunOutput) -> Option<Value> {
+    fn next_step(&self, output: &RunSourcesOutput) -> Option<Value> {
         output.next.clone()
     }
 }
 
-fn told(runs: &[SourceRun]) -> String {
+fn render_runs(runs: &[SourceRun]) -> String {
     if runs.is_empty() {
         return "There is no active saved source. create_arxiv_source and its kind save one."
             .to_owned();
     }
-    runs.iter().map(SourceRun::said).collect()
+    runs.iter().map(SourceRun::render_text).collect()
 }
 
 /// The last found first, at most so many.
-fn last_found(mut matches: Vec<Match>, most: usize) -> Vec<Match> {
+fn newest_matches(mut matches: Vec<QuestionMatch>, most: usize) -> Vec<QuestionMatch> {
     matches.sort_by_key(|it| Reverse(Timestamp::parse(&it.first_found).map(Timestamp::as_micros)));
-    matches.truncate(MOST_OF_ONE.min(most));
+    matches.truncate(MAX_MATCHES_PER_SOURCE.min(most));
     matches
 }
 
 impl SourceRun {
-    fn said(&self) -> String {
+    fn render_text(&self) -> String {
         let name = &self.name;
         let Some(run) = &self.run else {
             let problem = self.problem.as_deref().unwrap_or("");
             return format!("- **{name}**: failed: {problem}\n");
         };
-        let papers = self.matches.iter().map(|it| format!("  {}", paper(it)));
+        let papers = self
+            .matches
+            .iter()
+            .map(|it| format!("  {}", match_line(it)));
         let papers: Vec<String> = papers.collect();
         let shown = u32::try_from(papers.len()).unwrap_or(u32::MAX);
         let more = match run.matched.saturating_sub(shown) {
             0 => String::new(),
             more => format!("  - and {more} more; get_discovery_source shows them\n"),
         };
-        format!("- **{name}**: {}\n{}{more}", run.said(), papers.concat())
+        format!(
+            "- **{name}**: {}\n{}{more}",
+            run.render_text(),
+            papers.concat()
+        )
     }
 }

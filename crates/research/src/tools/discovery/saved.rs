@@ -2,23 +2,27 @@
 
 use std::fmt::Write as _;
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    change_question::removal,
-    look_at_questions::{last, listed, more, or_nothing, twenty, yes_or_no},
+    change_question::deletion_changes,
+    look_at_questions::{
+        last_run_line, more_matches_note, or_empty, render_fields, twenty, yes_or_no,
+    },
 };
 use crate::{
-    discover::{Match, Question, Questions, RunRecord, SOURCE_USER},
-    tools::shown::{about, only_read, plain, reads},
+    discover::{
+        QuestionMatch, QuestionRepository, QuestionRunRecord, ResearchQuestion, SOURCE_USER,
+    },
+    tools::shown::{escape_markdown, read_only_meta, read_only_output, tool_meta},
 };
 
 /// A saved source, as it is shown.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Saved {
+pub(crate) struct SavedSource {
     name: String,
     source: String,
     keywords: Vec<String>,
@@ -28,12 +32,12 @@ pub(crate) struct Saved {
     schedule: String,
     max_articles: u32,
     is_active: bool,
-    last_run: Option<RunRecord>,
+    last_run: Option<QuestionRunRecord>,
     next_run: Option<String>,
 }
 
-impl Saved {
-    pub(super) fn of(question: &Question) -> Self {
+impl SavedSource {
+    pub(super) fn from_question(question: &ResearchQuestion) -> Self {
         Self {
             name: question.name.clone(),
             source: question.sources.join(", "),
@@ -41,7 +45,7 @@ impl Saved {
             categories: question.categories.clone(),
             published_from: question.from.map(|it| it.to_string()),
             published_to: question.to.map(|it| it.to_string()),
-            schedule: question.schedule.said(),
+            schedule: question.schedule.describe(),
             max_articles: question.max_articles,
             is_active: question.active,
             last_run: question.last_run.clone(),
@@ -50,7 +54,7 @@ impl Saved {
     }
 
     /// In one line.
-    fn line(&self) -> String {
+    fn summary_line(&self) -> String {
         let mut text = format!("- **{}**: {}, {}", self.name, self.source, self.schedule);
         for some in [&self.keywords, &self.categories] {
             if !some.is_empty() {
@@ -58,45 +62,49 @@ impl Saved {
             }
         }
         if self.last_run.is_some() {
-            let _ = write!(text, "; last run {}", last(self.last_run.as_ref()));
+            let _ = write!(text, "; last run {}", last_run_line(self.last_run.as_ref()));
         }
         text.push('\n');
         text
     }
 
     /// All of it.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn render_text(&self) -> String {
         let categories = match self.categories.as_slice() {
             [] if self.source == "arxiv" => "all".to_owned(),
             some => some.join(", "),
         };
-        let lines = listed(&[
+        let lines = render_fields(&[
             ("source", self.source.clone()),
             ("keywords", self.keywords.join(", ")),
             ("categories", categories),
-            ("published from", or_nothing(self.published_from.as_deref())),
-            ("published to", or_nothing(self.published_to.as_deref())),
+            ("published from", or_empty(self.published_from.as_deref())),
+            ("published to", or_empty(self.published_to.as_deref())),
             ("asked", self.schedule.clone()),
             ("papers a run", self.max_articles.to_string()),
             ("active", yes_or_no(self.is_active)),
-            ("next run", or_nothing(self.next_run.as_deref())),
-            ("last run", last(self.last_run.as_ref())),
+            ("next run", or_empty(self.next_run.as_deref())),
+            ("last run", last_run_line(self.last_run.as_ref())),
         ]);
         format!("## {}\n\n{lines}", self.name)
     }
 }
 
 /// A paper that a saved source found, in one line.
-pub(super) fn paper(found: &Match) -> String {
-    format!("- **{}** (`{}`)\n", plain(&found.title), found.article_id)
+pub(super) fn match_line(found: &QuestionMatch) -> String {
+    format!(
+        "- **{}** (`{}`)\n",
+        escape_markdown(&found.title),
+        found.article_id
+    )
 }
 
 /// What the tools about one or more of them answer.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct SavedOutput {
+pub(crate) struct SavedSourcesOutput {
     pub(super) said: String,
     /// The saved sources
-    pub(super) sources: Vec<Saved>,
+    pub(super) sources: Vec<SavedSource>,
 }
 
 /// `list_discovery_sources`.
@@ -105,30 +113,39 @@ pub(crate) struct ListDiscoverySources;
 /// What takes nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {}
+pub(crate) struct EmptyInput {}
 
 impl Tool for ListDiscoverySources {
-    type Input = Nothing;
-    type Output = SavedOutput;
+    type Input = EmptyInput;
+    type Output = SavedSourcesOutput;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "list_discovery_sources",
             "List discovery sources",
             "Saved sources with their schedules",
         )
     }
 
-    async fn run(&self, _: Nothing, call: &Call) -> Result<Outcome<SavedOutput>, ToolError> {
-        let found = Questions(call.store()).of(SOURCE_USER, true, false).await?;
-        let sources: Vec<Saved> = found.iter().map(|it| Saved::of(&it.question)).collect();
+    async fn run(
+        &self,
+        _: EmptyInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<SavedSourcesOutput>, ToolError> {
+        let found = QuestionRepository(call.store())
+            .list_for_user(SOURCE_USER, true, false)
+            .await?;
+        let sources: Vec<SavedSource> = found
+            .iter()
+            .map(|it| SavedSource::from_question(&it.question))
+            .collect();
         let said = match sources.len() {
             0 => {
                 "There are no saved sources. create_arxiv_source and its kind save one.".to_owned()
             }
-            _ => sources.iter().map(Saved::line).collect(),
+            _ => sources.iter().map(SavedSource::summary_line).collect(),
         };
-        Ok(only_read(SavedOutput { said, sources }))
+        Ok(read_only_output(SavedSourcesOutput { said, sources }))
     }
 }
 
@@ -138,14 +155,14 @@ pub(crate) struct GetDiscoverySource;
 /// What names one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Named {
+pub(crate) struct SourceNameInput {
     source_name: String,
 }
 
 /// What one is asked for with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GetInput {
+pub(crate) struct GetSourceInput {
     source_name: String,
     /// Papers that are shown
     #[serde(default = "twenty")]
@@ -155,41 +172,48 @@ pub(crate) struct GetInput {
 
 /// One saved source.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct GetOutput {
+pub(crate) struct GetSourceOutput {
     said: String,
     /// The saved source
-    sources: Vec<Saved>,
+    sources: Vec<SavedSource>,
     /// Papers it found, the last found first
-    matches: Vec<Match>,
+    matches: Vec<QuestionMatch>,
     /// How many there are in all
     total_matches: u64,
 }
 
 impl Tool for GetDiscoverySource {
-    type Input = GetInput;
-    type Output = GetOutput;
+    type Input = GetSourceInput;
+    type Output = GetSourceOutput;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "get_discovery_source",
             "Get discovery source",
             "A saved source and the papers it found",
         )
     }
 
-    async fn run(&self, input: GetInput, call: &Call) -> Result<Outcome<GetOutput>, ToolError> {
+    async fn run(
+        &self,
+        input: GetSourceInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<GetSourceOutput>, ToolError> {
         let store = call.store();
-        let version = Questions(store).source(&input.source_name).await?;
-        let found = Match::standing(store, &version.question, input.max_matches).await?;
-        let saved = Saved::of(&version.question);
-        let papers: String = found.matches.iter().map(paper).collect();
+        let version = QuestionRepository(store)
+            .find_source(&input.source_name)
+            .await?;
+        let found =
+            QuestionMatch::load_summary(store, &version.question, input.max_matches).await?;
+        let saved = SavedSource::from_question(&version.question);
+        let papers: String = found.matches.iter().map(match_line).collect();
         let said = format!(
             "{}\n### Papers it found ({})\n\n{papers}{}",
-            saved.said(),
+            saved.render_text(),
             found.total,
-            more(found.matches.len(), found.total)
+            more_matches_note(found.matches.len(), found.total)
         );
-        Ok(only_read(GetOutput {
+        Ok(read_only_output(GetSourceOutput {
             said,
             sources: vec![saved],
             matches: found.matches,
@@ -202,27 +226,33 @@ impl Tool for GetDiscoverySource {
 pub(crate) struct DeleteDiscoverySource;
 
 impl Tool for DeleteDiscoverySource {
-    type Input = Named;
-    type Output = DeletedOutput;
+    type Input = SourceNameInput;
+    type Output = DeleteSourceOutput;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "delete_discovery_source",
             "Delete discovery source",
             "Delete a saved source; papers it found stay",
-            Annotations {
+            ToolHints {
                 destructive: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
-    async fn run(&self, input: Named, call: &Call) -> Result<Outcome<DeletedOutput>, ToolError> {
-        let version = Questions(call.store()).source(&input.source_name).await?;
-        let (changes, ends) = removal(call, &version).await?;
+    async fn run(
+        &self,
+        input: SourceNameInput,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<DeleteSourceOutput>, ToolError> {
+        let version = QuestionRepository(call.store())
+            .find_source(&input.source_name)
+            .await?;
+        let (changes, ends) = deletion_changes(call, &version).await?;
         let name = version.question.name;
-        Ok(Outcome {
-            output: DeletedOutput {
+        Ok(ToolOutput {
+            output: DeleteSourceOutput {
                 said: format!("The saved source {name:?} is deleted; papers it found stay."),
                 next: (!ends).then(|| json!({ "source_name": name })),
                 name,
@@ -232,14 +262,14 @@ impl Tool for DeleteDiscoverySource {
         })
     }
 
-    fn goes_on(&self, output: &DeletedOutput) -> Option<Value> {
+    fn next_step(&self, output: &DeleteSourceOutput) -> Option<Value> {
         output.next.clone()
     }
 }
 
 /// What deleting answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct DeletedOutput {
+pub(crate) struct DeleteSourceOutput {
     said: String,
     name: String,
     #[serde(skip)]

@@ -3,47 +3,47 @@
 
 use std::{fmt::Write as _, path::Path, sync::Arc};
 
-use deliberate_core::{Change, cut_to_chars};
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_core::{Change, truncate_chars};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::{
-    job_said::{said_of_job, so_far},
-    shown::{about, count, plain},
+    job_said::{render_batch, render_partial_batch},
+    shown::{escape_markdown, pluralize, tool_meta},
 };
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        Library,
-        files::{files_below, readable_file, readable_folder},
-        ingest::Ingest,
-        job::{Job, JobLine, Share},
-        walk::Below,
+        ArticleRepository,
+        files::{list_files, open_readable_file, resolve_readable_folder},
+        ingest::IngestRequest,
+        job::{BatchItemResult, BatchJob, ProgressShare},
+        walk::DirectoryListing,
     },
 };
 
 const NAME: &str = "batch_process_pdfs";
 
 /// So many files of a folder are looked at.
-const MOST_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 
 /// So many files may take the places of those that came to nothing.
-const MOST_SPARE: usize = 200;
+const MAX_SPARE_FILES: usize = 200;
 
 /// So many folders that can't be looked into are named.
-const MOST_SHUT: usize = 10;
+const MAX_UNREADABLE_FOLDERS: usize = 10;
 
 /// `batch_process_pdfs`.
-pub(crate) struct BatchProcessPdfs(pub(crate) Arc<Lab>);
+pub(crate) struct BatchProcessPdfs(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 4096))]
     directory_path: String,
-    #[serde(default = "usual")]
+    #[serde(default = "default_max_files")]
     #[schemars(range(min = 1, max = 100))]
     max_files: usize,
     #[serde(default = "yes")]
@@ -51,10 +51,10 @@ pub(crate) struct Input {
     /// How far it has come.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
-    leg: Option<Job>,
+    leg: Option<BatchJob>,
 }
 
-fn usual() -> usize {
+fn default_max_files() -> usize {
     10
 }
 
@@ -65,7 +65,7 @@ fn yes() -> bool {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    results: Vec<JobLine>,
+    results: Vec<BatchItemResult>,
     /// Files of the folder that were not read yet and are left for another call
     left: usize,
     /// What in the folder was passed over
@@ -80,51 +80,51 @@ impl Tool for BatchProcessPdfs {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             NAME,
             "Process a folder",
             "Read the files of a folder into the collection.",
-            Annotations {
+            ToolHints {
                 idempotent: true,
                 open_world: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    fn goes_on(&self, output: &Output) -> Option<Value> {
+    fn next_step(&self, output: &Output) -> Option<Value> {
         output.next.clone()
     }
 
-    fn so_far(&self, output: &Output) -> Option<String> {
-        Some(so_far(&output.results))
+    fn partial_summary(&self, output: &Output) -> Option<String> {
+        Some(render_partial_batch(&output.results))
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let mut job = match input.leg {
             Some(job) => job,
-            None => self.job(&input, call).await?,
+            None => self.build_job(&input, call).await?,
         };
         let mut changes = Vec::new();
-        if let Some((path, share)) = job.take() {
-            let name = self.name(&input.directory_path, &path).await;
-            share.tell(call, 0.0, &name);
+        if let Some((path, share)) = job.take_next() {
+            let name = self.display_name(&input.directory_path, &path).await;
+            share.report(call, 0.0, &name);
             let skip = input.skip_existing;
             let came = self.process((&path, &name), skip, share, call).await;
-            changes = job.note(name, came)?;
+            changes = job.record_result(name, came)?;
         }
-        let next = job.next(json!({
+        let next = job.next_arguments(json!({
             "directory_path": input.directory_path,
             "max_files": input.max_files,
             "skip_existing": input.skip_existing,
         }));
-        let said = said(&job);
-        Ok(Outcome {
+        let said = render_text(&job);
+        Ok(ToolOutput {
             output: Output {
                 said,
                 results: job.done,
@@ -142,17 +142,17 @@ impl BatchProcessPdfs {
     /// The files to read: those that were not read before come first, so that whoever calls again
     /// gets to all of them. Nobody remembers those that can't be read, nor copies, so others take
     /// their places.
-    async fn job(&self, input: &Input, call: &Call) -> Result<Job, ToolError> {
+    async fn build_job(&self, input: &Input, call: &ToolContext) -> Result<BatchJob, ToolError> {
         let folder = &input.directory_path;
-        let folder = readable_folder(self.0.options(), "directory_path", folder).await?;
-        let below = files_below(folder.clone(), MOST_FILES).await?;
-        let notes = passed_over(&folder, &below);
+        let folder = resolve_readable_folder(self.0.options(), "directory_path", folder).await?;
+        let below = list_files(folder.clone(), MAX_FILES).await?;
+        let notes = skipped_notes(&folder, &below);
         let files = below.files;
         let mut not_looked_at = files.len();
         let (mut new, mut read) = (Vec::new(), Vec::new());
         for path in files {
             let path = path.to_string_lossy().into_owned();
-            if new.len() >= input.max_files + MOST_SPARE {
+            if new.len() >= input.max_files + MAX_SPARE_FILES {
                 break;
             }
             not_looked_at -= 1;
@@ -167,18 +167,20 @@ impl BatchProcessPdfs {
             new.extend(read);
             new.truncate(input.max_files);
         }
-        Ok(Job {
+        Ok(BatchJob {
             left: not_looked_at + spare.len(),
             spare,
             notes,
-            ..Job::on(new)
+            ..BatchJob::new(new)
         })
     }
 
     /// Whether the file was read before, and was of the same length.
-    async fn is_read(&self, path: &str, call: &Call) -> Result<bool, ToolError> {
-        let known = Library(call.store()).by_key("path", path).await?;
-        let mut known = known.iter().flat_map(|it| it.kept.files());
+    async fn is_read(&self, path: &str, call: &ToolContext) -> Result<bool, ToolError> {
+        let known = ArticleRepository(call.store())
+            .find_by_key("path", path)
+            .await?;
+        let mut known = known.iter().flat_map(|it| it.record.files());
         let Some(file) = known.find(|it| it.path == path) else {
             return Ok(false);
         };
@@ -187,10 +189,10 @@ impl BatchProcessPdfs {
     }
 
     /// What a file is called: the way to it from the folder, for others may have the same name.
-    async fn name(&self, folder: &str, path: &str) -> String {
-        let folder = readable_folder(self.0.options(), "directory_path", folder).await;
+    async fn display_name(&self, folder: &str, path: &str) -> String {
+        let folder = resolve_readable_folder(self.0.options(), "directory_path", folder).await;
         match folder {
-            Ok(folder) => below(&folder, Path::new(path)),
+            Ok(folder) => relative_path(&folder, Path::new(path)),
             Err(_) => path.to_owned(),
         }
     }
@@ -199,23 +201,23 @@ impl BatchProcessPdfs {
         &self,
         (path, name): (&str, &str),
         skip_existing: bool,
-        share: Share,
-        call: &Call,
-    ) -> Result<(JobLine, Vec<Change>), ToolError> {
-        let file = readable_file(self.0.options(), "directory_path", path).await?;
-        let mut ingest = Ingest::paper(file, skip_existing);
+        share: ProgressShare,
+        call: &ToolContext,
+    ) -> Result<(BatchItemResult, Vec<Change>), ToolError> {
+        let file = open_readable_file(self.0.options(), "directory_path", path).await?;
+        let mut ingest = IngestRequest::for_paper(file, skip_existing);
         ingest.share = share;
         let ingested = ingest.run(&self.0, call).await?;
-        let outcome = ingested.what.as_str();
-        let line = JobLine::of(name, outcome, &ingested.kept, ingested.notes);
+        let outcome = ingested.outcome.as_str();
+        let line = BatchItemResult::from_record(name, outcome, &ingested.record, ingested.notes);
         Ok((line, ingested.changes))
     }
 }
 
-fn said(job: &Job) -> String {
+fn render_text(job: &BatchJob) -> String {
     let mut said = match job.total() {
         0 => "There is no file in that folder that can be read.".to_owned(),
-        _ => said_of_job(job),
+        _ => render_batch(job),
     };
     if job.left > 0 {
         let _ = write!(
@@ -229,41 +231,49 @@ fn said(job: &Job) -> String {
         );
     }
     for note in &job.notes {
-        let _ = write!(said, "\n\n{}", plain(note));
+        let _ = write!(said, "\n\n{}", escape_markdown(note));
     }
     said
 }
 
 /// What to say of what is in a folder and is not read.
-fn passed_over(folder: &Path, found: &Below) -> Vec<String> {
+fn skipped_notes(folder: &Path, found: &DirectoryListing) -> Vec<String> {
     let mut notes = Vec::new();
-    for shut in found.shut.iter().take(MOST_SHUT) {
-        let name = cut_to_chars(&below(folder, shut), 200);
+    for shut in found.unreadable.iter().take(MAX_UNREADABLE_FOLDERS) {
+        let name = truncate_chars(&relative_path(folder, shut), 200);
         notes.push(format!(
             "The folder {name} can't be looked into: check its permissions."
         ));
     }
-    if let Some(more) = found.shut.len().checked_sub(MOST_SHUT).filter(|it| *it > 0) {
-        notes.push(format!("Nor can {} more.", count(more as u64, "folder")));
-    }
-    if found.links > 0 {
+    if let Some(more) = found
+        .unreadable
+        .len()
+        .checked_sub(MAX_UNREADABLE_FOLDERS)
+        .filter(|it| *it > 0)
+    {
         notes.push(format!(
-            "Left out: {}; links in folders are not followed, name the files themselves.",
-            count(found.links as u64, "link")
+            "Nor can {} more.",
+            pluralize(more as u64, "folder")
         ));
     }
-    if found.others > 0 {
+    if found.symlinks > 0 {
+        notes.push(format!(
+            "Left out: {}; links in folders are not followed, name the files themselves.",
+            pluralize(found.symlinks as u64, "link")
+        ));
+    }
+    if found.unsupported > 0 {
         notes.push(format!(
             "Left out: {} of kinds that can't be read; PDF, DOCX, EPUB, HTML, Markdown and plain \
              text can, by the endings of their names.",
-            count(found.others as u64, "file")
+            pluralize(found.unsupported as u64, "file")
         ));
     }
     notes
 }
 
 /// The way from a folder to what is in it.
-fn below(folder: &Path, path: &Path) -> String {
+fn relative_path(folder: &Path, path: &Path) -> String {
     let below = path.strip_prefix(folder).unwrap_or(path);
     below.to_string_lossy().into_owned()
 }

@@ -2,32 +2,34 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use super::{
-    super::shown::{about, only_read, plain, with_notes},
-    paper,
+    super::shown::{escape_markdown, read_only_output, tool_meta, with_notes},
+    resolve_paper,
 };
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        Library,
-        files::{papers_folder, sha256_of_bytes},
-        job::Share,
-        obtain::{Here, Obtaining, What, place_for},
+        ArticleRepository,
+        files::{create_papers_subfolder, sha256_hex},
+        job::ProgressShare,
+        obtain::{DownloadTarget, LocalPdf, PdfDownload, download_path},
     },
     locate::safe_file_name,
     sources::PaperId,
 };
 
 /// A name that comes from an address is cut to so many characters.
-const NAME_CHARS: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 /// `download_pdf`.
-pub(crate) struct DownloadPdf(pub(crate) Arc<Lab>);
+pub(crate) struct DownloadPdf(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,25 +42,25 @@ pub(crate) struct Input {
     #[serde(default)]
     overwrite: bool,
     /// Seconds
-    #[serde(default = "usual")]
+    #[serde(default = "default_timeout")]
     #[schemars(range(min = 5, max = 300))]
     timeout: u64,
 }
 
-fn usual() -> u64 {
+fn default_timeout() -> u64 {
     30
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    file: Fetched,
+    file: PdfFileView,
     notes: Vec<String>,
 }
 
 /// A file that is here.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Fetched {
+pub(crate) struct PdfFileView {
     pub(crate) path: String,
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
@@ -74,56 +76,57 @@ impl Tool for DownloadPdf {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "download_pdf",
             "Download a PDF",
             "Fetch a PDF into the folder of papers.",
-            Annotations {
+            ToolHints {
                 idempotent: true,
                 open_world: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let folder = papers_folder(self.0.options(), input.output_directory.as_deref()).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let folder =
+            create_papers_subfolder(self.0.options(), input.output_directory.as_deref()).await?;
         let given = input.filename.as_deref().filter(|it| !it.trim().is_empty());
-        let given = given.map(pdf_name).transpose()?;
-        let obtaining = Obtaining {
-            lab: &self.0,
+        let given = given.map(pdf_file_name).transpose()?;
+        let obtaining = PdfDownload {
+            services: &self.0,
             call,
             overwrite: input.overwrite,
-            time: Duration::from_secs(input.timeout),
-            share: Share::WHOLE,
+            timeout: Duration::from_secs(input.timeout),
+            share: ProgressShare::FULL,
         };
         let mut notes = Vec::new();
-        let here = if let Some(url) = address(&input.source, call).await? {
-            let to = folder.join(given.unwrap_or_else(|| name_of(&url)));
-            obtaining.fetch(What::Address(url), to).await?
+        let here = if let Some(url) = parse_pdf_url(&input.source, call).await? {
+            let to = folder.join(given.unwrap_or_else(|| file_name_from_url(&url)));
+            obtaining.fetch(DownloadTarget::Url(url), to).await?
         } else {
-            let (article, _, told) = paper(&self.0, call, &input.source).await?;
+            let (article, _, told) = resolve_paper(&self.0, call, &input.source).await?;
             notes = told;
             let to = match given {
                 Some(name) => folder.join(name),
-                None => place_for(Library(call.store()), &folder, &article).await?,
+                None => download_path(ArticleRepository(call.store()), &folder, &article).await?,
             };
-            obtaining.fetch(What::Paper(&article), to).await?
+            obtaining.fetch(DownloadTarget::Paper(&article), to).await?
         };
         notes.extend(here.notes.iter().cloned());
-        let file = fetched(&here);
-        let said = with_notes(said(&file), &notes);
-        Ok(only_read(Output { said, file, notes }))
+        let file = to_pdf_file_view(&here);
+        let said = with_notes(render_text(&file), &notes);
+        Ok(read_only_output(Output { said, file, notes }))
     }
 }
 
 /// The address, if it is one and not the name of a paper: arXiv's and doi.org's pages are names.
-async fn address(source: &str, call: &Call) -> Result<Option<Url>, ToolError> {
+async fn parse_pdf_url(source: &str, call: &ToolContext) -> Result<Option<Url>, ToolError> {
     let Ok(url) = Url::parse(source.trim()) else {
         return Ok(None);
     };
@@ -132,24 +135,28 @@ async fn address(source: &str, call: &Call) -> Result<Option<Url>, ToolError> {
     if !is_bare && PaperId::parse(source).is_some() {
         return Ok(None);
     }
-    if Library(call.store()).look_up(source).await?.is_some() {
+    if ArticleRepository(call.store())
+        .look_up(source)
+        .await?
+        .is_some()
+    {
         return Ok(None);
     }
     match url.scheme() {
         "http" | "https" => Ok(Some(url)),
         _ if url.has_host() => {
-            let issue = Issue::new(
+            let issue = ArgumentIssue::new(
                 "source",
                 "must begin with http:// or https:// if it is an address",
             );
-            Err(ToolError::Invalid(vec![issue.given(&source.into())]))
+            Err(ToolError::Invalid(vec![issue.with_value(&source.into())]))
         }
         _ => Ok(None),
     }
 }
 
 /// The name that was given, with `.pdf` at its end.
-fn pdf_name(given: &str) -> Result<String, ToolError> {
+fn pdf_file_name(given: &str) -> Result<String, ToolError> {
     let is_pdf = PathBuf::from(given)
         .extension()
         .is_some_and(|it| it.eq_ignore_ascii_case("pdf"));
@@ -160,28 +167,30 @@ fn pdf_name(given: &str) -> Result<String, ToolError> {
     };
     safe_file_name(&whole).ok_or_else(|| {
         let rule = "must be the name of a file, without a folder and not hidden";
-        ToolError::Invalid(vec![Issue::new("filename", rule).given(&given.into())])
+        ToolError::Invalid(vec![
+            ArgumentIssue::new("filename", rule).with_value(&given.into()),
+        ])
     })
 }
 
 /// The name that an address ends with, or one made of its host, and a mark of the whole address:
 /// many end alike.
-fn name_of(url: &Url) -> String {
-    let name = last_name_of(url);
+fn file_name_from_url(url: &Url) -> String {
+    let name = last_path_segment(url);
     let stem = name.strip_suffix(".pdf").unwrap_or(&name);
-    let stem = deliberate_core::cut_to_chars(stem, NAME_CHARS);
-    let mark: String = sha256_of_bytes(url.as_str().as_bytes())
+    let stem = deliberate_core::truncate_chars(stem, MAX_NAME_CHARS);
+    let mark: String = sha256_hex(url.as_str().as_bytes())
         .chars()
         .take(8)
         .collect();
     format!("{stem}-{mark}.pdf")
 }
 
-fn last_name_of(url: &Url) -> String {
+fn last_path_segment(url: &Url) -> String {
     let last = url.path_segments().and_then(|mut it| it.next_back());
     let last = last.filter(|it| !it.is_empty()).unwrap_or("paper");
     let decoded = percent_encoding::percent_decode_str(last).decode_utf8_lossy();
-    let named = pdf_name(&decoded).ok();
+    let named = pdf_file_name(&decoded).ok();
     named.unwrap_or_else(|| {
         let host = url
             .host_str()
@@ -191,18 +200,18 @@ fn last_name_of(url: &Url) -> String {
     })
 }
 
-pub(super) fn fetched(here: &Here) -> Fetched {
-    Fetched {
+pub(super) fn to_pdf_file_view(here: &LocalPdf) -> PdfFileView {
+    PdfFileView {
         path: here.path.to_string_lossy().into_owned(),
         bytes: here.bytes,
         sha256: here.sha256.clone(),
         is_pdf: here.is_pdf,
-        url: here.from.as_ref().map(|it| it.url.clone()),
-        was_there: here.from.is_none(),
+        url: here.origin.as_ref().map(|it| it.url.clone()),
+        was_there: here.origin.is_none(),
     }
 }
 
-fn said(file: &Fetched) -> String {
+fn render_text(file: &PdfFileView) -> String {
     let kind = if file.is_pdf { "a PDF" } else { "not a PDF" };
     let how = if file.was_there {
         "Nothing was fetched: a file of that name was there already (overwrite replaces it, \
@@ -211,13 +220,13 @@ fn said(file: &Fetched) -> String {
     } else {
         format!(
             "Fetched from {}",
-            plain(file.url.as_deref().unwrap_or_default())
+            escape_markdown(file.url.as_deref().unwrap_or_default())
         )
     };
     format!(
         "{how}.\n\n- path: {}\n- {} bytes, {kind}\n- SHA-256: {}\n\nprocess_pdf with this path \
          reads it into the collection.",
-        plain(&file.path),
+        escape_markdown(&file.path),
         file.bytes,
         file.sha256
     )

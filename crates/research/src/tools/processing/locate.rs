@@ -2,32 +2,32 @@
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        asked_line,
-        shown::{about, only_read, plain, with_notes},
+        lookup_line,
+        shown::{escape_markdown, read_only_output, tool_meta, with_notes},
     },
-    download::{Fetched, fetched},
-    paper,
+    download::{PdfFileView, to_pdf_file_view},
+    resolve_paper,
 };
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        Library,
-        files::papers_folder,
-        job::Share,
-        obtain::{Obtaining, What, place_for},
+        ArticleRepository,
+        files::create_papers_subfolder,
+        job::ProgressShare,
+        obtain::{DownloadTarget, PdfDownload, download_path},
     },
-    locate::Asked,
-    sources::PdfPlace,
+    locate::SourceLookup,
+    sources::PdfLocation,
 };
 
 /// `locate_pdf`.
-pub(crate) struct LocatePdf(pub(crate) Arc<Lab>);
+pub(crate) struct LocatePdf(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,15 +49,15 @@ pub(crate) struct Output {
     said: String,
     title: String,
     /// Where everyone may read it, best first
-    places: Vec<PdfPlace>,
+    places: Vec<PdfLocation>,
     /// Perhaps behind a paywall
-    doubtful: Vec<PdfPlace>,
+    doubtful: Vec<PdfLocation>,
     /// Where nothing is open: pages for a person to look at, no PDFs
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pages: Vec<String>,
-    asked: Vec<Asked>,
+    asked: Vec<SourceLookup>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    downloaded: Option<Fetched>,
+    downloaded: Option<PdfFileView>,
     notes: Vec<String>,
 }
 
@@ -65,52 +65,52 @@ impl Tool for LocatePdf {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "locate_pdf",
             "Locate a PDF",
             "Find open PDFs of a paper by DOI, arXiv id or article.",
-            Annotations {
+            ToolHints {
                 read_only: false,
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let name = &input.article_identifier;
-        let (article, _, mut notes) = paper(&self.0, call, name).await?;
-        Share::WHOLE.tell(call, 0.2, "asking where it is open");
+        let (article, _, mut notes) = resolve_paper(&self.0, call, name).await?;
+        ProgressShare::FULL.report(call, 0.2, "asking where it is open");
         let locator = self.0.locator();
         let located = if input.search_multiple_sources {
             locator.locate(&article).await
         } else {
-            locator.nearest(&article)
+            locator.locate_offline(&article)
         };
         let mut downloaded = None;
         if input.auto_download && !located.places.is_empty() {
-            let folder = papers_folder(self.0.options(), None).await?;
-            let obtaining = Obtaining {
-                lab: &self.0,
+            let folder = create_papers_subfolder(self.0.options(), None).await?;
+            let obtaining = PdfDownload {
+                services: &self.0,
                 call,
                 overwrite: false,
-                time: Duration::from_mins(2),
-                share: Share::WHOLE.part(0.5, 1.0),
+                timeout: Duration::from_mins(2),
+                share: ProgressShare::FULL.subrange(0.5, 1.0),
             };
-            let to = place_for(Library(call.store()), &folder, &article).await?;
-            match obtaining.fetch(What::Paper(&article), to).await {
-                Ok(here) => downloaded = Some(fetched(&here)),
+            let to = download_path(ArticleRepository(call.store()), &folder, &article).await?;
+            match obtaining.fetch(DownloadTarget::Paper(&article), to).await {
+                Ok(here) => downloaded = Some(to_pdf_file_view(&here)),
                 Err(error @ ToolError::Cancelled) => return Err(error),
                 Err(error) => notes.push(format!("Not downloaded: {error}.")),
             }
         }
         let pages = if located.places.is_empty() {
-            locator.pages(&article)
+            locator.landing_pages(&article)
         } else {
             Vec::new()
         };
@@ -124,33 +124,33 @@ impl Tool for LocatePdf {
             downloaded,
             notes,
         };
-        output.said = with_notes(said(name, &output), &output.notes);
-        Ok(only_read(output))
+        output.said = with_notes(render_text(name, &output), &output.notes);
+        Ok(read_only_output(output))
     }
 }
 
-fn said(name: &str, output: &Output) -> String {
+fn render_text(name: &str, output: &Output) -> String {
     let title = if output.title.is_empty() {
         name
     } else {
         &output.title
     };
     let mut said = match output.places.len() {
-        0 => format!("No open PDF of **{}** was found.\n", plain(title)),
-        1 => format!("One open PDF of **{}**:\n", plain(title)),
-        many => format!("{many} open PDFs of **{}**:\n", plain(title)),
+        0 => format!("No open PDF of **{}** was found.\n", escape_markdown(title)),
+        1 => format!("One open PDF of **{}**:\n", escape_markdown(title)),
+        many => format!("{many} open PDFs of **{}**:\n", escape_markdown(title)),
     };
-    let mut list = |places: &[PdfPlace], doubt: &str| {
+    let mut list = |places: &[PdfLocation], doubt: &str| {
         for place in places {
             let version = place
                 .version
                 .as_deref()
-                .map(|it| format!(", {}", plain(it)));
+                .map(|it| format!(", {}", escape_markdown(it)));
             let _ = write!(
                 said,
                 "\n- {} ({}{}){doubt}",
-                plain(&place.url),
-                plain(&place.source),
+                escape_markdown(&place.url),
+                escape_markdown(&place.source),
                 version.unwrap_or_default()
             );
         }
@@ -160,7 +160,7 @@ fn said(name: &str, output: &Output) -> String {
     if !output.pages.is_empty() {
         said.push_str("\n\nPages for a person to look at, which may want money or a login:\n");
         for page in &output.pages {
-            let _ = write!(said, "\n- {}", plain(page));
+            let _ = write!(said, "\n- {}", escape_markdown(page));
         }
     }
     if let Some(file) = &output.downloaded {
@@ -170,7 +170,7 @@ fn said(name: &str, output: &Output) -> String {
             file.path
         );
     }
-    let asked: Vec<String> = output.asked.iter().map(asked_line).collect();
+    let asked: Vec<String> = output.asked.iter().map(lookup_line).collect();
     if !asked.is_empty() {
         let _ = write!(said, "\n\nAsked: {}", asked.join(" "));
     }

@@ -3,28 +3,28 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{count, only_read, plain, reads};
+use super::super::shown::{escape_markdown, pluralize, read_only_meta, read_only_output};
 use crate::{
-    Lab,
-    blocking::blocking,
+    ResearchServices,
+    blocking::run_blocking,
     collect::{
-        Text,
-        fence::{DATA_NOT_ORDERS, fenced},
-        files::{readable_file, sha256_of},
+        FullText,
+        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+        files::{file_sha256, open_readable_file},
         sections::sections,
     },
 };
 
 const PREVIEW_CHARS: usize = 1_000;
-const MOST_HEADINGS: usize = 100;
+const MAX_HEADINGS: usize = 100;
 
 /// `extract_pdf_metadata`.
-pub(crate) struct ExtractPdfMetadata(pub(crate) Arc<Lab>);
+pub(crate) struct ExtractPdfMetadata(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,19 +82,19 @@ impl Tool for ExtractPdfMetadata {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "extract_pdf_metadata",
             "Metadata of a file",
             "What a file says of itself, with a preview and its structure; keeps nothing.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let file = readable_file(self.0.options(), "pdf_path", &input.pdf_path).await?;
-        let sha256 = sha256_of(&file).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let file = open_readable_file(self.0.options(), "pdf_path", &input.pdf_path).await?;
+        let sha256 = file_sha256(&file).await?;
         call.progress(0.3, Some(1.0), "reading the file");
-        let document = self.0.read(&file).await?;
+        let document = self.0.extract_document(&file).await?;
         let meta = document.meta.clone();
         let warnings = document
             .warnings
@@ -102,14 +102,14 @@ impl Tool for ExtractPdfMetadata {
             .take(20)
             .map(|it| it.message.clone());
         let warnings = warnings.collect();
-        let text = Text::of(document);
-        let (text, sections) = blocking(move || {
+        let text = FullText::from_document(document);
+        let (text, sections) = run_blocking(move || {
             let sections = sections(&text);
             (text, sections)
         })
         .await?;
         let preview = text.pages.iter().find(|it| !it.trim().is_empty());
-        let headings = sections.into_iter().take(MOST_HEADINGS);
+        let headings = sections.into_iter().take(MAX_HEADINGS);
         let headings = headings.map(|it| format!("{} (p. {})", it.label(), it.page));
         let mut output = Output {
             said: String::new(),
@@ -117,7 +117,7 @@ impl Tool for ExtractPdfMetadata {
             bytes: file.bytes,
             sha256,
             pages: text.pages.len(),
-            characters: text.chars(),
+            characters: text.char_count(),
             title: meta.title,
             authors: meta.authors,
             created: meta.created,
@@ -134,22 +134,22 @@ impl Tool for ExtractPdfMetadata {
             warnings,
             preview: preview
                 .filter(|_| input.extract_text_preview)
-                .map(|it| cut_to_chars(it, PREVIEW_CHARS)),
+                .map(|it| truncate_chars(it, PREVIEW_CHARS)),
         };
-        output.said = said(&output);
-        Ok(only_read(output))
+        output.said = render_text(&output);
+        Ok(read_only_output(output))
     }
 }
 
-fn said(output: &Output) -> String {
+fn render_text(output: &Output) -> String {
     let mut said = format!(
         "{}: {}, {}, {}, {}, {}\n",
-        plain(&output.path),
-        count(output.bytes, "byte"),
-        count(output.pages as u64, "page"),
-        count(output.characters, "character"),
-        count(output.figures_and_tables as u64, "caption"),
-        count(output.references as u64, "reference")
+        escape_markdown(&output.path),
+        pluralize(output.bytes, "byte"),
+        pluralize(output.pages as u64, "page"),
+        pluralize(output.characters, "character"),
+        pluralize(output.figures_and_tables as u64, "caption"),
+        pluralize(output.references as u64, "reference")
     );
     for (name, value) in [
         ("title", &output.title),
@@ -164,17 +164,21 @@ fn said(output: &Output) -> String {
         ("arXiv", &output.arxiv_id),
     ] {
         if let Some(value) = value {
-            let _ = write!(said, "\n- {name}: {}", plain(value));
+            let _ = write!(said, "\n- {name}: {}", escape_markdown(value));
         }
     }
     for heading in &output.headings {
-        let _ = write!(said, "\n- § {}", plain(heading));
+        let _ = write!(said, "\n- § {}", escape_markdown(heading));
     }
     for warning in &output.warnings {
-        let _ = write!(said, "\n- warning: {}", plain(warning));
+        let _ = write!(said, "\n- warning: {}", escape_markdown(warning));
     }
     if let Some(preview) = &output.preview {
-        let _ = write!(said, "\n\n{DATA_NOT_ORDERS}\n{}", fenced(&[], preview));
+        let _ = write!(
+            said,
+            "\n\n{UNTRUSTED_DATA_NOTICE}\n{}",
+            fence_passage(&[], preview)
+        );
     }
     said
 }

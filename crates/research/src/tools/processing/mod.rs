@@ -8,16 +8,16 @@ mod process;
 mod validate;
 
 use deliberate_core::Article;
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError};
 
-use super::{Adding, shown::told};
+use super::{ToolRegistrar, shown::custom_error};
 use crate::{
-    Lab,
-    collect::{Library, Version, enrich::look_up},
+    ResearchServices,
+    collect::{ArticleRepository, VersionedArticle, enrich::look_up},
     sources::PaperId,
 };
 
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = || adding.lab.clone();
     let (locate, download) = (locate::LocatePdf(lab()), download::DownloadPdf(lab()));
     let (process, batch) = (process::ProcessPdf(lab()), batch::BatchProcessPdfs(lab()));
@@ -26,40 +26,40 @@ pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
         validate::ValidatePdfSources(lab()),
     );
     adding
-        .common(locate)
-        .common(download)
-        .common(process)
-        .common(batch)
-        .rare(metadata)
-        .rare(validate)
+        .add_common(locate)
+        .add_common(download)
+        .add_common(process)
+        .add_common(batch)
+        .add_rare(metadata)
+        .add_rare(validate)
 }
 
 /// The paper of that name: an article of the collection, or what the sources know under the id.
-async fn paper(
-    lab: &Lab,
-    call: &Call,
+async fn resolve_paper(
+    lab: &ResearchServices,
+    call: &ToolContext,
     name: &str,
-) -> Result<(Article, Option<Version>, Vec<String>), ToolError> {
-    if let Some(known) = Library(call.store()).look_up(name).await? {
-        return Ok((known.kept.article.clone(), Some(known), Vec::new()));
+) -> Result<(Article, Option<VersionedArticle>, Vec<String>), ToolError> {
+    if let Some(known) = ArticleRepository(call.store()).look_up(name).await? {
+        return Ok((known.record.article.clone(), Some(known), Vec::new()));
     }
     let Some(id) = PaperId::parse(name) else {
-        return Err(told(
+        return Err(custom_error(
             "ArticleNotFound",
             format!(
                 "{:?} is neither an article of the collection nor a DOI, arXiv id or other id",
-                deliberate_core::cut_to_chars(name, 200)
+                deliberate_core::truncate_chars(name, 200)
             ),
             "search_papers finds papers by their titles, with their ids.",
         ));
     };
     let found = look_up(lab, &id).await;
-    let article = found.article.unwrap_or_else(|| by_id(&id));
+    let article = found.article.unwrap_or_else(|| article_from_id(&id));
     Ok((article, None, found.notes))
 }
 
 /// All that is known of a paper by its id alone.
-fn by_id(id: &PaperId) -> Article {
+fn article_from_id(id: &PaperId) -> Article {
     let mut article = Article::default();
     match id {
         PaperId::Doi(doi) => article.doi = Some(doi.clone()),

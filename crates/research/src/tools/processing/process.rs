@@ -3,23 +3,23 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, about, count, line, with_notes};
+use super::super::shown::{ArticleView, article_line, pluralize, tool_meta, with_notes};
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        Library, Version,
-        files::{SafeFile, papers_folder, readable_file},
-        ingest::{Ingest, Ingested, What},
-        obtain::place_for,
+        ArticleRepository, VersionedArticle,
+        files::{VerifiedFile, create_papers_subfolder, open_readable_file},
+        ingest::{IngestOutcome, IngestRequest, IngestResult},
+        obtain::download_path,
     },
 };
 
 /// `process_pdf`.
-pub(crate) struct ProcessPdf(pub(crate) Arc<Lab>);
+pub(crate) struct ProcessPdf(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +41,7 @@ pub(crate) struct Output {
     article_id: String,
     /// added, joined or unchanged
     outcome: &'static str,
-    article: ShownArticle,
+    article: ArticleView,
     headings: usize,
     figures_and_tables: usize,
     references: usize,
@@ -53,36 +53,36 @@ impl Tool for ProcessPdf {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "process_pdf",
             "Process a file",
             "Read a PDF, HTML, Markdown, text, DOCX or EPUB file into the collection.",
-            Annotations {
+            ToolHints {
                 idempotent: true,
                 open_world: true,
-                ..Annotations::ADDS
+                ..ToolHints::ADDITIVE
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let (file, of) = self.file(&input.pdf_path, call).await?;
-        let mut ingest = Ingest::paper(file, input.skip_existing);
-        ingest.of = of;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let (file, of) = self.resolve_file(&input.pdf_path, call).await?;
+        let mut ingest = IngestRequest::for_paper(file, input.skip_existing);
+        ingest.article = of;
         let ingested = ingest.run(&self.0, call).await?;
         let (headings, figures_and_tables, references) = ingested.outline;
-        let file = ingested.kept.file.as_ref();
-        Ok(Outcome {
+        let file = ingested.record.file.as_ref();
+        Ok(ToolOutput {
             output: Output {
-                said: with_notes(said(&ingested), &ingested.notes),
-                article_id: ingested.kept.id.clone(),
-                outcome: ingested.what.as_str(),
-                article: ShownArticle::of(&ingested.kept),
+                said: with_notes(render_text(&ingested), &ingested.notes),
+                article_id: ingested.record.id.clone(),
+                outcome: ingested.outcome.as_str(),
+                article: ArticleView::from_record(&ingested.record),
                 headings,
                 figures_and_tables,
                 references,
@@ -97,51 +97,52 @@ impl Tool for ProcessPdf {
 
 impl ProcessPdf {
     /// The file of that path, or that of the article that is called so.
-    async fn file(
+    async fn resolve_file(
         &self,
         given: &str,
-        call: &Call,
-    ) -> Result<(SafeFile, Option<Version>), ToolError> {
+        call: &ToolContext,
+    ) -> Result<(VerifiedFile, Option<VersionedArticle>), ToolError> {
         let options = self.0.options();
-        let refused = match readable_file(options, "pdf_path", given).await {
+        let refused = match open_readable_file(options, "pdf_path", given).await {
             Ok(file) => return Ok((file, None)),
             Err(refused) => refused,
         };
-        let Some(of) = Library(call.store()).look_up(given).await? else {
+        let Some(of) = ArticleRepository(call.store()).look_up(given).await? else {
             return Err(refused);
         };
-        let folder = papers_folder(options, None).await?;
-        let name = place_for(Library(call.store()), &folder, &of.kept.article).await?;
-        let file = readable_file(options, "pdf_path", &name.to_string_lossy()).await;
-        let file = file.map_err(|_| ToolError::Told {
+        let folder = create_papers_subfolder(options, None).await?;
+        let name =
+            download_path(ArticleRepository(call.store()), &folder, &of.record.article).await?;
+        let file = open_readable_file(options, "pdf_path", &name.to_string_lossy()).await;
+        let file = file.map_err(|_| ToolError::Custom {
             code: "NotDownloaded".to_owned(),
-            message: format!("the PDF of {} is not here yet", of.kept.cite_key),
+            message: format!("the PDF of {} is not here yet", of.record.cite_key),
             hint: Some("Call download_pdf with the same identifier first.".to_owned()),
         })?;
         Ok((file, Some(of)))
     }
 }
 
-fn said(ingested: &Ingested) -> String {
+fn render_text(ingested: &IngestResult) -> String {
     let (headings, captions, references) = ingested.outline;
-    let shown = line(&ingested.kept);
-    let mut said = match ingested.what {
-        What::Unchanged => {
+    let shown = article_line(&ingested.record);
+    let mut said = match ingested.outcome {
+        IngestOutcome::Unchanged => {
             return format!("Unchanged since it was last read: {shown}");
         }
-        What::Added => format!("Added: {shown}"),
-        What::Joined => format!("Joined with the article that was there: {shown}"),
+        IngestOutcome::Added => format!("Added: {shown}"),
+        IngestOutcome::Merged => format!("Joined with the article that was there: {shown}"),
     };
     let _ = write!(
         said,
         "\n\n- {}, {}, {}, {}\n- id: {}",
-        count(ingested.kept.chars, "character"),
-        count(headings as u64, "heading"),
-        count(captions as u64, "caption"),
-        count(references as u64, "reference"),
-        ingested.kept.id
+        pluralize(ingested.record.chars, "character"),
+        pluralize(headings as u64, "heading"),
+        pluralize(captions as u64, "caption"),
+        pluralize(references as u64, "reference"),
+        ingested.record.id
     );
-    for warning in ingested.kept.file.iter().flat_map(|it| &it.warnings) {
+    for warning in ingested.record.file.iter().flat_map(|it| &it.warnings) {
         let _ = write!(said, "\n- warning: {warning}");
     }
     said

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use deliberate_core::{Article, ArxivId, Doi};
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    asked_line,
-    shown::{about, only_read},
+    lookup_line,
+    shown::{read_only_output, tool_meta},
 };
 use crate::{
-    Lab,
-    locate::{Asked, knows_files, letters_of},
+    ResearchServices,
+    locate::{SourceLookup, has_pdf_locations, normalize_source_name},
 };
 
 /// A paper that everyone may read, and that all sources know.
@@ -21,7 +23,7 @@ const SAMPLE_DOI: &str = "10.1371/journal.pone.0029797";
 const SAMPLE_ARXIV: &str = "1706.03762";
 
 /// `validate_pdf_sources`.
-pub(crate) struct ValidatePdfSources(pub(crate) Arc<Lab>);
+pub(crate) struct ValidatePdfSources(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,43 +42,44 @@ fn yes() -> bool {
 pub(crate) struct Output {
     said: String,
     sources: Vec<String>,
-    asked: Vec<Asked>,
+    asked: Vec<SourceLookup>,
 }
 
 impl Tool for ValidatePdfSources {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "validate_pdf_sources",
             "Check sources of PDFs",
             "Ask each source of PDFs for a paper that is known to be open, and report what came.",
-            Annotations {
+            ToolHints {
                 open_world: true,
-                ..Annotations::READS
+                ..ToolHints::READ_ONLY
             },
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, _: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, _: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let locator = self.0.locator();
         let mut sources = vec!["arxiv".to_owned()];
         sources.extend(locator.unpaywall.as_ref().map(|_| "unpaywall".to_owned()));
-        let others = self.0.sources().iter().map(|it| it.about().name);
-        sources.extend(others.filter(|it| it != "arxiv" && knows_files(it)));
+        let others = self.0.sources().iter().map(|it| it.info().name);
+        sources.extend(others.filter(|it| it != "arxiv" && has_pdf_locations(it)));
         if let Some(name) = &input.source_name {
-            let wanted = letters_of(name);
-            if !sources.iter().any(|it| letters_of(it) == wanted) {
+            let wanted = normalize_source_name(name);
+            if !sources.iter().any(|it| normalize_source_name(it) == wanted) {
                 let rule = format!("is no source of PDFs; those are {}", sources.join(", "));
-                let issue = Issue::new("source_name", rule).given(&name.as_str().into());
+                let issue =
+                    ArgumentIssue::new("source_name", rule).with_value(&name.as_str().into());
                 return Err(ToolError::Invalid(vec![issue]));
             }
-            sources.retain(|it| letters_of(it) == wanted);
+            sources.retain(|it| normalize_source_name(it) == wanted);
         }
         let mut asked = Vec::new();
         if input.test_sample {
@@ -90,14 +93,14 @@ impl Tool for ValidatePdfSources {
         asked.retain(|it| sources.contains(&it.source));
         let lines: Vec<String> = asked
             .iter()
-            .map(|it| format!("- {}", asked_line(it)))
+            .map(|it| format!("- {}", lookup_line(it)))
             .collect();
         let said = if lines.is_empty() {
             format!("Sources of PDFs: {}.", sources.join(", "))
         } else {
             format!("Asked for one open paper:\n\n{}", lines.join("\n"))
         };
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said,
             sources,
             asked,

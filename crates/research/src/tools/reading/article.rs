@@ -2,30 +2,32 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{About, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{count, line, only_read, plain, reads},
-    outline::{OutlineEntry, entry, heading, namesakes, no_section},
-    stretch::{Stretch, needed, stretch},
+    super::shown::{article_line, escape_markdown, pluralize, read_only_meta, read_only_output},
+    outline::{
+        OutlineSection, outline_section, render_heading, same_heading_note, section_not_found,
+    },
+    stretch::{TextExcerpt, cut_excerpt, require_text},
 };
 use crate::{
-    blocking::blocking,
+    blocking::run_blocking,
     collect::{
-        Kept, Library, Place, Text,
-        fence::{DATA_NOT_ORDERS, fenced},
-        inside::find_inside,
-        sections::{section_named, sections},
+        ArticleRecord, ArticleRepository, FullText, TextSpan,
+        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+        inside::search_in_document,
+        sections::{find_section, sections},
     },
 };
 
 /// The most headings, captions and finds that are shown.
-const MOST_HEADINGS: usize = 200;
-const MOST_CAPTIONS: usize = 100;
-const MOST_FINDS: usize = 20;
+const MAX_HEADINGS: usize = 200;
+const MAX_CAPTIONS: usize = 100;
+const MAX_HITS: usize = 20;
 
 /// `read_article`.
 pub(crate) struct ReadArticle;
@@ -47,12 +49,12 @@ pub(crate) struct Input {
     /// Captions
     #[serde(default)]
     figures: bool,
-    #[serde(default = "usual")]
+    #[serde(default = "default_max_length")]
     #[schemars(range(min = 1000, max = 100_000))]
     max_length: usize,
 }
 
-fn usual() -> usize {
+fn default_max_length() -> usize {
     20_000
 }
 
@@ -64,27 +66,27 @@ pub(crate) struct Output {
     pages: u32,
     characters: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    outline: Vec<OutlineEntry>,
+    outline: Vec<OutlineSection>,
     /// The text that was asked for
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Place>,
+    place: Option<TextSpan>,
     cut: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    found: Vec<Found>,
+    found: Vec<ArticleTextHit>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    figures: Vec<Figure>,
+    figures: Vec<ArticleFigure>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found {
-    place: Place,
+struct ArticleTextHit {
+    place: TextSpan,
     context: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Figure {
+struct ArticleFigure {
     label: String,
     caption: String,
     page: u32,
@@ -94,44 +96,48 @@ impl Tool for ReadArticle {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "read_article",
             "Read an article",
             "Read an article: its outline, or one of section, pages, find, figures.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        one_of(&input)?;
-        let library = Library(call.store());
-        let kept = library.find(&input.article_identifier).await?.kept;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        check_exclusive(&input)?;
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.article_identifier).await?.record;
         let text = library.text(&kept.id).await?;
-        let output = blocking(move || read(&input, &kept, text)).await??;
-        Ok(only_read(output))
+        let output = run_blocking(move || read_article(&input, &kept, text)).await??;
+        Ok(read_only_output(output))
     }
 }
 
 /// What was asked for. A text may be long.
-fn read(input: &Input, kept: &Kept, text: Option<Text>) -> Result<Output, ToolError> {
-    let reading = Reading {
-        most: input.max_length,
-        kept,
+fn read_article(
+    input: &Input,
+    kept: &ArticleRecord,
+    text: Option<FullText>,
+) -> Result<Output, ToolError> {
+    let reading = ArticleReader {
+        max_chars: input.max_length,
+        record: kept,
     };
     if let Some(name) = &input.section {
-        reading.section(&needed(kept, text)?, name)
+        reading.read_section(&require_text(kept, text)?, name)
     } else if let Some(range) = &input.pages {
-        reading.pages(&needed(kept, text)?, range)
+        reading.read_pages(&require_text(kept, text)?, range)
     } else if let Some(words) = &input.find {
-        Ok(reading.find(&needed(kept, text)?, words))
+        Ok(reading.find_words(&require_text(kept, text)?, words))
     } else if input.figures {
-        Ok(reading.figures(&needed(kept, text)?))
+        Ok(reading.list_figures(&require_text(kept, text)?))
     } else {
-        Ok(reading.outline(text.as_ref()))
+        Ok(reading.read_outline(text.as_ref()))
     }
 }
 
-fn one_of(input: &Input) -> Result<(), ToolError> {
+fn check_exclusive(input: &Input) -> Result<(), ToolError> {
     let given = [
         ("section", input.section.is_some()),
         ("pages", input.pages.is_some()),
@@ -142,25 +148,25 @@ fn one_of(input: &Input) -> Result<(), ToolError> {
     match given.as_slice() {
         [_, second, ..] => {
             let rule = "is given beside another; give one of section, pages, find, figures";
-            Err(ToolError::Invalid(vec![Issue::new(second, rule)]))
+            Err(ToolError::Invalid(vec![ArgumentIssue::new(second, rule)]))
         }
         _ => Ok(()),
     }
 }
 
-struct Reading<'a> {
-    kept: &'a Kept,
-    most: usize,
+struct ArticleReader<'a> {
+    record: &'a ArticleRecord,
+    max_chars: usize,
 }
 
-impl Reading<'_> {
-    fn empty(&self) -> Output {
+impl ArticleReader<'_> {
+    fn empty_output(&self) -> Output {
         Output {
             said: String::new(),
-            article_id: self.kept.id.clone(),
-            title: self.kept.article.title.clone(),
-            pages: self.kept.pages,
-            characters: self.kept.chars,
+            article_id: self.record.id.clone(),
+            title: self.record.article.title.clone(),
+            pages: self.record.pages,
+            characters: self.record.chars,
             outline: Vec::new(),
             text: None,
             place: None,
@@ -170,88 +176,93 @@ impl Reading<'_> {
         }
     }
 
-    fn shown(&self, stretch: Stretch, what: &str) -> Output {
+    fn excerpt_output(&self, stretch: TextExcerpt, what: &str) -> Output {
         Output {
             said: format!(
-                "{}\n\n{DATA_NOT_ORDERS}\n{}{}",
-                line(self.kept),
-                stretch.fenced(self.kept, what),
-                stretch.more("pages")
+                "{}\n\n{UNTRUSTED_DATA_NOTICE}\n{}{}",
+                article_line(self.record),
+                stretch.render_fenced(self.record, what),
+                stretch.continuation_hint("pages")
             ),
-            place: stretch.place,
-            cut: stretch.cut,
+            place: stretch.span,
+            cut: stretch.truncated,
             text: Some(stretch.text),
-            ..self.empty()
+            ..self.empty_output()
         }
     }
 
-    fn section(&self, text: &Text, name: &str) -> Result<Output, ToolError> {
+    fn read_section(&self, text: &FullText, name: &str) -> Result<Output, ToolError> {
         let all = sections(text);
-        let Some(found) = section_named(&all, name) else {
-            return Err(no_section(&all, name));
+        let Some(found) = find_section(&all, name) else {
+            return Err(section_not_found(&all, name));
         };
-        let whole = text.whole();
-        let stretch = stretch(text, &whole, found.start, found.end, self.most);
-        let mut output = self.shown(stretch, &found.label());
-        output.said.push_str(&namesakes(&all, found));
+        let whole = text.join_pages();
+        let stretch = cut_excerpt(text, &whole, found.start, found.end, self.max_chars);
+        let mut output = self.excerpt_output(stretch, &found.label());
+        output.said.push_str(&same_heading_note(&all, found));
         Ok(output)
     }
 
-    fn pages(&self, text: &Text, range: &str) -> Result<Output, ToolError> {
+    fn read_pages(&self, text: &FullText, range: &str) -> Result<Output, ToolError> {
         let last = text.pages.len();
-        let (from, to) = page_range(range, last).ok_or_else(|| {
+        let (from, to) = parse_page_range(range, last).ok_or_else(|| {
             let rule = format!("must be a page or a range within 1-{last}: 3 or 3-5");
-            ToolError::Invalid(vec![Issue::new("pages", rule).given(&range.into())])
+            ToolError::Invalid(vec![
+                ArgumentIssue::new("pages", rule).with_value(&range.into()),
+            ])
         })?;
         let starts = text.page_starts();
         let start = starts.get(from - 1).copied().unwrap_or(0);
         let end = starts.get(to - 1).copied().unwrap_or(0);
         let end = end + text.pages.get(to - 1).map_or(0, String::len);
-        let whole = text.whole();
-        let stretch = stretch(text, &whole, start, end, self.most);
-        Ok(self.shown(stretch, "pages"))
+        let whole = text.join_pages();
+        let stretch = cut_excerpt(text, &whole, start, end, self.max_chars);
+        Ok(self.excerpt_output(stretch, "pages"))
     }
 
-    fn find(&self, text: &Text, words: &str) -> Output {
-        let (found, total) = find_inside(text, words, MOST_FINDS);
+    fn find_words(&self, text: &FullText, words: &str) -> Output {
+        let (found, total) = search_in_document(text, words, MAX_HITS);
         let shown: Vec<String> = found
             .iter()
-            .map(|it| format!("p. {}: {}", it.place.page, it.context))
+            .map(|it| format!("p. {}: {}", it.span.page, it.context))
             .collect();
         let said = if found.is_empty() {
             format!(
                 "{}\n\n{:?} does not stand in its text.",
-                line(self.kept),
-                plain(words)
+                article_line(self.record),
+                escape_markdown(words)
             )
         } else {
-            let attributes = [("article", self.kept.cite_key.as_str()), ("part", "finds")];
+            let attributes = [
+                ("article", self.record.cite_key.as_str()),
+                ("part", "finds"),
+            ];
             format!(
-                "{}\n\n{}, {} shown. {DATA_NOT_ORDERS}\n{}",
-                line(self.kept),
-                count(total as u64, "place"),
+                "{}\n\n{}, {} shown. {UNTRUSTED_DATA_NOTICE}\n{}",
+                article_line(self.record),
+                pluralize(total as u64, "place"),
                 found.len(),
-                fenced(&attributes, &shown.join("\n\n"))
+                fence_passage(&attributes, &shown.join("\n\n"))
             )
         };
-        let found = found.into_iter().map(|it| Found {
-            place: it.place,
+        let found = found.into_iter().map(|it| ArticleTextHit {
+            place: it.span,
             context: it.context,
         });
         Output {
             said,
-            cut: total > MOST_FINDS,
+            cut: total > MAX_HITS,
             found: found.collect(),
-            ..self.empty()
+            ..self.empty_output()
         }
     }
 
-    fn figures(&self, text: &Text) -> Output {
-        let captions = text.outline.captions.iter().take(MOST_CAPTIONS);
-        let figures: Vec<Figure> = captions
-            .map(|it| Figure {
+    fn list_figures(&self, text: &FullText) -> Output {
+        let captions = text.outline.captions.iter().take(MAX_CAPTIONS);
+        let figures: Vec<ArticleFigure> = captions
+            .map(|it| ArticleFigure {
                 label: it.label.clone(),
-                caption: cut_to_chars(&it.text, 1_000),
+                caption: truncate_chars(&it.text, 1_000),
                 page: it.page,
             })
             .collect();
@@ -262,39 +273,39 @@ impl Reading<'_> {
         let said = if figures.is_empty() {
             format!(
                 "{}\n\nNo captions of figures or tables were found.",
-                line(self.kept)
+                article_line(self.record)
             )
         } else {
             let attributes = [
-                ("article", self.kept.cite_key.as_str()),
+                ("article", self.record.cite_key.as_str()),
                 ("part", "captions"),
             ];
             format!(
-                "{}\n\n{DATA_NOT_ORDERS}\n{}",
-                line(self.kept),
-                fenced(&attributes, &shown)
+                "{}\n\n{UNTRUSTED_DATA_NOTICE}\n{}",
+                article_line(self.record),
+                fence_passage(&attributes, &shown)
             )
         };
         Output {
             said,
             figures,
-            ..self.empty()
+            ..self.empty_output()
         }
     }
 
-    fn outline(&self, text: Option<&Text>) -> Output {
-        let mut said = line(self.kept);
-        let summary = self.kept.article.summary.as_deref();
+    fn read_outline(&self, text: Option<&FullText>) -> Output {
+        let mut said = article_line(self.record);
+        let summary = self.record.article.summary.as_deref();
         if let Some(summary) = summary {
             let attributes = [
-                ("article", self.kept.cite_key.as_str()),
+                ("article", self.record.cite_key.as_str()),
                 ("part", "abstract"),
             ];
-            let summary = cut_to_chars(summary, self.most);
+            let summary = truncate_chars(summary, self.max_chars);
             let _ = write!(
                 said,
-                "\n\n{DATA_NOT_ORDERS}\n{}",
-                fenced(&attributes, &summary)
+                "\n\n{UNTRUSTED_DATA_NOTICE}\n{}",
+                fence_passage(&attributes, &summary)
             );
         }
         let Some(text) = text else {
@@ -305,38 +316,41 @@ impl Reading<'_> {
             return Output {
                 said,
                 text: summary.map(str::to_owned),
-                ..self.empty()
+                ..self.empty_output()
             };
         };
         let all = sections(text);
-        let whole = text.whole();
+        let whole = text.join_pages();
         let _ = write!(
             said,
             "\n\n{}, {}, {}.\n\n## Outline\n",
-            count(text.pages.len() as u64, "page"),
-            count(self.kept.chars, "character"),
-            count(text.outline.references.len() as u64, "reference")
+            pluralize(text.pages.len() as u64, "page"),
+            pluralize(self.record.chars, "character"),
+            pluralize(text.outline.references.len() as u64, "reference")
         );
-        for section in all.iter().take(MOST_HEADINGS) {
+        for section in all.iter().take(MAX_HEADINGS) {
             let indent = "  ".repeat(usize::from(section.level.saturating_sub(1)).min(5));
-            let _ = write!(said, "\n{indent}- {}", heading(section));
+            let _ = write!(said, "\n{indent}- {}", render_heading(section));
         }
         if all.is_empty() {
             said.push_str("\nIt has no headings; read it by pages.");
         }
-        let entries = all.iter().take(MOST_HEADINGS).map(|it| entry(it, &whole));
+        let entries = all
+            .iter()
+            .take(MAX_HEADINGS)
+            .map(|it| outline_section(it, &whole));
         Output {
             said,
             outline: entries.collect(),
             text: summary.map(str::to_owned),
-            cut: all.len() > MOST_HEADINGS,
-            ..self.empty()
+            cut: all.len() > MAX_HEADINGS,
+            ..self.empty_output()
         }
     }
 }
 
 /// `3`, `3-5`, `3-`, `-5`: both ends within 1 to `last`.
-fn page_range(text: &str, last: usize) -> Option<(usize, usize)> {
+fn parse_page_range(text: &str, last: usize) -> Option<(usize, usize)> {
     let text = text
         .trim()
         .trim_start_matches("pp.")
@@ -358,10 +372,10 @@ mod tests {
 
     #[test]
     fn ranges_of_pages() {
-        assert_eq!(page_range("3", 9), Some((3, 3)));
-        assert_eq!(page_range("3-5", 9), Some((3, 5)));
-        assert_eq!(page_range("pp. 3 – 50", 9), Some((3, 9)));
-        assert_eq!(page_range("7-", 9), Some((7, 9)));
+        assert_eq!(parse_page_range("3", 9), Some((3, 3)));
+        assert_eq!(parse_page_range("3-5", 9), Some((3, 5)));
+        assert_eq!(parse_page_range("pp. 3 – 50", 9), Some((3, 9)));
+        assert_eq!(parse_page_range("7-", 9), Some((7, 9)));
         for wrong in [
             "0",
             "10",
@@ -372,7 +386,7 @@ mod tests {
             "1-2-3",
             "99999999999999999999",
         ] {
-            assert_eq!(page_range(wrong, 9), None, "{wrong}");
+            assert_eq!(parse_page_range(wrong, 9), None, "{wrong}");
         }
     }
 }

@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{line, only_read, reads, with_notes},
-    stretch::{needed, stretch},
+    super::shown::{article_line, read_only_meta, read_only_output, with_notes},
+    stretch::{cut_excerpt, require_text},
 };
 use crate::{
-    blocking::blocking,
+    blocking::run_blocking,
     collect::{
-        Kept, Library, Text,
-        fence::{DATA_NOT_ORDERS, fenced},
-        sections::{sections, sections_called},
+        ArticleRecord, ArticleRepository, FullText,
+        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+        sections::{find_sections_by_role, sections},
     },
 };
 
 /// The most characters of an answer.
-const MOST_CHARS: usize = 100_000;
+const MAX_CHARS: usize = 100_000;
 
 /// `get_article_full_content`.
 pub(crate) struct GetArticleFullContent;
@@ -33,13 +33,13 @@ pub(crate) struct Input {
     article_id: String,
     /// Default: the whole text
     #[schemars(length(max = 6))]
-    include_sections: Option<Vec<Part>>,
+    include_sections: Option<Vec<ArticlePart>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Part {
+enum ArticlePart {
     Abstract,
     Introduction,
     Methods,
@@ -48,7 +48,7 @@ enum Part {
     References,
 }
 
-impl Part {
+impl ArticlePart {
     const fn name(self) -> &'static str {
         match self {
             Self::Abstract => "abstract",
@@ -75,8 +75,8 @@ impl Tool for GetArticleFullContent {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "get_article_full_content",
             "Full content",
             "The text of an article, whole or by abstract, introduction, methods, results, \
@@ -84,32 +84,32 @@ impl Tool for GetArticleFullContent {
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
-        let kept = library.find(&input.article_id).await?.kept;
-        let text = needed(&kept, library.text(&kept.id).await?)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.article_id).await?.record;
+        let text = require_text(&kept, library.text(&kept.id).await?)?;
         let parts = input.include_sections.unwrap_or_default();
-        let output = blocking(move || gathered(&kept, &text, &parts)).await?;
-        Ok(only_read(output))
+        let output = run_blocking(move || collect_parts(&kept, &text, &parts)).await?;
+        Ok(read_only_output(output))
     }
 }
 
 /// The parts that were asked for; the whole text if none was.
-fn gathered(kept: &Kept, text: &Text, parts: &[Part]) -> Output {
-    let mut gathered = Gathered::new(text);
+fn collect_parts(kept: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -> Output {
+    let mut gathered = PartCollector::new(text);
     if parts.is_empty() {
-        let end = gathered.whole.len();
+        let end = gathered.full_text.len();
         gathered.add("whole", &[(0, end)]);
     }
     for part in parts {
-        gathered.part(*part, kept.article.summary.as_deref());
+        gathered.add_part(*part, kept.article.summary.as_deref());
     }
-    let mut said = format!("{}\n\n{DATA_NOT_ORDERS}", line(kept));
+    let mut said = format!("{}\n\n{UNTRUSTED_DATA_NOTICE}", article_line(kept));
     for (name, text) in &gathered.parts {
         let attributes = [("article", kept.cite_key.as_str()), ("part", name.as_str())];
-        let _ = write!(said, "\n{}", fenced(&attributes, text));
+        let _ = write!(said, "\n{}", fence_passage(&attributes, text));
     }
-    if gathered.cut {
+    if gathered.truncated {
         gathered
             .notes
             .push("Cut off; read_article reads the rest.".to_owned());
@@ -118,39 +118,39 @@ fn gathered(kept: &Kept, text: &Text, parts: &[Part]) -> Output {
         said: with_notes(said, &gathered.notes),
         article_id: kept.id.clone(),
         sections: gathered.parts.into_iter().collect(),
-        cut: gathered.cut,
+        cut: gathered.truncated,
         notes: gathered.notes,
     }
 }
 
 /// Parts of a text, up to a length in all.
-struct Gathered<'a> {
-    text: &'a Text,
-    whole: String,
-    left: usize,
-    cut: bool,
+struct PartCollector<'a> {
+    text: &'a FullText,
+    full_text: String,
+    remaining_chars: usize,
+    truncated: bool,
     parts: Vec<(String, String)>,
     notes: Vec<String>,
 }
 
-impl<'a> Gathered<'a> {
-    fn new(text: &'a Text) -> Self {
+impl<'a> PartCollector<'a> {
+    fn new(text: &'a FullText) -> Self {
         Self {
             text,
-            whole: text.whole(),
-            left: MOST_CHARS,
-            cut: false,
+            full_text: text.join_pages(),
+            remaining_chars: MAX_CHARS,
+            truncated: false,
             parts: Vec::new(),
             notes: Vec::new(),
         }
     }
 
-    fn part(&mut self, part: Part, summary: Option<&str>) {
+    fn add_part(&mut self, part: ArticlePart, summary: Option<&str>) {
         let all = sections(self.text);
-        let found = sections_called(&all, part.name());
+        let found = find_sections_by_role(&all, part.name());
         let ranges: Vec<(usize, usize)> = found.iter().map(|it| (it.start, it.end)).collect();
         match (part, summary) {
-            (Part::Abstract, Some(summary)) => {
+            (ArticlePart::Abstract, Some(summary)) => {
                 self.parts
                     .push((part.name().to_owned(), summary.to_owned()));
             }
@@ -165,9 +165,11 @@ impl<'a> Gathered<'a> {
     fn add(&mut self, name: &str, ranges: &[(usize, usize)]) {
         let mut all = Vec::new();
         for (from, to) in ranges {
-            let shown = stretch(self.text, &self.whole, *from, *to, self.left);
-            self.left = self.left.saturating_sub(shown.text.chars().count());
-            self.cut |= shown.cut;
+            let shown = cut_excerpt(self.text, &self.full_text, *from, *to, self.remaining_chars);
+            self.remaining_chars = self
+                .remaining_chars
+                .saturating_sub(shown.text.chars().count());
+            self.truncated |= shown.truncated;
             all.push(shown.text);
         }
         self.parts.push((name.to_owned(), all.join("\n\n")));

@@ -1,15 +1,15 @@
 //! `read_full_article`: one article whole, as one of the few in a reader's working set.
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{about, line, told},
-    slots::{MOST, Slot, Slots},
-    stretch::{needed, stretch},
+    super::shown::{article_line, custom_error, tool_meta},
+    slots::{MAX_ARTICLES, WorkingSet, WorkingSetSlot},
+    stretch::{cut_excerpt, require_text},
 };
-use crate::collect::{Library, fence::DATA_NOT_ORDERS};
+use crate::collect::{ArticleRepository, fence::UNTRUSTED_DATA_NOTICE};
 
 /// `read_full_article`.
 pub(crate) struct ReadFullArticle;
@@ -19,7 +19,7 @@ pub(crate) struct ReadFullArticle;
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 1000))]
     article_identifier: String,
-    #[serde(default = "usual")]
+    #[serde(default = "default_max_length")]
     #[schemars(range(min = 1000, max = 100_000))]
     max_length: usize,
     /// Whose working set; one for all without it
@@ -27,7 +27,7 @@ pub(crate) struct Input {
     agent_id: Option<String>,
 }
 
-fn usual() -> usize {
+fn default_max_length() -> usize {
     50_000
 }
 
@@ -45,21 +45,21 @@ impl Tool for ReadFullArticle {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "read_full_article",
             "Read a whole article",
             "The whole text of an article, which takes one of 3 slots of the working set; \
              unload_article frees it. read_article reads parts without slots.",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let library = Library(call.store());
-        let kept = library.find(&input.article_identifier).await?.kept;
-        let text = needed(&kept, library.text(&kept.id).await?)?;
-        let mut slots = Slots::of(call, input.agent_id.as_deref()).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let library = ArticleRepository(call.store());
+        let kept = library.find(&input.article_identifier).await?.record;
+        let text = require_text(&kept, library.text(&kept.id).await?)?;
+        let mut slots = WorkingSet::load(call, input.agent_id.as_deref()).await?;
         let before = slots.articles.len();
         let mut there = Vec::new();
         for slot in &slots.articles {
@@ -69,36 +69,42 @@ impl Tool for ReadFullArticle {
             }
         }
         slots.articles = there;
-        let is_new = !slots.has(&kept.id);
+        let is_new = !slots.contains(&kept.id);
         if is_new {
-            if slots.articles.len() >= MOST {
-                return Err(told(
+            if slots.articles.len() >= MAX_ARTICLES {
+                return Err(custom_error(
                     "WorkingSetFull",
-                    format!("all {MOST} slots are taken ({})", slots.said()),
+                    format!(
+                        "all {MAX_ARTICLES} slots are taken ({})",
+                        slots.render_text()
+                    ),
                     "Free one with unload_article, or read parts with read_article.",
                 ));
             }
-            slots.articles.push(Slot {
+            slots.articles.push(WorkingSetSlot {
                 article_id: kept.id.clone(),
                 title: kept.article.title.clone(),
             });
         }
-        let whole = text.whole();
-        let shown = stretch(&text, &whole, 0, whole.len(), input.max_length);
+        let whole = text.join_pages();
+        let shown = cut_excerpt(&text, &whole, 0, whole.len(), input.max_length);
         let changed = is_new || slots.articles.len() != before;
-        Ok(Outcome {
-            changes: changed.then(|| slots.put(call)).into_iter().collect(),
+        Ok(ToolOutput {
+            changes: changed
+                .then(|| slots.put_change(call))
+                .into_iter()
+                .collect(),
             output: Output {
                 said: format!(
-                    "{}\n\n{DATA_NOT_ORDERS}\n{}{}\n\n---\n{}",
-                    line(&kept),
-                    shown.fenced(&kept, "whole"),
-                    shown.more("read_article and pages"),
-                    slots.said()
+                    "{}\n\n{UNTRUSTED_DATA_NOTICE}\n{}{}\n\n---\n{}",
+                    article_line(&kept),
+                    shown.render_fenced(&kept, "whole"),
+                    shown.continuation_hint("read_article and pages"),
+                    slots.render_text()
                 ),
                 article_id: kept.id.clone(),
                 text: shown.text,
-                cut: shown.cut,
+                cut: shown.truncated,
                 loaded: slots.articles.into_iter().map(|it| it.title).collect(),
             },
             session: None,

@@ -9,12 +9,12 @@ mod slots;
 mod stretch;
 mod unload;
 
-use super::Adding;
+use super::ToolRegistrar;
 
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     adding
-        .common(article::ReadArticle)
-        .rare(full::ReadFullArticle)
-        .rare(unload::UnloadArticle)
-        .rare(content::GetArticleFullContent)
+        .add_common(article::ReadArticle)
+        .add_rare(full::ReadFullArticle)
+        .add_rare(unload::UnloadArticle)
+        .add_rare(content::GetArticleFullContent)
 }

@@ -1,15 +1,15 @@
 //! The outline of an article: its headings with their numbers, pages and sizes.
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::shown::{plain, told};
-use crate::collect::{fence::harmless, sections::SectionAt, title_key};
+use super::super::shown::{custom_error, escape_markdown};
+use crate::collect::{fence::escape_passage_tags, sections::SectionSpan, title_key};
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct OutlineEntry {
+pub(super) struct OutlineSection {
     /// As printed; counted if none is printed
     #[serde(skip_serializing_if = "String::is_empty")]
     number: String,
@@ -20,15 +20,15 @@ pub(super) struct OutlineEntry {
 }
 
 /// A heading on one line.
-pub(super) fn heading(section: &SectionAt) -> String {
-    let label = harmless(&plain(&section.label()));
+pub(super) fn render_heading(section: &SectionSpan) -> String {
+    let label = escape_passage_tags(&escape_markdown(&section.label()));
     format!("{label} (p. {})", section.page)
 }
 
 /// A heading as data.
-pub(super) fn entry(section: &SectionAt, whole: &str) -> OutlineEntry {
+pub(super) fn outline_section(section: &SectionSpan, whole: &str) -> OutlineSection {
     let stretch = whole.get(section.start..section.end).unwrap_or_default();
-    OutlineEntry {
+    OutlineSection {
         number: section.number.clone(),
         title: section.title.clone(),
         level: section.level,
@@ -38,16 +38,16 @@ pub(super) fn entry(section: &SectionAt, whole: &str) -> OutlineEntry {
 }
 
 /// There is no such section, and which there are.
-pub(super) fn no_section(all: &[SectionAt], name: &str) -> ToolError {
+pub(super) fn section_not_found(all: &[SectionSpan], name: &str) -> ToolError {
     let titles = all.iter().map(|it| it.title.as_str());
-    let meant = deliberate_core::nearest(name, titles);
-    let shown: Vec<String> = all.iter().take(15).map(heading).collect();
+    let meant = deliberate_core::did_you_mean(name, titles);
+    let shown: Vec<String> = all.iter().take(15).map(render_heading).collect();
     let meant = meant.map(|it| format!("Did you mean {it:?}? "));
-    told(
+    custom_error(
         "SectionNotFound",
         format!(
             "there is no section {:?}, or several",
-            cut_to_chars(name, 100)
+            truncate_chars(name, 100)
         ),
         format!(
             "{}There are: {}.",
@@ -58,16 +58,16 @@ pub(super) fn no_section(all: &[SectionAt], name: &str) -> ToolError {
 }
 
 /// The most sections of one heading that are named.
-const MOST_NAMESAKES: usize = 10;
+const MAX_SAME_HEADING: usize = 10;
 
 /// A word on the other sections of the same heading: only their numbers or pages tell them apart.
-pub(super) fn namesakes(all: &[SectionAt], found: &SectionAt) -> String {
+pub(super) fn same_heading_note(all: &[SectionSpan], found: &SectionSpan) -> String {
     let key = title_key(&found.title);
     let others = all
         .iter()
         .filter(|it| it.start != found.start && title_key(&it.title) == key)
-        .take(MOST_NAMESAKES);
-    let others: Vec<String> = others.map(heading).collect();
+        .take(MAX_SAME_HEADING);
+    let others: Vec<String> = others.map(render_heading).collect();
     if others.is_empty() {
         return String::new();
     }

@@ -1,19 +1,19 @@
 //! The working set of a reader: up to three articles that are read whole.
 
-use deliberate_core::{Change, Item, cut_to_chars};
-use deliberate_toolkit::{Call, ToolError};
+use deliberate_core::{Change, StoredDocument, truncate_chars};
+use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
 /// The kind of item a working set is.
-const WORKING_SET: &str = "working_set";
+const WORKING_SET_KIND: &str = "working_set";
 
 /// How many articles it holds.
-pub(super) const MOST: usize = 3;
+pub(super) const MAX_ARTICLES: usize = 3;
 
 /// A reader's articles.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Slots {
-    pub(super) articles: Vec<Slot>,
+pub(super) struct WorkingSet {
+    pub(super) articles: Vec<WorkingSetSlot>,
     #[serde(skip)]
     version: i64,
     #[serde(skip)]
@@ -22,18 +22,18 @@ pub(super) struct Slots {
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Slot {
+pub(super) struct WorkingSetSlot {
     pub(super) article_id: String,
     pub(super) title: String,
 }
 
-impl Slots {
+impl WorkingSet {
     /// Those of a reader: whoever calls, under the name they give themselves.
-    pub(super) async fn of(call: &Call, agent: Option<&str>) -> Result<Self, ToolError> {
+    pub(super) async fn load(call: &ToolContext, agent: Option<&str>) -> Result<Self, ToolError> {
         let owner = call.owner().unwrap_or_default();
-        let agent = cut_to_chars(agent.unwrap_or("default").trim(), 200);
+        let agent = truncate_chars(agent.unwrap_or("default").trim(), 200);
         let id = format!("{owner}/{agent}");
-        let item = call.store().item(WORKING_SET, &id).await?;
+        let item = call.store().document(WORKING_SET_KIND, &id).await?;
         let mut slots = match item {
             Some(item) => Self {
                 version: item.version,
@@ -45,16 +45,16 @@ impl Slots {
         Ok(slots)
     }
 
-    pub(super) fn has(&self, article_id: &str) -> bool {
+    pub(super) fn contains(&self, article_id: &str) -> bool {
         self.articles.iter().any(|it| it.article_id == article_id)
     }
 
     /// What keeps it.
-    pub(super) fn put(&self, call: &Call) -> Change {
+    pub(super) fn put_change(&self, call: &ToolContext) -> Change {
         let now = call.now();
         Change::PutItem {
-            item: Item {
-                kind: WORKING_SET.to_owned(),
+            item: StoredDocument {
+                kind: WORKING_SET_KIND.to_owned(),
                 id: self.id.clone(),
                 version: self.version,
                 seq: 0,
@@ -68,14 +68,14 @@ impl Slots {
     }
 
     /// Which articles are in it, for people.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn render_text(&self) -> String {
         let titles = self
             .articles
             .iter()
-            .map(|it| super::super::shown::plain(&it.title));
+            .map(|it| super::super::shown::escape_markdown(&it.title));
         let titles: Vec<String> = titles.collect();
         format!(
-            "{} of {MOST} slots in use: {}",
+            "{} of {MAX_ARTICLES} slots in use: {}",
             titles.len(),
             match titles.len() {
                 0 => "none".to_owned(),

@@ -3,33 +3,39 @@
 
 use deliberate_toolkit::ToolError;
 
-use super::super::shown::told;
-use crate::collect::{Kept, Place, Text, fence::fenced};
+use super::super::shown::custom_error;
+use crate::collect::{ArticleRecord, FullText, TextSpan, fence::fence_passage};
 
 /// A stretch that is shown.
-pub(super) struct Stretch {
+pub(super) struct TextExcerpt {
     pub(super) text: String,
-    pub(super) place: Option<Place>,
+    pub(super) span: Option<TextSpan>,
     /// Whether there was more of it.
-    pub(super) cut: bool,
+    pub(super) truncated: bool,
 }
 
 /// The text from one byte of the whole to another, `most` characters of it.
-pub(super) fn stretch(text: &Text, whole: &str, from: usize, to: usize, most: usize) -> Stretch {
+pub(super) fn cut_excerpt(
+    text: &FullText,
+    whole: &str,
+    from: usize,
+    to: usize,
+    most: usize,
+) -> TextExcerpt {
     let all = whole.get(from..to).unwrap_or_default();
     let end = all.char_indices().nth(most).map(|(byte, _)| byte);
     let shown = all.get(..end.unwrap_or(all.len())).unwrap_or_default();
-    Stretch {
+    TextExcerpt {
         text: shown.replace('\u{c}', "\n\n"),
-        place: text.place(from, from + shown.len()),
-        cut: end.is_some(),
+        span: text.span(from, from + shown.len()),
+        truncated: end.is_some(),
     }
 }
 
-impl Stretch {
+impl TextExcerpt {
     /// Between marks, with what it is of.
-    pub(super) fn fenced(&self, kept: &Kept, what: &str) -> String {
-        let pages = self.place.map_or_else(String::new, |place| {
+    pub(super) fn render_fenced(&self, kept: &ArticleRecord, what: &str) -> String {
+        let pages = self.span.map_or_else(String::new, |place| {
             if place.page == place.end_page {
                 format!("p. {}", place.page)
             } else {
@@ -41,12 +47,12 @@ impl Stretch {
             ("part", what),
             ("pages", &pages),
         ];
-        fenced(&attributes, &self.text)
+        fence_passage(&attributes, &self.text)
     }
 
     /// That there is more, and with what to have it: `pages`, be it of another tool.
-    pub(super) fn more(&self, with: &str) -> String {
-        match self.place.filter(|_| self.cut) {
+    pub(super) fn continuation_hint(&self, with: &str) -> String {
+        match self.span.filter(|_| self.truncated) {
             Some(place) => format!(
                 "\n\n[Cut off on page {}. Read on with {with} {:?} or a greater max_length.]",
                 place.end_page,
@@ -58,9 +64,12 @@ impl Stretch {
 }
 
 /// The text of an article; an article without one says how to get it.
-pub(super) fn needed(kept: &Kept, text: Option<Text>) -> Result<Text, ToolError> {
+pub(super) fn require_text(
+    kept: &ArticleRecord,
+    text: Option<FullText>,
+) -> Result<FullText, ToolError> {
     text.ok_or_else(|| {
-        told(
+        custom_error(
             "NoText",
             format!("{} is known, but its text was not read yet", kept.cite_key),
             "download_pdf with its identifier fetches an open PDF, process_pdf reads it.",

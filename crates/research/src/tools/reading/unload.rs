@@ -1,15 +1,15 @@
 //! `unload_article`: frees a slot of a reader's working set.
 
-use deliberate_core::cut_to_chars;
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{about, plain, told},
-    slots::{Slot, Slots},
+    super::shown::{custom_error, escape_markdown, tool_meta},
+    slots::{WorkingSet, WorkingSetSlot},
 };
-use crate::collect::{Library, title_key};
+use crate::collect::{ArticleRepository, title_key};
 
 /// `unload_article`.
 pub(crate) struct UnloadArticle;
@@ -34,34 +34,39 @@ impl Tool for UnloadArticle {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "unload_article",
             "Unload an article",
             "Free a slot of the working set of read_full_article; title (or a part of it), DOI or id.",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let mut slots = Slots::of(call, input.agent_id.as_deref()).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let mut slots = WorkingSet::load(call, input.agent_id.as_deref()).await?;
         let name = &input.article_identifier;
         let key = title_key(name);
         // Several of one title are no error here: the one that is loaded is meant.
-        let known = Library(call.store()).look_up(name).await.ok().flatten();
-        let id = known.map_or_else(|| name.trim().to_owned(), |it| it.kept.id);
-        let shown = cut_to_chars(name, 200);
-        let at = match meant(&slots.articles, &id, &key).as_slice() {
+        let known = ArticleRepository(call.store())
+            .look_up(name)
+            .await
+            .ok()
+            .flatten();
+        let id = known.map_or_else(|| name.trim().to_owned(), |it| it.record.id);
+        let shown = truncate_chars(name, 200);
+        let at = match matching_slots(&slots.articles, &id, &key).as_slice() {
             [at] => *at,
             [] => {
                 let message = format!("{shown:?} is in no slot");
-                return Err(told("NotLoaded", message, slots.said()));
+                return Err(custom_error("NotLoaded", message, slots.render_text()));
             }
             several => {
                 let several = several.iter().filter_map(|at| slots.articles.get(*at));
-                let named = several.map(|it| format!("{} ({})", plain(&it.title), it.article_id));
+                let named =
+                    several.map(|it| format!("{} ({})", escape_markdown(&it.title), it.article_id));
                 let named: Vec<String> = named.collect();
-                return Err(told(
+                return Err(custom_error(
                     "Ambiguous",
                     format!("{shown:?} fits {} loaded articles", named.len()),
                     format!("Name one by its id: {}.", named.join("; ")),
@@ -69,10 +74,14 @@ impl Tool for UnloadArticle {
             }
         };
         let slot = slots.articles.remove(at);
-        Ok(Outcome {
-            changes: vec![slots.put(call)],
+        Ok(ToolOutput {
+            changes: vec![slots.put_change(call)],
             output: Output {
-                said: format!("Unloaded **{}**. {}", plain(&slot.title), slots.said()),
+                said: format!(
+                    "Unloaded **{}**. {}",
+                    escape_markdown(&slot.title),
+                    slots.render_text()
+                ),
                 unloaded: slot.title,
                 loaded: slots.articles.into_iter().map(|it| it.title).collect(),
             },
@@ -83,15 +92,15 @@ impl Tool for UnloadArticle {
 
 /// The slots that are meant: the one with the id, else those of the title, else those whose titles
 /// hold it.
-fn meant(slots: &[Slot], id: &str, key: &str) -> Vec<usize> {
-    let those = |is: &dyn Fn(&Slot) -> bool| {
+fn matching_slots(slots: &[WorkingSetSlot], id: &str, key: &str) -> Vec<usize> {
+    let those = |is: &dyn Fn(&WorkingSetSlot) -> bool| {
         let all = slots.iter().enumerate().filter(|(_, it)| is(it));
         all.map(|(at, _)| at).collect::<Vec<usize>>()
     };
-    let of_id = |it: &Slot| it.article_id == id;
-    let titled = |it: &Slot| title_key(&it.title) == key;
-    let holds = |it: &Slot| !key.is_empty() && title_key(&it.title).contains(key);
-    let ways: [&dyn Fn(&Slot) -> bool; 3] = [&of_id, &titled, &holds];
+    let of_id = |it: &WorkingSetSlot| it.article_id == id;
+    let titled = |it: &WorkingSetSlot| title_key(&it.title) == key;
+    let holds = |it: &WorkingSetSlot| !key.is_empty() && title_key(&it.title).contains(key);
+    let ways: [&dyn Fn(&WorkingSetSlot) -> bool; 3] = [&of_id, &titled, &holds];
     let mut found = ways.into_iter().map(those);
     found.find(|it| !it.is_empty()).unwrap_or_default()
 }

@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{about, count, plain, told};
+use super::super::shown::{custom_error, escape_markdown, pluralize, tool_meta};
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        groups::{self, CustomIndex, Named as _, checked_name},
-        kind_named, title_key,
+        groups::{self, CustomIndex, NamedDocument as _, validate_name},
+        parse_work_kind, title_key,
     },
 };
 
 /// `create_custom_index`.
-pub(crate) struct CreateCustomIndex(pub(crate) Arc<Lab>);
+pub(crate) struct CreateCustomIndex(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,12 +30,12 @@ pub(crate) struct Input {
     topic_filter: String,
     #[schemars(length(max = 12), extend("x-separated" = "words"))]
     document_types: Option<Vec<String>>,
-    #[serde(default = "usual")]
+    #[serde(default = "default_max_documents")]
     #[schemars(range(min = 10, max = 10_000))]
     max_documents: usize,
 }
 
-fn usual() -> usize {
+fn default_max_documents() -> usize {
     1_000
 }
 
@@ -49,35 +51,35 @@ impl Tool for CreateCustomIndex {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "create_custom_index",
             "Create a custom index",
             "Save a topic and kinds as a live index, searched with search_custom_index or the \
              scope index:<name>.",
-            Annotations::ADDS,
+            ToolHints::ADDITIVE,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let name = checked_name("index_name", &input.index_name)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let name = validate_name("index_name", &input.index_name)?;
         if groups::look_up::<CustomIndex>(call.store(), &name)
             .await?
             .is_some()
         {
-            return Err(told(
+            return Err(custom_error(
                 "AlreadyThere",
                 format!("there is an index called {name:?}"),
                 "Choose another name, or delete it with delete_custom_index.",
             ));
         }
         if title_key(&input.topic_filter).is_empty() {
-            let issue = Issue::new("topic_filter", "needs at least one word to look for");
+            let issue = ArgumentIssue::new("topic_filter", "needs at least one word to look for");
             return Err(ToolError::Invalid(vec![issue]));
         }
         let mut kinds = Vec::new();
         for kind in input.document_types.iter().flatten() {
-            kinds.push(kind_named("document_types", kind)?.as_str().to_owned());
+            kinds.push(parse_work_kind("document_types", kind)?.as_str().to_owned());
         }
         let custom = CustomIndex {
             name,
@@ -86,15 +88,15 @@ impl Tool for CreateCustomIndex {
             max_documents: input.max_documents,
             created_at: call.now(),
         };
-        self.0.keeper().in_step().await;
-        let articles = self.0.members(&custom).await?.len();
-        Ok(Outcome {
-            changes: vec![custom.put(0, call.now())],
+        self.0.index_sync().sync_within_timeout().await;
+        let articles = self.0.custom_index_members(&custom).await?.len();
+        Ok(ToolOutput {
+            changes: vec![custom.put_change(0, call.now())],
             output: Output {
                 said: format!(
                     "**{}** is made: {} in it now, and those that come later and fit.",
-                    plain(&custom.name),
-                    count(articles as u64, "article")
+                    escape_markdown(&custom.name),
+                    pluralize(articles as u64, "article")
                 ),
                 index_name: custom.name,
                 articles,

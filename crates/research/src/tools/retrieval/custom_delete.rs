@@ -1,11 +1,11 @@
 //! `delete_custom_index`: forgets a topic and a filter; the articles stay.
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{about, plain};
-use crate::collect::groups::{self, CustomIndex, Named as _};
+use super::super::shown::{escape_markdown, tool_meta};
+use crate::collect::groups::{self, CustomIndex, NamedDocument as _};
 
 /// `delete_custom_index`.
 pub(crate) struct DeleteCustomIndex;
@@ -27,24 +27,27 @@ impl Tool for DeleteCustomIndex {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "delete_custom_index",
             "Delete a custom index",
             "Forget a custom index; its articles stay.",
-            Annotations {
+            ToolHints {
                 destructive: true,
-                ..Annotations::MARKS
+                ..ToolHints::IDEMPOTENT
             },
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let custom: CustomIndex = groups::find(call.store(), &input.index_name).await?;
-        Ok(Outcome {
-            changes: vec![custom.removal(call.now())],
+        Ok(ToolOutput {
+            changes: vec![custom.delete_change(call.now())],
             output: Output {
-                said: format!("**{}** is deleted; its articles stay.", plain(&custom.name)),
+                said: format!(
+                    "**{}** is deleted; its articles stay.",
+                    escape_markdown(&custom.name)
+                ),
                 index_name: custom.name,
             },
             session: None,

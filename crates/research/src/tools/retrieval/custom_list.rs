@@ -3,21 +3,21 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{count, only_read, plain, reads};
+use super::super::shown::{escape_markdown, pluralize, read_only_meta, read_only_output};
 use crate::{
-    Lab,
+    ResearchServices,
     collect::groups::{self, CustomIndex},
 };
 
 /// Counting the articles of more would take its time.
-const MOST_COUNTED: usize = 50;
+const MAX_COUNTED: usize = 50;
 
 /// `list_custom_indexes`.
-pub(crate) struct ListCustomIndexes(pub(crate) Arc<Lab>);
+pub(crate) struct ListCustomIndexes(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -26,11 +26,11 @@ pub(crate) struct Input {}
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    indexes: Vec<Listed>,
+    indexes: Vec<CustomIndexSummary>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed {
+struct CustomIndexSummary {
     index_name: String,
     topic_filter: String,
     document_types: Vec<String>,
@@ -45,25 +45,29 @@ impl Tool for ListCustomIndexes {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "list_custom_indexes",
             "List custom indexes",
             "The custom indexes, their topics, and how many articles are in each now.",
         )
     }
 
-    async fn run(&self, _: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let all: Vec<CustomIndex> = groups::all(call.store()).await?;
         let mut indexes = Vec::new();
         for (at, custom) in all.into_iter().enumerate() {
-            let articles = if at < MOST_COUNTED {
+            let articles = if at < MAX_COUNTED {
                 // An index that can't be asked now is there nevertheless.
-                self.0.members(&custom).await.ok().map(|it| it.len())
+                self.0
+                    .custom_index_members(&custom)
+                    .await
+                    .ok()
+                    .map(|it| it.len())
             } else {
                 None
             };
-            indexes.push(Listed {
+            indexes.push(CustomIndexSummary {
                 index_name: custom.name,
                 topic_filter: custom.topic,
                 document_types: custom.kinds,
@@ -80,15 +84,15 @@ impl Tool for ListCustomIndexes {
         for it in &indexes {
             let many = it
                 .articles
-                .map(|many| format!(", {}", count(many as u64, "article")));
+                .map(|many| format!(", {}", pluralize(many as u64, "article")));
             let _ = write!(
                 said,
                 "\n- **{}**: {}{}",
-                plain(&it.index_name),
-                plain(&it.topic_filter),
+                escape_markdown(&it.index_name),
+                escape_markdown(&it.topic_filter),
                 many.unwrap_or_default()
             );
         }
-        Ok(only_read(Output { said, indexes }))
+        Ok(read_only_output(Output { said, indexes }))
     }
 }

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{only_read, reads, with_notes},
-    passages::{ShownPassage, said, shown},
+    super::shown::{read_only_meta, read_only_output, with_notes},
+    passages::{PassageView, render_passages, to_passage_view},
 };
-use crate::{Lab, Retrieval, Scope, collect::mode_name};
+use crate::{ResearchServices, RetrievalQuery, RetrievalScope, collect::mode_name};
 
 const PREVIEW_CHARS: usize = 300;
-const WHOLE_CHARS: usize = 5_000;
+const FULL_CHARS: usize = 5_000;
 
 /// `search_custom_index`.
-pub(crate) struct SearchCustomIndex(pub(crate) Arc<Lab>);
+pub(crate) struct SearchCustomIndex(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +25,7 @@ pub(crate) struct Input {
     index_name: String,
     #[schemars(length(min = 1, max = 2000))]
     query: String,
-    #[serde(default = "usual")]
+    #[serde(default = "default_max_results")]
     #[schemars(range(min = 1, max = 100))]
     max_results: usize,
     /// Whole passages, not their beginnings
@@ -33,7 +33,7 @@ pub(crate) struct Input {
     include_content: bool,
 }
 
-fn usual() -> usize {
+fn default_max_results() -> usize {
     10
 }
 
@@ -41,7 +41,7 @@ fn usual() -> usize {
 pub(crate) struct Output {
     said: String,
     mode: &'static str,
-    results: Vec<ShownPassage>,
+    results: Vec<PassageView>,
     notes: Vec<String>,
 }
 
@@ -49,33 +49,37 @@ impl Tool for SearchCustomIndex {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "search_custom_index",
             "Search a custom index",
             "Search by words and meaning among the articles of a custom index, each once.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let wanted = Retrieval {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let wanted = RetrievalQuery {
             question: input.query,
             k: input.max_results,
-            scope: Scope::Index(input.index_name),
+            scope: RetrievalScope::Index(input.index_name),
             per_article: Some(1),
-            ..Retrieval::default()
+            ..RetrievalQuery::default()
         };
         let found = self.0.retrieve(call, &wanted).await?;
         let chars = if input.include_content {
-            WHOLE_CHARS
+            FULL_CHARS
         } else {
             PREVIEW_CHARS
         };
-        let text = said(&found.passages, chars, "Nothing in this index fits.");
-        Ok(only_read(Output {
+        let text = render_passages(&found.passages, chars, "Nothing in this index fits.");
+        Ok(read_only_output(Output {
             said: with_notes(text, &found.notes),
             mode: mode_name(found.mode),
-            results: found.passages.iter().map(|it| shown(it, chars)).collect(),
+            results: found
+                .passages
+                .iter()
+                .map(|it| to_passage_view(it, chars))
+                .collect(),
             notes: found.notes,
         }))
     }

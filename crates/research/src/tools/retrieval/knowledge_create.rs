@@ -1,11 +1,11 @@
 //! `create_knowledge_collection`: a new named set of articles.
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{about, plain, told};
-use crate::collect::groups::{self, KnowledgeCollection, Named as _, checked_name};
+use super::super::shown::{custom_error, escape_markdown, tool_meta};
+use crate::collect::groups::{self, KnowledgeCollection, NamedDocument as _, validate_name};
 
 /// `create_knowledge_collection`.
 pub(crate) struct CreateKnowledgeCollection;
@@ -29,23 +29,23 @@ impl Tool for CreateKnowledgeCollection {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "create_knowledge_collection",
             "Create a knowledge collection",
             "Make a named set for textbooks, notes or papers; search it with the scope \
              collection:<name>.",
-            Annotations::ADDS,
+            ToolHints::ADDITIVE,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let name = checked_name("name", &input.name)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let name = validate_name("name", &input.name)?;
         if groups::look_up::<KnowledgeCollection>(call.store(), &name)
             .await?
             .is_some()
         {
-            return Err(told(
+            return Err(custom_error(
                 "AlreadyThere",
                 format!("there is a collection called {name:?}"),
                 "Choose another name; list_knowledge_collections shows all.",
@@ -56,12 +56,12 @@ impl Tool for CreateKnowledgeCollection {
             description: input.description.filter(|it| !it.trim().is_empty()),
             created_at: call.now(),
         };
-        Ok(Outcome {
-            changes: vec![collection.put(0, call.now())],
+        Ok(ToolOutput {
+            changes: vec![collection.put_change(0, call.now())],
             output: Output {
                 said: format!(
                     "**{}** is made. upload_external_knowledge and move_paper_to_project fill it.",
-                    plain(&collection.name)
+                    escape_markdown(&collection.name)
                 ),
                 name: collection.name,
             },

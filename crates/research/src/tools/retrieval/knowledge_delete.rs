@@ -3,23 +3,25 @@
 use std::fmt::Write as _;
 
 use deliberate_core::Change;
-use deliberate_store::{ItemFilter, Page};
-use deliberate_toolkit::{About, Annotations, Call, LEG, Outcome, Tool, ToolError};
+use deliberate_store::{DocumentFilter, Pagination};
+use deliberate_toolkit::{
+    STEP_STATE, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::shown::{about, count, line, only_read, plain};
+use super::super::shown::{article_line, escape_markdown, pluralize, read_only_output, tool_meta};
 use crate::collect::{
-    ARTICLE, Category, Kept, Library,
-    groups::{self, KnowledgeCollection, Named as _},
+    ARTICLE, ArticleCategory, ArticleRecord, ArticleRepository,
+    groups::{self, KnowledgeCollection, NamedDocument as _},
 };
 
 /// How many articles are let go before what was done is kept.
-const AT_ONCE: u32 = 200;
+const BATCH_SIZE: u32 = 200;
 
 /// How many of what would go are named.
-const MOST_NAMED: usize = 50;
+const MAX_NAMED: usize = 50;
 
 /// `delete_knowledge_collection`.
 pub(crate) struct DeleteKnowledgeCollection;
@@ -58,64 +60,73 @@ impl Tool for DeleteKnowledgeCollection {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "delete_knowledge_collection",
             "Delete a knowledge collection",
             "Forget a collection; its articles stay. With delete_documents and confirm_deletion \
              what was uploaded into it goes for good.",
-            Annotations {
+            ToolHints {
                 destructive: true,
-                ..Annotations::MARKS
+                ..ToolHints::IDEMPOTENT
             },
         )
     }
 
-    fn goes_on(&self, output: &Output) -> Option<Value> {
+    fn next_step(&self, output: &Output) -> Option<Value> {
         output.next.clone()
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let collection: KnowledgeCollection =
             groups::find(call.store(), &input.collection_name).await?;
         if input.delete_documents && !input.confirm_deletion {
-            return Ok(only_read(would_go(call, collection).await?));
+            return Ok(read_only_output(preview_deletion(call, collection).await?));
         }
-        let library = Library(call.store());
-        let filter = ItemFilter::with(ARTICLE, "collection", &collection.name);
-        let left = call.store().count_items(&filter).await?;
-        let found = library.list(&filter, Page::first(AT_ONCE)).await?;
+        let library = ArticleRepository(call.store());
+        let filter = DocumentFilter::with_key(ARTICLE, "collection", &collection.name);
+        let left = call.store().count_documents(&filter).await?;
+        let found = library.list(&filter, Pagination::limit(BATCH_SIZE)).await?;
         // What can't be read can't be let go either: nobody should wait for it.
         let more = left > found.len() as u64 && !found.is_empty();
-        call.progress(0.0, None, &format!("{} left", count(left, "article")));
+        call.progress(0.0, None, &format!("{} left", pluralize(left, "article")));
         let mut documents = input.leg.unwrap_or_default();
         let mut changes: Vec<Change> = Vec::new();
         for mut version in found {
-            if input.delete_documents && goes_with(&version.kept, &collection.name) {
+            if input.delete_documents && is_deleted_with(&version.record, &collection.name) {
                 documents += 1;
-                changes.extend(library.removal(&version, call.now()).await?);
+                changes.extend(library.delete_changes(&version, call.now()).await?);
             } else {
-                version.kept.collections.retain(|it| *it != collection.name);
-                changes.push(version.put(call.now()));
+                version
+                    .record
+                    .collections
+                    .retain(|it| *it != collection.name);
+                changes.push(version.put_change(call.now()));
             }
         }
         if !more {
-            changes.push(collection.removal(call.now()));
+            changes.push(collection.delete_change(call.now()));
         }
         let what = match documents {
             0 => "its articles stay".to_owned(),
-            many => format!("with {}; all else stays", count(many, "uploaded document")),
+            many => format!(
+                "with {}; all else stays",
+                pluralize(many, "uploaded document")
+            ),
         };
         let next = json!({
             "collection_name": collection.name,
             "delete_documents": input.delete_documents,
             "confirm_deletion": input.confirm_deletion,
-            LEG: documents,
+            STEP_STATE: documents,
         });
-        Ok(Outcome {
+        Ok(ToolOutput {
             changes,
             output: Output {
-                said: format!("**{}** is deleted, {what}.", plain(&collection.name)),
+                said: format!(
+                    "**{}** is deleted, {what}.",
+                    escape_markdown(&collection.name)
+                ),
                 next: more.then_some(next),
                 collection_name: collection.name,
                 deleted: true,
@@ -128,42 +139,45 @@ impl Tool for DeleteKnowledgeCollection {
 
 /// Whether an article goes with its collection: it was uploaded, and is in no other. A paper is
 /// there for more than one collection.
-fn goes_with(kept: &Kept, collection: &str) -> bool {
+fn is_deleted_with(kept: &ArticleRecord, collection: &str) -> bool {
     let in_others = kept.collections.iter().any(|it| it != collection);
-    kept.category == Category::External && !in_others
+    kept.category == ArticleCategory::External && !in_others
 }
 
 /// What would be deleted for good. Nothing is.
-async fn would_go(call: &Call, collection: KnowledgeCollection) -> Result<Output, ToolError> {
-    let filter = ItemFilter::with(ARTICLE, "collection", &collection.name);
-    let mut page = Page::first(AT_ONCE);
+async fn preview_deletion(
+    call: &ToolContext,
+    collection: KnowledgeCollection,
+) -> Result<Output, ToolError> {
+    let filter = DocumentFilter::with_key(ARTICLE, "collection", &collection.name);
+    let mut page = Pagination::limit(BATCH_SIZE);
     let (mut documents, mut stay) = (0, 0);
     let mut named = String::new();
     loop {
-        let some = Library(call.store()).list(&filter, page).await?;
+        let some = ArticleRepository(call.store()).list(&filter, page).await?;
         if some.is_empty() {
             break;
         }
         for it in some {
-            if !goes_with(&it.kept, &collection.name) {
+            if !is_deleted_with(&it.record, &collection.name) {
                 stay += 1;
                 continue;
             }
             documents += 1;
-            if documents <= MOST_NAMED as u64 {
-                let _ = write!(named, "\n- {}", line(&it.kept));
+            if documents <= MAX_NAMED as u64 {
+                let _ = write!(named, "\n- {}", article_line(&it.record));
             }
         }
-        page.offset = page.offset.saturating_add(AT_ONCE);
+        page.offset = page.offset.saturating_add(BATCH_SIZE);
     }
     let mut said = format!(
         "Nothing was deleted. **{}** would go, with {} for good, and {} would stay. Call again \
          with confirm_deletion true to do it; files stay where they are.\n{named}",
-        plain(&collection.name),
-        count(documents, "uploaded document"),
-        count(stay, "other article"),
+        escape_markdown(&collection.name),
+        pluralize(documents, "uploaded document"),
+        pluralize(stay, "other article"),
     );
-    let more = documents.saturating_sub(MOST_NAMED as u64);
+    let more = documents.saturating_sub(MAX_NAMED as u64);
     if more > 0 {
         let _ = write!(said, "\n- and {more} more");
     }

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use deliberate_store::ItemFilter;
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_store::DocumentFilter;
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{count, only_read, plain, reads};
+use super::super::shown::{escape_markdown, pluralize, read_only_meta, read_only_output};
 use crate::collect::{
     ARTICLE,
     groups::{self, KnowledgeCollection},
@@ -23,11 +23,11 @@ pub(crate) struct Input {}
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    collections: Vec<Listed>,
+    collections: Vec<KnowledgeCollectionSummary>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed {
+struct KnowledgeCollectionSummary {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -39,21 +39,21 @@ impl Tool for ListKnowledgeCollections {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "list_knowledge_collections",
             "List knowledge collections",
             "The knowledge collections and how many articles each holds.",
         )
     }
 
-    async fn run(&self, _: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let all: Vec<KnowledgeCollection> = groups::all(call.store()).await?;
         let mut collections = Vec::new();
         for it in all {
-            let filter = ItemFilter::with(ARTICLE, "collection", &it.name);
-            collections.push(Listed {
-                articles: call.store().count_items(&filter).await?,
+            let filter = DocumentFilter::with_key(ARTICLE, "collection", &it.name);
+            collections.push(KnowledgeCollectionSummary {
+                articles: call.store().count_documents(&filter).await?,
                 name: it.name,
                 description: it.description,
                 created_at: it.created_at.to_string(),
@@ -61,21 +61,21 @@ impl Tool for ListKnowledgeCollections {
         }
         let mut said = match collections.len() {
             0 => "There is no collection; create_knowledge_collection makes one.".to_owned(),
-            many => format!("{}:\n", count(many as u64, "collection")),
+            many => format!("{}:\n", pluralize(many as u64, "collection")),
         };
         for it in &collections {
             let what = it
                 .description
                 .as_deref()
-                .map(|it| format!(": {}", plain(it)));
+                .map(|it| format!(": {}", escape_markdown(it)));
             let _ = write!(
                 said,
                 "\n- **{}** ({}){}",
-                plain(&it.name),
-                count(it.articles, "article"),
+                escape_markdown(&it.name),
+                pluralize(it.articles, "article"),
                 what.unwrap_or_default()
             );
         }
-        Ok(only_read(Output { said, collections }))
+        Ok(read_only_output(Output { said, collections }))
     }
 }

@@ -3,14 +3,14 @@
 
 use std::fmt::Write as _;
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ShownArticle, about, line, plain};
+use super::super::shown::{ArticleView, article_line, escape_markdown, tool_meta};
 use crate::collect::{
-    Kept, Library,
-    groups::{self, KnowledgeCollection, Named as _, checked_name},
+    ArticleRecord, ArticleRepository,
+    groups::{self, KnowledgeCollection, NamedDocument as _, validate_name},
 };
 
 /// `move_paper_to_project`.
@@ -35,26 +35,28 @@ pub(crate) struct Output {
     project_name: String,
     /// The collections it was taken out of
     taken_from: Vec<String>,
-    article: ShownArticle,
+    article: ArticleView,
 }
 
 impl Tool for MovePaperToProject {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "move_paper_to_project",
             "Move a paper to a project",
             "Move an article from the collections it is in to a project's; files stay where they \
              are.",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let name = checked_name("project_name", &input.project_name)?;
-        let mut version = Library(call.store()).find(&input.paper_id).await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let name = validate_name("project_name", &input.project_name)?;
+        let mut version = ArticleRepository(call.store())
+            .find(&input.paper_id)
+            .await?;
         let known = groups::look_up::<KnowledgeCollection>(call.store(), &name).await?;
         let mut changes = Vec::new();
         if known.is_none() {
@@ -63,39 +65,39 @@ impl Tool for MovePaperToProject {
                 description: None,
                 created_at: call.now(),
             };
-            changes.push(made.put(0, call.now()));
+            changes.push(made.put_change(0, call.now()));
         }
         let name = known.map_or(name, |it| it.name);
-        let before = version.kept.collections.clone();
-        let collections = &mut version.kept.collections;
+        let before = version.record.collections.clone();
+        let collections = &mut version.record.collections;
         collections.retain(|it| input.keep_others || *it == name);
         if !collections.contains(&name) {
             collections.push(name.clone());
         }
         if *collections != before {
-            changes.push(version.put(call.now()));
+            changes.push(version.put_change(call.now()));
         }
         let mut taken_from = before;
-        taken_from.retain(|it| !version.kept.collections.contains(it));
-        Ok(Outcome {
+        taken_from.retain(|it| !version.record.collections.contains(it));
+        Ok(ToolOutput {
             changes,
             output: Output {
-                said: said(&name, &taken_from, &version.kept),
+                said: render_text(&name, &taken_from, &version.record),
                 project_name: name,
                 taken_from,
-                article: ShownArticle::of(&version.kept),
+                article: ArticleView::from_record(&version.record),
             },
             session: None,
         })
     }
 }
 
-fn said(name: &str, taken_from: &[String], kept: &Kept) -> String {
-    let mut said = format!("In **{}**", plain(name));
+fn render_text(name: &str, taken_from: &[String], kept: &ArticleRecord) -> String {
+    let mut said = format!("In **{}**", escape_markdown(name));
     if !taken_from.is_empty() {
-        let from: Vec<String> = taken_from.iter().map(|it| plain(it)).collect();
+        let from: Vec<String> = taken_from.iter().map(|it| escape_markdown(it)).collect();
         let _ = write!(said, ", no longer in {}", from.join(", "));
     }
-    let _ = write!(said, ": {}", line(kept));
+    let _ = write!(said, ": {}", article_line(kept));
     said
 }

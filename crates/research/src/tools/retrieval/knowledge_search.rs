@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{only_read, reads, with_notes},
-    passages::{ShownPassage, said, shown},
+    super::shown::{read_only_meta, read_only_output, with_notes},
+    passages::{PassageView, render_passages, to_passage_view},
 };
-use crate::{Lab, Retrieval, Scope, collect::mode_name};
+use crate::{ResearchServices, RetrievalQuery, RetrievalScope, collect::mode_name};
 
-const SHOWN_CHARS: usize = 2_000;
+const PASSAGE_CHARS: usize = 2_000;
 
 /// `search_external_knowledge`.
-pub(crate) struct SearchExternalKnowledge(pub(crate) Arc<Lab>);
+pub(crate) struct SearchExternalKnowledge(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,12 +24,12 @@ pub(crate) struct Input {
     query: String,
     #[schemars(length(max = 100))]
     collection_name: Option<String>,
-    #[serde(default = "usual")]
+    #[serde(default = "default_max_results")]
     #[schemars(range(min = 1, max = 20))]
     max_results: usize,
 }
 
-fn usual() -> usize {
+fn default_max_results() -> usize {
     4
 }
 
@@ -37,7 +37,7 @@ fn usual() -> usize {
 pub(crate) struct Output {
     said: String,
     mode: &'static str,
-    results: Vec<ShownPassage>,
+    results: Vec<PassageView>,
     notes: Vec<String>,
 }
 
@@ -45,35 +45,35 @@ impl Tool for SearchExternalKnowledge {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "search_external_knowledge",
             "Search external knowledge",
             "Passages of textbooks, notes and other uploaded files, all or of one collection.",
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let collection = input.collection_name.filter(|it| !it.trim().is_empty());
-        let wanted = Retrieval {
+        let wanted = RetrievalQuery {
             question: input.query,
             k: input.max_results,
-            scope: collection.map_or(Scope::External, Scope::Collection),
-            ..Retrieval::default()
+            scope: collection.map_or(RetrievalScope::External, RetrievalScope::Collection),
+            ..RetrievalQuery::default()
         };
         let found = self.0.retrieve(call, &wanted).await?;
-        let text = said(
+        let text = render_passages(
             &found.passages,
-            SHOWN_CHARS,
+            PASSAGE_CHARS,
             "Nothing that was uploaded fits.",
         );
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said: with_notes(text, &found.notes),
             mode: mode_name(found.mode),
             results: found
                 .passages
                 .iter()
-                .map(|it| shown(it, SHOWN_CHARS))
+                .map(|it| to_passage_view(it, PASSAGE_CHARS))
                 .collect(),
             notes: found.notes,
         }))

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{About, Annotations, Call, Outcome, Tool, ToolError};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{about, line, plain, with_notes};
+use super::super::shown::{article_line, escape_markdown, tool_meta, with_notes};
 use crate::{
-    Lab,
+    ResearchServices,
     collect::{
-        Category,
-        files::readable_file,
-        groups::{self, KnowledgeCollection, Named as _, checked_name},
-        ingest::Ingest,
-        job::Share,
+        ArticleCategory,
+        files::open_readable_file,
+        groups::{self, KnowledgeCollection, NamedDocument as _, validate_name},
+        ingest::IngestRequest,
+        job::ProgressShare,
     },
 };
 
 /// `upload_external_knowledge`.
-pub(crate) struct UploadExternalKnowledge(pub(crate) Arc<Lab>);
+pub(crate) struct UploadExternalKnowledge(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,22 +49,22 @@ impl Tool for UploadExternalKnowledge {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "upload_external_knowledge",
             "Upload external knowledge",
             "Read a textbook, notes or another file into a knowledge collection; search it with \
              search_external_knowledge.",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let name = checked_name("collection_name", &input.collection_name)?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let name = validate_name("collection_name", &input.collection_name)?;
         let known = groups::look_up::<KnowledgeCollection>(call.store(), &name).await?;
         let made = known.is_none().then(|| KnowledgeCollection {
             name: name.clone(),
@@ -73,31 +73,31 @@ impl Tool for UploadExternalKnowledge {
         });
         let name = known.map_or(name, |it| it.name);
         let title = input.title.filter(|it| !it.trim().is_empty());
-        let ingest = Ingest {
-            file: readable_file(self.0.options(), "file_path", &input.file_path).await?,
+        let ingest = IngestRequest {
+            file: open_readable_file(self.0.options(), "file_path", &input.file_path).await?,
             skip_existing: true,
-            category: Category::External,
+            category: ArticleCategory::External,
             collection: Some(name.clone()),
             title: title.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")),
-            of: None,
-            share: Share::WHOLE,
+            article: None,
+            share: ProgressShare::FULL,
         };
         let ingested = ingest.run(&self.0, call).await?;
         let mut changes = ingested.changes;
-        changes.extend(made.map(|it| it.put(0, call.now())));
+        changes.extend(made.map(|it| it.put_change(0, call.now())));
         let said = format!(
             "{} in **{}**: {}",
-            ingested.what.as_str(),
-            plain(&name),
-            line(&ingested.kept)
+            ingested.outcome.as_str(),
+            escape_markdown(&name),
+            article_line(&ingested.record)
         );
-        Ok(Outcome {
+        Ok(ToolOutput {
             output: Output {
                 said: with_notes(said, &ingested.notes),
-                article_id: ingested.kept.id.clone(),
-                outcome: ingested.what.as_str(),
-                characters: ingested.kept.chars,
-                pages: ingested.kept.pages,
+                article_id: ingested.record.id.clone(),
+                outcome: ingested.outcome.as_str(),
+                characters: ingested.record.chars,
+                pages: ingested.record.pages,
                 notes: ingested.notes,
             },
             changes,

@@ -14,9 +14,9 @@ mod optimize;
 mod passages;
 mod reindex;
 
-use super::Adding;
+use super::ToolRegistrar;
 
-pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
+pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = || adding.lab.clone();
     let (reindex, optimize) = (
         reindex::ReindexCollection(lab()),
@@ -32,16 +32,16 @@ pub(crate) fn add(adding: Adding<'_>) -> Adding<'_> {
         knowledge_search::SearchExternalKnowledge(lab()),
     );
     adding
-        .rare(reindex)
-        .rare(optimize)
-        .rare(create)
-        .rare(search)
-        .rare(list)
-        .rare(custom_delete::DeleteCustomIndex)
-        .rare(knowledge_create::CreateKnowledgeCollection)
-        .rare(knowledge_list::ListKnowledgeCollections)
-        .rare(knowledge_delete::DeleteKnowledgeCollection)
-        .rare(upload)
-        .rare(find)
-        .rare(knowledge_move::MovePaperToProject)
+        .add_rare(reindex)
+        .add_rare(optimize)
+        .add_rare(create)
+        .add_rare(search)
+        .add_rare(list)
+        .add_rare(custom_delete::DeleteCustomIndex)
+        .add_rare(knowledge_create::CreateKnowledgeCollection)
+        .add_rare(knowledge_list::ListKnowledgeCollections)
+        .add_rare(knowledge_delete::DeleteKnowledgeCollection)
+        .add_rare(upload)
+        .add_rare(find)
+        .add_rare(knowledge_move::MovePaperToProject)
 }

@@ -2,27 +2,27 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc, time::Duration};
 
-use deliberate_core::cut_to_chars;
-use deliberate_index::{Hits, Query, SearchMode};
-use deliberate_store::{ItemFilter, Page};
-use deliberate_toolkit::{About, Call, Outcome, Tool, ToolError};
+use deliberate_core::truncate_chars;
+use deliberate_index::{PassageHits, Query, SearchMode};
+use deliberate_store::{DocumentFilter, Pagination};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{only_read, plain, reads};
+use super::super::shown::{escape_markdown, read_only_meta, read_only_output};
 use crate::{
-    Lab, Rerank,
-    collect::{ARTICLE, Library, index_told, mode_name},
+    RerankOptions, ResearchServices,
+    collect::{ARTICLE, ArticleRepository, index_told, mode_name},
 };
 
-const MOST_QUERIES: usize = 5;
-const K: usize = 10;
+const MAX_QUERIES: usize = 5;
+const TOP_K: usize = 10;
 
 /// How often each query is run; the middle time counts.
-const RUNS: usize = 5;
+const RUNS_PER_QUERY: usize = 5;
 
 /// `optimize_search`.
-pub(crate) struct OptimizeSearch(pub(crate) Arc<Lab>);
+pub(crate) struct OptimizeSearch(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub(crate) struct Input {
     #[schemars(length(max = 5))]
     test_queries: Option<Vec<String>>,
     #[serde(default)]
-    optimization_focus: Focus,
+    optimization_focus: OptimizeFocus,
     /// false: only tells the settings
     #[serde(default = "yes")]
     analyze_performance: bool,
@@ -44,7 +44,7 @@ fn yes() -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Focus {
+enum OptimizeFocus {
     Speed,
     Relevance,
     Recall,
@@ -55,14 +55,14 @@ enum Focus {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    measured: Vec<Measured>,
-    settings: Settings,
+    measured: Vec<SearchMeasurement>,
+    settings: SearchIndexSettings,
     /// What the figures suggest; nothing was changed
     suggestions: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Measured {
+struct SearchMeasurement {
     query: String,
     mode: &'static str,
     /// Of the middle run
@@ -76,7 +76,7 @@ struct Measured {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Settings {
+struct SearchIndexSettings {
     passage_tokens: usize,
     overlap_tokens: usize,
     rank_constant: f64,
@@ -92,8 +92,8 @@ impl Tool for OptimizeSearch {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        reads(
+    fn meta(&self) -> ToolMeta {
+        read_only_meta(
             "optimize_search",
             "Measure search",
             "Run test queries by words, by meaning and by both; report measured times, what each \
@@ -101,11 +101,11 @@ impl Tool for OptimizeSearch {
         )
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
-        let settings = self.settings().await?;
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let settings = self.load_settings().await?;
         let mut measured = Vec::new();
         if input.analyze_performance {
-            let queries = self.queries(&input, call).await?;
+            let queries = self.choose_queries(&input, call).await?;
             let total = queries.len() as f64;
             for (at, (query, own)) in queries.iter().enumerate() {
                 call.progress(at as f64, Some(total), &format!("{} of {total}", at + 1));
@@ -117,9 +117,9 @@ impl Tool for OptimizeSearch {
                 }
             }
         }
-        let suggestions = suggestions(&measured, &settings, input.optimization_focus);
-        Ok(only_read(Output {
-            said: said(&measured, &settings, &suggestions),
+        let suggestions = suggest_changes(&measured, &settings, input.optimization_focus);
+        Ok(read_only_output(Output {
+            said: render_text(&measured, &settings, &suggestions),
             measured,
             settings,
             suggestions,
@@ -128,10 +128,10 @@ impl Tool for OptimizeSearch {
 }
 
 impl OptimizeSearch {
-    async fn settings(&self) -> Result<Settings, ToolError> {
+    async fn load_settings(&self) -> Result<SearchIndexSettings, ToolError> {
         let retrieval = &self.0.options().retrieval;
-        let stats = self.0.keeper().stats().await.map_err(index_told)?;
-        Ok(Settings {
+        let stats = self.0.index_sync().stats().await.map_err(index_told)?;
+        Ok(SearchIndexSettings {
             passage_tokens: retrieval.passage_tokens,
             overlap_tokens: retrieval.overlap_tokens,
             rank_constant: retrieval.rank_constant,
@@ -139,9 +139,9 @@ impl OptimizeSearch {
             text_weight: retrieval.text_weight,
             embedder: stats.embedder,
             rerank: match retrieval.rerank {
-                Rerank::Off => "off",
-                Rerank::Model => "model",
-                Rerank::Endpoint { .. } => "endpoint",
+                RerankOptions::Off => "off",
+                RerankOptions::Model => "model",
+                RerankOptions::Endpoint { .. } => "endpoint",
             },
             passages: stats.passages,
             missing_vectors: stats.missing_vectors,
@@ -149,10 +149,10 @@ impl OptimizeSearch {
     }
 
     /// The queries, with the article that each should find first, if that is known.
-    async fn queries(
+    async fn choose_queries(
         &self,
         input: &Input,
-        call: &Call,
+        call: &ToolContext,
     ) -> Result<Vec<(String, Option<String>)>, ToolError> {
         let given = input
             .test_queries
@@ -160,18 +160,18 @@ impl OptimizeSearch {
             .flatten()
             .filter(|it| !it.trim().is_empty());
         let given: Vec<_> = given
-            .take(MOST_QUERIES)
+            .take(MAX_QUERIES)
             .map(|it| (it.clone(), None))
             .collect();
         if !given.is_empty() {
             return Ok(given);
         }
-        let newest = Page::first(u32::try_from(MOST_QUERIES).unwrap_or(5));
-        let found = Library(call.store())
-            .list(&ItemFilter::of(ARTICLE), newest)
+        let newest = Pagination::limit(u32::try_from(MAX_QUERIES).unwrap_or(5));
+        let found = ArticleRepository(call.store())
+            .list(&DocumentFilter::of_kind(ARTICLE), newest)
             .await?;
-        let of = |kept: crate::collect::Kept| (kept.article.title.clone(), Some(kept.id));
-        let titles = found.into_iter().map(|it| of(it.kept));
+        let of = |kept: crate::collect::ArticleRecord| (kept.article.title.clone(), Some(kept.id));
+        let titles = found.into_iter().map(|it| of(it.record));
         Ok(titles
             .filter(|(title, _)| !title.trim().is_empty())
             .collect())
@@ -182,22 +182,22 @@ impl OptimizeSearch {
         text: &str,
         own: Option<&str>,
         mode: SearchMode,
-    ) -> Result<Measured, ToolError> {
+    ) -> Result<SearchMeasurement, ToolError> {
         let query = Query {
             text: text.to_owned(),
-            k: K,
+            k: TOP_K,
             mode,
             fusion: self.0.fusion(),
             ..Query::default()
         };
         let mut times = Vec::new();
-        let mut last = Hits::default();
-        for _ in 0..RUNS {
-            last = self.0.ask_index(&query).await?;
-            times.push(last.took.total);
+        let mut last = PassageHits::default();
+        for _ in 0..RUNS_PER_QUERY {
+            last = self.0.search_index(&query).await?;
+            times.push(last.timings.total);
         }
         times.sort();
-        let middle: Duration = times.get(RUNS / 2).copied().unwrap_or_default();
+        let middle: Duration = times.get(RUNS_PER_QUERY / 2).copied().unwrap_or_default();
         let mut order = Vec::<&str>::new();
         for hit in &last.hits {
             if !order.contains(&hit.document.as_str()) {
@@ -205,8 +205,8 @@ impl OptimizeSearch {
             }
         }
         let own_rank = own.and_then(|own| order.iter().position(|it| *it == own));
-        Ok(Measured {
-            query: cut_to_chars(text, 200),
+        Ok(SearchMeasurement {
+            query: truncate_chars(text, 200),
             mode: mode_name(mode),
             milliseconds: (middle.as_secs_f64() * 100_000.0).round() / 100.0,
             passages: last.hits.len(),
@@ -218,7 +218,11 @@ impl OptimizeSearch {
 }
 
 /// What follows from the figures; what they do not show is not said.
-fn suggestions(measured: &[Measured], settings: &Settings, focus: Focus) -> Vec<String> {
+fn suggest_changes(
+    measured: &[SearchMeasurement],
+    settings: &SearchIndexSettings,
+    focus: OptimizeFocus,
+) -> Vec<String> {
     let of = |mode: &'static str| measured.iter().filter(move |it| it.mode == mode);
     let mean = |mode: &'static str| {
         let many = of(mode).count().max(1) as f64;
@@ -239,14 +243,17 @@ fn suggestions(measured: &[Measured], settings: &Settings, focus: Focus) -> Vec<
         all.push("No embedder is set: search is by words alone.".to_owned());
     }
     let faster = mean("text") < mean("hybrid") / 2.0;
-    if matches!(focus, Focus::Speed | Focus::Balanced) && faster && of("hybrid").count() > 0 {
+    if matches!(focus, OptimizeFocus::Speed | OptimizeFocus::Balanced)
+        && faster
+        && of("hybrid").count() > 0
+    {
         all.push(format!(
             "By words alone took {:.2} ms on average, by both {:.2} ms.",
             mean("text"),
             mean("hybrid")
         ));
     }
-    if focus != Focus::Speed && measured.iter().any(|it| it.own_rank.is_some()) {
+    if focus != OptimizeFocus::Speed && measured.iter().any(|it| it.own_rank.is_some()) {
         all.push(format!(
             "Own article found first: by words {}, by meaning {}, by both {}, of {} titles.",
             first("text"),
@@ -263,7 +270,11 @@ fn suggestions(measured: &[Measured], settings: &Settings, focus: Focus) -> Vec<
     all
 }
 
-fn said(measured: &[Measured], settings: &Settings, suggestions: &[String]) -> String {
+fn render_text(
+    measured: &[SearchMeasurement],
+    settings: &SearchIndexSettings,
+    suggestions: &[String],
+) -> String {
     let mut said = String::from("Nothing was changed.\n");
     if !measured.is_empty() {
         said.push_str(
@@ -274,7 +285,7 @@ fn said(measured: &[Measured], settings: &Settings, suggestions: &[String]) -> S
         let _ = writeln!(
             said,
             "| {} | {} | {:.2} | {} | {} | {} |",
-            plain(&it.query).replace('|', "/"),
+            escape_markdown(&it.query).replace('|', "/"),
             it.mode,
             it.milliseconds,
             it.passages,

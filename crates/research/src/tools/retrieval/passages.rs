@@ -2,27 +2,27 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::cut_to_chars;
+use deliberate_core::truncate_chars;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::shown::{ShownArticle, count, line};
+use super::super::shown::{ArticleView, article_line, pluralize};
 use crate::{
-    FoundPassage,
+    RetrievedPassage,
     collect::{
-        Place,
-        fence::{DATA_NOT_ORDERS, fenced},
+        TextSpan,
+        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
     },
 };
 
 /// A passage in an answer.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ShownPassage {
-    article: ShownArticle,
+pub(super) struct PassageView {
+    article: ArticleView,
     text: String,
     section: Vec<String>,
     /// Page 0 is the abstract
-    place: Place,
+    place: TextSpan,
     /// Comparable within this answer alone
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,10 +30,10 @@ pub(super) struct ShownPassage {
 }
 
 /// The passage, so many characters of it.
-pub(super) fn shown(found: &FoundPassage, chars: usize) -> ShownPassage {
-    ShownPassage {
-        article: ShownArticle::of(&found.kept),
-        text: cut_to_chars(&found.passage.text, chars),
+pub(super) fn to_passage_view(found: &RetrievedPassage, chars: usize) -> PassageView {
+    PassageView {
+        article: ArticleView::from_record(&found.kept),
+        text: truncate_chars(&found.passage.text, chars),
         section: found.passage.section.clone(),
         place: found.place,
         score: found.rerank_score.unwrap_or(found.score),
@@ -42,13 +42,13 @@ pub(super) fn shown(found: &FoundPassage, chars: usize) -> ShownPassage {
 }
 
 /// All of them for people and models.
-pub(super) fn said(found: &[FoundPassage], chars: usize, nothing: &str) -> String {
+pub(super) fn render_passages(found: &[RetrievedPassage], chars: usize, nothing: &str) -> String {
     if found.is_empty() {
         return nothing.to_owned();
     }
     let mut said = format!(
-        "{}. {DATA_NOT_ORDERS}\n",
-        count(found.len() as u64, "passage")
+        "{}. {UNTRUSTED_DATA_NOTICE}\n",
+        pluralize(found.len() as u64, "passage")
     );
     for (at, passage) in found.iter().enumerate() {
         let page = passage.page_label();
@@ -60,8 +60,8 @@ pub(super) fn said(found: &[FoundPassage], chars: usize, nothing: &str) -> Strin
             said,
             "\n{}. {}\n{}\n",
             at + 1,
-            line(&passage.kept),
-            fenced(&attributes, &cut_to_chars(&passage.passage.text, chars))
+            article_line(&passage.kept),
+            fence_passage(&attributes, &truncate_chars(&passage.passage.text, chars))
         );
     }
     said

@@ -2,21 +2,23 @@
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
-use deliberate_toolkit::{About, Annotations, Call, Issue, Outcome, Tool, ToolError};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{about, count, only_read};
-use crate::{Lab, collect::index_told};
+use super::super::shown::{pluralize, read_only_output, tool_meta};
+use crate::{ResearchServices, collect::index_told};
 
 /// How long the call waits for the end; the work goes on behind it.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often it looks how far the work has come.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// `reindex_collection`.
-pub(crate) struct ReindexCollection(pub(crate) Arc<Lab>);
+pub(crate) struct ReindexCollection(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +31,7 @@ pub(crate) struct Input {
     #[serde(default = "yes")]
     include_articles: bool,
     /// Articles put in between two commits
-    #[serde(default = "usual")]
+    #[serde(default = "default_batch_size")]
     #[schemars(range(min = 10, max = 1000))]
     batch_size: u32,
 }
@@ -38,7 +40,7 @@ fn yes() -> bool {
     true
 }
 
-fn usual() -> u32 {
+fn default_batch_size() -> u32 {
     100
 }
 
@@ -56,21 +58,21 @@ impl Tool for ReindexCollection {
     type Input = Input;
     type Output = Output;
 
-    fn about(&self) -> About {
-        about(
+    fn meta(&self) -> ToolMeta {
+        tool_meta(
             "reindex_collection",
             "Reindex",
             "Make the search index again from the collection, in the background; nothing is lost \
              meanwhile but speed.",
-            Annotations::MARKS,
+            ToolHints::IDEMPOTENT,
         )
     }
 
-    fn takes_long(&self) -> bool {
+    fn may_run_in_background(&self) -> bool {
         true
     }
 
-    async fn run(&self, input: Input, call: &Call) -> Result<Outcome<Output>, ToolError> {
+    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         for (field, given) in [
             ("include_notes", input.include_notes),
             ("include_articles", input.include_articles),
@@ -78,27 +80,27 @@ impl Tool for ReindexCollection {
             if !given {
                 let rule = "must be true: the index follows the whole collection; scopes and \
                             filters leave parts out when searching";
-                return Err(ToolError::Invalid(vec![Issue::new(field, rule)]));
+                return Err(ToolError::Invalid(vec![ArgumentIssue::new(field, rule)]));
             }
         }
-        let keeper = self.0.keeper();
+        let keeper = self.0.index_sync();
         let before = keeper.stats().await.map_err(index_told)?;
-        keeper.set_batch(input.batch_size);
+        keeper.set_batch_size(input.batch_size);
         if input.clear_existing {
             keeper.rebuild();
         } else {
-            keeper.ring();
+            keeper.notify_change();
         }
-        let finished = self.wait(call).await;
+        let finished = self.wait_for_sync(call).await;
         let now = keeper.stats().await.map_err(index_told)?;
         let progress = keeper.progress();
         let mut said = if finished {
             format!(
                 "The index is made: {}, {} (before: {}), {}.",
-                count(now.documents, "article"),
-                count(now.passages, "passage"),
+                pluralize(now.documents, "article"),
+                pluralize(now.passages, "passage"),
                 before.passages,
-                count(now.vectors, "vector")
+                pluralize(now.vectors, "vector")
             )
         } else {
             format!(
@@ -112,7 +114,7 @@ impl Tool for ReindexCollection {
         if let Some(problem) = progress.problem {
             let _ = write!(said, " A problem: {problem}.");
         }
-        Ok(only_read(Output {
+        Ok(read_only_output(Output {
             said,
             finished,
             articles: now.documents,
@@ -125,15 +127,15 @@ impl Tool for ReindexCollection {
 
 impl ReindexCollection {
     /// Waits for the end and tells how far it has come. Whether it came.
-    async fn wait(&self, call: &Call) -> bool {
-        let keeper = self.0.keeper();
-        let working = keeper.catch_up(PATIENCE);
+    async fn wait_for_sync(&self, call: &ToolContext) -> bool {
+        let keeper = self.0.index_sync();
+        let working = keeper.catch_up(WAIT_TIMEOUT);
         let telling = async {
             loop {
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 let progress = keeper.progress();
                 let total = (progress.total > 0).then_some(progress.total as f64);
-                let message = format!("{} put in", count(progress.done, "article"));
+                let message = format!("{} put in", pluralize(progress.done, "article"));
                 call.progress(progress.done as f64, total, &message);
             }
         };

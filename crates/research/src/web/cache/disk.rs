@@ -9,56 +9,56 @@ use std::{
     time::SystemTime,
 };
 
-use super::entry::Entry;
+use super::entry::CacheEntry;
 
 /// After so many answers the folder is looked through: other processes write to it as well.
-const BETWEEN_LOOKS: u32 = 32;
+const WRITES_PER_SCAN: u32 = 32;
 
-pub(super) struct Disk {
+pub(super) struct DiskCache {
     folder: PathBuf,
-    most_bytes: u64,
-    tally: Mutex<Tally>,
+    max_bytes: u64,
+    usage: Mutex<DiskCacheUsage>,
 }
 
 /// What was in the folder when it was looked through, and what came since.
 #[derive(Default)]
-struct Tally {
+struct DiskCacheUsage {
     bytes: u64,
-    written: u32,
-    looked: bool,
+    writes: u32,
+    scanned: bool,
 }
 
-impl Disk {
-    pub(super) fn new(folder: PathBuf, most_bytes: u64) -> Self {
+impl DiskCache {
+    pub(super) fn new(folder: PathBuf, max_bytes: u64) -> Self {
         Self {
             folder,
-            most_bytes,
-            tally: Mutex::default(),
+            max_bytes,
+            usage: Mutex::default(),
         }
     }
 
-    pub(super) fn read(&self, key: &str) -> Option<Entry> {
+    pub(super) fn read(&self, key: &str) -> Option<CacheEntry> {
         let path = self.path(key);
         // A file that was put there by others may be of any size.
         let length = fs::metadata(&path).ok()?.len();
-        if length > self.most_bytes {
+        if length > self.max_bytes {
             return None;
         }
-        Entry::from_bytes(fs::read(path).ok()?)
+        CacheEntry::from_bytes(fs::read(path).ok()?)
     }
 
-    pub(super) fn write(&self, key: &str, entry: &Entry) -> io::Result<()> {
+    pub(super) fn write(&self, key: &str, entry: &CacheEntry) -> io::Result<()> {
         let bytes = entry.to_bytes()?;
-        if bytes.len() as u64 > self.most_bytes {
+        if bytes.len() as u64 > self.max_bytes {
             return Ok(());
         }
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.folder);
-        crate::private_folder(folder)?;
+        crate::create_private_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&bytes)?;
         file.persist(&path).map_err(|error| error.error)?;
-        self.bound(bytes.len() as u64);
+        self.evict_oldest(bytes.len() as u64);
         Ok(())
     }
 
@@ -73,20 +73,20 @@ impl Disk {
     }
 
     /// Removes the oldest while there is too much.
-    fn bound(&self, added: u64) {
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+    fn evict_oldest(&self, added: u64) {
+        let mut tally = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         tally.bytes += added;
-        tally.written += 1;
-        let due = !tally.looked || tally.written >= BETWEEN_LOOKS || tally.bytes > self.most_bytes;
+        tally.writes += 1;
+        let due = !tally.scanned || tally.writes >= WRITES_PER_SCAN || tally.bytes > self.max_bytes;
         if !due {
             return;
         }
-        let mut files = files_in(&self.folder);
+        let mut files = list_cached_files(&self.folder);
         let mut bytes: u64 = files.iter().map(|it| it.bytes).sum();
-        if bytes > self.most_bytes {
-            files.sort_by_key(|it| it.changed);
+        if bytes > self.max_bytes {
+            files.sort_by_key(|it| it.modified);
             // A tenth more is removed, so that this is not done for each answer.
-            let goal = self.most_bytes - self.most_bytes / 10;
+            let goal = self.max_bytes - self.max_bytes / 10;
             for file in files {
                 if bytes <= goal {
                     break;
@@ -96,31 +96,31 @@ impl Disk {
                 }
             }
         }
-        *tally = Tally {
+        *tally = DiskCacheUsage {
             bytes,
-            written: 0,
-            looked: true,
+            writes: 0,
+            scanned: true,
         };
     }
 }
 
-struct Kept {
+struct CachedFile {
     path: PathBuf,
     bytes: u64,
-    changed: SystemTime,
+    modified: SystemTime,
 }
 
 /// The files two levels down; everything else is not ours.
-fn files_in(folder: &Path) -> Vec<Kept> {
+fn list_cached_files(folder: &Path) -> Vec<CachedFile> {
     let list = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     list(folder)
         .flat_map(|it| list(&it.path()))
         .filter_map(|it| {
             let about = it.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some(Kept {
+            Some(CachedFile {
                 path: it.path(),
                 bytes: about.len(),
-                changed: about.modified().ok()?,
+                modified: about.modified().ok()?,
             })
         })
         .collect()

@@ -5,20 +5,20 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::web::{Reply, hex::digest};
+use crate::web::{FetchResponse, hex::digest};
 
 /// The form of the files; others are not read.
-const FORM: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 
 /// An answer and when it was stored, in microseconds since 1970.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) stored: i64,
-    pub(super) reply: Reply,
+pub(super) struct CacheEntry {
+    pub(super) stored_at: i64,
+    pub(super) response: FetchResponse,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct CacheEntryHeader {
     form: u32,
     status: u16,
     kind: String,
@@ -27,38 +27,39 @@ struct Head {
     sum: String,
 }
 
-impl Entry {
+impl CacheEntry {
     /// As the bytes of a file.
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
-        let head = Head {
-            form: FORM,
-            status: self.reply.status,
-            kind: self.reply.content_type.clone(),
-            url: self.reply.url.to_string(),
-            stored: self.stored,
-            sum: digest(&[&self.reply.body]),
+        let head = CacheEntryHeader {
+            form: FORMAT_VERSION,
+            status: self.response.status,
+            kind: self.response.content_type.clone(),
+            url: self.response.url.to_string(),
+            stored: self.stored_at,
+            sum: digest(&[&self.response.body]),
         };
         let mut bytes = serde_json::to_vec(&head)?;
         bytes.push(b'\n');
-        bytes.extend_from_slice(&self.reply.body);
+        bytes.extend_from_slice(&self.response.body);
         Ok(bytes)
     }
 
     /// From the bytes of a file, if they are whole.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let end = memchr::memchr(b'\n', &bytes)?;
-        let head: Head = serde_json::from_slice(bytes.get(..end)?).ok()?;
+        let head: CacheEntryHeader = serde_json::from_slice(bytes.get(..end)?).ok()?;
         let body = Bytes::from(bytes).slice(end + 1..);
         let url = Url::parse(&head.url).ok()?;
-        let whole = head.form == FORM && head.status == 200 && head.sum == digest(&[&body]);
+        let whole =
+            head.form == FORMAT_VERSION && head.status == 200 && head.sum == digest(&[&body]);
         whole.then_some(Self {
-            stored: head.stored,
-            reply: Reply {
+            stored_at: head.stored,
+            response: FetchResponse {
                 status: head.status,
                 content_type: head.kind,
                 body,
                 url,
-                kept: true,
+                from_cache: true,
             },
         })
     }

@@ -5,46 +5,46 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::entry::Entry;
+use super::entry::CacheEntry;
 
 /// Memory is dearer than disk.
-const MOST_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// What an answer costs beside its length.
-const ENTRY_BYTES: u64 = 512;
+const ENTRY_OVERHEAD_BYTES: u64 = 512;
 
-pub(super) struct Memory {
-    most_bytes: u64,
-    held: Mutex<Held>,
+pub(super) struct MemoryCache {
+    max_bytes: u64,
+    entries: Mutex<MemoryCacheEntries>,
 }
 
 #[derive(Default)]
-struct Held {
-    by_key: HashMap<String, Entry>,
+struct MemoryCacheEntries {
+    by_key: HashMap<String, CacheEntry>,
     order: VecDeque<String>,
     bytes: u64,
 }
 
-impl Memory {
+impl MemoryCache {
     pub(super) fn new(most_bytes: u64) -> Self {
         Self {
-            most_bytes: most_bytes.min(MOST_BYTES),
-            held: Mutex::default(),
+            max_bytes: most_bytes.min(MAX_BYTES),
+            entries: Mutex::default(),
         }
     }
 
-    pub(super) fn read(&self, key: &str) -> Option<Entry> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn read(&self, key: &str) -> Option<CacheEntry> {
+        let held = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         held.by_key.get(key).cloned()
     }
 
-    pub(super) fn write(&self, key: &str, entry: Entry) {
-        let cost = cost_of(&entry);
-        if cost > self.most_bytes {
+    pub(super) fn write(&self, key: &str, entry: CacheEntry) {
+        let cost = entry_cost(&entry);
+        if cost > self.max_bytes {
             return;
         }
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         held.remove(key);
-        while held.bytes + cost > self.most_bytes {
+        while held.bytes + cost > self.max_bytes {
             let Some(oldest) = held.order.front().cloned() else {
                 break;
             };
@@ -56,22 +56,22 @@ impl Memory {
     }
 
     pub(super) fn remove(&self, key: &str) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         held.remove(key);
     }
 }
 
-impl Held {
+impl MemoryCacheEntries {
     fn remove(&mut self, key: &str) {
         if let Some(entry) = self.by_key.remove(key) {
-            self.bytes = self.bytes.saturating_sub(cost_of(&entry));
+            self.bytes = self.bytes.saturating_sub(entry_cost(&entry));
             self.order.retain(|it| it != key);
         }
     }
 }
 
-fn cost_of(entry: &Entry) -> u64 {
-    entry.reply.body.len() as u64 + ENTRY_BYTES
+fn entry_cost(entry: &CacheEntry) -> u64 {
+    entry.response.body.len() as u64 + ENTRY_OVERHEAD_BYTES
 }
 
 #[cfg(test)]
@@ -79,19 +79,19 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::web::Reply;
+    use crate::web::FetchResponse;
 
     #[test]
     fn the_oldest_goes_first_and_the_bound_holds() {
-        let memory = Memory::new(4000);
-        let entry = |length| Entry {
-            stored: 0,
-            reply: Reply {
+        let memory = MemoryCache::new(4000);
+        let entry = |length| CacheEntry {
+            stored_at: 0,
+            response: FetchResponse {
                 status: 200,
                 content_type: String::new(),
                 body: Bytes::from(vec![b'x'; length]),
                 url: "https://example.org".parse().unwrap(),
-                kept: true,
+                from_cache: true,
             },
         };
         for key in ["a", "b", "a", "c"] {

@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Why an address may not be asked; `None` if it is a public one.
-pub fn refusal_of(address: IpAddr) -> Option<&'static str> {
+pub fn blocked_reason(address: IpAddr) -> Option<&'static str> {
     match address {
-        IpAddr::V4(address) => of_v4(address),
-        IpAddr::V6(address) => of_v6(address),
+        IpAddr::V4(address) => blocked_v4_reason(address),
+        IpAddr::V6(address) => blocked_v6_reason(address),
     }
 }
 
@@ -14,7 +14,7 @@ const PRIVATE: &str = "the address is in a private net";
 const RESERVED: &str = "the address is reserved";
 
 /// Nets that are not public: first address, length of the prefix, what they are.
-const NETS: &[([u8; 4], u32, &str)] = &[
+const BLOCKED_NETS: &[([u8; 4], u32, &str)] = &[
     ([0, 0, 0, 0], 8, "the address is unspecified"),
     ([10, 0, 0, 0], 8, PRIVATE),
     ([100, 64, 0, 0], 10, PRIVATE),
@@ -32,9 +32,10 @@ const NETS: &[([u8; 4], u32, &str)] = &[
     ([240, 0, 0, 0], 4, RESERVED),
 ];
 
-fn of_v4(address: Ipv4Addr) -> Option<&'static str> {
+fn blocked_v4_reason(address: Ipv4Addr) -> Option<&'static str> {
     let bits = address.to_bits();
-    NETS.iter()
+    BLOCKED_NETS
+        .iter()
         .find(|(first, length, _)| {
             let mask = u32::MAX << (32 - length);
             bits & mask == u32::from_be_bytes(*first)
@@ -44,7 +45,7 @@ fn of_v4(address: Ipv4Addr) -> Option<&'static str> {
 
 /// Of IPv6 only `2000::/3` is handed out; in it, ways to write an IPv4 address are read as that
 /// address, since a router on the way may do so too.
-fn of_v6(address: Ipv6Addr) -> Option<&'static str> {
+fn blocked_v6_reason(address: Ipv6Addr) -> Option<&'static str> {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("the address is unspecified"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address is on this machine"),
@@ -53,20 +54,23 @@ fn of_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0xff00..=0xffff, ..] => Some("the address is for many receivers"),
         // Teredo: a server, and the client behind it with its bits turned over.
         [0x2001, 0, high, low, .., client_high, client_low] => {
-            of_v4(v4(high, low)).or_else(|| of_v4(v4(!client_high, !client_low)))
+            blocked_v4_reason(embedded_v4(high, low))
+                .or_else(|| blocked_v4_reason(embedded_v4(!client_high, !client_low)))
         }
         [0x2001, 1..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some(RESERVED),
         // Mapped, NAT64, 6to4, ISATAP.
         [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..]
-        | [0x2000..=0x3fff, _, _, _, 0 | 0x200, 0x5efe, high, low] => of_v4(v4(high, low)),
+        | [0x2000..=0x3fff, _, _, _, 0 | 0x200, 0x5efe, high, low] => {
+            blocked_v4_reason(embedded_v4(high, low))
+        }
         [0x2000..=0x3fff, ..] => None,
         _ => Some(RESERVED),
     }
 }
 
-fn v4(high: u16, low: u16) -> Ipv4Addr {
+fn embedded_v4(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
 }
 
@@ -98,7 +102,7 @@ mod tests {
             "64:ff9b::8.8.8.8",
             "2002:808:808::1",
         ] {
-            assert_eq!(refusal_of(public.parse().unwrap()), None, "{public}");
+            assert_eq!(blocked_reason(public.parse().unwrap()), None, "{public}");
         }
     }
 
@@ -162,7 +166,10 @@ mod tests {
             // Teredo: a public server, and this machine as the client behind it.
             "2001:0:808:808:0:0:80ff:fffe",
         ] {
-            assert!(refusal_of(refused.parse().unwrap()).is_some(), "{refused}");
+            assert!(
+                blocked_reason(refused.parse().unwrap()).is_some(),
+                "{refused}"
+            );
         }
     }
 
@@ -170,7 +177,7 @@ mod tests {
         #[test]
         fn no_way_to_write_it_in_ipv6_makes_an_address_public(bits in any::<u32>()) {
             let plain = Ipv4Addr::from_bits(bits);
-            if refusal_of(plain.into()).is_some() {
+            if blocked_reason(plain.into()).is_some() {
                 let [a, b, c, d] = plain.octets();
                 let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
                 for inside in [
@@ -181,7 +188,7 @@ mod tests {
                     Ipv6Addr::new(0x2001, 0, 0x808, 0x808, 0, 0, !high, !low),
                     Ipv6Addr::new(0x2001, 0, high, low, 0, 0, 0xf7f7, 0xf7f7),
                 ] {
-                    prop_assert!(refusal_of(inside.into()).is_some(), "{inside}");
+                    prop_assert!(blocked_reason(inside.into()).is_some(), "{inside}");
                 }
             }
         }

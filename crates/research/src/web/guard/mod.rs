@@ -8,17 +8,17 @@ use std::collections::HashSet;
 
 use url::{Host, Url};
 
-pub use address::refusal_of;
-pub use names::{Names, SystemNames};
-pub(super) use names::{Refused, Resolver};
+pub use address::blocked_reason;
+pub(super) use names::{BlockedAddress, GuardedResolver};
+pub use names::{HostResolver, SystemHostResolver};
 
-use super::{WebError, request::address_of};
+use super::{HttpClientError, request::redacted_url};
 
 /// The longest address that is asked.
-const LONGEST_URL: usize = 16 * 1024;
+const MAX_URL_LEN: usize = 16 * 1024;
 
 /// Names that never lead out of this machine or its net.
-const NEAR: &[&str] = &[
+const LOCAL_NAMES: &[&str] = &[
     "localhost",
     "local",
     "internal",
@@ -29,52 +29,54 @@ const NEAR: &[&str] = &[
 
 /// Who names an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asker {
+pub(super) enum UrlSource {
     /// We, or an origin that the settings trust.
     Settings,
     /// An answer from anywhere else.
-    Net,
+    Remote,
 }
 
 /// The rules.
 #[derive(Debug, Clone)]
-pub(super) struct Guard {
-    trusted: HashSet<String>,
+pub(super) struct SsrfGuard {
+    trusted_origins: HashSet<String>,
 }
 
-impl Guard {
+impl SsrfGuard {
     /// With origins that may be asked wherever they are.
-    pub(super) fn new(trusted: &[String]) -> Result<Self, WebError> {
+    pub(super) fn new(trusted: &[String]) -> Result<Self, HttpClientError> {
         let read = |text: &String| {
             Url::parse(text)
                 .ok()
                 .filter(|it| matches!(it.scheme(), "http" | "https") && it.has_host())
                 .map(|it| origin(&it))
-                .ok_or_else(|| WebError::Local {
+                .ok_or_else(|| HttpClientError::Local {
                     what: "reading the trusted origins",
                     reason: format!("{text:?} is none; write it as http://127.0.0.1:8080"),
                 })
         };
         let trusted = trusted.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Self { trusted })
+        Ok(Self {
+            trusted_origins: trusted,
+        })
     }
 
     /// Whether the settings name this origin.
     pub(super) fn trusts(&self, url: &Url) -> bool {
-        self.trusted.contains(&origin(url))
+        self.trusted_origins.contains(&origin(url))
     }
 
     /// Refuses what may not be asked.
-    pub(super) fn check(&self, url: &Url) -> Result<(), WebError> {
-        self.check_for(url, Asker::Settings)
+    pub(super) fn check(&self, url: &Url) -> Result<(), HttpClientError> {
+        self.check_for(url, UrlSource::Settings)
     }
 
     /// Refuses what may not be asked. Where someone out on the net sends us, the trust of the
     /// settings does not reach.
-    pub(super) fn check_for(&self, url: &Url, asked_by: Asker) -> Result<(), WebError> {
+    pub(super) fn check_for(&self, url: &Url, asked_by: UrlSource) -> Result<(), HttpClientError> {
         let refused = |reason: &str| {
-            Err(WebError::Forbidden {
-                address: address_of(url),
+            Err(HttpClientError::Forbidden {
+                url: redacted_url(url),
                 reason: reason.to_owned(),
             })
         };
@@ -84,10 +86,10 @@ impl Guard {
         if !url.username().is_empty() || url.password().is_some() {
             return refused("it holds a user name or a password");
         }
-        if url.as_str().len() > LONGEST_URL {
+        if url.as_str().len() > MAX_URL_LEN {
             return refused("it is too long");
         }
-        if asked_by == Asker::Settings && self.trusts(url) {
+        if asked_by == UrlSource::Settings && self.trusts(url) {
             return Ok(());
         }
         if !matches!(url.port_or_known_default(), Some(80 | 443 | 1025..)) {
@@ -95,9 +97,9 @@ impl Guard {
         }
         match url.host() {
             None => refused("it names no host"),
-            Some(Host::Ipv4(it)) => refusal_of(it.into()).map_or(Ok(()), refused),
-            Some(Host::Ipv6(it)) => refusal_of(it.into()).map_or(Ok(()), refused),
-            Some(Host::Domain(name)) if is_near(name) => {
+            Some(Host::Ipv4(it)) => blocked_reason(it.into()).map_or(Ok(()), refused),
+            Some(Host::Ipv6(it)) => blocked_reason(it.into()).map_or(Ok(()), refused),
+            Some(Host::Domain(name)) if is_local_name(name) => {
                 refused("the name is of this machine or its net")
             }
             Some(Host::Domain(_)) => Ok(()),
@@ -110,9 +112,9 @@ pub(super) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-fn is_near(name: &str) -> bool {
+fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    NEAR.iter().any(|near| {
+    LOCAL_NAMES.iter().any(|near| {
         name.strip_suffix(near)
             .is_some_and(|front| front.is_empty() || front.ends_with('.'))
     })
@@ -122,13 +124,13 @@ fn is_near(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn guard(trusted: &[&str]) -> Guard {
+    fn guard(trusted: &[&str]) -> SsrfGuard {
         let trusted: Vec<String> = trusted.iter().map(|it| (*it).to_owned()).collect();
-        Guard::new(&trusted).unwrap()
+        SsrfGuard::new(&trusted).unwrap()
     }
 
     /// Whether it may be asked; an address that can't be read is refused as well.
-    fn passes(guard: &Guard, text: &str) -> bool {
+    fn passes(guard: &SsrfGuard, text: &str) -> bool {
         Url::parse(text).is_ok_and(|url| guard.check(&url).is_ok())
     }
 
@@ -252,9 +254,9 @@ mod tests {
             assert!(!passes(&guard, other), "{other}");
         }
         let url = Url::parse("http://127.0.0.1:8080/x").unwrap();
-        assert!(guard.check_for(&url, Asker::Net).is_err());
+        assert!(guard.check_for(&url, UrlSource::Remote).is_err());
         for wrong in ["", "127.0.0.1:80", "ftp://example.org", "all"] {
-            assert!(Guard::new(&[wrong.to_owned()]).is_err(), "{wrong}");
+            assert!(SsrfGuard::new(&[wrong.to_owned()]).is_err(), "{wrong}");
         }
     }
 }

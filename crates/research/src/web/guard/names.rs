@@ -10,23 +10,23 @@ use std::{
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::refusal_of;
+use super::blocked_reason;
 
 /// Tells which addresses a name has.
-pub trait Names: Send + Sync {
+pub trait HostResolver: Send + Sync {
     /// The addresses of a name.
-    fn addresses(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+    fn lookup(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
 /// The names that this machine knows.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct SystemNames;
+pub struct SystemHostResolver;
 
 /// More addresses than this of one name are passed over.
-const MOST_ADDRESSES: usize = 32;
+const MAX_ADDRESSES: usize = 32;
 
-impl Names for SystemNames {
-    fn addresses(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+impl HostResolver for SystemHostResolver {
+    fn lookup(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let name = name.to_owned();
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
@@ -38,27 +38,27 @@ impl Names for SystemNames {
 /// A name leads to where nothing may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refused(pub(crate) &'static str);
+pub(crate) struct BlockedAddress(pub(crate) &'static str);
 
 /// The way a client finds addresses.
-pub(crate) struct Resolver {
-    pub(crate) names: Arc<dyn Names>,
+pub(crate) struct GuardedResolver {
+    pub(crate) resolver: Arc<dyn HostResolver>,
     /// Whether any address will do: only in the client that asks trusted origins alone.
-    pub(crate) anywhere: bool,
+    pub(crate) allow_private: bool,
 }
 
-impl Resolve for Resolver {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let looking = self.names.addresses(name.as_str());
-        let anywhere = self.anywhere;
+        let looking = self.resolver.lookup(name.as_str());
+        let anywhere = self.allow_private;
         Box::pin(async move {
             let mut found = looking.await?;
-            found.truncate(MOST_ADDRESSES);
+            found.truncate(MAX_ADDRESSES);
             // A name with a public and a private address is a trick, not a choice.
-            if let Some(reason) = found.iter().find_map(|it| refusal_of(*it))
+            if let Some(reason) = found.iter().find_map(|it| blocked_reason(*it))
                 && !anywhere
             {
-                return Err(Refused(reason).into());
+                return Err(BlockedAddress(reason).into());
             }
             let addresses: Addrs = Box::new(found.into_iter().map(|it| SocketAddr::new(it, 0)));
             Ok(addresses)

@@ -6,13 +6,13 @@ use deliberate_core::Timestamp;
 use reqwest::header::HeaderMap;
 
 /// The longest wait that is believed.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_hours(1);
+pub(super) const MAX_WAIT: Duration = Duration::from_hours(1);
 /// The slowest pace that is believed.
-const SLOWEST: Duration = Duration::from_mins(1);
+const MAX_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The wait that `Retry-After` asks for: seconds or a date.
 pub(in crate::web) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = text(headers, "retry-after")?;
+    let text = header_text(headers, "retry-after")?;
     let wait = if let Ok(seconds) = text.parse::<f64>() {
         Duration::try_from_secs_f64(seconds).ok()?
     } else {
@@ -20,24 +20,24 @@ pub(in crate::web) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option
         let micros = moment.as_microsecond().saturating_sub(now.as_micros());
         Duration::from_micros(u64::try_from(micros).unwrap_or(0))
     };
-    Some(wait.min(LONGEST_WAIT))
+    Some(wait.min(MAX_WAIT))
 }
 
 /// How far apart requests are to be by `X-Rate-Limit-Limit` and `X-Rate-Limit-Interval`, as
 /// Crossref sends them: `50` and `1s`.
-pub(in crate::web) fn rate_of(headers: &HeaderMap) -> Option<Duration> {
-    let limit: u32 = text(headers, "x-rate-limit-limit")?.parse().ok()?;
-    let interval = text(headers, "x-rate-limit-interval")?;
+pub(in crate::web) fn rate_limit_interval(headers: &HeaderMap) -> Option<Duration> {
+    let limit: u32 = header_text(headers, "x-rate-limit-limit")?.parse().ok()?;
+    let interval = header_text(headers, "x-rate-limit-interval")?;
     let seconds: u32 = interval
         .strip_suffix('s')
         .unwrap_or(interval)
         .parse()
         .ok()?;
     let interval = Duration::from_secs(seconds.into());
-    interval.checked_div(limit).map(|it| it.min(SLOWEST))
+    interval.checked_div(limit).map(|it| it.min(MAX_INTERVAL))
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
@@ -72,14 +72,14 @@ mod tests {
     #[test]
     fn a_rate_becomes_a_distance() {
         let rate = |limit, interval| {
-            rate_of(&headers(&[
+            rate_limit_interval(&headers(&[
                 ("x-rate-limit-limit", limit),
                 ("x-rate-limit-interval", interval),
             ]))
         };
         assert_eq!(rate("50", "1s"), Some(Duration::from_millis(20)));
         assert_eq!(rate("1", "5"), Some(Duration::from_secs(5)));
-        assert_eq!(rate("1", "86400s"), Some(SLOWEST));
+        assert_eq!(rate("1", "86400s"), Some(MAX_INTERVAL));
         assert_eq!(rate("0", "1s"), None);
         assert_eq!(rate("x", "1s"), None);
     }

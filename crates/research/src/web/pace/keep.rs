@@ -12,24 +12,24 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::state::State;
+use super::state::RateState;
 use crate::web::hex::digest;
 
 /// More is no pace of ours.
-const MOST_FILE_BYTES: u64 = 4096;
+const MAX_FILE_BYTES: u64 = 4096;
 /// The lock is held for an instant; who does not get it in so many tries goes on without.
-const MOST_TRIES: u32 = 200;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+const MAX_LOCK_ATTEMPTS: u32 = 200;
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(10);
 /// More names than this in memory, and those that are over are forgotten.
-const MANY_NAMES: usize = 500;
+const MAX_NAMES_IN_MEMORY: usize = 500;
 
 /// The paces by their names.
-pub(super) struct Keep {
+pub(super) struct RateStateStore {
     folder: Option<PathBuf>,
-    memory: Mutex<HashMap<String, State>>,
+    memory: Mutex<HashMap<String, RateState>>,
 }
 
-impl Keep {
+impl RateStateStore {
     pub(super) fn new(folder: Option<&Path>) -> Self {
         Self {
             folder: folder.map(|it| it.join("pace")),
@@ -38,45 +38,45 @@ impl Keep {
     }
 
     /// Changes a pace, alone.
-    pub(super) async fn change<R: Send + 'static>(
+    pub(super) async fn update<R: Send + 'static>(
         &self,
         name: &str,
         now: i64,
-        change: impl Fn(&mut State) -> R + Clone + Send + 'static,
+        change: impl Fn(&mut RateState) -> R + Clone + Send + 'static,
     ) -> R {
         if let Some(folder) = &self.folder {
-            match in_file(&folder.join(file_name(name)), &change).await {
+            match update_file(&folder.join(file_name(name)), &change).await {
                 Ok(done) => return done,
                 Err(error) => tracing::debug!(%error, "the pace is kept in memory"),
             }
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        if memory.len() > MANY_NAMES {
-            memory.retain(|_, state| !state.is_over(now));
+        if memory.len() > MAX_NAMES_IN_MEMORY {
+            memory.retain(|_, state| !state.is_idle(now));
         }
         change(memory.entry(name.to_owned()).or_default())
     }
 }
 
-async fn in_file<R: Send + 'static>(
+async fn update_file<R: Send + 'static>(
     path: &Path,
-    change: &(impl Fn(&mut State) -> R + Clone + Send + 'static),
+    change: &(impl Fn(&mut RateState) -> R + Clone + Send + 'static),
 ) -> io::Result<R> {
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_LOCK_ATTEMPTS {
         let (path, change) = (path.to_owned(), change.clone());
-        let tried = tokio::task::spawn_blocking(move || try_in_file(&path, change)).await;
+        let tried = tokio::task::spawn_blocking(move || try_update_file(&path, change)).await;
         if let Some(done) = tried.map_err(io::Error::other)?? {
             return Ok(done);
         }
-        sleep(BETWEEN_TRIES).await;
+        sleep(LOCK_RETRY_DELAY).await;
     }
     Err(io::ErrorKind::WouldBlock.into())
 }
 
 /// Changes the file; `None` if another is at it.
-fn try_in_file<R>(path: &Path, change: impl Fn(&mut State) -> R) -> io::Result<Option<R>> {
+fn try_update_file<R>(path: &Path, change: impl Fn(&mut RateState) -> R) -> io::Result<Option<R>> {
     if let Some(folder) = path.parent() {
-        crate::private_folder(folder)?;
+        crate::create_private_folder(folder)?;
     }
     let mut file = OpenOptions::new()
         .read(true)
@@ -99,13 +99,13 @@ fn try_in_file<R>(path: &Path, change: impl Fn(&mut State) -> R) -> io::Result<O
 }
 
 /// What can't be read is a source nobody has asked.
-fn read(file: &mut File) -> io::Result<State> {
+fn read(file: &mut File) -> io::Result<RateState> {
     let mut text = Vec::new();
-    file.take(MOST_FILE_BYTES).read_to_end(&mut text)?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text).unwrap_or_default())
 }
 
-fn write(file: &mut File, state: &State) -> io::Result<()> {
+fn write(file: &mut File, state: &RateState) -> io::Result<()> {
     let text = serde_json::to_vec(state)?;
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&text)?;

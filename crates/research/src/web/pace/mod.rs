@@ -19,111 +19,124 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-pub(super) use headers::{rate_of, retry_after};
-use keep::Keep;
+pub(super) use headers::{rate_limit_interval, retry_after};
+use keep::RateStateStore;
 
-use super::request::Pace;
+use super::request::SourceRateLimit;
 
 /// Gives turns.
-pub(super) struct Pacer {
+pub(super) struct SourceRateLimiter {
     clock: Arc<dyn Clock>,
-    keep: Keep,
-    doors: Mutex<HashMap<(String, usize), Arc<Semaphore>>>,
+    states: RateStateStore,
+    semaphores: Mutex<HashMap<(String, usize), Arc<Semaphore>>>,
 }
 
 /// A turn; the next may begin when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct RatePermit {
     pub(super) waited: Duration,
-    in_trouble: bool,
-    _place: Option<OwnedSemaphorePermit>,
+    was_throttled: bool,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// The least that is worth waiting when nobody knows how long.
-const LEAST_WAIT: Duration = Duration::from_secs(1);
+const MIN_WAIT: Duration = Duration::from_secs(1);
 
-impl Pacer {
+impl SourceRateLimiter {
     pub(super) fn new(folder: Option<&Path>, clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            keep: Keep::new(folder),
-            doors: Mutex::default(),
+            states: RateStateStore::new(folder),
+            semaphores: Mutex::default(),
         }
     }
 
     /// Waits for a turn, or says how long it would be to wait.
-    pub(super) async fn turn(&self, pace: &Pace, patience: Duration) -> Result<Turn, Duration> {
+    pub(super) async fn acquire(
+        &self,
+        pace: &SourceRateLimit,
+        patience: Duration,
+    ) -> Result<RatePermit, Duration> {
         let began = Instant::now();
-        let place = timeout(patience, self.door(pace).acquire_owned())
+        let place = timeout(patience, self.semaphore(pace).acquire_owned())
             .await
-            .map_err(|_| pace.every.max(LEAST_WAIT))?;
+            .map_err(|_| pace.interval.max(MIN_WAIT))?;
         loop {
             let left = patience.saturating_sub(began.elapsed());
             let now = self.now();
-            let every = pace.every;
+            let every = pace.interval;
             let taking = self
-                .keep
-                .change(&pace.name, now, move |it| it.take(now, every, left));
+                .states
+                .update(&pace.name, now, move |it| it.reserve(now, every, left));
             let slot = taking.await?;
             sleep(slot.wait).await;
             // While this one waited, another may have been told to slow down.
-            if slot.wait.is_zero() || self.cooling(&pace.name).await.is_zero() {
-                return Ok(Turn {
+            if slot.wait.is_zero() || self.cooldown(&pace.name).await.is_zero() {
+                return Ok(RatePermit {
                     waited: began.elapsed(),
-                    in_trouble: slot.in_trouble,
-                    _place: place.ok(),
+                    was_throttled: slot.was_throttled,
+                    _permit: place.ok(),
                 });
             }
         }
     }
 
     /// The source said "slower"; gives the wait.
-    pub(super) async fn throttled(&self, pace: &Pace, asked: Option<Duration>) -> Duration {
+    pub(super) async fn record_throttle(
+        &self,
+        pace: &SourceRateLimit,
+        asked: Option<Duration>,
+    ) -> Duration {
         let now = self.now();
         let cooling = self
-            .keep
-            .change(&pace.name, now, move |it| it.throttled(now, asked));
+            .states
+            .update(&pace.name, now, move |it| it.record_throttle(now, asked));
         let wait = cooling.await;
         tracing::debug!(source = pace.name, ?wait, "asked too often");
         wait
     }
 
     /// A request went well: the next trouble is a first one again.
-    pub(super) async fn went_well(&self, pace: &Pace, turn: &Turn) {
-        if turn.in_trouble {
+    pub(super) async fn record_success(&self, pace: &SourceRateLimit, turn: &RatePermit) {
+        if turn.was_throttled {
             let now = self.now();
-            self.keep
-                .change(&pace.name, now, move |it| it.went_well(now))
+            self.states
+                .update(&pace.name, now, move |it| it.record_success(now))
                 .await;
         }
     }
 
     /// Takes up the distance that the source asks for, if it is wider than ours.
-    pub(super) async fn learn(&self, pace: &Pace, every: Duration) {
-        let wider = if every > pace.every {
+    pub(super) async fn apply_rate_limit(&self, pace: &SourceRateLimit, every: Duration) {
+        let wider = if every > pace.interval {
             u64::try_from(every.as_micros()).unwrap_or(u64::MAX)
         } else {
             0
         };
-        self.keep
-            .change(&pace.name, self.now(), move |it| it.slower = wider)
+        self.states
+            .update(&pace.name, self.now(), move |it| it.slower = wider)
             .await;
     }
 
     /// How long a source is still left alone; zero if it is not.
-    pub(super) async fn cooling(&self, name: &str) -> Duration {
+    pub(super) async fn cooldown(&self, name: &str) -> Duration {
         let now = self.now();
-        self.keep.change(name, now, move |it| it.cooling(now)).await
+        self.states
+            .update(name, now, move |it| it.cooldown(now))
+            .await
     }
 
     fn now(&self) -> i64 {
         self.clock.now().as_micros()
     }
 
-    fn door(&self, pace: &Pace) -> Arc<Semaphore> {
-        let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
+    fn semaphore(&self, pace: &SourceRateLimit) -> Arc<Semaphore> {
+        let mut doors = self
+            .semaphores
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         doors.retain(|_, it| Arc::strong_count(it) > 1);
-        let places = pace.at_once.clamp(1, Semaphore::MAX_PERMITS);
+        let places = pace.max_concurrent.clamp(1, Semaphore::MAX_PERMITS);
         let door = doors.entry((pace.name.clone(), places));
         Arc::clone(door.or_insert_with(|| Arc::new(Semaphore::new(places))))
     }

@@ -3,22 +3,22 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use super::ResourceServer;
-use crate::http::guard::Refusal;
+use crate::http::guard::HttpRejection;
 
 /// The longest token that is looked at.
-const LONGEST: usize = 16 * 1024;
+const MAX_TOKEN_LEN: usize = 16 * 1024;
 
 /// What is asked of those who come without a good token.
-pub(super) struct Challenge<'a> {
+pub(super) struct BearerChallenge<'a> {
     server: Option<&'a ResourceServer>,
 }
 
-impl<'a> Challenge<'a> {
+impl<'a> BearerChallenge<'a> {
     pub(super) fn new(server: Option<&'a ResourceServer>) -> Self {
         Self { server }
     }
 
-    fn missing(&self) -> Refusal {
+    fn missing_token(&self) -> HttpRejection {
         self.unauthorized(
             "token_missing",
             "A token is needed; send it as \"Authorization: Bearer <token>\".",
@@ -26,7 +26,7 @@ impl<'a> Challenge<'a> {
         )
     }
 
-    fn malformed(&self) -> Refusal {
+    fn malformed_header(&self) -> HttpRejection {
         self.unauthorized(
             "token_malformed",
             "The Authorization header can't be used; send exactly one, as \"Bearer <token>\".",
@@ -34,7 +34,7 @@ impl<'a> Challenge<'a> {
         )
     }
 
-    fn in_query(&self) -> Refusal {
+    fn token_in_query(&self) -> HttpRejection {
         self.unauthorized(
             "token_in_query",
             "A token in the address is refused, because addresses are logged; send it in the Authorization header.",
@@ -44,7 +44,7 @@ impl<'a> Challenge<'a> {
 
     /// The token is not one of ours, or no longer good. It is not said which, so that nobody
     /// learns by trying.
-    pub(super) fn wrong_token(&self) -> Refusal {
+    pub(super) fn invalid_token(&self) -> HttpRejection {
         self.unauthorized(
             "token_refused",
             "The token is not valid here, or no longer; get a new one.",
@@ -53,13 +53,13 @@ impl<'a> Challenge<'a> {
     }
 
     /// The token is good, and allows nothing here.
-    pub(super) fn insufficient_scope(&self) -> Refusal {
-        let refusal = Refusal::new(
+    pub(super) fn insufficient_scope(&self) -> HttpRejection {
+        let refusal = HttpRejection::new(
             StatusCode::FORBIDDEN,
             "insufficient_scope",
             "The token does not allow the use of this server; get one with the scope that is asked for.",
         );
-        self.challenged(refusal, Some("insufficient_scope"))
+        self.with_challenge(refusal, Some("insufficient_scope"))
     }
 
     fn unauthorized(
@@ -67,11 +67,14 @@ impl<'a> Challenge<'a> {
         code: &'static str,
         message: &'static str,
         error: Option<&'static str>,
-    ) -> Refusal {
-        self.challenged(Refusal::new(StatusCode::UNAUTHORIZED, code, message), error)
+    ) -> HttpRejection {
+        self.with_challenge(
+            HttpRejection::new(StatusCode::UNAUTHORIZED, code, message),
+            error,
+        )
     }
 
-    fn challenged(&self, refusal: Refusal, error: Option<&'static str>) -> Refusal {
+    fn with_challenge(&self, refusal: HttpRejection, error: Option<&'static str>) -> HttpRejection {
         let mut text = "Bearer realm=\"deliberate\"".to_owned();
         let mut add = |name: &str, value: &str| {
             text.extend([", ", name, "=\"", value, "\""]);
@@ -86,8 +89,8 @@ impl<'a> Challenge<'a> {
             }
         }
         match HeaderValue::from_str(&text) {
-            Ok(value) => refusal.with(header::WWW_AUTHENTICATE, value),
-            Err(_) => refusal.with(
+            Ok(value) => refusal.with_header(header::WWW_AUTHENTICATE, value),
+            Err(_) => refusal.with_header(
                 header::WWW_AUTHENTICATE,
                 HeaderValue::from_static("Bearer realm=\"deliberate\""),
             ),
@@ -96,33 +99,33 @@ impl<'a> Challenge<'a> {
 }
 
 /// The token that a request brings.
-pub(super) fn token<'a>(
+pub(super) fn bearer_token<'a>(
     uri: &Uri,
     headers: &'a HeaderMap,
-    challenge: &Challenge<'_>,
-) -> Result<&'a str, Refusal> {
-    if uri.query().is_some_and(holds_token) {
-        return Err(challenge.in_query());
+    challenge: &BearerChallenge<'_>,
+) -> Result<&'a str, HttpRejection> {
+    if uri.query().is_some_and(has_token_parameter) {
+        return Err(challenge.token_in_query());
     }
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = match (values.next(), values.next()) {
-        (None, _) => return Err(challenge.missing()),
+        (None, _) => return Err(challenge.missing_token()),
         (Some(value), None) => value,
-        _ => return Err(challenge.malformed()),
+        _ => return Err(challenge.malformed_header()),
     };
-    read(value).ok_or_else(|| challenge.malformed())
+    parse_header(value).ok_or_else(|| challenge.malformed_header())
 }
 
-fn read(value: &HeaderValue) -> Option<&str> {
+fn parse_header(value: &HeaderValue) -> Option<&str> {
     let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
     let token = rest.trim_matches(' ');
     let sound = scheme.eq_ignore_ascii_case("bearer")
-        && (1..=LONGEST).contains(&token.len())
+        && (1..=MAX_TOKEN_LEN).contains(&token.len())
         && token.bytes().all(|byte| byte.is_ascii_graphic());
     sound.then_some(token)
 }
 
-fn holds_token(query: &str) -> bool {
+fn has_token_parameter(query: &str) -> bool {
     query
         .split('&')
         .filter_map(|pair| pair.split('=').next())

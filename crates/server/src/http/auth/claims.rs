@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::Scope;
+use deliberate_toolkit::ToolScope;
 use serde::Deserialize;
 
-use super::tokens_file::is_pattern;
+use super::tokens_file::is_valid_pattern;
 
 /// The longest subject that is taken; `OpenID` Connect allows no more either.
-const LONGEST_SUBJECT: usize = 255;
+const MAX_SUBJECT_LEN: usize = 255;
 
 /// Scopes of one token that are looked at.
-const MOST_SCOPES: usize = 256;
+const MAX_SCOPES: usize = 256;
 
 /// Before the names of tools among the scopes.
-const TOOL: &str = "tool:";
+const TOOL_SCOPE_PREFIX: &str = "tool:";
 
 /// The claims that matter here; the others were checked with the signature.
 #[derive(Debug, Deserialize)]
@@ -23,20 +23,20 @@ pub(super) struct Claims {
     sub: String,
     /// Scopes with spaces between them (RFC 9068).
     #[serde(default)]
-    scope: Option<Words>,
+    scope: Option<ScopeList>,
     /// The same, as some issuers write it.
     #[serde(default)]
-    scp: Option<Words>,
+    scp: Option<ScopeList>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum ScopeList {
     Line(String),
     List(Vec<String>),
 }
 
-impl Words {
+impl ScopeList {
     fn iter(&self) -> impl Iterator<Item = &str> {
         let (line, list) = match self {
             Self::Line(line) => (line.as_str(), &[][..]),
@@ -49,37 +49,37 @@ impl Words {
 
 impl Claims {
     /// A name that nobody else has: subjects are unique within their issuer.
-    pub(super) fn name(&self, issuer: &str) -> Option<String> {
-        let sound = (1..=LONGEST_SUBJECT).contains(&self.sub.len())
+    pub(super) fn principal_name(&self, issuer: &str) -> Option<String> {
+        let sound = (1..=MAX_SUBJECT_LEN).contains(&self.sub.len())
             && !self.sub.chars().any(char::is_control);
         sound.then(|| format!("{}@{issuer}", self.sub))
     }
 
     /// The tools that the token allows; `None` if it allows nothing here.
-    pub(super) fn allowed(&self, required: Option<&str>) -> Option<Scope> {
+    pub(super) fn tool_scope(&self, required: Option<&str>) -> Option<ToolScope> {
         if required.is_some_and(|required| self.scopes().any(|scope| scope == required)) {
-            return Some(Scope::All);
+            return Some(ToolScope::All);
         }
         let named: Vec<&str> = self
             .scopes()
-            .filter_map(|scope| scope.strip_prefix(TOOL))
+            .filter_map(|scope| scope.strip_prefix(TOOL_SCOPE_PREFIX))
             .collect();
         if named.is_empty() {
-            return required.is_none().then_some(Scope::All);
+            return required.is_none().then_some(ToolScope::All);
         }
         let patterns: Arc<[String]> = named
             .into_iter()
-            .filter(|pattern| is_pattern(pattern))
+            .filter(|pattern| is_valid_pattern(pattern))
             .map(str::to_owned)
             .collect();
-        (!patterns.is_empty()).then_some(Scope::Only(patterns))
+        (!patterns.is_empty()).then_some(ToolScope::Only(patterns))
     }
 
     fn scopes(&self) -> impl Iterator<Item = &str> {
         [&self.scope, &self.scp]
             .into_iter()
             .flatten()
-            .flat_map(Words::iter)
-            .take(MOST_SCOPES)
+            .flat_map(ScopeList::iter)
+            .take(MAX_SCOPES)
     }
 }

@@ -8,16 +8,16 @@ use thiserror::Error;
 use url::{Host, Url};
 
 /// The largest document that is read.
-const LARGEST: usize = 256 * 1024;
+const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
 /// How long a document may take.
-const TIME: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a document was not had. What the other side wrote is not repeated.
 #[derive(Debug, Error)]
 pub(super) enum FetchError {
     #[error("the address is not safe: https is needed")]
-    Unsafe,
+    Insecure,
     #[error("the issuer can't be reached")]
     Unreachable(#[from] reqwest::Error),
     #[error("the issuer answered with status {0}")]
@@ -27,7 +27,7 @@ pub(super) enum FetchError {
     #[error("the document can't be read as the JSON it should be")]
     Unreadable,
     #[error("the metadata is about another issuer")]
-    OtherIssuer,
+    IssuerMismatch,
 }
 
 /// Gets documents.
@@ -47,7 +47,7 @@ impl Fetcher {
         let builder = Client::builder()
             // A redirect would let another host say which keys are good.
             .redirect(Policy::none())
-            .timeout(TIME)
+            .timeout(FETCH_TIMEOUT)
             .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
         let builder = if local { builder.no_proxy() } else { builder };
         Ok(Self {
@@ -59,7 +59,7 @@ impl Fetcher {
     /// Gets one document.
     pub(super) async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, FetchError> {
         if !is_secure(url) || (url.scheme() == "http" && !self.local) {
-            return Err(FetchError::Unsafe);
+            return Err(FetchError::Insecure);
         }
         let response = self
             .client
@@ -70,15 +70,15 @@ impl Fetcher {
         if !response.status().is_success() {
             return Err(FetchError::Status(response.status().as_u16()));
         }
-        let bytes = read(response).await?;
+        let bytes = read_body(response).await?;
         serde_json::from_slice(&bytes).map_err(|_| FetchError::Unreadable)
     }
 }
 
-async fn read(mut response: Response) -> Result<Vec<u8>, FetchError> {
+async fn read_body(mut response: Response) -> Result<Vec<u8>, FetchError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await? {
-        if bytes.len() + chunk.len() > LARGEST {
+        if bytes.len() + chunk.len() > MAX_DOCUMENT_BYTES {
             return Err(FetchError::TooLarge);
         }
         bytes.extend_from_slice(&chunk);

@@ -7,27 +7,27 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::tokens_file::{Problem, is_name, is_pattern};
+use super::tokens_file::{TokenProblem, is_valid_name, is_valid_pattern};
 
 /// Marks a token as one of ours, for those who search texts for lost secrets.
-const PREFIX: &str = "dlb_";
+const TOKEN_PREFIX: &str = "dlb_";
 
 /// The system gave no random bytes.
 #[derive(Debug, Error)]
 #[error("the system gives no random bytes, so no token was made; try again")]
-pub struct NoRandomness;
+pub struct RandomnessError;
 
 /// A token that nobody has yet.
 #[derive(Debug)]
-pub struct FreshToken(SecretString);
+pub struct NewToken(SecretString);
 
-impl FreshToken {
+impl NewToken {
     /// Makes one of 256 random bits.
-    pub fn new() -> Result<Self, NoRandomness> {
+    pub fn new() -> Result<Self, RandomnessError> {
         let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+        getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
         let digits = BASE64_URL_SAFE_NO_PAD.encode(bytes);
-        Ok(Self(SecretString::from(format!("{PREFIX}{digits}"))))
+        Ok(Self(SecretString::from(format!("{TOKEN_PREFIX}{digits}"))))
     }
 
     /// The token itself, to be shown once.
@@ -36,12 +36,12 @@ impl FreshToken {
     }
 
     /// The lines for the tokens file. They hold the digest, from which the token can't be had.
-    pub fn table(&self, name: &str, tools: &[String]) -> Result<String, Problem> {
-        if !is_name(name) {
-            return Err(Problem::WrongName);
+    pub fn to_toml(&self, name: &str, tools: &[String]) -> Result<String, TokenProblem> {
+        if !is_valid_name(name) {
+            return Err(TokenProblem::WrongName);
         }
-        if !tools.iter().all(|pattern| is_pattern(pattern)) {
-            return Err(Problem::WrongPattern);
+        if !tools.iter().all(|pattern| is_valid_pattern(pattern)) {
+            return Err(TokenProblem::WrongPattern);
         }
         let mut lines = if name.contains('.') {
             format!("[\"{name}\"]\n")

@@ -18,26 +18,26 @@ use url::Url;
 use super::fetch::{FetchError, Fetcher};
 
 /// How long keys are good without asking again.
-const FRESH: Duration = Duration::from_mins(10);
+const CACHE_TTL: Duration = Duration::from_mins(10);
 
 /// How long keys are used when the issuer can't be asked again.
-const STALE: Duration = Duration::from_hours(1);
+const STALE_TTL: Duration = Duration::from_hours(1);
 
 /// How often keys are fetched, at most, because a token names one that is not known.
-const BETWEEN_UNKNOWN: Duration = Duration::from_secs(30);
+const UNKNOWN_KEY_COOLDOWN: Duration = Duration::from_secs(30);
 
 /// How long an issuer that failed is left in peace.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
+const FAILURE_COOLDOWN: Duration = Duration::from_secs(5);
 
 /// The most keys that are kept.
-const MOST_KEYS: usize = 64;
+const MAX_KEYS: usize = 64;
 
 /// The shortest RSA modulus that is trusted, in bits.
-const SHORTEST_RSA: usize = 2048;
+const MIN_RSA_BITS: usize = 2048;
 
 /// Where the keys come from.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum JwksSource {
     /// From this address.
     Url(Url),
     /// From the address that the issuer's metadata names.
@@ -59,29 +59,29 @@ pub(super) enum KeyError {
 }
 
 /// The issuer's keys.
-pub(super) struct Keys {
+pub(super) struct JwksCache {
     fetcher: Fetcher,
-    source: Source,
-    known: RwLock<Option<Arc<Known>>>,
+    source: JwksSource,
+    cached: RwLock<Option<Arc<CachedKeys>>>,
     /// Held while fetching, so that one fetch serves all who wait for it.
-    fetching: Mutex<Fetches>,
+    fetch_times: Mutex<FetchTimes>,
 }
 
 /// Keys as they were at some time.
-struct Known {
-    keys: Vec<Key>,
-    at: Instant,
+struct CachedKeys {
+    keys: Vec<VerificationKey>,
+    fetched_at: Instant,
 }
 
-struct Key {
+struct VerificationKey {
     id: Option<String>,
-    use_with: Option<KeyAlgorithm>,
-    kind: Kind,
-    check: DecodingKey,
+    algorithm: Option<KeyAlgorithm>,
+    kind: VerificationKeyKind,
+    decoding_key: DecodingKey,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum VerificationKeyKind {
     Rsa,
     P256,
     P384,
@@ -90,13 +90,13 @@ enum Kind {
 
 /// When was last fetched, and why.
 #[derive(Default)]
-struct Fetches {
+struct FetchTimes {
     for_unknown: Option<Instant>,
     failed: Option<Instant>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
+struct IssuerMetadata {
     issuer: String,
     jwks_uri: String,
 }
@@ -106,13 +106,13 @@ struct KeySet {
     keys: Vec<Value>,
 }
 
-impl Keys {
-    pub(super) fn new(fetcher: Fetcher, source: Source) -> Self {
+impl JwksCache {
+    pub(super) fn new(fetcher: Fetcher, source: JwksSource) -> Self {
         Self {
             fetcher,
             source,
-            known: RwLock::default(),
-            fetching: Mutex::default(),
+            cached: RwLock::default(),
+            fetch_times: Mutex::default(),
         }
     }
 
@@ -122,28 +122,30 @@ impl Keys {
         id: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<DecodingKey, KeyError> {
-        if let Some(known) = self.known().filter(|known| known.is_younger_than(FRESH))
+        if let Some(known) = self
+            .cached_keys()
+            .filter(|known| known.is_younger_than(CACHE_TTL))
             && let Some(key) = known.find(id, algorithm)
         {
             return Ok(key);
         }
-        let mut fetches = self.fetching.lock().await;
+        let mut fetches = self.fetch_times.lock().await;
         // Somebody may have fetched while we waited.
-        let known = self.known();
+        let known = self.cached_keys();
         let fresh = known
             .as_ref()
-            .is_some_and(|known| known.is_younger_than(FRESH));
+            .is_some_and(|known| known.is_younger_than(CACHE_TTL));
         let have = known
-            .filter(|known| known.is_younger_than(STALE))
+            .filter(|known| known.is_younger_than(STALE_TTL))
             .and_then(|known| known.find(id, algorithm));
         if fresh && let Some(key) = have {
             return Ok(key);
         }
-        if is_recent(fetches.failed, AFTER_FAILURE) {
+        if is_recent(fetches.failed, FAILURE_COOLDOWN) {
             return have.ok_or(KeyError::Unavailable);
         }
         if fresh {
-            if is_recent(fetches.for_unknown, BETWEEN_UNKNOWN) {
+            if is_recent(fetches.for_unknown, UNKNOWN_KEY_COOLDOWN) {
                 return Err(KeyError::Unknown);
             }
             fetches.for_unknown = Some(Instant::now());
@@ -152,7 +154,7 @@ impl Keys {
             Ok(known) => {
                 fetches.failed = None;
                 let key = known.find(id, algorithm);
-                self.keep(known);
+                self.store(known);
                 key.ok_or(KeyError::Unknown)
             }
             Err(error) => {
@@ -163,39 +165,39 @@ impl Keys {
         }
     }
 
-    fn known(&self) -> Option<Arc<Known>> {
-        self.known
+    fn cached_keys(&self) -> Option<Arc<CachedKeys>> {
+        self.cached
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    fn keep(&self, known: Known) {
-        let mut place = self.known.write().unwrap_or_else(PoisonError::into_inner);
+    fn store(&self, known: CachedKeys) {
+        let mut place = self.cached.write().unwrap_or_else(PoisonError::into_inner);
         *place = Some(Arc::new(known));
     }
 
-    async fn fetch(&self) -> Result<Known, FetchError> {
+    async fn fetch(&self) -> Result<CachedKeys, FetchError> {
         let url = match &self.source {
-            Source::Url(url) => url.clone(),
-            Source::Discover { name, url } => self.discover(name, url).await?,
+            JwksSource::Url(url) => url.clone(),
+            JwksSource::Discover { name, url } => self.discover_jwks_url(name, url).await?,
         };
         let set: KeySet = self.fetcher.get(&url).await?;
-        let keys = set.keys.into_iter().filter_map(Key::read);
-        Ok(Known {
-            keys: keys.take(MOST_KEYS).collect(),
-            at: Instant::now(),
+        let keys = set.keys.into_iter().filter_map(VerificationKey::parse);
+        Ok(CachedKeys {
+            keys: keys.take(MAX_KEYS).collect(),
+            fetched_at: Instant::now(),
         })
     }
 
     /// Asks the issuer's metadata, of OAuth (RFC 8414) or else of `OpenID` Connect, for the keys.
-    async fn discover(&self, name: &str, issuer: &Url) -> Result<Url, FetchError> {
+    async fn discover_jwks_url(&self, name: &str, issuer: &Url) -> Result<Url, FetchError> {
         let path = issuer.path().trim_end_matches('/');
         let mut oauth = issuer.clone();
         oauth.set_path(&format!("/.well-known/oauth-authorization-server{path}"));
         let mut openid = issuer.clone();
         openid.set_path(&format!("{path}/.well-known/openid-configuration"));
-        let metadata: Metadata = match self.fetcher.get(&oauth).await {
+        let metadata: IssuerMetadata = match self.fetcher.get(&oauth).await {
             Ok(metadata) => metadata,
             Err(FetchError::Status(_) | FetchError::Unreadable) => {
                 self.fetcher.get(&openid).await?
@@ -203,15 +205,15 @@ impl Keys {
             Err(error) => return Err(error),
         };
         if metadata.issuer != name {
-            return Err(FetchError::OtherIssuer);
+            return Err(FetchError::IssuerMismatch);
         }
         Url::parse(&metadata.jwks_uri).map_err(|_| FetchError::Unreadable)
     }
 }
 
-impl Known {
+impl CachedKeys {
     fn is_younger_than(&self, age: Duration) -> bool {
-        self.at.elapsed() < age
+        self.fetched_at.elapsed() < age
     }
 
     /// A token that names no key is taken only if there is no choice.
@@ -219,26 +221,28 @@ impl Known {
         let mut fitting = self
             .keys
             .iter()
-            .filter(|key| key.fits(algorithm) && (id.is_none() || key.id.as_deref() == id));
+            .filter(|key| key.supports(algorithm) && (id.is_none() || key.id.as_deref() == id));
         let key = fitting.next()?;
         let only = id.is_some() || fitting.next().is_none();
-        only.then(|| key.check.clone())
+        only.then(|| key.decoding_key.clone())
     }
 }
 
-impl Key {
+impl VerificationKey {
     /// Reads a key, if it is one that can check signatures.
-    fn read(value: Value) -> Option<Self> {
+    fn parse(value: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(value).ok()?;
         let kind = match &jwk.algorithm {
-            AlgorithmParameters::RSA(rsa) if rsa.n.len() * 6 >= SHORTEST_RSA => Kind::Rsa,
+            AlgorithmParameters::RSA(rsa) if rsa.n.len() * 6 >= MIN_RSA_BITS => {
+                VerificationKeyKind::Rsa
+            }
             AlgorithmParameters::EllipticCurve(ec) => match ec.curve {
-                EllipticCurve::P256 => Kind::P256,
-                EllipticCurve::P384 => Kind::P384,
+                EllipticCurve::P256 => VerificationKeyKind::P256,
+                EllipticCurve::P384 => VerificationKeyKind::P384,
                 _ => return None,
             },
             AlgorithmParameters::OctetKeyPair(pair) if pair.curve == EllipticCurve::Ed25519 => {
-                Kind::Ed25519
+                VerificationKeyKind::Ed25519
             }
             _ => return None,
         };
@@ -246,26 +250,26 @@ impl Key {
             return None;
         }
         Some(Self {
-            check: DecodingKey::from_jwk(&jwk).ok()?,
+            decoding_key: DecodingKey::from_jwk(&jwk).ok()?,
             id: jwk.common.key_id,
-            use_with: jwk.common.key_algorithm,
+            algorithm: jwk.common.key_algorithm,
             kind,
         })
     }
 
-    fn fits(&self, algorithm: Algorithm) -> bool {
+    fn supports(&self, algorithm: Algorithm) -> bool {
         let kind = match algorithm {
-            Algorithm::ES256 => Kind::P256,
-            Algorithm::ES384 => Kind::P384,
+            Algorithm::ES256 => VerificationKeyKind::P256,
+            Algorithm::ES384 => VerificationKeyKind::P384,
             _ => match algorithm.family() {
-                AlgorithmFamily::Rsa => Kind::Rsa,
-                AlgorithmFamily::Ed => Kind::Ed25519,
+                AlgorithmFamily::Rsa => VerificationKeyKind::Rsa,
+                AlgorithmFamily::Ed => VerificationKeyKind::Ed25519,
                 _ => return false,
             },
         };
         self.kind == kind
             && self
-                .use_with
+                .algorithm
                 .is_none_or(|wanted| wanted == KeyAlgorithm::from(algorithm))
     }
 }

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::ResourceServer;
 
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Serves the document, for the whole server and for every path: what comes after is the path by
 /// which clients know us, which is not ours to check behind a proxy.
@@ -14,27 +14,27 @@ pub(crate) fn routes(server: &ResourceServer) -> Router {
     let document = server.document();
     let give = get(async move || Json(document));
     Router::new()
-        .route(WELL_KNOWN, give.clone())
+        .route(WELL_KNOWN_PATH, give.clone())
         .route("/.well-known/oauth-protected-resource/{*path}", give)
 }
 
 /// Whether the document lies there.
-pub(crate) fn is_at(path: &str) -> bool {
-    path.strip_prefix(WELL_KNOWN)
+pub(crate) fn is_metadata_path(path: &str) -> bool {
+    path.strip_prefix(WELL_KNOWN_PATH)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Where the document about a resource lies: between its host and its path.
-pub(super) fn url(resource: &Url) -> String {
+pub(super) fn metadata_url(resource: &Url) -> String {
     let mut url = resource.clone();
     let path = resource.path().trim_end_matches('/');
-    url.set_path(&format!("{WELL_KNOWN}{path}"));
+    url.set_path(&format!("{WELL_KNOWN_PATH}{path}"));
     url.set_query(None);
     url.set_fragment(None);
     url.into()
 }
 
-pub(super) fn document(resource: &str, issuer: &str, scope: Option<&str>) -> Value {
+pub(super) fn metadata_document(resource: &str, issuer: &str, scope: Option<&str>) -> Value {
     let mut document = json!({
         "resource": resource,
         "authorization_servers": [issuer],

@@ -16,14 +16,14 @@ mod tokens_file;
 use axum::http::{HeaderMap, Uri};
 use deliberate_toolkit::Principal;
 
-pub use fresh::{FreshToken, NoRandomness};
-pub use oauth::{OAuthError, OAuthOptions, ResourceServer};
+pub use fresh::{NewToken, RandomnessError};
+pub use oauth::{OAuthError, ResourceServer, ResourceServerOptions};
 pub use start::{StartError, check_start};
 pub use tokens::Tokens;
-pub use tokens_file::{Problem, TokensError};
+pub use tokens_file::{TokenProblem, TokensError};
 
-use super::guard::Refusal;
-use bearer::Challenge;
+use super::guard::HttpRejection;
+use bearer::BearerChallenge;
 
 /// Who may come in.
 #[derive(Debug, Default)]
@@ -60,18 +60,22 @@ impl Access {
     }
 
     /// Finds out who sends this request.
-    pub(super) async fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    pub(super) async fn admit(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Principal, HttpRejection> {
         if self.is_open() {
             return Ok(Principal::default());
         }
-        let challenge = Challenge::new(self.resource_server());
-        let token = bearer::token(uri, headers, &challenge)?;
+        let challenge = BearerChallenge::new(self.resource_server());
+        let token = bearer::bearer_token(uri, headers, &challenge)?;
         if let Some(principal) = self.tokens.as_ref().and_then(|tokens| tokens.owner(token)) {
             return Ok(principal);
         }
         match &self.resource_server {
             Some(server) => server.admit(token, &challenge).await,
-            None => Err(challenge.wrong_token()),
+            None => Err(challenge.invalid_token()),
         }
     }
 }

@@ -10,13 +10,13 @@ use thiserror::Error;
 use url::Url;
 
 use super::{
-    bearer::Challenge,
+    bearer::BearerChallenge,
     claims::Claims,
     fetch::{Fetcher, is_secure},
-    keys::{KeyError, Keys, Source},
+    keys::{JwksCache, JwksSource, KeyError},
     metadata,
 };
-use crate::http::guard::Refusal;
+use crate::http::guard::HttpRejection;
 
 /// How far clocks may be apart.
 const LEEWAY_SECONDS: u64 = 30;
@@ -36,7 +36,7 @@ const ALGORITHMS: [Algorithm; 9] = [
 
 /// Who vouches for clients, and for what.
 #[derive(Debug, Clone, Default)]
-pub struct OAuthOptions {
+pub struct ResourceServerOptions {
     /// The issuer, exactly as its tokens and its metadata name it.
     pub issuer: String,
     /// The address by which clients reach us, such as `https://mcp.example.com/mcp`.
@@ -58,7 +58,7 @@ pub enum OAuthError {
     #[error(
         "the OAuth {what} is refused: use an https address, or http to this machine, without user name, query or fragment"
     )]
-    Address {
+    Url {
         /// Which one.
         what: &'static str,
     },
@@ -80,14 +80,14 @@ pub struct ResourceServer {
     metadata_url: String,
     document: Value,
     validation: Validation,
-    keys: Keys,
+    keys: JwksCache,
 }
 
 impl ResourceServer {
     /// Takes the options, and asks nobody yet: keys are fetched when the first token comes.
-    pub fn new(options: OAuthOptions) -> Result<Self, OAuthError> {
-        let issuer = address("issuer", &options.issuer)?;
-        let resource = address("resource", &options.resource)?;
+    pub fn new(options: ResourceServerOptions) -> Result<Self, OAuthError> {
+        let issuer = parse_url("issuer", &options.issuer)?;
+        let resource = parse_url("resource", &options.resource)?;
         let audience = options.audience.unwrap_or_else(|| options.resource.clone());
         if audience.is_empty() {
             return Err(OAuthError::Audience);
@@ -95,13 +95,13 @@ impl ResourceServer {
         if options
             .required_scope
             .as_deref()
-            .is_some_and(|scope| !is_scope(scope))
+            .is_some_and(|scope| !is_valid_scope(scope))
         {
             return Err(OAuthError::Scope);
         }
         let source = match &options.jwks_url {
-            Some(url) => Source::Url(jwks_address(url)?),
-            None => Source::Discover {
+            Some(url) => JwksSource::Url(parse_jwks_url(url)?),
+            None => JwksSource::Discover {
                 name: options.issuer.clone(),
                 url: issuer.clone(),
             },
@@ -114,13 +114,13 @@ impl ResourceServer {
         validation.set_issuer(&[&options.issuer]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         Ok(Self {
-            metadata_url: metadata::url(&resource),
-            document: metadata::document(
+            metadata_url: metadata::metadata_url(&resource),
+            document: metadata::metadata_document(
                 &options.resource,
                 &options.issuer,
                 options.required_scope.as_deref(),
             ),
-            keys: Keys::new(Fetcher::new(&issuer)?, source),
+            keys: JwksCache::new(Fetcher::new(&issuer)?, source),
             issuer: options.issuer,
             required_scope: options.required_scope,
             validation,
@@ -143,17 +143,17 @@ impl ResourceServer {
     pub(super) async fn admit(
         &self,
         token: &str,
-        challenge: &Challenge<'_>,
-    ) -> Result<Principal, Refusal> {
-        let header = decode_header(token).map_err(|_| challenge.wrong_token())?;
+        challenge: &BearerChallenge<'_>,
+    ) -> Result<Principal, HttpRejection> {
+        let header = decode_header(token).map_err(|_| challenge.invalid_token())?;
         // What is critical and not known must not be passed over.
         if !ALGORITHMS.contains(&header.alg) || header.crit.is_some() {
-            return Err(challenge.wrong_token());
+            return Err(challenge.invalid_token());
         }
         let key = match self.keys.find(header.kid.as_deref(), header.alg).await {
             Ok(key) => key,
-            Err(KeyError::Unknown) => return Err(challenge.wrong_token()),
-            Err(KeyError::Unavailable) => return Err(unavailable()),
+            Err(KeyError::Unknown) => return Err(challenge.invalid_token()),
+            Err(KeyError::Unavailable) => return Err(issuer_unavailable()),
         };
         let mut validation = self.validation.clone();
         validation.algorithms = vec![header.alg];
@@ -161,14 +161,14 @@ impl ResourceServer {
             Ok(token) => token.claims,
             Err(error) => {
                 tracing::debug!(reason = %error, "a token was refused");
-                return Err(challenge.wrong_token());
+                return Err(challenge.invalid_token());
             }
         };
         let name = claims
-            .name(&self.issuer)
-            .ok_or_else(|| challenge.wrong_token())?;
+            .principal_name(&self.issuer)
+            .ok_or_else(|| challenge.invalid_token())?;
         let scope = claims
-            .allowed(self.required_scope.as_deref())
+            .tool_scope(self.required_scope.as_deref())
             .ok_or_else(|| challenge.insufficient_scope())?;
         Ok(Principal {
             name: Some(name.into()),
@@ -187,34 +187,34 @@ impl fmt::Debug for ResourceServer {
     }
 }
 
-fn address(what: &'static str, text: &str) -> Result<Url, OAuthError> {
-    let url = jwks_address(text).map_err(|_| OAuthError::Address { what })?;
+fn parse_url(what: &'static str, text: &str) -> Result<Url, OAuthError> {
+    let url = parse_jwks_url(text).map_err(|_| OAuthError::Url { what })?;
     // RFC 8414 and RFC 9728: neither has a query.
     if url.query().is_some() {
-        return Err(OAuthError::Address { what });
+        return Err(OAuthError::Url { what });
     }
     Ok(url)
 }
 
-fn jwks_address(text: &str) -> Result<Url, OAuthError> {
+fn parse_jwks_url(text: &str) -> Result<Url, OAuthError> {
     let what = "keys' address";
-    let url = Url::parse(text).map_err(|_| OAuthError::Address { what })?;
+    let url = Url::parse(text).map_err(|_| OAuthError::Url { what })?;
     // A quotation mark would end the header that the address is shown in.
     if !is_secure(&url) || url.fragment().is_some() || text.contains('"') {
-        return Err(OAuthError::Address { what });
+        return Err(OAuthError::Url { what });
     }
     Ok(url)
 }
 
-fn is_scope(scope: &str) -> bool {
+fn is_valid_scope(scope: &str) -> bool {
     !scope.is_empty()
         && scope
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }
 
-fn unavailable() -> Refusal {
-    Refusal::new(
+fn issuer_unavailable() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "issuer_unavailable",
         "The issuer of tokens can't be reached to check yours; try again soon.",

@@ -13,7 +13,7 @@ pub enum StartError {
     #[error(
         "{bind} can be reached from other machines and nobody is asked for a token: set a token, a tokens file or an OAuth issuer, or listen on 127.0.0.1"
     )]
-    Open {
+    Unprotected {
         /// The address that was to be listened on.
         bind: IpAddr,
     },
@@ -23,7 +23,7 @@ pub enum StartError {
 /// reached from this machine only.
 pub fn check_start(bind: IpAddr, access: &Access) -> Result<(), StartError> {
     if access.is_open() && !bind.to_canonical().is_loopback() {
-        return Err(StartError::Open { bind });
+        return Err(StartError::Unprotected { bind });
     }
     Ok(())
 }

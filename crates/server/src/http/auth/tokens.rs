@@ -2,18 +2,18 @@
 
 use std::{fmt, sync::Arc};
 
-use deliberate_toolkit::{Principal, Scope};
+use deliberate_toolkit::{Principal, ToolScope};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-use super::tokens_file::{Problem, TokensError};
+use super::tokens_file::{TokenProblem, TokensError};
 
 /// A token shorter than this could be guessed.
-pub(super) const SHORTEST: usize = 16;
+pub(super) const MIN_TOKEN_LEN: usize = 16;
 
 /// The name of whoever holds the one token that allows everything.
-const OWNER: &str = "token";
+const SINGLE_TOKEN_NAME: &str = "token";
 
 /// The SHA-256 of a token.
 pub(super) type TokenDigest = [u8; 32];
@@ -21,32 +21,32 @@ pub(super) type TokenDigest = [u8; 32];
 /// The tokens that are good here, and whose they are.
 #[derive(Clone, Default)]
 pub struct Tokens {
-    entries: Vec<Entry>,
+    entries: Vec<TokenEntry>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct TokenEntry {
     digest: TokenDigest,
     principal: Principal,
 }
 
 impl Tokens {
     /// One token that allows everything.
-    pub fn one(token: &SecretString) -> Result<Self, TokensError> {
+    pub fn single(token: &SecretString) -> Result<Self, TokensError> {
         let mut tokens = Self::default();
-        let digest = digest_of(token).map_err(TokensError::Token)?;
+        let digest = token_digest(token).map_err(TokensError::Token)?;
         tokens
-            .add(OWNER, digest, Scope::All)
+            .add(SINGLE_TOKEN_NAME, digest, ToolScope::All)
             .map_err(TokensError::Token)?;
         Ok(tokens)
     }
 
     /// Both these tokens and those. Fails if they share a name or a token.
-    pub fn and(mut self, others: Self) -> Result<Self, TokensError> {
-        for Entry { digest, principal } in others.entries {
+    pub fn merge(mut self, others: Self) -> Result<Self, TokensError> {
+        for TokenEntry { digest, principal } in others.entries {
             let name = principal.name.unwrap_or_default();
             self.add(&name, digest, principal.scope)
-                .map_err(|problem| TokensError::Shared {
+                .map_err(|problem| TokensError::Conflict {
                     name: name.to_string(),
                     problem,
                 })?;
@@ -65,18 +65,18 @@ impl Tokens {
         &mut self,
         name: &str,
         digest: TokenDigest,
-        scope: Scope,
-    ) -> Result<(), Problem> {
+        scope: ToolScope,
+    ) -> Result<(), TokenProblem> {
         if self.names().any(|taken| taken == name) {
-            return Err(Problem::NameTaken);
+            return Err(TokenProblem::DuplicateName);
         }
         if let Some(twin) = self.entries.iter().find(|entry| entry.digest == digest) {
             let twin = twin.principal.name.as_deref().unwrap_or_default();
-            return Err(Problem::SameToken {
+            return Err(TokenProblem::DuplicateToken {
                 twin: twin.to_owned(),
             });
         }
-        self.entries.push(Entry {
+        self.entries.push(TokenEntry {
             digest,
             principal: Principal {
                 name: Some(Arc::from(name)),
@@ -107,13 +107,13 @@ impl fmt::Debug for Tokens {
 }
 
 /// The digest of a token, if it is long enough.
-pub(super) fn digest_of(token: &SecretString) -> Result<TokenDigest, Problem> {
+pub(super) fn token_digest(token: &SecretString) -> Result<TokenDigest, TokenProblem> {
     let token = token.expose_secret();
-    if token.chars().count() < SHORTEST {
-        return Err(Problem::TooShort);
+    if token.chars().count() < MIN_TOKEN_LEN {
+        return Err(TokenProblem::TooShort);
     }
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Problem::NotAscii);
+        return Err(TokenProblem::NotAscii);
     }
     Ok(Sha256::digest(token.as_bytes()).into())
 }

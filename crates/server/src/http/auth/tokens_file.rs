@@ -8,18 +8,18 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_toolkit::Scope;
+use deliberate_toolkit::ToolScope;
 use secrecy::SecretString;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::tokens::{SHORTEST, TokenDigest, Tokens, digest_of};
+use super::tokens::{MIN_TOKEN_LEN, TokenDigest, Tokens, token_digest};
 
 /// The largest file that is read.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The longest name of a holder.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Why tokens can't be used.
 #[derive(Debug, Error)]
@@ -60,27 +60,27 @@ pub enum TokensError {
         /// The holder.
         name: String,
         /// What is wrong.
-        problem: Problem,
+        problem: TokenProblem,
     },
     /// The one token that allows everything can't be used.
     #[error("the token: {0}")]
-    Token(Problem),
+    Token(TokenProblem),
     /// Two lists of tokens don't go together.
     #[error("the token of {name}: {problem}")]
-    Shared {
+    Conflict {
         /// The holder.
         name: String,
         /// What is wrong.
-        problem: Problem,
+        problem: TokenProblem,
     },
 }
 
 /// What is wrong with a token or its table.
 #[derive(Debug, Error)]
-pub enum Problem {
+pub enum TokenProblem {
     /// It could be guessed.
     #[error(
-        "`token` is shorter than {SHORTEST} characters; make one with \"deliberate token new <name>\""
+        "`token` is shorter than {MIN_TOKEN_LEN} characters; make one with \"deliberate token new <name>\""
     )]
     TooShort,
     /// It could not be sent.
@@ -93,7 +93,7 @@ pub enum Problem {
     NotDigest,
     /// Neither or both are given.
     #[error("give either `token` or `sha256`")]
-    OneOf,
+    TokenOrDigest,
     /// A key holds something else.
     #[error("`{key}` must be {wanted}")]
     WrongType {
@@ -117,17 +117,17 @@ pub enum Problem {
     )]
     WrongPattern,
     /// A name that can't be shown.
-    #[error("a name has 1 to {LONGEST_NAME} letters, digits, \"_\", \"-\" and \".\"")]
+    #[error("a name has 1 to {MAX_NAME_LEN} letters, digits, \"_\", \"-\" and \".\"")]
     WrongName,
     /// Not a table.
     #[error("must be a table with `token` or `sha256`")]
     NotTable,
     /// Somebody else has it.
     #[error("that name is taken; each holder needs their own")]
-    NameTaken,
+    DuplicateName,
     /// Somebody else has it.
     #[error("holds the same token as [{twin}]; each holder needs their own")]
-    SameToken {
+    DuplicateToken {
         /// The other holder.
         twin: String,
     },
@@ -143,10 +143,10 @@ impl Tokens {
         let mut text = String::new();
         std::fs::File::open(path)
             .map_err(unreadable)?
-            .take(LARGEST + 1)
+            .take(MAX_FILE_BYTES + 1)
             .read_to_string(&mut text)
             .map_err(unreadable)?;
-        if text.len() as u64 > LARGEST {
+        if text.len() as u64 > MAX_FILE_BYTES {
             return Err(TokensError::TooLarge {
                 path: path.to_owned(),
             });
@@ -167,10 +167,10 @@ impl Tokens {
         let mut tokens = Self::default();
         for (name, value) in table {
             tokens
-                .take(&name, value)
+                .add_table(&name, value)
                 .map_err(|problem| TokensError::Entry {
                     path: path.to_owned(),
-                    name: shown(&name, LONGEST_NAME),
+                    name: truncate_for_display(&name, MAX_NAME_LEN),
                     problem,
                 })?;
         }
@@ -182,41 +182,49 @@ impl Tokens {
         Ok(tokens)
     }
 
-    fn take(&mut self, name: &str, value: Value) -> Result<(), Problem> {
+    fn add_table(&mut self, name: &str, value: Value) -> Result<(), TokenProblem> {
         let Value::Table(mut table) = value else {
-            return Err(Problem::NotTable);
+            return Err(TokenProblem::NotTable);
         };
-        if !is_name(name) {
-            return Err(Problem::WrongName);
+        if !is_valid_name(name) {
+            return Err(TokenProblem::WrongName);
         }
-        let digest = digest(&mut table)?;
-        let scope = scope(table.remove("tools"))?;
+        let digest = parse_digest(&mut table)?;
+        let scope = parse_scope(table.remove("tools"))?;
         if let Some(key) = table.keys().next() {
             // It may be a token that was put in the place of a key.
-            let key = shown(key, if key.len() < SHORTEST { SHORTEST } else { 4 });
-            return Err(Problem::UnknownKey { key });
+            let key = truncate_for_display(
+                key,
+                if key.len() < MIN_TOKEN_LEN {
+                    MIN_TOKEN_LEN
+                } else {
+                    4
+                },
+            );
+            return Err(TokenProblem::UnknownKey { key });
         }
         self.add(name, digest, scope)
     }
 }
 
 /// Whether it can name the holder of a token.
-pub(super) fn is_name(name: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_plain)
+pub(super) fn is_valid_name(name: &str) -> bool {
+    (1..=MAX_NAME_LEN).contains(&name.len()) && name.bytes().all(is_name_byte)
 }
 
 /// Whether it can stand for tools.
-pub(super) fn is_pattern(pattern: &str) -> bool {
+pub(super) fn is_valid_pattern(pattern: &str) -> bool {
     let name = pattern.strip_suffix('*').unwrap_or(pattern);
-    (1..=128).contains(&pattern.len()) && name.bytes().all(|byte| is_plain(byte) || byte == b'/')
+    (1..=128).contains(&pattern.len())
+        && name.bytes().all(|byte| is_name_byte(byte) || byte == b'/')
 }
 
-fn is_plain(byte: u8) -> bool {
+fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
 /// A name or key as it may be shown.
-fn shown(text: &str, most: usize) -> String {
+fn truncate_for_display(text: &str, most: usize) -> String {
     let mut start = text.chars().take(most).collect::<String>();
     if start.len() < text.len() {
         start.push('…');
@@ -224,27 +232,27 @@ fn shown(text: &str, most: usize) -> String {
     start.escape_debug().to_string()
 }
 
-fn digest(table: &mut Table) -> Result<TokenDigest, Problem> {
+fn parse_digest(table: &mut Table) -> Result<TokenDigest, TokenProblem> {
     match (table.remove("token"), table.remove("sha256")) {
-        (Some(Value::String(token)), None) => digest_of(&SecretString::from(token)),
-        (None, Some(Value::String(digits))) => from_hex(&digits).ok_or(Problem::NotDigest),
-        (Some(_), None) => Err(Problem::WrongType {
+        (Some(Value::String(token)), None) => token_digest(&SecretString::from(token)),
+        (None, Some(Value::String(digits))) => parse_hex(&digits).ok_or(TokenProblem::NotDigest),
+        (Some(_), None) => Err(TokenProblem::WrongType {
             key: "token",
             wanted: "a string",
         }),
-        (None, Some(_)) => Err(Problem::WrongType {
+        (None, Some(_)) => Err(TokenProblem::WrongType {
             key: "sha256",
             wanted: "a string",
         }),
-        _ => Err(Problem::OneOf),
+        _ => Err(TokenProblem::TokenOrDigest),
     }
 }
 
-fn scope(tools: Option<Value>) -> Result<Scope, Problem> {
+fn parse_scope(tools: Option<Value>) -> Result<ToolScope, TokenProblem> {
     let Some(tools) = tools else {
-        return Ok(Scope::All);
+        return Ok(ToolScope::All);
     };
-    let wrong = || Problem::WrongType {
+    let wrong = || TokenProblem::WrongType {
         key: "tools",
         wanted: "a list of strings",
     };
@@ -255,16 +263,16 @@ fn scope(tools: Option<Value>) -> Result<Scope, Problem> {
         .map(|pattern| pattern.as_str().ok_or_else(wrong))
         .collect::<Result<Vec<_>, _>>()?;
     if patterns.is_empty() {
-        return Err(Problem::NoTools);
+        return Err(TokenProblem::NoTools);
     }
-    if !patterns.iter().all(|pattern| is_pattern(pattern)) {
-        return Err(Problem::WrongPattern);
+    if !patterns.iter().all(|pattern| is_valid_pattern(pattern)) {
+        return Err(TokenProblem::WrongPattern);
     }
     let patterns: Arc<[String]> = patterns.into_iter().map(str::to_owned).collect();
-    Ok(Scope::Only(patterns))
+    Ok(ToolScope::Only(patterns))
 }
 
-fn from_hex(digits: &str) -> Option<TokenDigest> {
+fn parse_hex(digits: &str) -> Option<TokenDigest> {
     let mut digest = TokenDigest::default();
     if digits.len() != 2 * digest.len() {
         return None;

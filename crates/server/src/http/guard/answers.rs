@@ -7,10 +7,10 @@ use axum::{
     response::Response,
 };
 
-use super::origins::Origin;
+use super::origins::RequestOrigin;
 
 /// Headers that a page of an allowed origin may send, besides any that begin with `mcp-`.
-const TAKEN: [&str; 5] = [
+const ALLOWED_HEADERS: [&str; 5] = [
     "accept",
     "authorization",
     "content-type",
@@ -19,7 +19,7 @@ const TAKEN: [&str; 5] = [
 ];
 
 /// Set unless the answer has its own.
-const DEFAULTS: [(HeaderName, &str); 2] = [
+const DEFAULT_HEADERS: [(HeaderName, &str); 2] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; frame-ancestors 'none'",
@@ -28,7 +28,7 @@ const DEFAULTS: [(HeaderName, &str); 2] = [
 ];
 
 /// Set whatever the answer has.
-const ALWAYS: [(HeaderName, &str); 3] = [
+const FORCED_HEADERS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -37,25 +37,25 @@ const ALWAYS: [(HeaderName, &str); 3] = [
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// Puts the headers on that every answer carries, and takes off what says how we are built.
-pub(super) fn dress(response: &mut Response, origin: Option<&Origin>) {
+pub(super) fn add_response_headers(response: &mut Response, origin: Option<&RequestOrigin>) {
     let headers = response.headers_mut();
-    for (name, value) in DEFAULTS {
+    for (name, value) in DEFAULT_HEADERS {
         headers
             .entry(name)
             .or_insert(HeaderValue::from_static(value));
     }
-    for (name, value) in ALWAYS {
+    for (name, value) in FORCED_HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     headers.remove(header::SERVER);
     headers.remove("x-powered-by");
-    if let Some(Origin::Configured(origin)) = origin {
-        allow(headers, origin);
+    if let Some(RequestOrigin::Configured(origin)) = origin {
+        add_cors_headers(headers, origin);
     }
 }
 
-fn allow(headers: &mut HeaderMap, origin: &HeaderValue) {
+fn add_cors_headers(headers: &mut HeaderMap, origin: &HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -67,10 +67,14 @@ fn allow(headers: &mut HeaderMap, origin: &HeaderValue) {
 }
 
 /// The answer to a browser that asks beforehand, if this is such a request.
-pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &Origin) -> Option<Response> {
+pub(super) fn preflight_response(
+    method: &Method,
+    headers: &HeaderMap,
+    origin: &RequestOrigin,
+) -> Option<Response> {
     let asks = method == Method::OPTIONS
         && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
-        && matches!(origin, Origin::Configured(_));
+        && matches!(origin, RequestOrigin::Configured(_));
     if !asks {
         return None;
     }
@@ -82,14 +86,14 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &Origin) -
         HeaderValue::from_static("GET, POST, DELETE"),
     );
     answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(600));
-    if let Ok(taken) = HeaderValue::from_str(&taken(headers)) {
+    if let Ok(taken) = HeaderValue::from_str(&allowed_headers(headers)) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, taken);
     }
     Some(response)
 }
 
 /// The headers that may be sent: ours, and those asked for that the protocol names by a rule.
-fn taken(headers: &HeaderMap) -> String {
+fn allowed_headers(headers: &HeaderMap) -> String {
     let asked = headers
         .get_all(header::ACCESS_CONTROL_REQUEST_HEADERS)
         .iter()
@@ -97,7 +101,7 @@ fn taken(headers: &HeaderMap) -> String {
         .flat_map(|value| value.split(','))
         .map(|name| name.trim().to_ascii_lowercase())
         .filter(|name| name.starts_with("mcp-") && HeaderName::from_bytes(name.as_bytes()).is_ok());
-    TAKEN
+    ALLOWED_HEADERS
         .into_iter()
         .map(str::to_owned)
         .chain(asked)

@@ -11,11 +11,11 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Refusal;
+use super::HttpRejection;
 
 /// How bodies are read.
 #[derive(Debug, Clone)]
-pub(super) struct Reader {
+pub(super) struct BodyReader {
     limit: usize,
     time: Duration,
     /// What all bodies together may hold, a permit a byte.
@@ -23,12 +23,12 @@ pub(super) struct Reader {
 }
 
 /// A body that was read. It counts against the memory for all until it is dropped.
-pub(super) struct Read {
+pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
     pub(super) memory: Option<OwnedSemaphorePermit>,
 }
 
-impl Reader {
+impl BodyReader {
     pub(super) fn new(limit: usize, time: Duration, memory: usize) -> Self {
         Self {
             // A semaphore counts no further than 32 bits at once.
@@ -39,33 +39,37 @@ impl Reader {
     }
 
     /// Reads a body, or says why not.
-    pub(super) async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Read, Refusal> {
+    pub(super) async fn read(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<BufferedBody, HttpRejection> {
         if body.is_end_stream() {
-            return Ok(Read {
+            return Ok(BufferedBody {
                 bytes: Bytes::new(),
                 memory: None,
             });
         }
-        if announced(headers).is_some_and(|length| length > self.limit as u64) {
+        if content_length(headers).is_some_and(|length| length > self.limit as u64) {
             return Err(too_large());
         }
         if !is_json(headers) {
             return Err(not_json());
         }
-        match tokio::time::timeout(self.time, self.gather(body)).await {
+        match tokio::time::timeout(self.time, self.collect(body)).await {
             Ok(read) => read,
             Err(_) => Err(too_slow()),
         }
     }
 
-    async fn gather(&self, mut body: Body) -> Result<Read, Refusal> {
+    async fn collect(&self, mut body: Body) -> Result<BufferedBody, HttpRejection> {
         let mut first = Bytes::new();
         let mut whole = BytesMut::new();
         let mut memory: Option<OwnedSemaphorePermit> = None;
         let mut length = 0;
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
-                return Err(broken());
+                return Err(broken_body());
             };
             let Ok(bytes) = frame.into_data() else {
                 continue;
@@ -74,7 +78,7 @@ impl Reader {
             if length > self.limit {
                 return Err(too_large());
             }
-            let share = self.share(bytes.len())?;
+            let share = self.reserve_memory(bytes.len())?;
             match &mut memory {
                 Some(held) => held.merge(share),
                 None => memory = Some(share),
@@ -92,15 +96,15 @@ impl Reader {
         } else {
             whole.freeze()
         };
-        Ok(Read { bytes, memory })
+        Ok(BufferedBody { bytes, memory })
     }
 
-    fn share(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+    fn reserve_memory(&self, bytes: usize) -> Result<OwnedSemaphorePermit, HttpRejection> {
         let count = u32::try_from(bytes).map_err(|_| too_large())?;
         self.memory
             .clone()
             .try_acquire_many_owned(count)
-            .map_err(|_| full())
+            .map_err(|_| memory_exhausted())
     }
 }
 
@@ -113,7 +117,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-fn announced(headers: &HeaderMap) -> Option<u64> {
+fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(header::CONTENT_LENGTH)?
         .to_str()
@@ -122,48 +126,48 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-fn not_json() -> Refusal {
-    Refusal::new(
+fn not_json() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "not_json",
         "Only JSON is taken; send it with \"Content-Type: application/json\".",
     )
-    .closing()
+    .close_connection()
 }
 
-fn too_large() -> Refusal {
-    Refusal::new(
+fn too_large() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
         "The request is larger than this server takes; send less at once.",
     )
-    .closing()
+    .close_connection()
 }
 
-fn too_slow() -> Refusal {
-    Refusal::new(
+fn too_slow() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::REQUEST_TIMEOUT,
         "body_too_slow",
         "The request did not arrive in time; send it again, whole.",
     )
-    .closing()
+    .close_connection()
 }
 
-fn broken() -> Refusal {
-    Refusal::new(
+fn broken_body() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::BAD_REQUEST,
         "body_broken",
         "The request broke off or can't be read; send it again.",
     )
-    .closing()
+    .close_connection()
 }
 
-fn full() -> Refusal {
-    Refusal::new(
+fn memory_exhausted() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "server_busy",
         "This server holds as many requests as it can; try again soon.",
     )
-    .closing()
+    .close_connection()
     .retry_after(1)
 }

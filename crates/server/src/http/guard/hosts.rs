@@ -5,15 +5,15 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use axum::http::{HeaderMap, StatusCode, Uri, Version, header, uri::Authority};
 
-use super::Refusal;
+use super::HttpRejection;
 
 /// The names that are allowed besides the address a client has reached.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Hosts {
+pub(super) struct AllowedHosts {
     allowed: Vec<String>,
 }
 
-impl Hosts {
+impl AllowedHosts {
     /// Each a host, or a host and a port.
     pub(super) fn new(allowed: &[String]) -> Self {
         Self {
@@ -29,26 +29,26 @@ impl Hosts {
         uri: &Uri,
         headers: &HeaderMap,
         reached: IpAddr,
-    ) -> Result<Authority, Refusal> {
+    ) -> Result<Authority, HttpRejection> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host,
-            (None, _) if version == Version::HTTP_11 => return Err(missing()),
-            _ => return Err(refused()),
+            (None, _) if version == Version::HTTP_11 => return Err(host_missing()),
+            _ => return Err(host_rejected()),
         };
-        let host = authority(host.as_bytes()).ok_or_else(refused)?;
+        let host = parse_authority(host.as_bytes()).ok_or_else(host_rejected)?;
         // A request line with a host of its own counts for more than the header; they must agree.
         if uri.authority().is_some_and(|named| *named != host) {
-            return Err(refused());
+            return Err(host_rejected());
         }
-        if self.answers_to(&host, reached) {
+        if self.is_allowed(&host, reached) {
             Ok(host)
         } else {
-            Err(refused())
+            Err(host_rejected())
         }
     }
 
-    fn answers_to(&self, host: &Authority, reached: IpAddr) -> bool {
+    fn is_allowed(&self, host: &Authority, reached: IpAddr) -> bool {
         let name = host.host();
         let is_allowed = |allowed: &String| {
             allowed.eq_ignore_ascii_case(host.as_str()) || allowed.eq_ignore_ascii_case(name)
@@ -60,7 +60,7 @@ impl Hosts {
             return true;
         }
         // An address can't be rebound: who uses it has reached it.
-        !reached.is_unspecified() && literal(name) == Some(reached.to_canonical())
+        !reached.is_unspecified() && parse_ip_literal(name) == Some(reached.to_canonical())
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn is_loopback_name(name: &str) -> bool {
 }
 
 /// Reads `host` or `host:port`, and nothing else.
-pub(super) fn authority(bytes: &[u8]) -> Option<Authority> {
+pub(super) fn parse_authority(bytes: &[u8]) -> Option<Authority> {
     let text = std::str::from_utf8(bytes).ok()?;
     let read: Authority = text.parse().ok()?;
     let rest = text.strip_prefix(read.host())?;
@@ -81,7 +81,7 @@ pub(super) fn authority(bytes: &[u8]) -> Option<Authority> {
     (!text.contains('@') && !read.host().is_empty() && port_is_sound).then_some(read)
 }
 
-fn literal(name: &str) -> Option<IpAddr> {
+fn parse_ip_literal(name: &str) -> Option<IpAddr> {
     let bare = name
         .strip_prefix('[')
         .and_then(|name| name.strip_suffix(']'));
@@ -92,16 +92,16 @@ fn literal(name: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-fn missing() -> Refusal {
-    Refusal::new(
+fn host_missing() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::BAD_REQUEST,
         "host_missing",
         "The request has no Host header; send one.",
     )
 }
 
-fn refused() -> Refusal {
-    Refusal::new(
+fn host_rejected() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::FORBIDDEN,
         "host_refused",
         "This server does not answer to that Host; use its address, or add the name to its allowed hosts.",
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn an_address_is_answered_to_where_it_was_reached() {
-        let hosts = Hosts::new(&["mcp.example.com".to_owned()]);
+        let hosts = AllowedHosts::new(&["mcp.example.com".to_owned()]);
         let answers = |host: &str, reached: &str| {
-            hosts.answers_to(&host.parse().unwrap(), reached.parse().unwrap())
+            hosts.is_allowed(&host.parse().unwrap(), reached.parse().unwrap())
         };
         for (host, reached) in [
             ("192.168.0.2:8000", "192.168.0.2"),
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn only_a_host_with_a_port_is_read() {
         for good in ["localhost", "localhost:80", "[::1]:8080", "a.example"] {
-            assert!(authority(good.as_bytes()).is_some(), "{good}");
+            assert!(parse_authority(good.as_bytes()).is_some(), "{good}");
         }
         for bad in [
             "",
@@ -162,7 +162,7 @@ mod tests {
             "[::1",
             "\u{e9}.example",
         ] {
-            assert!(authority(bad.as_bytes()).is_none(), "{bad}");
+            assert!(parse_authority(bad.as_bytes()).is_none(), "{bad}");
         }
     }
 }

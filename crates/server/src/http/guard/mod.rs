@@ -27,17 +27,17 @@ use axum::{
 use deliberate_toolkit::Principal;
 use futures::FutureExt;
 
-pub use refusal::Refusal;
+pub use refusal::HttpRejection;
 
 use super::{
     auth::{Access, metadata},
     kept,
-    limits::{Client, LimitOptions, Limits, Place},
-    listener::Peer,
+    limits::{ClientLimiter, LimitOptions, RateLimitKey, RequestPermit},
+    listener::ConnectionAddrs,
 };
-use body::Reader;
-use hosts::Hosts;
-use origins::{Origin, Origins};
+use body::BodyReader;
+use hosts::AllowedHosts;
+use origins::{AllowedOrigins, RequestOrigin};
 
 /// What the guard goes by.
 #[derive(Debug, Clone)]
@@ -78,32 +78,32 @@ impl Default for GuardOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// They may be here: the request holds their [`Principal`].
-    Known,
+    Authenticated,
     /// Nobody knows who it is.
     Public,
 }
 
 /// Stands before every route.
 #[derive(Debug)]
-pub struct Guard {
+pub struct HttpGuard {
     bind: IpAddr,
-    hosts: Hosts,
-    origins: Origins,
+    hosts: AllowedHosts,
+    origins: AllowedOrigins,
     access: Access,
-    limits: Limits,
-    reader: Reader,
+    limits: ClientLimiter,
+    reader: BodyReader,
 }
 
-impl Guard {
+impl HttpGuard {
     /// A guard for these options.
     pub fn new(options: &GuardOptions, access: Access) -> Arc<Self> {
         Arc::new(Self {
             bind: options.bind,
-            hosts: Hosts::new(&options.allowed_hosts),
-            origins: Origins::new(&options.allowed_origins),
+            hosts: AllowedHosts::new(&options.allowed_hosts),
+            origins: AllowedOrigins::new(&options.allowed_origins),
             access,
-            limits: Limits::new(options.limits),
-            reader: Reader::new(
+            limits: ClientLimiter::new(options.limits),
+            reader: BodyReader::new(
                 options.body_bytes,
                 options.body_time,
                 options.memory_bytes.max(options.body_bytes),
@@ -112,7 +112,7 @@ impl Guard {
     }
 
     /// How clients are held to their share, for those who count.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ClientLimiter {
         &self.limits
     }
 
@@ -123,16 +123,19 @@ impl Guard {
             Some(server) => router.merge(metadata::routes(server)),
             None => router,
         };
-        router.layer(middleware::from_fn_with_state(self.clone(), stand))
+        router.layer(middleware::from_fn_with_state(
+            self.clone(),
+            guard_middleware,
+        ))
     }
 
-    async fn let_through(
+    async fn admit_request(
         &self,
         parts: &mut Parts,
         body: Body,
-        origin: &mut Option<Origin>,
-    ) -> Result<Passed, Refusal> {
-        let peer = parts.extensions.get::<Peer>().copied();
+        origin: &mut Option<RequestOrigin>,
+    ) -> Result<GuardOutcome, HttpRejection> {
+        let peer = parts.extensions.get::<ConnectionAddrs>().copied();
         let reached = peer.and_then(|peer| peer.local).unwrap_or(self.bind);
         let host = self
             .hosts
@@ -142,41 +145,48 @@ impl Guard {
                 self.origins
                     .check(&parts.method, &parts.headers, &host, reached)?,
             );
-        if let Some(answer) = answers::preflight(&parts.method, &parts.headers, from) {
-            return Ok(Passed::Answered(answer));
+        if let Some(answer) = answers::preflight_response(&parts.method, &parts.headers, from) {
+            return Ok(GuardOutcome::Respond(answer));
         }
         if parts.method == Method::OPTIONS {
-            return Err(no_options());
+            return Err(options_not_allowed());
         }
-        let place = self.admit(parts, peer).await?;
+        let place = self.authenticate(parts, peer).await?;
         let read = self.reader.read(&parts.headers, body).await?;
-        Ok(Passed::On { read, place })
+        Ok(GuardOutcome::Forward {
+            body: read,
+            permit: place,
+        })
     }
 
     /// Finds out who it is, and takes a place for them among the running requests.
-    async fn admit(&self, parts: &mut Parts, peer: Option<Peer>) -> Result<Place, Refusal> {
+    async fn authenticate(
+        &self,
+        parts: &mut Parts,
+        peer: Option<ConnectionAddrs>,
+    ) -> Result<RequestPermit, HttpRejection> {
         let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.remote.ip());
-        let client = Client::at(address);
+        let client = RateLimitKey::for_address(address);
         let principal = match self.access.admit(&parts.uri, &parts.headers).await {
             Ok(principal) => Some(principal),
             Err(_) if is_public(parts.uri.path()) => None,
             Err(refusal) => {
                 // Who guesses tokens is held to a share too.
-                self.limits.count(&client)?;
+                self.limits.check_rate(&client)?;
                 return Err(refusal);
             }
         };
         let client = principal
             .as_ref()
             .and_then(|principal| principal.name.clone())
-            .map_or(client, Client::named);
-        self.limits.count(&client)?;
-        let place = self.limits.place(client)?;
+            .map_or(client, RateLimitKey::for_name);
+        self.limits.check_rate(&client)?;
+        let place = self.limits.acquire_permit(client)?;
         parts.extensions.remove::<Principal>();
         match principal {
             Some(principal) => {
                 parts.extensions.insert(principal);
-                parts.extensions.insert(Admission::Known);
+                parts.extensions.insert(Admission::Authenticated);
             }
             None => {
                 parts.extensions.insert(Admission::Public);
@@ -188,29 +198,39 @@ impl Guard {
 
 /// Among the extensions of an answer: that the guard gave it, and the code of its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused(pub &'static str);
+pub struct HttpRejectionCode(pub &'static str);
 
 /// What became of a request that was not refused.
-enum Passed {
+enum GuardOutcome {
     /// It was a question for the guard.
-    Answered(Response),
+    Respond(Response),
     /// It goes on to its route.
-    On { read: body::Read, place: Place },
+    Forward {
+        body: body::BufferedBody,
+        permit: RequestPermit,
+    },
 }
 
-async fn stand(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+async fn guard_middleware(
+    State(guard): State<Arc<HttpGuard>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let mut origin = None;
-    let mut response = match guard.let_through(&mut parts, body, &mut origin).await {
-        Ok(Passed::Answered(answer)) => answer,
-        Ok(Passed::On { read, place }) => {
-            let body::Read { bytes, memory } = read;
+    let mut response = match guard.admit_request(&mut parts, body, &mut origin).await {
+        Ok(GuardOutcome::Respond(answer)) => answer,
+        Ok(GuardOutcome::Forward {
+            body: read,
+            permit: place,
+        }) => {
+            let body::BufferedBody { bytes, memory } = read;
             let uri = parts.uri.clone();
             let request = Request::from_parts(parts, Body::from(bytes));
-            let response = run(next, request, uri.path()).await;
+            let response = run_catching_panics(next, request, uri.path()).await;
             drop(memory);
             // An answer that is still being written is a request that still runs.
-            response.map(|body| kept::until_sent(body, place))
+            response.map(|body| kept::with_guard(body, place))
         }
         Err(refusal) => {
             tracing::debug!(
@@ -220,19 +240,19 @@ async fn stand(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
             );
             let code = refusal.code();
             let mut response = refusal.into_response_for(parts.uri.path());
-            response.extensions_mut().insert(Refused(code));
+            response.extensions_mut().insert(HttpRejectionCode(code));
             response
         }
     };
-    answers::dress(&mut response, origin.as_ref());
+    answers::add_response_headers(&mut response, origin.as_ref());
     response
 }
 
 /// Runs what is behind the guard. A panic there ends the request and nothing else.
-async fn run(next: Next, request: Request, path: &str) -> Response {
+async fn run_catching_panics(next: Next, request: Request, path: &str) -> Response {
     let Ok(response) = AssertUnwindSafe(next.run(request)).catch_unwind().await else {
         tracing::error!("a request ended in a panic");
-        return Refusal::new(
+        return HttpRejection::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
             "Something went wrong in this server; try again, and see its log if it happens again.",
@@ -245,14 +265,15 @@ async fn run(next: Next, request: Request, path: &str) -> Response {
 /// What anyone may ask: whether we are alive, how to connect, and where to get a token. Those who
 /// are not known are told little.
 fn is_public(path: &str) -> bool {
-    matches!(path, "/" | "/health" | "/health/live" | "/health/ready") || metadata::is_at(path)
+    matches!(path, "/" | "/health" | "/health/live" | "/health/ready")
+        || metadata::is_metadata_path(path)
 }
 
-fn no_options() -> Refusal {
-    Refusal::new(
+fn options_not_allowed() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_refused",
         "OPTIONS is answered to allowed origins only; use GET or POST.",
     )
-    .with(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"))
+    .with_header(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"))
 }

@@ -1,4 +1,4 @@
-//! Which pages may ask. A browser says in `Origin` whose page sends a request; programs that are
+//! Which pages may ask. A browser says in `RequestOrigin` whose page sends a request; programs that are
 //! no browsers send none.
 
 use std::net::IpAddr;
@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, uri::Authority};
 
 use super::{
-    Refusal,
-    hosts::{authority, is_loopback_name},
+    HttpRejection,
+    hosts::{is_loopback_name, parse_authority},
 };
 
 /// Where a request comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Origin {
+pub(super) enum RequestOrigin {
     /// From a program, or from a page of our own.
     Own,
     /// From a page that was allowed by name, and needs to be told so.
@@ -21,11 +21,11 @@ pub(super) enum Origin {
 
 /// The pages that were allowed by name.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Origins {
+pub(super) struct AllowedOrigins {
     allowed: Vec<String>,
 }
 
-impl Origins {
+impl AllowedOrigins {
     pub(super) fn new(allowed: &[String]) -> Self {
         Self {
             allowed: allowed.to_vec(),
@@ -39,37 +39,44 @@ impl Origins {
         headers: &HeaderMap,
         host: &Authority,
         reached: IpAddr,
-    ) -> Result<Origin, Refusal> {
+    ) -> Result<RequestOrigin, HttpRejection> {
         let mut origins = headers.get_all(header::ORIGIN).iter();
         match (origins.next(), origins.next()) {
-            (None, _) if is_foreign_fetch(method, headers) => Err(refused()),
-            (None, _) => Ok(Origin::Own),
-            (Some(origin), None) => self.known(origin, host, reached).ok_or_else(refused),
-            _ => Err(refused()),
+            (None, _) if is_cross_site_fetch(method, headers) => Err(origin_rejected()),
+            (None, _) => Ok(RequestOrigin::Own),
+            (Some(origin), None) => self
+                .match_origin(origin, host, reached)
+                .ok_or_else(origin_rejected),
+            _ => Err(origin_rejected()),
         }
     }
 
-    fn known(&self, origin: &HeaderValue, host: &Authority, reached: IpAddr) -> Option<Origin> {
+    fn match_origin(
+        &self,
+        origin: &HeaderValue,
+        host: &Authority,
+        reached: IpAddr,
+    ) -> Option<RequestOrigin> {
         let text = origin.to_str().ok()?;
         if self.allowed.iter().any(|allowed| allowed == text) {
-            return Some(Origin::Configured(origin.clone()));
+            return Some(RequestOrigin::Configured(origin.clone()));
         }
         let (scheme, rest) = text.split_once("://")?;
-        let page = authority(rest.as_bytes())?;
+        let page = parse_authority(rest.as_bytes())?;
         // TLS may end before us, so a page of ours may have come by either.
         if matches!(scheme, "http" | "https") && page == *host {
-            return Some(Origin::Own);
+            return Some(RequestOrigin::Own);
         }
         let on_this_machine = scheme == "http"
             && reached.to_canonical().is_loopback()
             && is_loopback_name(page.host());
-        on_this_machine.then_some(Origin::Own)
+        on_this_machine.then_some(RequestOrigin::Own)
     }
 }
 
 /// Whether a browser fetches this for a page of somebody else's: a picture, a script. It sends no
-/// `Origin` for those, yet says so here. A link that a person follows is no fetch.
-fn is_foreign_fetch(method: &Method, headers: &HeaderMap) -> bool {
+/// `RequestOrigin` for those, yet says so here. A link that a person follows is no fetch.
+fn is_cross_site_fetch(method: &Method, headers: &HeaderMap) -> bool {
     let says = |name: &str, value: &str| {
         headers
             .get(name)
@@ -79,8 +86,8 @@ fn is_foreign_fetch(method: &Method, headers: &HeaderMap) -> bool {
     says("sec-fetch-site", "cross-site") && !follows_a_link
 }
 
-fn refused() -> Refusal {
-    Refusal::new(
+fn origin_rejected() -> HttpRejection {
+    HttpRejection::new(
         StatusCode::FORBIDDEN,
         "origin_refused",
         "Pages of that origin may not use this server; add it to the server's allowed origins.",
@@ -96,7 +103,8 @@ mod tests {
         let known = |origin: &'static str, reached: &str| {
             let host = "192.168.0.2:8000".parse().unwrap();
             let origin = HeaderValue::from_static(origin);
-            let known = Origins::default().known(&origin, &host, reached.parse().unwrap());
+            let known =
+                AllowedOrigins::default().match_origin(&origin, &host, reached.parse().unwrap());
             known.is_some()
         };
         assert!(known("http://localhost:3000", "127.0.0.1"));

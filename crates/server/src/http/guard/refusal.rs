@@ -13,18 +13,18 @@ use serde_json::json;
 const INVALID_REQUEST: i32 = -32600;
 
 /// JSON-RPC's code for a refusal of our own.
-const REFUSED: i32 = -32000;
+const REQUEST_REJECTED: i32 = -32000;
 
 /// Why a request goes no further.
 #[derive(Debug, Clone)]
-pub struct Refusal {
+pub struct HttpRejection {
     status: StatusCode,
     code: &'static str,
     message: &'static str,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Refusal {
+impl HttpRejection {
     /// A refusal with a code for programs and a sentence for people.
     pub fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
         Self {
@@ -36,19 +36,19 @@ impl Refusal {
     }
 
     /// Adds a header to the answer.
-    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
     /// Says when to come again, in whole seconds and at least one.
     pub fn retry_after(self, seconds: u64) -> Self {
-        self.with(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+        self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
     /// Ends the connection with the answer, because what the client still sends is not read.
-    pub fn closing(self) -> Self {
-        self.with(header::CONNECTION, HeaderValue::from_static("close"))
+    pub fn close_connection(self) -> Self {
+        self.with_header(header::CONNECTION, HeaderValue::from_static("close"))
     }
 
     /// The status it is answered with.
@@ -63,12 +63,12 @@ impl Refusal {
 
     /// The answer, in the form that the client of this path reads.
     pub fn into_response_for(self, path: &str) -> Response {
-        let body = if speaks_rpc(path) {
+        let body = if is_jsonrpc_path(path) {
             let code = match self.status {
                 StatusCode::BAD_REQUEST
                 | StatusCode::REQUEST_TIMEOUT
                 | StatusCode::PAYLOAD_TOO_LARGE => INVALID_REQUEST,
-                _ => REFUSED,
+                _ => REQUEST_REJECTED,
             };
             json!({
                 "jsonrpc": "2.0",
@@ -90,7 +90,7 @@ impl Refusal {
 }
 
 /// Whether what is sent to this path is JSON-RPC.
-fn speaks_rpc(path: &str) -> bool {
+fn is_jsonrpc_path(path: &str) -> bool {
     ["/mcp", "/messages"].iter().any(|start| {
         path.strip_prefix(start)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -22,27 +22,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-use super::sse::HangUp;
+use super::sse::ConnectionCloser;
 pub use places::Connections;
 
-use places::Refused;
-use socket::Socket;
+use places::ConnectionLimitError;
+use socket::ConnectionSocket;
 
 /// Hyper's own limit, which costs nothing.
-const USUAL_HEADERS: usize = 100;
+const DEFAULT_MAX_HEADERS: usize = 100;
 
 /// The smallest buffer hyper works with.
-const SMALLEST_BUFFER: usize = 8 * 1024;
+const MIN_BUFFER: usize = 8 * 1024;
 
 /// How long connections that are cut off may take to end.
-const CUTTING: Duration = Duration::from_secs(1);
+const ABORT_GRACE: Duration = Duration::from_secs(1);
 
 /// What those are told for whom there is no room.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+const UNAVAILABLE_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// The two ends of a connection, among the extensions of each request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer {
+pub struct ConnectionAddrs {
     /// Who sent it.
     pub remote: SocketAddr,
     /// The address of ours that it was sent to.
@@ -68,7 +68,7 @@ pub struct ListenerOptions {
     /// How long what runs may go on once it is time to stop.
     pub grace: Duration,
     /// Counts the open connections.
-    pub count: Connections,
+    pub open_connections: Connections,
 }
 
 impl Default for ListenerOptions {
@@ -78,10 +78,10 @@ impl Default for ListenerOptions {
             connections_per_client: 512,
             header_time: Duration::from_secs(30),
             header_bytes: 32 * 1024,
-            headers: USUAL_HEADERS,
+            headers: DEFAULT_MAX_HEADERS,
             stall_time: Duration::from_mins(1),
             grace: Duration::from_secs(10),
-            count: Connections::default(),
+            open_connections: Connections::default(),
         }
     }
 }
@@ -137,16 +137,16 @@ pub async fn serve(
     options: ListenerOptions,
     shutdown: CancellationToken,
 ) {
-    let server = Server {
+    let server = ConnectionAcceptor {
         router,
         shutdown,
-        cut: CancellationToken::new(),
+        abort: CancellationToken::new(),
         options,
     };
     server.accept_until_shutdown(&listener).await;
     drop(listener);
-    let count = &server.options.count;
-    if tokio::time::timeout(server.options.grace, count.none_left())
+    let count = &server.options.open_connections;
+    if tokio::time::timeout(server.options.grace, count.wait_until_none())
         .await
         .is_err()
     {
@@ -155,22 +155,22 @@ pub async fn serve(
             "the grace is over; connections that are still open are cut off"
         );
     }
-    server.cut.cancel();
+    server.abort.cancel();
     // What is cut off ends at once, if the machine is not very busy.
-    let _ = tokio::time::timeout(CUTTING, count.none_left()).await;
+    let _ = tokio::time::timeout(ABORT_GRACE, count.wait_until_none()).await;
 }
 
-struct Server {
+struct ConnectionAcceptor {
     router: Router,
     options: ListenerOptions,
     shutdown: CancellationToken,
     /// Cancelled to end every connection, whatever it does.
-    cut: CancellationToken,
+    abort: CancellationToken,
 }
 
-impl Server {
+impl ConnectionAcceptor {
     async fn accept_until_shutdown(&self, listener: &TcpListener) {
-        let mut pause = Pause::default();
+        let mut pause = AcceptBackoff::default();
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -179,26 +179,26 @@ impl Server {
             };
             match accepted {
                 Ok((stream, remote)) => {
-                    pause = Pause::default();
-                    self.take(stream, remote);
+                    pause = AcceptBackoff::default();
+                    self.spawn_connection(stream, remote);
                 }
                 // The client's trouble, not ours.
-                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) if is_connection_error(&error) => {}
                 Err(error) => {
                     tracing::warn!(%error, "no connection can be accepted for now");
                     tokio::select! {
                         biased;
                         () = self.shutdown.cancelled() => return,
-                        () = tokio::time::sleep(pause.next()) => {}
+                        () = tokio::time::sleep(pause.next_delay()) => {}
                     }
                 }
             }
         }
     }
 
-    fn take(&self, stream: TcpStream, remote: SocketAddr) {
+    fn spawn_connection(&self, stream: TcpStream, remote: SocketAddr) {
         let options = &self.options;
-        let place = match options.count.place(
+        let place = match options.open_connections.acquire_permit(
             remote.ip(),
             options.connections,
             options.connections_per_client,
@@ -206,27 +206,27 @@ impl Server {
             Ok(place) => place,
             Err(refused) => {
                 tracing::debug!(
-                    all = refused == Refused::Everyone,
+                    all = refused == ConnectionLimitError::Total,
                     "a connection was refused: there is no room"
                 );
                 // If it can't be said at once it is not said.
-                let _ = stream.try_write(FULL);
+                let _ = stream.try_write(UNAVAILABLE_RESPONSE);
                 return;
             }
         };
         // Answers are small and wanted soon; if it can't be set they come a little later.
         let _ = stream.set_nodelay(true);
-        let peer = Peer {
+        let peer = ConnectionAddrs {
             remote,
             local: stream.local_addr().ok().map(|address| address.ip()),
         };
-        let cut = self.cut.child_token();
-        let socket = Socket::new(stream, place, cut.clone(), options.stall_time);
-        tokio::spawn(converse(
+        let cut = self.abort.child_token();
+        let socket = ConnectionSocket::new(stream, place, cut.clone(), options.stall_time);
+        tokio::spawn(serve_connection(
             socket,
             peer,
             self.router.clone(),
-            http(options),
+            http_builder(options),
             self.shutdown.clone(),
             cut,
         ));
@@ -234,16 +234,16 @@ impl Server {
 }
 
 /// Serves one connection to its end.
-async fn converse(
-    socket: Socket,
-    peer: Peer,
+async fn serve_connection(
+    socket: ConnectionSocket,
+    peer: ConnectionAddrs,
     router: Router,
     http: http1::Builder,
     shutdown: CancellationToken,
     cut: CancellationToken,
 ) {
     // Cutting a child off is cutting this connection off; each has one of its own.
-    let hang_up = HangUp(cut.clone());
+    let hang_up = ConnectionCloser(cut.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
@@ -279,19 +279,19 @@ async fn converse(
     }
 }
 
-fn http(options: &ListenerOptions) -> http1::Builder {
+fn http_builder(options: &ListenerOptions) -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(options.header_time)
         .max_header_size(options.header_bytes)
-        .max_buf_size(options.header_bytes.saturating_mul(2).max(SMALLEST_BUFFER));
-    if options.headers != USUAL_HEADERS {
+        .max_buf_size(options.header_bytes.saturating_mul(2).max(MIN_BUFFER));
+    if options.headers != DEFAULT_MAX_HEADERS {
         http.max_headers(options.headers);
     }
     http
 }
 
-fn is_of_one_connection(error: &io::Error) -> bool {
+fn is_connection_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted
@@ -303,16 +303,16 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// How long to wait when the system has nothing left to give, such as files: longer each time.
 #[derive(Default)]
-struct Pause(Option<Duration>);
+struct AcceptBackoff(Option<Duration>);
 
-impl Pause {
-    const SHORTEST: Duration = Duration::from_millis(20);
-    const LONGEST: Duration = Duration::from_secs(1);
+impl AcceptBackoff {
+    const MIN_DELAY: Duration = Duration::from_millis(20);
+    const MAX_DELAY: Duration = Duration::from_secs(1);
 
-    fn next(&mut self) -> Duration {
+    fn next_delay(&mut self) -> Duration {
         let pause = self
             .0
-            .map_or(Self::SHORTEST, |last| (last * 2).min(Self::LONGEST));
+            .map_or(Self::MIN_DELAY, |last| (last * 2).min(Self::MAX_DELAY));
         self.0 = Some(pause);
         pause
     }

@@ -10,61 +10,61 @@ use tokio::sync::watch;
 
 /// Counts open connections. Clones count the same ones.
 #[derive(Debug, Clone, Default)]
-pub struct Connections(Arc<Inner>);
+pub struct Connections(Arc<ConnectionCounts>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    all: watch::Sender<usize>,
+struct ConnectionCounts {
+    total: watch::Sender<usize>,
     by_address: Mutex<HashMap<IpAddr, usize>>,
 }
 
 /// Why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum ConnectionLimitError {
     /// There are too many connections.
-    Everyone,
+    Total,
     /// There are too many from this address.
-    Address,
+    PerAddress,
 }
 
 impl Connections {
     /// How many are open, upgraded ones among them.
     pub fn active(&self) -> usize {
-        *self.0.all.borrow()
+        *self.0.total.borrow()
     }
 
     /// Waits until none is open.
-    pub(super) async fn none_left(&self) {
+    pub(super) async fn wait_until_none(&self) {
         // An error would mean that nobody counts any more.
-        let _ = self.0.all.subscribe().wait_for(|count| *count == 0).await;
+        let _ = self.0.total.subscribe().wait_for(|count| *count == 0).await;
     }
 
     /// Takes a place, which is free again when dropped.
-    pub(super) fn place(
+    pub(super) fn acquire_permit(
         &self,
         address: IpAddr,
         most: usize,
         most_of_one: usize,
-    ) -> Result<Place, Refused> {
+    ) -> Result<ConnectionPermit, ConnectionLimitError> {
         if self.active() >= most {
-            return Err(Refused::Everyone);
+            return Err(ConnectionLimitError::Total);
         }
-        let address = network(address);
-        let mut by_address = self.by_address();
+        let address = rate_limit_network(address);
+        let mut by_address = self.lock_by_address();
         let count = by_address.get(&address).copied().unwrap_or(0);
         if count >= most_of_one {
-            return Err(Refused::Address);
+            return Err(ConnectionLimitError::PerAddress);
         }
         by_address.insert(address, count + 1);
         drop(by_address);
-        self.0.all.send_modify(|count| *count += 1);
-        Ok(Place {
+        self.0.total.send_modify(|count| *count += 1);
+        Ok(ConnectionPermit {
             address,
             connections: self.clone(),
         })
     }
 
-    fn by_address(&self) -> std::sync::MutexGuard<'_, HashMap<IpAddr, usize>> {
+    fn lock_by_address(&self) -> std::sync::MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.0
             .by_address
             .lock()
@@ -74,14 +74,14 @@ impl Connections {
 
 /// A place for one connection.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPermit {
     address: IpAddr,
     connections: Connections,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut by_address = self.connections.by_address();
+        let mut by_address = self.connections.lock_by_address();
         if let Some(count) = by_address.get_mut(&self.address) {
             *count = count.saturating_sub(1);
             if *count == 0 {
@@ -91,13 +91,13 @@ impl Drop for Place {
         drop(by_address);
         self.connections
             .0
-            .all
+            .total
             .send_modify(|count| *count = count.saturating_sub(1));
     }
 }
 
 /// An address, or the network of an IPv6 address: one household has very many of those.
-fn network(address: IpAddr) -> IpAddr {
+fn rate_limit_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()

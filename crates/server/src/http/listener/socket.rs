@@ -15,35 +15,35 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::places::Place;
+use super::places::ConnectionPermit;
 
-pub(super) struct Socket {
+pub(super) struct ConnectionSocket {
     stream: TcpStream,
-    cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    abort: Pin<Box<WaitForCancellationFutureOwned>>,
     stall_time: Duration,
     /// Runs while the client reads nothing of what waits for it.
     stall: Option<Pin<Box<Sleep>>>,
-    _place: Place,
+    _permit: ConnectionPermit,
 }
 
-impl Socket {
+impl ConnectionSocket {
     pub(super) fn new(
         stream: TcpStream,
-        place: Place,
+        place: ConnectionPermit,
         cut: CancellationToken,
         stall_time: Duration,
     ) -> Self {
         Self {
             stream,
-            cut: Box::pin(cut.cancelled_owned()),
+            abort: Box::pin(cut.cancelled_owned()),
             stall_time,
             stall: None,
-            _place: place,
+            _permit: place,
         }
     }
 
     /// Watches how long a write takes that the client does not make room for.
-    fn watched<T>(
+    fn check_stall<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
@@ -60,28 +60,28 @@ impl Socket {
     }
 }
 
-impl AsyncRead for Socket {
+impl AsyncRead for ConnectionSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if read.is_pending() && self.cut.as_mut().poll(context).is_ready() {
+        if read.is_pending() && self.abort.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         read
     }
 }
 
-impl AsyncWrite for Socket {
+impl AsyncWrite for ConnectionSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.watched(written, context)
+        self.check_stall(written, context)
     }
 
     fn poll_write_vectored(
@@ -90,7 +90,7 @@ impl AsyncWrite for Socket {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.watched(written, context)
+        self.check_stall(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {

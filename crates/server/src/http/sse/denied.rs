@@ -3,46 +3,46 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
-use crate::message::Rejection;
+use crate::message::RpcRejection;
 
 /// After which a client that was turned away may try again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 /// A refusal.
 #[derive(Debug)]
-pub(super) struct Denied {
+pub(super) struct SseError {
     status: StatusCode,
-    reason: Reason,
+    reason: SseErrorBody,
 }
 
 #[derive(Debug)]
-enum Reason {
-    Sentence(&'static str),
-    Rejections(Vec<Rejection>),
+enum SseErrorBody {
+    Text(&'static str),
+    Rejections(Vec<RpcRejection>),
 }
 
-impl Denied {
+impl SseError {
     /// Says why in a sentence.
-    pub(super) fn because(status: StatusCode, sentence: &'static str) -> Self {
-        let reason = Reason::Sentence(sentence);
+    pub(super) fn with_text(status: StatusCode, sentence: &'static str) -> Self {
+        let reason = SseErrorBody::Text(sentence);
         Self { status, reason }
     }
 
     /// Says why in the words of JSON-RPC: one error as it is, several as a list, each with its
     /// own id.
-    pub(super) fn rejected(status: StatusCode, rejections: Vec<Rejection>) -> Self {
-        let reason = Reason::Rejections(rejections);
+    pub(super) fn with_rejections(status: StatusCode, rejections: Vec<RpcRejection>) -> Self {
+        let reason = SseErrorBody::Rejections(rejections);
         Self { status, reason }
     }
 }
 
-impl IntoResponse for Denied {
+impl IntoResponse for SseError {
     fn into_response(self) -> Response {
         let mut response = match self.reason {
-            Reason::Sentence(sentence) => (self.status, sentence).into_response(),
-            Reason::Rejections(rejections) => {
+            SseErrorBody::Text(sentence) => (self.status, sentence).into_response(),
+            SseErrorBody::Rejections(rejections) => {
                 let json = [(header::CONTENT_TYPE, "application/json")];
-                (self.status, json, as_json(&rejections)).into_response()
+                (self.status, json, rejections_to_json(&rejections)).into_response()
             }
         };
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
@@ -53,11 +53,11 @@ impl IntoResponse for Denied {
     }
 }
 
-fn as_json(rejections: &[Rejection]) -> Vec<u8> {
+fn rejections_to_json(rejections: &[RpcRejection]) -> Vec<u8> {
     match rejections {
         [one] => one.to_line(),
         several => {
-            let lines: Vec<_> = several.iter().map(Rejection::to_line).collect();
+            let lines: Vec<_> = several.iter().map(RpcRejection::to_line).collect();
             [b"[".as_slice(), &lines.join(&b','), b"]"].concat()
         }
     }

@@ -31,9 +31,9 @@ use rmcp::ServerHandler;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use session::{Inbound, Session};
-use table::Table;
-use transport::Patience;
+use session::{Inbound, SseSession};
+use table::SseSessions;
+use transport::SseSessionTimeouts;
 
 const STREAM_PATH: &str = "/sse";
 const MESSAGES_PATH: &str = "/messages";
@@ -46,15 +46,15 @@ pub struct SseOptions {
     /// How long a message may take to arrive.
     pub body_time: Duration,
     /// How long a session waits for a client that has lost its stream.
-    pub resume_for: Duration,
+    pub resume_timeout: Duration,
     /// How long a client may leave events unread before it is cut off.
-    pub stuck_for: Duration,
+    pub stalled_timeout: Duration,
     /// How often a silent stream shows that it is alive.
     pub keep_alive: Duration,
     /// Sessions in all.
     pub sessions: usize,
     /// Sessions of one principal; of those without a name, of one address.
-    pub sessions_each: usize,
+    pub sessions_per_owner: usize,
     /// Messages of one session that wait for the protocol layer.
     pub inbox: usize,
     /// Requests of one session that may run at once.
@@ -66,9 +66,9 @@ pub struct SseOptions {
     /// Their size together. One alone may be larger.
     pub waiting_bytes: usize,
     /// Events that are kept after they were sent, for a client that comes back.
-    pub kept_events: usize,
+    pub replay_events: usize,
     /// Their size together.
-    pub kept_bytes: usize,
+    pub replay_bytes: usize,
 }
 
 impl Default for SseOptions {
@@ -77,18 +77,18 @@ impl Default for SseOptions {
         Self {
             body_bytes: 4 * MIB,
             body_time: Duration::from_secs(30),
-            resume_for: Duration::from_secs(30),
-            stuck_for: Duration::from_secs(30),
+            resume_timeout: Duration::from_secs(30),
+            stalled_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             sessions: 256,
-            sessions_each: 64,
+            sessions_per_owner: 64,
             inbox: 16,
             running_calls: 64,
             running_bytes: 16 * MIB,
             waiting_events: 256,
             waiting_bytes: 4 * MIB,
-            kept_events: 256,
-            kept_bytes: MIB,
+            replay_events: 256,
+            replay_bytes: MIB,
         }
     }
 }
@@ -97,26 +97,27 @@ impl Default for SseOptions {
 /// and drops the connection when it is cancelled: a client that does not read keeps the HTTP layer
 /// in a write that never ends, and nothing short of this ends it.
 #[derive(Debug, Clone, Default)]
-pub struct HangUp(pub CancellationToken);
+pub struct ConnectionCloser(pub CancellationToken);
 
 /// Watches over the sessions and ends them.
 #[derive(Clone)]
 pub struct SseControl {
-    table: Arc<Table>,
+    sessions: Arc<SseSessions>,
 }
 
 impl SseControl {
     /// How many sessions there are, those that wait for their client included.
     pub fn active(&self) -> usize {
-        self.table.len()
+        self.sessions.len()
     }
 
     /// Takes no new sessions and requests, lets what runs finish within the grace, and ends every
     /// session. Answers and notifications of clients are still taken meanwhile, since a running
     /// call may wait for one.
     pub async fn drain(&self, grace: Duration) {
-        let sessions = self.table.drain();
-        let idle = futures::future::join_all(sessions.iter().map(|session| session.idle()));
+        let sessions = self.sessions.drain();
+        let idle =
+            futures::future::join_all(sessions.iter().map(|session| session.wait_until_idle()));
         let idle = tokio::time::timeout(grace, idle).await.is_ok();
         if !idle {
             tracing::warn!("sessions were ended before all their calls had");
@@ -125,19 +126,19 @@ impl SseControl {
             if idle {
                 session.close();
             } else {
-                session.cut_off();
+                session.abort();
             }
-            self.table.remove(&session.id);
+            self.sessions.remove(&session.id);
         }
     }
 }
 
 /// What the two routes share.
 #[derive(Clone)]
-struct Hall {
-    table: Arc<Table>,
+struct SseState {
+    sessions: Arc<SseSessions>,
     options: Arc<SseOptions>,
-    start: Arc<dyn Fn(Arc<Session>, mpsc::Receiver<Inbound>) + Send + Sync>,
+    start_session: Arc<dyn Fn(Arc<SseSession>, mpsc::Receiver<Inbound>) + Send + Sync>,
 }
 
 /// The two routes; each session gets a handler of its own.
@@ -145,26 +146,26 @@ pub fn routes<H: ServerHandler>(
     handler: impl Fn() -> H + Clone + Send + Sync + 'static,
     options: SseOptions,
 ) -> (Router, SseControl) {
-    let table = Arc::new(Table::default());
-    let patience = Patience {
-        away: options.resume_for,
-        stuck: options.stuck_for,
+    let table = Arc::new(SseSessions::default());
+    let patience = SseSessionTimeouts {
+        disconnected: options.resume_timeout,
+        stalled: options.stalled_timeout,
     };
     let sessions = table.clone();
-    let start = move |session: Arc<Session>, inbox| {
+    let start = move |session: Arc<SseSession>, inbox| {
         let sessions = sessions.clone();
         let id = session.id.clone();
         let gone = move || sessions.remove(&id);
         tokio::spawn(transport::serve(handler(), session, inbox, patience, gone));
     };
-    let hall = Hall {
-        table: table.clone(),
+    let hall = SseState {
+        sessions: table.clone(),
         options: Arc::new(options),
-        start: Arc::new(start),
+        start_session: Arc::new(start),
     };
     let router = Router::new()
-        .route(STREAM_PATH, get(stream::open))
-        .route(MESSAGES_PATH, posting(post::take))
+        .route(STREAM_PATH, get(stream::open_stream))
+        .route(MESSAGES_PATH, posting(post::post_message))
         .with_state(hall);
-    (router, SseControl { table })
+    (router, SseControl { sessions: table })
 }

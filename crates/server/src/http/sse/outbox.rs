@@ -9,7 +9,7 @@ use super::SseOptions;
 
 /// One session's events, in one unbroken row of numbers from 1.
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(super) struct EventBuffer {
     /// First those that were sent and are kept, then those that wait.
     events: VecDeque<Bytes>,
     /// The number of the first of them.
@@ -18,23 +18,23 @@ pub(super) struct Outbox {
     sent: usize,
     sent_bytes: usize,
     waiting_bytes: usize,
-    bounds: Bounds,
+    bounds: EventBufferLimits,
 }
 
 /// What may wait, and what is kept of what was sent.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
+struct EventBufferLimits {
     waiting: usize,
     waiting_bytes: usize,
-    kept: usize,
-    kept_bytes: usize,
+    replay: usize,
+    replay_bytes: usize,
 }
 
 /// The events that were asked for are no longer there, or never were.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Gone;
+pub(super) struct EventsExpired;
 
-impl Outbox {
+impl EventBuffer {
     pub(super) fn new(options: &SseOptions) -> Self {
         Self {
             events: VecDeque::new(),
@@ -42,24 +42,24 @@ impl Outbox {
             sent: 0,
             sent_bytes: 0,
             waiting_bytes: 0,
-            bounds: Bounds {
+            bounds: EventBufferLimits {
                 waiting: options.waiting_events.max(1),
                 waiting_bytes: options.waiting_bytes,
-                kept: options.kept_events,
-                kept_bytes: options.kept_bytes,
+                replay: options.replay_events,
+                replay_bytes: options.replay_bytes,
             },
         }
     }
 
     /// Whether one more event of that size may wait. One alone always may, whatever its size.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.waiting() == 0
-            || self.waiting() < self.bounds.waiting
+        self.pending_count() == 0
+            || self.pending_count() < self.bounds.waiting
                 && self.waiting_bytes.saturating_add(bytes) <= self.bounds.waiting_bytes
     }
 
     /// How many events wait to be sent.
-    pub(super) fn waiting(&self) -> usize {
+    pub(super) fn pending_count(&self) -> usize {
         self.events.len() - self.sent
     }
 
@@ -71,38 +71,38 @@ impl Outbox {
     /// Adds a message; `session` becomes part of its event's id.
     pub(super) fn push(&mut self, session: &str, message: &str) {
         let number = self.first + self.events.len() as u64;
-        let event = event(session, number, "message", message);
+        let event = format_event(session, number, "message", message);
         self.waiting_bytes += event.len();
         self.events.push_back(event);
     }
 
     /// The next event to send. It is kept for a while.
-    pub(super) fn take(&mut self) -> Option<Bytes> {
+    pub(super) fn next_event(&mut self) -> Option<Bytes> {
         let event = self.events.get(self.sent)?.clone();
         self.sent += 1;
         self.waiting_bytes -= event.len();
         self.sent_bytes += event.len();
-        while self.sent > self.bounds.kept || self.sent_bytes > self.bounds.kept_bytes {
-            self.forget_first();
+        while self.sent > self.bounds.replay || self.sent_bytes > self.bounds.replay_bytes {
+            self.drop_first();
         }
         Some(event)
     }
 
     /// Goes back to right after that event. The client has it and those before it, so they are
     /// forgotten.
-    pub(super) fn rewind(&mut self, after: u64) -> Result<(), Gone> {
+    pub(super) fn rewind(&mut self, after: u64) -> Result<(), EventsExpired> {
         if after + 1 < self.first || after > self.last_sent() {
-            return Err(Gone);
+            return Err(EventsExpired);
         }
         while self.first <= after {
-            self.forget_first();
+            self.drop_first();
         }
         self.sent = 0;
         self.waiting_bytes += std::mem::take(&mut self.sent_bytes);
         Ok(())
     }
 
-    fn forget_first(&mut self) {
+    fn drop_first(&mut self) {
         if let Some(event) = self.events.pop_front() {
             self.first += 1;
             self.sent -= 1;
@@ -112,7 +112,7 @@ impl Outbox {
 }
 
 /// An event as it is written. `data` is one line.
-pub(super) fn event(session: &str, number: u64, name: &str, data: &str) -> Bytes {
+pub(super) fn format_event(session: &str, number: u64, name: &str, data: &str) -> Bytes {
     let mut text = String::with_capacity(data.len() + session.len() + 64);
     // Writing to a string can't fail.
     let _ = write!(
@@ -135,19 +135,19 @@ mod tests {
 
     use super::*;
 
-    fn outbox(kept: usize) -> Outbox {
-        Outbox::new(&SseOptions {
+    fn sample_buffer(kept: usize) -> EventBuffer {
+        EventBuffer::new(&SseOptions {
             waiting_events: 3,
             waiting_bytes: 1_000,
-            kept_events: kept,
-            kept_bytes: 1_000,
+            replay_events: kept,
+            replay_bytes: 1_000,
             ..SseOptions::default()
         })
     }
 
-    fn numbers(outbox: &mut Outbox) -> Vec<u64> {
+    fn drain_numbers(outbox: &mut EventBuffer) -> Vec<u64> {
         let mut found = Vec::new();
-        while let Some(event) = outbox.take() {
+        while let Some(event) = outbox.next_event() {
             let text = String::from_utf8(event.to_vec()).unwrap();
             let id = text.lines().next().unwrap().strip_prefix("id: ").unwrap();
             found.push(parse_event_id(id).unwrap().1);
@@ -157,42 +157,46 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded_by_number_and_by_size() {
-        let mut outbox = outbox(2);
+        let mut outbox = sample_buffer(2);
         assert!(outbox.has_room(5_000), "one alone always may wait");
         for _ in 0..3 {
             assert!(outbox.has_room(10));
             outbox.push("s", "{}");
         }
         assert!(!outbox.has_room(10));
-        outbox.take();
+        outbox.next_event();
         assert!(outbox.has_room(10));
         assert!(!outbox.has_room(1_000));
     }
 
     #[test]
     fn what_was_sent_can_be_had_again_as_long_as_it_is_kept() {
-        let mut outbox = outbox(2);
+        let mut outbox = sample_buffer(2);
         for _ in 0..3 {
             outbox.push("s", "{}");
         }
-        assert_eq!(numbers(&mut outbox), [1, 2, 3]);
-        assert_eq!(outbox.rewind(0), Err(Gone), "1 is no longer kept");
-        assert_eq!(outbox.rewind(4), Err(Gone), "4 was never sent");
+        assert_eq!(drain_numbers(&mut outbox), [1, 2, 3]);
+        assert_eq!(outbox.rewind(0), Err(EventsExpired), "1 is no longer kept");
+        assert_eq!(outbox.rewind(4), Err(EventsExpired), "4 was never sent");
         assert_eq!(outbox.rewind(1), Ok(()));
-        assert_eq!(numbers(&mut outbox), [2, 3]);
+        assert_eq!(drain_numbers(&mut outbox), [2, 3]);
         assert_eq!(outbox.rewind(3), Ok(()));
-        assert_eq!(numbers(&mut outbox), [0_u64; 0]);
-        assert_eq!(outbox.rewind(2), Err(Gone), "the client said it had 3");
+        assert_eq!(drain_numbers(&mut outbox), [0_u64; 0]);
+        assert_eq!(
+            outbox.rewind(2),
+            Err(EventsExpired),
+            "the client said it had 3"
+        );
     }
 
     proptest! {
         #[test]
         fn the_account_is_true(steps in proptest::collection::vec(0_u8..4, 0..80)) {
-            let mut outbox = outbox(4);
+            let mut outbox = sample_buffer(4);
             for step in steps {
                 match step {
                     0 | 1 => outbox.push("s", "{\"x\":1}"),
-                    2 => drop(outbox.take()),
+                    2 => drop(outbox.next_event()),
                     _ => {
                         let after = outbox.last_sent().saturating_sub(1);
                         let kept = after + 1 >= outbox.first;

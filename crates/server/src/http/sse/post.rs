@@ -11,24 +11,24 @@ use http_body_util::BodyExt;
 use serde::Deserialize;
 
 use super::{
-    Hall, SseOptions,
-    denied::Denied,
-    session::{Inbound, Refusal},
+    SseOptions, SseState,
+    denied::SseError,
+    session::{Inbound, SseReceiveError},
 };
-use crate::message::{Incoming, Rejection, read_line, scan_id};
+use crate::message::{IncomingMessage, RpcRejection, read_line, scan_id};
 
 #[derive(Deserialize)]
-struct Address {
+struct MessagesQuery {
     session_id: String,
 }
 
 /// Takes a message.
-pub(super) async fn take(
-    State(hall): State<Hall>,
+pub(super) async fn post_message(
+    State(hall): State<SseState>,
     request: Request,
-) -> Result<(StatusCode, &'static str), Denied> {
+) -> Result<(StatusCode, &'static str), SseError> {
     if !is_json(request.headers()) {
-        return Err(Denied::because(
+        return Err(SseError::with_text(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "a message is sent with the Content-Type application/json",
         ));
@@ -36,10 +36,10 @@ pub(super) async fn take(
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let principal = principal.unwrap_or_default();
-    let session = Query::<Address>::try_from_uri(&parts.uri)
+    let session = Query::<MessagesQuery>::try_from_uri(&parts.uri)
         .ok()
-        .and_then(|Query(address)| hall.table.find(&address.session_id, &principal))
-        .ok_or_else(unknown)?;
+        .and_then(|Query(address)| hall.sessions.find(&address.session_id, &principal))
+        .ok_or_else(unknown_session)?;
     let body = read_body(&parts.headers, body, &hall.options).await?;
     let (mut message, bytes) = read_message(&body)?;
     // Whoever handles the message finds its sender among these, the same way as on `/mcp`.
@@ -49,18 +49,20 @@ pub(super) async fn take(
         .receive(message, bytes)
         .await
         .map_err(|refusal| match refusal {
-            Refusal::Over => unknown(),
-            Refusal::Stopping(rejection) | Refusal::Busy(rejection) => {
-                Denied::rejected(StatusCode::SERVICE_UNAVAILABLE, vec![rejection])
+            SseReceiveError::Closed => unknown_session(),
+            SseReceiveError::Stopping(rejection) | SseReceiveError::Busy(rejection) => {
+                SseError::with_rejections(StatusCode::SERVICE_UNAVAILABLE, vec![rejection])
             }
-            Refusal::Wrong(rejection) => Denied::rejected(StatusCode::BAD_REQUEST, vec![rejection]),
+            SseReceiveError::Invalid(rejection) => {
+                SseError::with_rejections(StatusCode::BAD_REQUEST, vec![rejection])
+            }
         })?;
     Ok((StatusCode::ACCEPTED, "Accepted"))
 }
 
 /// The same answer whether the session never was, is over, or is someone else's.
-fn unknown() -> Denied {
-    Denied::because(
+fn unknown_session() -> SseError {
+    SseError::with_text(
         StatusCode::NOT_FOUND,
         "there is no such session; open a new stream and post where its endpoint event says",
     )
@@ -77,11 +79,11 @@ async fn read_body(
     headers: &HeaderMap,
     mut body: Body,
     options: &SseOptions,
-) -> Result<BytesMut, Denied> {
+) -> Result<BytesMut, SseError> {
     let limit = options.body_bytes;
     let too_long = |id| {
-        let rejection = Rejection::too_long(id, limit);
-        Denied::rejected(StatusCode::PAYLOAD_TOO_LARGE, vec![rejection])
+        let rejection = RpcRejection::too_long(id, limit);
+        SseError::with_rejections(StatusCode::PAYLOAD_TOO_LARGE, vec![rejection])
     };
     let announced = headers.get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -92,7 +94,7 @@ async fn read_body(
         let mut read = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| {
-                Denied::because(
+                SseError::with_text(
                     StatusCode::BAD_REQUEST,
                     "the message broke off; send it again",
                 )
@@ -111,33 +113,36 @@ async fn read_body(
         .await
         .unwrap_or_else(|_| {
             let sentence = "the message took too long to arrive; send it again";
-            Err(Denied::because(StatusCode::REQUEST_TIMEOUT, sentence))
+            Err(SseError::with_text(StatusCode::REQUEST_TIMEOUT, sentence))
         })
 }
 
 /// A body holds one message.
-fn read_message(body: &[u8]) -> Result<(Inbound, usize), Denied> {
+fn read_message(body: &[u8]) -> Result<(Inbound, usize), SseError> {
     let found = read_line(body);
     let alone = found.len() == 1;
     let mut rejections = Vec::new();
     for incoming in found {
         match incoming {
-            Incoming::Message { message, bytes } if alone => return Ok((*message, bytes)),
-            Incoming::Message { message, .. } => {
-                rejections.push(Rejection::not_alone(request_id(&message)));
+            IncomingMessage::Message { message, bytes } if alone => return Ok((*message, bytes)),
+            IncomingMessage::Message { message, .. } => {
+                rejections.push(RpcRejection::multiple_messages(request_id(&message)));
             }
-            Incoming::Rejected(rejection) => rejections.push(rejection),
+            IncomingMessage::Rejected(rejection) => rejections.push(rejection),
         }
     }
     if rejections.is_empty() {
         let blank = body.iter().all(u8::is_ascii_whitespace);
         rejections.push(if blank {
-            Rejection::empty()
+            RpcRejection::empty_message()
         } else {
-            Rejection::unreadable("the message can't be read")
+            RpcRejection::invalid_message("the message can't be read")
         });
     }
-    Err(Denied::rejected(StatusCode::BAD_REQUEST, rejections))
+    Err(SseError::with_rejections(
+        StatusCode::BAD_REQUEST,
+        rejections,
+    ))
 }
 
 fn request_id(message: &Inbound) -> Option<String> {

@@ -21,106 +21,106 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    HangUp, SseOptions,
-    outbox::{Gone, Outbox},
+    ConnectionCloser, SseOptions,
+    outbox::{EventBuffer, EventsExpired},
 };
-use crate::message::{Rejection, begins};
+use crate::message::{RpcRejection, starts_session};
 
 /// A message on its way to the SDK.
 pub(super) type Inbound = RxJsonRpcMessage<RoleServer>;
 
 /// Whose session it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(super) struct SseSessionOwner {
     /// The name they were let in by. The session answers to no other.
     pub(super) name: Option<Arc<str>>,
     /// Where they came from. Only tells those apart who have no name, and only to count them.
     pub(super) peer: Option<IpAddr>,
 }
 
-impl Owner {
-    pub(super) fn counts_with(&self, other: &Self) -> bool {
+impl SseSessionOwner {
+    pub(super) fn shares_quota_with(&self, other: &Self) -> bool {
         self.name == other.name && (self.name.is_some() || self.peer == other.peer)
     }
 }
 
 /// A session. It lives until it is closed, whether its client is there or not.
-pub(super) struct Session {
+pub(super) struct SseSession {
     pub(super) id: Arc<str>,
-    pub(super) owner: Owner,
+    pub(super) owner: SseSessionOwner,
     /// Cancelled when the session is over, and with it all that runs in it.
-    pub(super) over: CancellationToken,
+    pub(super) cancellation: CancellationToken,
     inbox: mpsc::Sender<Inbound>,
-    state: Mutex<State>,
+    state: Mutex<SseSessionState>,
     /// Told of every change of the state.
     changed: Notify,
     running_bytes: usize,
     running_calls: usize,
 }
 
-struct State {
-    outbox: Outbox,
+struct SseSessionState {
+    events: EventBuffer,
     /// Whether the SDK has seen the beginning of a conversation. Until then it takes requests only
     /// and ends the session if anything else comes, so anything else is dropped.
-    begun: bool,
-    running: HashMap<RequestId, Running>,
-    reader: Reader,
+    is_initialized: bool,
+    running: HashMap<RequestId, SseRunningRequest>,
+    reader: SseReaderState,
     /// Counts the streams there have been; only the newest is served.
     stream: u64,
     /// Cuts the connection of that stream.
-    hang_up: Option<HangUp>,
+    closer: Option<ConnectionCloser>,
     draining: bool,
     closed: bool,
 }
 
 /// A request that has not been answered.
-struct Running {
+struct SseRunningRequest {
     bytes: usize,
     /// It ends when its client wants, so nobody waits for its end.
-    endless: bool,
+    is_open_ended: bool,
 }
 
 /// Whether the client has a stream open.
-enum Reader {
+enum SseReaderState {
     /// It has; `stuck` since then, if events wait and it takes none.
-    There { stuck: Option<Instant> },
+    Connected { stalled: Option<Instant> },
     /// It has not, since then.
-    Lost { since: Instant },
+    Disconnected { since: Instant },
 }
 
 /// Why a message is not taken.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum SseReceiveError {
     /// The session is over.
-    Over,
+    Closed,
     /// The server is stopping.
-    Stopping(Rejection),
+    Stopping(RpcRejection),
     /// Too much is going on; later it may be taken.
-    Busy(Rejection),
+    Busy(RpcRejection),
     /// It is wrong.
-    Wrong(Rejection),
+    Invalid(RpcRejection),
 }
 
-impl Session {
+impl SseSession {
     /// A session whose stream is about to be attached.
     pub(super) fn new(
         id: Arc<str>,
-        owner: Owner,
+        owner: SseSessionOwner,
         options: &SseOptions,
     ) -> (Arc<Self>, mpsc::Receiver<Inbound>) {
         let (inbox, receiver) = mpsc::channel(options.inbox.max(1));
         let session = Self {
             id,
             owner,
-            over: CancellationToken::new(),
+            cancellation: CancellationToken::new(),
             inbox,
-            state: Mutex::new(State {
-                outbox: Outbox::new(options),
-                begun: false,
+            state: Mutex::new(SseSessionState {
+                events: EventBuffer::new(options),
+                is_initialized: false,
                 running: HashMap::new(),
-                reader: Reader::There { stuck: None },
+                reader: SseReaderState::Connected { stalled: None },
                 stream: 0,
-                hang_up: None,
+                closer: None,
                 draining: false,
                 closed: false,
             }),
@@ -136,21 +136,21 @@ impl Session {
     pub(super) fn attach(
         &self,
         after: Option<u64>,
-        hang_up: Option<HangUp>,
-    ) -> Result<(u64, u64), Gone> {
-        let mut state = self.state();
+        hang_up: Option<ConnectionCloser>,
+    ) -> Result<(u64, u64), EventsExpired> {
+        let mut state = self.lock_state();
         if state.closed {
-            return Err(Gone);
+            return Err(EventsExpired);
         }
         if let Some(after) = after {
-            state.outbox.rewind(after)?;
+            state.events.rewind(after)?;
         }
-        state.hang_up();
-        state.hang_up = hang_up;
+        state.close_connection();
+        state.closer = hang_up;
         state.stream += 1;
-        let stuck = (state.outbox.waiting() > 0).then(Instant::now);
-        state.reader = Reader::There { stuck };
-        let attached = (state.stream, state.outbox.last_sent());
+        let stuck = (state.events.pending_count() > 0).then(Instant::now);
+        state.reader = SseReaderState::Connected { stalled: stuck };
+        let attached = (state.stream, state.events.last_sent());
         drop(state);
         self.changed.notify_waiters();
         Ok(attached)
@@ -158,21 +158,21 @@ impl Session {
 
     /// That stream has ended.
     pub(super) fn detach(&self, stream: u64) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if state.stream == stream {
             let since = Instant::now();
-            state.reader = Reader::Lost { since };
-            state.hang_up = None;
+            state.reader = SseReaderState::Disconnected { since };
+            state.closer = None;
         }
         drop(state);
         self.changed.notify_waiters();
     }
 
     /// Since when its client has been gone.
-    pub(super) fn lost_since(&self) -> Option<Instant> {
-        match self.state().reader {
-            Reader::Lost { since } => Some(since),
-            Reader::There { .. } => None,
+    pub(super) fn disconnected_since(&self) -> Option<Instant> {
+        match self.lock_state().reader {
+            SseReaderState::Disconnected { since } => Some(since),
+            SseReaderState::Connected { .. } => None,
         }
     }
 
@@ -181,13 +181,13 @@ impl Session {
         loop {
             let changed = self.changed.notified();
             {
-                let mut state = self.state();
+                let mut state = self.lock_state();
                 if state.stream != stream {
                     return None;
                 }
-                if let Some(event) = state.outbox.take() {
-                    let stuck = (state.outbox.waiting() > 0).then(Instant::now);
-                    state.reader = Reader::There { stuck };
+                if let Some(event) = state.events.next_event() {
+                    let stuck = (state.events.pending_count() > 0).then(Instant::now);
+                    state.reader = SseReaderState::Connected { stalled: stuck };
                     drop(state);
                     self.changed.notify_waiters();
                     return Some(event);
@@ -206,16 +206,16 @@ impl Session {
         loop {
             let changed = self.changed.notified();
             {
-                let mut state = self.state();
+                let mut state = self.lock_state();
                 if state.closed {
                     return false;
                 }
-                if state.outbox.has_room(message.len()) {
+                if state.events.has_room(message.len()) {
                     if let Some(id) = answers {
                         state.running.remove(id);
                     }
-                    state.outbox.push(&self.id, message);
-                    if let Reader::There { stuck } = &mut state.reader {
+                    state.events.push(&self.id, message);
+                    if let SseReaderState::Connected { stalled: stuck } = &mut state.reader {
                         stuck.get_or_insert_with(Instant::now);
                     }
                     drop(state);
@@ -228,31 +228,35 @@ impl Session {
     }
 
     /// Hands a message to the SDK. A client that does not read what it is sent waits here.
-    pub(super) async fn receive(&self, message: Inbound, bytes: usize) -> Result<(), Refusal> {
-        self.room_for_answers().await?;
+    pub(super) async fn receive(
+        &self,
+        message: Inbound,
+        bytes: usize,
+    ) -> Result<(), SseReceiveError> {
+        self.wait_for_room().await?;
         let place = self.inbox.reserve();
         let place = tokio::select! {
             biased;
-            () = self.over.cancelled() => return Err(Refusal::Over),
-            place = place => place.map_err(|_| Refusal::Over)?,
+            () = self.cancellation.cancelled() => return Err(SseReceiveError::Closed),
+            place = place => place.map_err(|_| SseReceiveError::Closed)?,
         };
         // Under one lock, so that messages reach the SDK in the order they were judged in.
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if self.admit(&mut state, &message, bytes)? {
             place.send(message);
         }
         Ok(())
     }
 
-    async fn room_for_answers(&self) -> Result<(), Refusal> {
+    async fn wait_for_room(&self) -> Result<(), SseReceiveError> {
         loop {
             let changed = self.changed.notified();
             {
-                let state = self.state();
+                let state = self.lock_state();
                 if state.closed {
-                    return Err(Refusal::Over);
+                    return Err(SseReceiveError::Closed);
                 }
-                if state.outbox.has_room(0) {
+                if state.events.has_room(0) {
                     return Ok(());
                 }
             }
@@ -261,37 +265,51 @@ impl Session {
     }
 
     /// Keeps account of requests; false for what the SDK can't bear.
-    fn admit(&self, state: &mut State, message: &Inbound, bytes: usize) -> Result<bool, Refusal> {
+    fn admit(
+        &self,
+        state: &mut SseSessionState,
+        message: &Inbound,
+        bytes: usize,
+    ) -> Result<bool, SseReceiveError> {
         if state.closed {
-            return Err(Refusal::Over);
+            return Err(SseReceiveError::Closed);
         }
         match message {
             JsonRpcMessage::Request(request) => {
                 let id = || request.id.clone().into_json_value().to_string();
                 if state.draining {
                     let message = "the server is stopping; send this again later";
-                    return Err(Refusal::Stopping(Rejection::busy(Some(id()), message)));
+                    return Err(SseReceiveError::Stopping(RpcRejection::busy(
+                        Some(id()),
+                        message,
+                    )));
                 }
                 if state.running.contains_key(&request.id) {
-                    return Err(Refusal::Wrong(Rejection::same_id(id())));
+                    return Err(SseReceiveError::Invalid(RpcRejection::duplicate_id(id())));
                 }
                 let held: usize = state.running.values().map(|running| running.bytes).sum();
                 if !state.running.is_empty() && held + bytes > self.running_bytes {
-                    return Err(Refusal::Busy(Rejection::too_much(id())));
+                    return Err(SseReceiveError::Busy(RpcRejection::too_much_data(id())));
                 }
                 if state.running.len() >= self.running_calls {
                     let message = "too many requests are running; send this again later";
-                    return Err(Refusal::Busy(Rejection::busy(Some(id()), message)));
+                    return Err(SseReceiveError::Busy(RpcRejection::busy(
+                        Some(id()),
+                        message,
+                    )));
                 }
                 let endless = matches!(
                     request.request,
                     ClientRequest::SubscriptionsListenRequest(_)
                 );
-                let running = Running { bytes, endless };
+                let running = SseRunningRequest {
+                    bytes,
+                    is_open_ended: endless,
+                };
                 state.running.insert(request.id.clone(), running);
-                state.begun |= begins(&request.request);
+                state.is_initialized |= starts_session(&request.request);
             }
-            _ if !state.begun => return Ok(false),
+            _ if !state.is_initialized => return Ok(false),
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
@@ -308,12 +326,14 @@ impl Session {
     }
 
     /// Ends when the session should: its client has been away, or has not read, for too long.
-    pub(super) async fn expired(&self, away: Duration, stuck_for: Duration) {
+    pub(super) async fn wait_until_expired(&self, away: Duration, stuck_for: Duration) {
         loop {
             let changed = self.changed.notified();
-            let until = match self.state().reader {
-                Reader::There { stuck } => stuck.map(|since| since + stuck_for),
-                Reader::Lost { since } => Some(since + away),
+            let until = match self.lock_state().reader {
+                SseReaderState::Connected { stalled: stuck } => {
+                    stuck.map(|since| since + stuck_for)
+                }
+                SseReaderState::Disconnected { since } => Some(since + away),
             };
             match until {
                 None => changed.await,
@@ -325,19 +345,19 @@ impl Session {
 
     /// Takes no more requests.
     pub(super) fn begin_draining(&self) {
-        self.state().draining = true;
+        self.lock_state().draining = true;
     }
 
     /// Ends when all that runs has been answered and the answers are sent, to a client that is
     /// there.
-    pub(super) async fn idle(&self) {
+    pub(super) async fn wait_until_idle(&self) {
         loop {
             let changed = self.changed.notified();
             {
-                let state = self.state();
-                let reads = matches!(state.reader, Reader::There { .. });
-                let done = state.running.values().all(|running| running.endless);
-                if state.closed || done && (!reads || state.outbox.waiting() == 0) {
+                let state = self.lock_state();
+                let reads = matches!(state.reader, SseReaderState::Connected { .. });
+                let done = state.running.values().all(|running| running.is_open_ended);
+                if state.closed || done && (!reads || state.events.pending_count() == 0) {
                     return;
                 }
             }
@@ -347,25 +367,25 @@ impl Session {
 
     /// Ends the session, its stream, and all that runs in it.
     pub(super) fn close(&self) {
-        self.state().closed = true;
-        self.over.cancel();
+        self.lock_state().closed = true;
+        self.cancellation.cancel();
         self.changed.notify_waiters();
     }
 
     /// Ends the session of a client that does not read, which would never see its stream end.
-    pub(super) fn cut_off(&self) {
+    pub(super) fn abort(&self) {
         self.close();
-        self.state().hang_up();
+        self.lock_state().close_connection();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, SseSessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn hang_up(&mut self) {
-        if let Some(HangUp(connection)) = self.hang_up.take() {
+impl SseSessionState {
+    fn close_connection(&mut self) {
+        if let Some(ConnectionCloser(connection)) = self.closer.take() {
             connection.cancel();
         }
     }

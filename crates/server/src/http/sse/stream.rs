@@ -12,11 +12,11 @@ use deliberate_toolkit::Principal;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{
-    Hall, HangUp, MESSAGES_PATH,
-    denied::Denied,
-    outbox::{event, parse_event_id},
-    session::{Owner, Session},
-    table::Full,
+    ConnectionCloser, MESSAGES_PATH, SseState,
+    denied::SseError,
+    outbox::{format_event, parse_event_id},
+    session::{SseSession, SseSessionOwner},
+    table::SseOpenError,
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -29,70 +29,81 @@ const NO_BUFFERING: (HeaderName, HeaderValue) = (
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": still here\n\n");
 
 /// Opens a stream.
-pub(super) async fn open(State(hall): State<Hall>, request: Request) -> Result<Response, Denied> {
+pub(super) async fn open_stream(
+    State(hall): State<SseState>,
+    request: Request,
+) -> Result<Response, SseError> {
     if request.method() != Method::GET {
-        return Err(Denied::because(
+        return Err(SseError::with_text(
             StatusCode::METHOD_NOT_ALLOWED,
             "use GET to open a stream",
         ));
     }
     if !accepts_events(request.headers()) {
-        return Err(Denied::because(
+        return Err(SseError::with_text(
             StatusCode::NOT_ACCEPTABLE,
             "the answer is a text/event-stream; the Accept header must allow it",
         ));
     }
     let extensions = request.extensions();
     let principal = extensions.get::<Principal>().cloned().unwrap_or_default();
-    let hang_up = extensions.get::<HangUp>().cloned();
+    let hang_up = extensions.get::<ConnectionCloser>().cloned();
     let last_seen = request.headers().get(LAST_EVENT_ID);
     let last_seen = last_seen.filter(|id| !id.is_empty());
     let reading = match last_seen {
-        Some(id) => resume(&hall, id, &principal, hang_up),
-        None => begin(&hall, owner(&principal, &request), hang_up),
+        Some(id) => resume_stream(&hall, id, &principal, hang_up),
+        None => start_stream(&hall, session_owner(&principal, &request), hang_up),
     };
-    Ok(respond(reading?, hall.options.keep_alive))
+    Ok(stream_response(reading?, hall.options.keep_alive))
 }
 
-fn begin(hall: &Hall, owner: Owner, hang_up: Option<HangUp>) -> Result<Reading, Denied> {
-    let (session, inbox) = hall.table.open(owner, &hall.options).map_err(|full| {
+fn start_stream(
+    hall: &SseState,
+    owner: SseSessionOwner,
+    hang_up: Option<ConnectionCloser>,
+) -> Result<AttachedStream, SseError> {
+    let (session, inbox) = hall.sessions.open(owner, &hall.options).map_err(|full| {
         let sentence = match full {
-            Full::Stopping => "the server is stopping; try again later",
-            Full::Everyone => "the server has as many sessions as it takes; try again later",
-            Full::Owner => "you have as many sessions as you may; close one, or try again later",
+            SseOpenError::Stopping => "the server is stopping; try again later",
+            SseOpenError::ServerFull => {
+                "the server has as many sessions as it takes; try again later"
+            }
+            SseOpenError::OwnerFull => {
+                "you have as many sessions as you may; close one, or try again later"
+            }
         };
-        Denied::because(StatusCode::SERVICE_UNAVAILABLE, sentence)
+        SseError::with_text(StatusCode::SERVICE_UNAVAILABLE, sentence)
     })?;
-    let reading = Reading::begin(session.clone(), None, hang_up);
-    (hall.start)(session, inbox);
+    let reading = AttachedStream::attach(session.clone(), None, hang_up);
+    (hall.start_session)(session, inbox);
     reading
 }
 
-fn resume(
-    hall: &Hall,
+fn resume_stream(
+    hall: &SseState,
     id: &HeaderValue,
     principal: &Principal,
-    hang_up: Option<HangUp>,
-) -> Result<Reading, Denied> {
+    hang_up: Option<ConnectionCloser>,
+) -> Result<AttachedStream, SseError> {
     let known = id.to_str().ok().and_then(parse_event_id);
     let found = known.and_then(|(session, number)| {
-        let session = hall.table.find(session, principal)?;
+        let session = hall.sessions.find(session, principal)?;
         Some((session, number))
     });
-    let (session, number) = found.ok_or_else(gone)?;
-    Reading::begin(session, Some(number), hang_up)
+    let (session, number) = found.ok_or_else(events_expired)?;
+    AttachedStream::attach(session, Some(number), hang_up)
 }
 
-fn gone() -> Denied {
-    Denied::because(
+fn events_expired() -> SseError {
+    SseError::with_text(
         StatusCode::NOT_FOUND,
         "there is nothing to resume after that event; open a new stream without Last-Event-ID",
     )
 }
 
-fn owner(principal: &Principal, request: &Request) -> Owner {
+fn session_owner(principal: &Principal, request: &Request) -> SseSessionOwner {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    Owner {
+    SseSessionOwner {
         name: principal.name.clone(),
         peer: peer.map(|ConnectInfo(address)| address.ip()),
     }
@@ -118,21 +129,21 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 }
 
 /// A stream that is being read. When it is dropped, the client has gone.
-struct Reading {
-    session: Arc<Session>,
+struct AttachedStream {
+    session: Arc<SseSession>,
     stream: u64,
     /// The last event the client has.
     after: u64,
 }
 
-impl Reading {
-    fn begin(
-        session: Arc<Session>,
+impl AttachedStream {
+    fn attach(
+        session: Arc<SseSession>,
         after: Option<u64>,
-        hang_up: Option<HangUp>,
-    ) -> Result<Self, Denied> {
+        hang_up: Option<ConnectionCloser>,
+    ) -> Result<Self, SseError> {
         let attached = session.attach(after, hang_up);
-        let (stream, after) = attached.map_err(|_| gone())?;
+        let (stream, after) = attached.map_err(|_| events_expired())?;
         Ok(Self {
             session,
             stream,
@@ -141,13 +152,13 @@ impl Reading {
     }
 
     /// Where to post. Its id lets a client resume that loses its stream before anything came.
-    fn endpoint(&self) -> Bytes {
+    fn endpoint_event(&self) -> Bytes {
         let id = &self.session.id;
         let path = format!("{MESSAGES_PATH}?session_id={id}");
-        event(id, self.after, "endpoint", &path)
+        format_event(id, self.after, "endpoint", &path)
     }
 
-    async fn next(&self, keep_alive: Duration) -> Option<Bytes> {
+    async fn next_event(&self, keep_alive: Duration) -> Option<Bytes> {
         let next = self.session.next_event(self.stream);
         match tokio::time::timeout(keep_alive, next).await {
             Ok(event) => event,
@@ -156,19 +167,19 @@ impl Reading {
     }
 }
 
-impl Drop for Reading {
+impl Drop for AttachedStream {
     fn drop(&mut self) {
         self.session.detach(self.stream);
     }
 }
 
-fn respond(reading: Reading, keep_alive: Duration) -> Response {
-    let first = reading.endpoint();
+fn stream_response(reading: AttachedStream, keep_alive: Duration) -> Response {
+    let first = reading.endpoint_event();
     let events =
         futures::stream::unfold((reading, Some(first)), move |(reading, first)| async move {
             let event = match first {
                 Some(first) => first,
-                None => reading.next(keep_alive).await?,
+                None => reading.next_event(keep_alive).await?,
             };
             Some((Ok::<_, std::convert::Infallible>(event), (reading, None)))
         });

@@ -11,77 +11,77 @@ use uuid::Uuid;
 
 use super::{
     SseOptions,
-    session::{Inbound, Owner, Session},
+    session::{Inbound, SseSession, SseSessionOwner},
 };
 
 /// The sessions there are.
 #[derive(Default)]
-pub(super) struct Table(Mutex<Inner>);
+pub(super) struct SseSessions(Mutex<SseSessionMap>);
 
 #[derive(Default)]
-struct Inner {
-    sessions: HashMap<Arc<str>, Arc<Session>>,
+struct SseSessionMap {
+    sessions: HashMap<Arc<str>, Arc<SseSession>>,
     draining: bool,
 }
 
 /// Why no session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
+pub(super) enum SseOpenError {
     Stopping,
-    Everyone,
-    Owner,
+    ServerFull,
+    OwnerFull,
 }
 
-impl Table {
+impl SseSessions {
     /// Opens a session, if there is room. A client that comes back without saying who it was may
     /// have left sessions behind: the oldest of those makes room.
     pub(super) fn open(
         &self,
-        owner: Owner,
+        owner: SseSessionOwner,
         options: &SseOptions,
-    ) -> Result<(Arc<Session>, mpsc::Receiver<Inbound>), Full> {
-        let mut inner = self.inner();
+    ) -> Result<(Arc<SseSession>, mpsc::Receiver<Inbound>), SseOpenError> {
+        let mut inner = self.lock();
         if inner.draining {
-            return Err(Full::Stopping);
+            return Err(SseOpenError::Stopping);
         }
         let own = inner.sessions.values();
-        let own = own.filter(|session| session.owner.counts_with(&owner));
-        let full = if own.count() >= options.sessions_each {
-            Some(Full::Owner)
+        let own = own.filter(|session| session.owner.shares_quota_with(&owner));
+        let full = if own.count() >= options.sessions_per_owner {
+            Some(SseOpenError::OwnerFull)
         } else if inner.sessions.len() >= options.sessions {
-            Some(Full::Everyone)
+            Some(SseOpenError::ServerFull)
         } else {
             None
         };
         if let Some(full) = full {
-            let left = inner.left_behind(&owner).ok_or(full)?;
+            let left = inner.longest_disconnected(&owner).ok_or(full)?;
             inner.sessions.remove(&left.id);
             left.close();
         }
         let id: Arc<str> = Uuid::new_v4().simple().to_string().into();
-        let (session, inbox) = Session::new(id.clone(), owner, options);
+        let (session, inbox) = SseSession::new(id.clone(), owner, options);
         inner.sessions.insert(id, session.clone());
         Ok((session, inbox))
     }
 
     /// The session of that id, if it is theirs.
-    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
-        let inner = self.inner();
+    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<SseSession>> {
+        let inner = self.lock();
         let session = inner.sessions.get(id)?;
         (session.owner.name == principal.name).then(|| session.clone())
     }
 
     pub(super) fn remove(&self, id: &str) {
-        self.inner().sessions.remove(id);
+        self.lock().sessions.remove(id);
     }
 
     pub(super) fn len(&self) -> usize {
-        self.inner().sessions.len()
+        self.lock().sessions.len()
     }
 
     /// Opens no more sessions; gives those that are open.
-    pub(super) fn drain(&self) -> Vec<Arc<Session>> {
-        let mut inner = self.inner();
+    pub(super) fn drain(&self) -> Vec<Arc<SseSession>> {
+        let mut inner = self.lock();
         inner.draining = true;
         let sessions: Vec<_> = inner.sessions.values().cloned().collect();
         for session in &sessions {
@@ -90,17 +90,17 @@ impl Table {
         sessions
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, SseSessionMap> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl SseSessionMap {
     /// Of that owner's sessions, the one whose client has been gone longest.
-    fn left_behind(&self, owner: &Owner) -> Option<Arc<Session>> {
+    fn longest_disconnected(&self, owner: &SseSessionOwner) -> Option<Arc<SseSession>> {
         let own = self.sessions.values();
-        own.filter(|session| session.owner.counts_with(owner))
-            .filter_map(|session| Some((session.lost_since()?, session)))
+        own.filter(|session| session.owner.shares_quota_with(owner))
+            .filter_map(|session| Some((session.disconnected_since()?, session)))
             .min_by_key(|(since, _)| *since)
             .map(|(_, session)| session.clone())
     }

@@ -10,15 +10,15 @@ use rmcp::{
 };
 use tokio::sync::mpsc;
 
-use super::session::{Inbound, Session};
-use crate::handed_on::HandsOn;
+use super::session::{Inbound, SseSession};
+use crate::handed_on::RawResultService;
 
-struct SessionTransport {
-    session: Arc<Session>,
+struct SseSessionTransport {
+    session: Arc<SseSession>,
     inbox: mpsc::Receiver<Inbound>,
 }
 
-impl Transport<RoleServer> for SessionTransport {
+impl Transport<RoleServer> for SseSessionTransport {
     type Error = io::Error;
 
     fn send(
@@ -53,28 +53,31 @@ impl Transport<RoleServer> for SessionTransport {
 
 /// How long a session outlives its reader.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct SseSessionTimeouts {
     /// With a reader who has gone.
-    pub(super) away: Duration,
+    pub(super) disconnected: Duration,
     /// With a reader who does not read.
-    pub(super) stuck: Duration,
+    pub(super) stalled: Duration,
 }
 
 /// Serves a session until it is over; `gone` is called as soon as it is.
 pub(super) async fn serve<H: ServerHandler>(
     handler: H,
-    session: Arc<Session>,
+    session: Arc<SseSession>,
     inbox: mpsc::Receiver<Inbound>,
-    patience: Patience,
+    patience: SseSessionTimeouts,
     gone: impl FnOnce(),
 ) {
-    let transport = SessionTransport {
+    let transport = SseSessionTransport {
         session: session.clone(),
         inbox,
     };
-    let over = session.over.clone();
+    let over = session.cancellation.clone();
     let served = async {
-        match HandsOn(handler).serve_with_ct(transport, over).await {
+        match RawResultService(handler)
+            .serve_with_ct(transport, over)
+            .await
+        {
             Ok(service) => drop(service.waiting().await),
             // The client left before it said anything; that is no failure of ours.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
@@ -84,9 +87,9 @@ pub(super) async fn serve<H: ServerHandler>(
     let mut served = pin!(served);
     let ended = tokio::select! {
         () = &mut served => true,
-        () = session.over.cancelled() => false,
-        () = session.expired(patience.away, patience.stuck) => {
-            session.cut_off();
+        () = session.cancellation.cancelled() => false,
+        () = session.wait_until_expired(patience.disconnected, patience.stalled) => {
+            session.abort();
             false
         }
     };

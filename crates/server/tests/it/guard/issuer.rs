@@ -16,7 +16,7 @@ use axum::{
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use deliberate_server::http::{
-    auth::OAuthOptions,
+    auth::ResourceServerOptions,
     listener::{self, ListenerOptions},
 };
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp, jwk::Jwk};
@@ -28,14 +28,14 @@ pub(crate) const RESOURCE: &str = "https://mcp.example.com/mcp";
 
 /// A key to sign with.
 #[derive(Clone, Copy)]
-pub(crate) enum Signing {
+pub(crate) enum SigningKey {
     Rsa,
     OtherRsa,
     Ec,
     Ed,
 }
 
-impl Signing {
+impl SigningKey {
     pub(crate) fn key(self) -> EncodingKey {
         let der = |text: &str| BASE64_STANDARD.decode(text.replace('\n', "")).unwrap();
         match self {
@@ -56,7 +56,7 @@ impl Signing {
 
 /// What the issuer answers when asked for its keys.
 #[derive(Clone)]
-pub(crate) enum Gives {
+pub(crate) enum JwksBehavior {
     Keys(Vec<Value>),
     Failure,
     Redirect,
@@ -64,33 +64,37 @@ pub(crate) enum Gives {
 }
 
 /// An issuer.
-pub(crate) struct Issuer {
+pub(crate) struct MockIssuer {
     pub(crate) url: String,
-    gives: Arc<Mutex<Gives>>,
-    asked: Arc<AtomicUsize>,
+    behavior: Arc<Mutex<JwksBehavior>>,
+    fetch_count: Arc<AtomicUsize>,
 }
 
-impl Issuer {
+impl MockIssuer {
     /// With its metadata where `OpenID` Connect or OAuth puts it, about the issuer named.
-    pub(crate) async fn start(metadata_path: &str, named: Option<&str>, gives: Gives) -> Self {
+    pub(crate) async fn start(
+        metadata_path: &str,
+        named: Option<&str>,
+        gives: JwksBehavior,
+    ) -> Self {
         let socket = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .unwrap();
         let url = format!("http://{}/tenant", socket.local_addr().unwrap());
         let issuer = Self {
             url: url.clone(),
-            gives: Arc::new(Mutex::new(gives)),
-            asked: Arc::default(),
+            behavior: Arc::new(Mutex::new(gives)),
+            fetch_count: Arc::default(),
         };
         let metadata = json!({
             "issuer": named.unwrap_or(&url),
             "jwks_uri": format!("{url}/keys"),
         });
-        let (gives, asked) = (issuer.gives.clone(), issuer.asked.clone());
+        let (gives, asked) = (issuer.behavior.clone(), issuer.fetch_count.clone());
         let keys = async move || {
             asked.fetch_add(1, Ordering::SeqCst);
             let gives = gives.lock().unwrap().clone();
-            given(gives)
+            jwks_response(gives)
         };
         let router = Router::new()
             .route(metadata_path, get(async move || Json(metadata)))
@@ -101,32 +105,32 @@ impl Issuer {
         issuer
     }
 
-    pub(crate) async fn usual() -> Self {
+    pub(crate) async fn with_default_keys() -> Self {
         Self::start(
             "/.well-known/oauth-authorization-server/tenant",
             None,
-            Gives::Keys(vec![
-                Signing::Rsa.public("rsa", Algorithm::RS256),
-                Signing::Ec.public("ec", Algorithm::ES256),
-                Signing::Ed.public("ed", Algorithm::EdDSA),
+            JwksBehavior::Keys(vec![
+                SigningKey::Rsa.public("rsa", Algorithm::RS256),
+                SigningKey::Ec.public("ec", Algorithm::ES256),
+                SigningKey::Ed.public("ed", Algorithm::EdDSA),
             ]),
         )
         .await
     }
 
-    pub(crate) fn give(&self, gives: Gives) {
-        *self.gives.lock().unwrap() = gives;
+    pub(crate) fn set_behavior(&self, gives: JwksBehavior) {
+        *self.behavior.lock().unwrap() = gives;
     }
 
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    pub(crate) fn fetch_count(&self) -> usize {
+        self.fetch_count.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn options(&self) -> OAuthOptions {
-        OAuthOptions {
+    pub(crate) fn options(&self) -> ResourceServerOptions {
+        ResourceServerOptions {
             issuer: self.url.clone(),
             resource: RESOURCE.to_owned(),
-            ..OAuthOptions::default()
+            ..ResourceServerOptions::default()
         }
     }
 
@@ -146,20 +150,27 @@ impl Issuer {
         for (name, value) in change.as_object().unwrap() {
             claims[name] = value.clone();
         }
-        sign(Signing::Rsa, Algorithm::RS256, Some("rsa"), &claims)
+        sign(SigningKey::Rsa, Algorithm::RS256, Some("rsa"), &claims)
     }
 }
 
-fn given(gives: Gives) -> Response {
+fn jwks_response(gives: JwksBehavior) -> Response {
     match gives {
-        Gives::Keys(keys) => Json(json!({"keys": keys})).into_response(),
-        Gives::Failure => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        Gives::Redirect => Redirect::temporary("/tenant/elsewhere").into_response(),
-        Gives::Large => Json(json!({"keys": [], "more": "x".repeat(1 << 20)})).into_response(),
+        JwksBehavior::Keys(keys) => Json(json!({"keys": keys})).into_response(),
+        JwksBehavior::Failure => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        JwksBehavior::Redirect => Redirect::temporary("/tenant/elsewhere").into_response(),
+        JwksBehavior::Large => {
+            Json(json!({"keys": [], "more": "x".repeat(1 << 20)})).into_response()
+        }
     }
 }
 
-pub(crate) fn sign(key: Signing, algorithm: Algorithm, id: Option<&str>, claims: &Value) -> String {
+pub(crate) fn sign(
+    key: SigningKey,
+    algorithm: Algorithm,
+    id: Option<&str>,
+    claims: &Value,
+) -> String {
     let mut header = Header::new(algorithm);
     header.kid = id.map(str::to_owned);
     encode(&header, claims, &key.key()).unwrap()

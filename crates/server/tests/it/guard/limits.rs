@@ -9,132 +9,157 @@ use deliberate_server::http::{
     listener::ListenerOptions,
 };
 
-use super::support::Server;
+use super::support::GuardTestServer;
 
 const ALICE: &str = "Authorization: Bearer alice-alice-alice";
 const BOB: &str = "Authorization: Bearer bob-bob-bob-bob-bob";
 
-fn access() -> Access {
+fn two_token_access() -> Access {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let text = "[alice]\ntoken = \"alice-alice-alice\"\n[bob]\ntoken = \"bob-bob-bob-bob-bob\"\n";
     std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
     Access::open().with_tokens(Tokens::from_file(file.path()).unwrap())
 }
 
-async fn limited(limits: LimitOptions) -> Server {
+async fn start_limited(limits: LimitOptions) -> GuardTestServer {
     let options = GuardOptions {
         limits,
         ..GuardOptions::default()
     };
-    Server::start(&options, ListenerOptions::default(), access()).await
+    GuardTestServer::start(&options, ListenerOptions::default(), two_token_access()).await
 }
 
 #[tokio::test]
 async fn who_asks_too_often_waits_while_others_are_served() {
-    let server = limited(LimitOptions {
+    let server = start_limited(LimitOptions {
         per_minute: NonZeroU32::new(1),
         burst: NonZeroU32::new(3),
-        at_once: None,
+        max_concurrent: None,
     })
     .await;
     for _ in 0..3 {
-        assert_eq!(server.ask("GET /mcp HTTP/1.1", &[ALICE]).await.status, 200);
+        assert_eq!(
+            server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
+            200
+        );
     }
-    let answer = server.ask("GET /mcp HTTP/1.1", &[ALICE]).await;
+    let answer = server.request("GET /mcp HTTP/1.1", &[ALICE]).await;
     assert_eq!(
         (answer.status, answer.code().as_str()),
         (429, "rate_limited")
     );
     let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[BOB]).await.status, 200);
-    assert_eq!(server.guard.limits().refused(), 1);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[BOB]).await.status,
+        200
+    );
+    assert_eq!(server.guard.limits().rejected_count(), 1);
 }
 
 #[tokio::test]
 async fn who_guesses_tokens_is_slowed_and_holders_are_not() {
-    let server = limited(LimitOptions {
+    let server = start_limited(LimitOptions {
         per_minute: NonZeroU32::new(1),
         burst: NonZeroU32::new(2),
-        at_once: None,
+        max_concurrent: None,
     })
     .await;
     let guess = ["Authorization: Bearer guess-guess-guess"];
     let mut statuses = Vec::new();
     for _ in 0..3 {
-        statuses.push(server.ask("GET /mcp HTTP/1.1", &guess).await.status);
+        statuses.push(server.request("GET /mcp HTTP/1.1", &guess).await.status);
     }
     assert_eq!(statuses, [401, 401, 429]);
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[ALICE]).await.status, 200);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
+        200
+    );
 }
 
 #[tokio::test]
 async fn requests_at_the_same_time_are_counted_until_they_end() {
-    let server = limited(LimitOptions {
+    let server = start_limited(LimitOptions {
         per_minute: None,
         burst: None,
-        at_once: Some(1),
+        max_concurrent: Some(1),
     })
     .await;
     let host = format!("Host: {}", server.address);
     let mut slow = server.connect().await;
     slow.send("GET /slow HTTP/1.1", &[&host, ALICE], "").await;
     server.arrived.notified().await;
-    let answer = server.ask("GET /mcp HTTP/1.1", &[ALICE]).await;
+    let answer = server.request("GET /mcp HTTP/1.1", &[ALICE]).await;
     assert_eq!(
         (answer.status, answer.code().as_str()),
         (429, "too_many_at_once")
     );
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[BOB]).await.status, 200);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[BOB]).await.status,
+        200
+    );
     server.release.add_permits(1);
-    assert_eq!(slow.answer().await.unwrap().body, "at last");
+    assert_eq!(slow.read_response().await.unwrap().body, "at last");
     wait_until_idle(&server).await;
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[ALICE]).await.status, 200);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
+        200
+    );
 }
 
 #[tokio::test]
 async fn an_open_stream_is_a_running_request_until_it_is_left() {
-    let server = limited(LimitOptions {
+    let server = start_limited(LimitOptions {
         per_minute: None,
         burst: None,
-        at_once: Some(1),
+        max_concurrent: Some(1),
     })
     .await;
     let host = format!("Host: {}", server.address);
     let mut stream = server.connect().await;
     stream.send("GET /sse HTTP/1.1", &[&host, ALICE], "").await;
-    stream.until(b"event: endpoint").await;
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[ALICE]).await.status, 429);
+    stream.read_until(b"event: endpoint").await;
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
+        429
+    );
     drop(stream);
     wait_until_idle(&server).await;
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[ALICE]).await.status, 200);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
+        200
+    );
 }
 
-async fn wait_until_idle(server: &Server) {
+async fn wait_until_idle(server: &GuardTestServer) {
     let idle = async {
         while server.guard.limits().active_clients() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(super::support::PATIENCE, idle)
+    tokio::time::timeout(super::support::TEST_TIMEOUT, idle)
         .await
         .unwrap();
 }
 
-async fn with_body_limits(body_bytes: usize, body_time: Duration, memory_bytes: usize) -> Server {
+async fn start_with_body_limits(
+    body_bytes: usize,
+    body_time: Duration,
+    memory_bytes: usize,
+) -> GuardTestServer {
     let options = GuardOptions {
         body_bytes,
         body_time,
         memory_bytes,
         ..GuardOptions::default()
     };
-    Server::start(&options, ListenerOptions::default(), Access::open()).await
+    GuardTestServer::start(&options, ListenerOptions::default(), Access::open()).await
 }
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused() {
     let minute = Duration::from_mins(1);
-    let server = with_body_limits(100, minute, 1000).await;
+    let server = start_with_body_limits(100, minute, 1000).await;
     let fitting = server.post("/mcp", &[], &"1".repeat(100)).await;
     assert_eq!(
         (fitting.status, fitting.json()["bytes"] == 100),
@@ -154,16 +179,18 @@ async fn a_body_that_is_too_large_is_refused() {
     ];
     let piece = format!("3c\r\n{}\r\n", "1".repeat(60));
     let fitting = format!("{piece}0\r\n\r\n");
-    let answer = server.raw("POST /mcp HTTP/1.1", &lines, &fitting).await;
+    let answer = server
+        .send_raw("POST /mcp HTTP/1.1", &lines, &fitting)
+        .await;
     assert_eq!(answer.json()["bytes"], 60);
     let large = format!("{piece}{piece}0\r\n\r\n");
-    let answer = server.raw("POST /mcp HTTP/1.1", &lines, &large).await;
+    let answer = server.send_raw("POST /mcp HTTP/1.1", &lines, &large).await;
     assert_eq!(answer.status, 413);
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive_is_given_up() {
-    let server = with_body_limits(1000, Duration::from_millis(100), 1000).await;
+    let server = start_with_body_limits(1000, Duration::from_millis(100), 1000).await;
     let host = format!("Host: {}", server.address);
     let lines = [
         host.as_str(),
@@ -172,18 +199,18 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     ];
     let mut line = server.connect().await;
     line.send("POST /mcp HTTP/1.1", &lines, "{\"half").await;
-    let answer = line.answer().await.unwrap();
+    let answer = line.read_response().await.unwrap();
     assert_eq!(
         (answer.status, answer.code().as_str()),
         (408, "body_too_slow")
     );
     assert_eq!(answer.json()["error"]["code"], -32600);
-    line.ended().await;
+    line.wait_closed().await;
 }
 
 #[tokio::test]
 async fn bodies_together_hold_no_more_than_their_share() {
-    let server = with_body_limits(1000, Duration::from_mins(1), 1000).await;
+    let server = start_with_body_limits(1000, Duration::from_mins(1), 1000).await;
     let host = format!("Host: {}", server.address);
     let json = "Content-Type: application/json";
     let mut slow = server.connect().await;
@@ -198,6 +225,6 @@ async fn bodies_together_hold_no_more_than_their_share() {
     );
     assert_eq!(server.post("/mcp", &[], "{}").await.status, 200);
     server.release.add_permits(1);
-    assert_eq!(slow.answer().await.unwrap().status, 200);
+    assert_eq!(slow.read_response().await.unwrap().status, 200);
     assert_eq!(server.post("/mcp", &[], &"1".repeat(600)).await.status, 200);
 }

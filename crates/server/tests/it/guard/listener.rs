@@ -10,24 +10,24 @@ use deliberate_server::http::{
 
 use tokio::net::TcpStream;
 
-use super::support::{Line, PATIENCE, Server};
+use super::support::{GuardTestServer, RawConnection, TEST_TIMEOUT};
 
-async fn listening(options: ListenerOptions) -> Server {
-    Server::start(&GuardOptions::default(), options, Access::open()).await
+async fn start_listener(options: ListenerOptions) -> GuardTestServer {
+    GuardTestServer::start(&GuardOptions::default(), options, Access::open()).await
 }
 
-async fn until_connections(server: &Server, count: usize) {
+async fn wait_for_connections(server: &GuardTestServer, count: usize) {
     let reached = async {
         while server.connections.active() != count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, reached).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, reached).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_head_that_does_not_arrive_is_cut_off() {
-    let server = listening(ListenerOptions {
+    let server = start_listener(ListenerOptions {
         header_time: Duration::from_millis(100),
         ..ListenerOptions::default()
     })
@@ -35,14 +35,14 @@ async fn a_head_that_does_not_arrive_is_cut_off() {
     for start in ["", "GET /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow"] {
         let mut line = server.connect().await;
         line.write(start.as_bytes()).await;
-        line.ended().await;
+        line.wait_closed().await;
     }
-    until_connections(&server, 0).await;
+    wait_for_connections(&server, 0).await;
 }
 
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
-    let server = listening(ListenerOptions {
+    let server = start_listener(ListenerOptions {
         header_time: Duration::from_millis(100),
         ..ListenerOptions::default()
     })
@@ -50,43 +50,46 @@ async fn an_idle_connection_is_closed() {
     let mut line = server.connect().await;
     line.send("GET /mcp HTTP/1.1", &["Host: localhost"], "")
         .await;
-    assert_eq!(line.answer().await.unwrap().status, 200);
-    line.ended().await;
-    until_connections(&server, 0).await;
+    assert_eq!(line.read_response().await.unwrap().status, 200);
+    line.wait_closed().await;
+    wait_for_connections(&server, 0).await;
 }
 
 #[tokio::test]
 async fn a_connection_serves_many_requests() {
-    let server = listening(ListenerOptions::default()).await;
+    let server = start_listener(ListenerOptions::default()).await;
     let mut line = server.connect().await;
     for _ in 0..3 {
         line.send("GET /mcp HTTP/1.1", &["Host: localhost"], "")
             .await;
-        assert_eq!(line.answer().await.unwrap().status, 200);
+        assert_eq!(line.read_response().await.unwrap().status, 200);
     }
     assert_eq!(server.connections.active(), 1);
 }
 
 #[tokio::test]
 async fn a_flood_of_headers_is_refused() {
-    let server = listening(ListenerOptions {
+    let server = start_listener(ListenerOptions {
         header_bytes: 8 * 1024,
         ..ListenerOptions::default()
     })
     .await;
     let many: Vec<String> = (0..101).map(|number| format!("X-{number}: x")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &many).await.status, 431);
+    assert_eq!(server.request("GET /mcp HTTP/1.1", &many).await.status, 431);
     let large = format!("X-Large: {}", "x".repeat(9 * 1024));
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[&large]).await.status, 431);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &[&large]).await.status,
+        431
+    );
     let fitting = format!("X-Large: {}", "x".repeat(7 * 1024));
-    let answer = server.ask("GET /mcp HTTP/1.1", &[&fitting]).await;
+    let answer = server.request("GET /mcp HTTP/1.1", &[&fitting]).await;
     assert_eq!(answer.status, 200);
 }
 
 #[tokio::test]
 async fn heads_that_are_no_http_end_their_connection_alone() {
-    let server = listening(ListenerOptions::default()).await;
+    let server = start_listener(ListenerOptions::default()).await;
     for rubbish in [
         &b"\x16\x03\x01\x02\x00\x01\x00"[..],
         b"\0\0\0\0\r\n\r\n",
@@ -97,18 +100,18 @@ async fn heads_that_are_no_http_end_their_connection_alone() {
     ] {
         let mut line = server.connect().await;
         line.write(rubbish).await;
-        let answer = line.answer().await;
+        let answer = line.read_response().await;
         assert!(answer.is_none_or(|answer| answer.status == 400));
-        line.ended().await;
+        line.wait_closed().await;
     }
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &[]).await.status, 200);
+    assert_eq!(server.request("GET /mcp HTTP/1.1", &[]).await.status, 200);
 }
 
-async fn held(server: &Server) -> Line {
+async fn open_connection(server: &GuardTestServer) -> RawConnection {
     let mut line = server.connect().await;
     line.send("GET /mcp HTTP/1.1", &["Host: localhost"], "")
         .await;
-    assert_eq!(line.answer().await.unwrap().status, 200);
+    assert_eq!(line.read_response().await.unwrap().status, 200);
     line
 }
 
@@ -124,32 +127,35 @@ async fn connections_are_capped_for_all_and_for_each() {
             ..ListenerOptions::default()
         },
     ] {
-        let server = listening(options).await;
-        let (first, second) = (held(&server).await, held(&server).await);
+        let server = start_listener(options).await;
+        let (first, second) = (
+            open_connection(&server).await,
+            open_connection(&server).await,
+        );
         // Nothing is sent, so that nothing unread makes the system drop the answer.
-        let answer = server.connect().await.answer().await.unwrap();
+        let answer = server.connect().await.read_response().await.unwrap();
         assert_eq!(answer.status, 503);
         assert!(answer.header("retry-after").is_some());
         assert_eq!(server.connections.active(), 2);
         drop((first, second));
-        until_connections(&server, 0).await;
-        assert_eq!(server.ask("GET /mcp HTTP/1.1", &[]).await.status, 200);
+        wait_for_connections(&server, 0).await;
+        assert_eq!(server.request("GET /mcp HTTP/1.1", &[]).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn a_socket_can_be_upgraded_and_keeps_its_place() {
-    let server = listening(ListenerOptions::default()).await;
-    let mut line = upgraded(&server).await;
+    let server = start_listener(ListenerOptions::default()).await;
+    let mut line = open_upgraded(&server).await;
     // A masked text frame, its mask all zero, and the unmasked one that comes back.
     line.write(b"\x81\x82\0\0\0\0hi").await;
-    line.until(b"\x81\x02hi").await;
+    line.read_until(b"\x81\x02hi").await;
     assert_eq!(server.connections.active(), 1);
     drop(line);
-    until_connections(&server, 0).await;
+    wait_for_connections(&server, 0).await;
 }
 
-async fn upgraded(server: &Server) -> Line {
+async fn open_upgraded(server: &GuardTestServer) -> RawConnection {
     let mut line = server.connect().await;
     let lines = [
         "Host: localhost",
@@ -159,33 +165,33 @@ async fn upgraded(server: &Server) -> Line {
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
     ];
     line.send("GET /ws HTTP/1.1", &lines, "").await;
-    assert_eq!(line.answer().await.unwrap().status, 101);
+    assert_eq!(line.read_response().await.unwrap().status, 101);
     line
 }
 
 #[tokio::test]
 async fn stopping_lets_a_running_request_end_and_takes_no_more() {
-    let mut server = listening(ListenerOptions {
+    let mut server = start_listener(ListenerOptions {
         // Neither is what ends the idle connection.
-        header_time: PATIENCE * 10,
-        grace: PATIENCE * 10,
+        header_time: TEST_TIMEOUT * 10,
+        grace: TEST_TIMEOUT * 10,
         ..ListenerOptions::default()
     })
     .await;
-    let mut idle = held(&server).await;
+    let mut idle = open_connection(&server).await;
     let mut slow = server.connect().await;
     slow.send("GET /slow HTTP/1.1", &["Host: localhost"], "")
         .await;
     server.arrived.notified().await;
     server.stop.cancel();
-    idle.ended().await;
+    idle.wait_closed().await;
     let refused = async { while TcpStream::connect(server.address).await.is_ok() {} };
-    tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, refused).await.unwrap();
     assert!(!server.task.is_finished());
     server.release.add_permits(1);
-    let answer = slow.answer().await.unwrap();
+    let answer = slow.read_response().await.unwrap();
     assert_eq!((answer.status, answer.body.as_str()), (200, "at last"));
-    tokio::time::timeout(PATIENCE, &mut server.task)
+    tokio::time::timeout(TEST_TIMEOUT, &mut server.task)
         .await
         .unwrap()
         .unwrap();
@@ -193,7 +199,7 @@ async fn stopping_lets_a_running_request_end_and_takes_no_more() {
 
 #[tokio::test]
 async fn what_does_not_end_within_the_grace_is_cut_off() {
-    let mut server = listening(ListenerOptions {
+    let mut server = start_listener(ListenerOptions {
         grace: Duration::from_millis(50),
         ..ListenerOptions::default()
     })
@@ -202,12 +208,12 @@ async fn what_does_not_end_within_the_grace_is_cut_off() {
     stream
         .send("GET /sse HTTP/1.1", &["Host: localhost"], "")
         .await;
-    stream.until(b"event: endpoint").await;
-    let mut socket = upgraded(&server).await;
+    stream.read_until(b"event: endpoint").await;
+    let mut socket = open_upgraded(&server).await;
     server.stop.cancel();
-    stream.ended().await;
-    socket.ended().await;
-    tokio::time::timeout(PATIENCE, &mut server.task)
+    stream.wait_closed().await;
+    socket.wait_closed().await;
+    tokio::time::timeout(TEST_TIMEOUT, &mut server.task)
         .await
         .unwrap()
         .unwrap();
@@ -216,7 +222,7 @@ async fn what_does_not_end_within_the_grace_is_cut_off() {
 
 #[tokio::test]
 async fn a_client_that_reads_nothing_is_cut_off() {
-    let server = listening(ListenerOptions {
+    let server = start_listener(ListenerOptions {
         stall_time: Duration::from_millis(100),
         ..ListenerOptions::default()
     })
@@ -235,8 +241,8 @@ async fn a_client_that_reads_nothing_is_cut_off() {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, asking).await.unwrap();
-    until_connections(&server, 0).await;
+    tokio::time::timeout(TEST_TIMEOUT, asking).await.unwrap();
+    wait_for_connections(&server, 0).await;
 }
 
 #[tokio::test]

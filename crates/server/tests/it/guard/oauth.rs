@@ -3,30 +3,30 @@
 use std::{net::Ipv4Addr, time::Instant};
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use deliberate_server::http::auth::{Access, OAuthOptions, ResourceServer, check_start};
+use deliberate_server::http::auth::{Access, ResourceServer, ResourceServerOptions, check_start};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    issuer::{Gives, Issuer, RESOURCE, Signing, sign},
-    support::{Answer, Server},
+    issuer::{JwksBehavior, MockIssuer, RESOURCE, SigningKey, sign},
+    support::{GuardTestServer, TestHttpResponse},
 };
 
-async fn server(options: OAuthOptions) -> Server {
+async fn start_oauth_server(options: ResourceServerOptions) -> GuardTestServer {
     let access = Access::open().with_oauth(ResourceServer::new(options).unwrap());
-    Server::with(access).await
+    GuardTestServer::start_default(access).await
 }
 
-async fn ask(server: &Server, token: &str) -> Answer {
+async fn get_with_token(server: &GuardTestServer, token: &str) -> TestHttpResponse {
     let line = format!("Authorization: Bearer {token}");
-    server.ask("GET /mcp HTTP/1.1", &[&line]).await
+    server.request("GET /mcp HTTP/1.1", &[&line]).await
 }
 
 #[tokio::test]
 async fn a_good_token_names_its_holder() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
-    let answer = ask(&server, &issuer.token(&json!({}))).await;
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
+    let answer = get_with_token(&server, &issuer.token(&json!({}))).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(answer.json()["name"], format!("alice@{}", issuer.url));
     assert_eq!(answer.json()["get"], true);
@@ -34,25 +34,29 @@ async fn a_good_token_names_its_holder() {
 
 #[tokio::test]
 async fn every_kind_of_key_is_taken_and_fetched_once() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
     for (key, algorithm, id) in [
-        (Signing::Rsa, Algorithm::RS256, "rsa"),
-        (Signing::Rsa, Algorithm::RS512, "rsa"),
-        (Signing::Rsa, Algorithm::PS256, "rsa"),
-        (Signing::Ec, Algorithm::ES256, "ec"),
-        (Signing::Ed, Algorithm::EdDSA, "ed"),
+        (SigningKey::Rsa, Algorithm::RS256, "rsa"),
+        (SigningKey::Rsa, Algorithm::RS512, "rsa"),
+        (SigningKey::Rsa, Algorithm::PS256, "rsa"),
+        (SigningKey::Ec, Algorithm::ES256, "ec"),
+        (SigningKey::Ed, Algorithm::EdDSA, "ed"),
     ] {
         let token = sign(key, algorithm, Some(id), &issuer.claims());
-        assert_eq!(ask(&server, &token).await.status, 200, "{algorithm:?}");
+        assert_eq!(
+            get_with_token(&server, &token).await.status,
+            200,
+            "{algorithm:?}"
+        );
     }
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.fetch_count(), 1);
 }
 
 #[tokio::test]
 async fn tokens_with_wrong_claims_are_refused() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
     let now = get_current_timestamp();
     for change in [
         json!({"exp": now - 60}),
@@ -72,7 +76,7 @@ async fn tokens_with_wrong_claims_are_refused() {
         json!({"sub": "a\nb"}),
         json!({"sub": "x".repeat(300)}),
     ] {
-        let answer = ask(&server, &issuer.token(&change)).await;
+        let answer = get_with_token(&server, &issuer.token(&change)).await;
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (401, "token_refused"),
@@ -85,8 +89,8 @@ async fn tokens_with_wrong_claims_are_refused() {
 
 #[tokio::test]
 async fn tokens_with_wrong_signatures_are_refused() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
     let claims = issuer.claims();
     let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
     let unsigned = format!(
@@ -95,7 +99,7 @@ async fn tokens_with_wrong_signatures_are_refused() {
         part(&claims)
     );
     // The public key, as everyone has it, taken for a shared secret.
-    let public = Signing::Rsa.public("rsa", Algorithm::RS256);
+    let public = SigningKey::Rsa.public("rsa", Algorithm::RS256);
     let secrets = [
         public["n"].as_str().unwrap().as_bytes().to_vec(),
         BASE64_URL_SAFE_NO_PAD
@@ -104,9 +108,9 @@ async fn tokens_with_wrong_signatures_are_refused() {
     ];
     let mut tokens = vec![
         unsigned,
-        sign(Signing::OtherRsa, Algorithm::RS256, Some("rsa"), &claims),
-        sign(Signing::Ec, Algorithm::ES256, Some("rsa"), &claims),
-        sign(Signing::Ec, Algorithm::ES256, Some("ed"), &claims),
+        sign(SigningKey::OtherRsa, Algorithm::RS256, Some("rsa"), &claims),
+        sign(SigningKey::Ec, Algorithm::ES256, Some("rsa"), &claims),
+        sign(SigningKey::Ec, Algorithm::ES256, Some("ed"), &claims),
         "not.a.token".to_owned(),
         "nothing".to_owned(),
         "..".to_owned(),
@@ -120,79 +124,88 @@ async fn tokens_with_wrong_signatures_are_refused() {
     let mut critical = Header::new(Algorithm::RS256);
     critical.kid = Some("rsa".to_owned());
     critical.crit = Some(vec!["exp2".to_owned()]);
-    tokens.push(encode(&critical, &claims, &Signing::Rsa.key()).unwrap());
+    tokens.push(encode(&critical, &claims, &SigningKey::Rsa.key()).unwrap());
     let good = issuer.token(&json!({}));
     let (signed, _) = good.rsplit_once('.').unwrap();
     tokens.push(format!("{signed}.AAAA"));
     for token in tokens {
-        let answer = ask(&server, &token).await;
+        let answer = get_with_token(&server, &token).await;
         assert_eq!(answer.status, 401, "{token}");
         assert!(!answer.body.contains(&token));
     }
-    assert_eq!(ask(&server, &good).await.status, 200);
+    assert_eq!(get_with_token(&server, &good).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_unknown_key_is_asked_for_and_not_again_and_again() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
-    assert_eq!(ask(&server, &issuer.token(&json!({}))).await.status, 200);
-    assert_eq!(issuer.asked(), 1);
-    issuer.give(Gives::Keys(vec![
-        Signing::OtherRsa.public("new", Algorithm::RS256),
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
+    assert_eq!(
+        get_with_token(&server, &issuer.token(&json!({})))
+            .await
+            .status,
+        200
+    );
+    assert_eq!(issuer.fetch_count(), 1);
+    issuer.set_behavior(JwksBehavior::Keys(vec![
+        SigningKey::OtherRsa.public("new", Algorithm::RS256),
     ]));
     let claims = issuer.claims();
-    let rotated = sign(Signing::OtherRsa, Algorithm::RS256, Some("new"), &claims);
-    assert_eq!(ask(&server, &rotated).await.status, 200);
-    assert_eq!(issuer.asked(), 2);
+    let rotated = sign(SigningKey::OtherRsa, Algorithm::RS256, Some("new"), &claims);
+    assert_eq!(get_with_token(&server, &rotated).await.status, 200);
+    assert_eq!(issuer.fetch_count(), 2);
     for id in ["a", "b", "c", "rsa"] {
-        let token = sign(Signing::Rsa, Algorithm::RS256, Some(id), &claims);
-        assert_eq!(ask(&server, &token).await.status, 401);
+        let token = sign(SigningKey::Rsa, Algorithm::RS256, Some(id), &claims);
+        assert_eq!(get_with_token(&server, &token).await.status, 401);
     }
-    assert_eq!(issuer.asked(), 2);
-    assert_eq!(ask(&server, &rotated).await.status, 200);
+    assert_eq!(issuer.fetch_count(), 2);
+    assert_eq!(get_with_token(&server, &rotated).await.status, 200);
 }
 
 #[tokio::test]
 async fn many_who_come_at_once_are_served_by_one_fetch() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
     let token = issuer.token(&json!({}));
-    let all = futures::future::join_all((0..20).map(|_| ask(&server, &token))).await;
+    let all = futures::future::join_all((0..20).map(|_| get_with_token(&server, &token))).await;
     assert!(all.iter().all(|answer| answer.status == 200));
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.fetch_count(), 1);
 }
 
 #[tokio::test]
 async fn a_token_that_names_no_key_is_taken_only_where_there_is_no_choice() {
-    let issuer = Issuer::usual().await;
-    let server = server(issuer.options()).await;
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(issuer.options()).await;
     let claims = issuer.claims();
-    let unnamed = sign(Signing::Ec, Algorithm::ES256, None, &claims);
-    assert_eq!(ask(&server, &unnamed).await.status, 200);
-    let two = Issuer::start(
+    let unnamed = sign(SigningKey::Ec, Algorithm::ES256, None, &claims);
+    assert_eq!(get_with_token(&server, &unnamed).await.status, 200);
+    let two = MockIssuer::start(
         "/.well-known/oauth-authorization-server/tenant",
         None,
-        Gives::Keys(vec![
-            Signing::Rsa.public("a", Algorithm::RS256),
-            Signing::OtherRsa.public("b", Algorithm::RS256),
+        JwksBehavior::Keys(vec![
+            SigningKey::Rsa.public("a", Algorithm::RS256),
+            SigningKey::OtherRsa.public("b", Algorithm::RS256),
         ]),
     )
     .await;
-    let server = self::server(two.options()).await;
-    let unnamed = sign(Signing::Rsa, Algorithm::RS256, None, &two.claims());
-    assert_eq!(ask(&server, &unnamed).await.status, 401);
+    let server = self::start_oauth_server(two.options()).await;
+    let unnamed = sign(SigningKey::Rsa, Algorithm::RS256, None, &two.claims());
+    assert_eq!(get_with_token(&server, &unnamed).await.status, 401);
 }
 
 #[tokio::test]
 async fn an_issuer_that_fails_is_no_fault_of_the_token() {
-    for gives in [Gives::Failure, Gives::Redirect, Gives::Large] {
-        let issuer = Issuer::usual().await;
-        issuer.give(gives);
-        let server = server(issuer.options()).await;
+    for gives in [
+        JwksBehavior::Failure,
+        JwksBehavior::Redirect,
+        JwksBehavior::Large,
+    ] {
+        let issuer = MockIssuer::with_default_keys().await;
+        issuer.set_behavior(gives);
+        let server = start_oauth_server(issuer.options()).await;
         let began = Instant::now();
         for _ in 0..3 {
-            let answer = ask(&server, &issuer.token(&json!({}))).await;
+            let answer = get_with_token(&server, &issuer.token(&json!({}))).await;
             assert_eq!(
                 (answer.status, answer.code().as_str()),
                 (503, "issuer_unavailable")
@@ -201,7 +214,7 @@ async fn an_issuer_that_fails_is_no_fault_of_the_token() {
         }
         // For five seconds, that is, and a busy machine may take longer.
         let most = 1 + began.elapsed().as_secs() / 5;
-        let asked = issuer.asked() as u64;
+        let asked = issuer.fetch_count() as u64;
         assert!(
             (1..=most).contains(&asked),
             "a failing issuer is left in peace: {asked}"
@@ -211,40 +224,55 @@ async fn an_issuer_that_fails_is_no_fault_of_the_token() {
 
 #[tokio::test]
 async fn the_metadata_may_be_that_of_openid_and_must_be_the_issuers_own() {
-    let keys = || Gives::Keys(vec![Signing::Rsa.public("rsa", Algorithm::RS256)]);
+    let keys = || JwksBehavior::Keys(vec![SigningKey::Rsa.public("rsa", Algorithm::RS256)]);
     let openid = "/tenant/.well-known/openid-configuration";
-    let issuer = Issuer::start(openid, None, keys()).await;
-    let server_of = server(issuer.options()).await;
-    assert_eq!(ask(&server_of, &issuer.token(&json!({}))).await.status, 200);
-    let other = Issuer::start(openid, Some("https://evil.example"), keys()).await;
-    let server_of = server(other.options()).await;
-    assert_eq!(ask(&server_of, &other.token(&json!({}))).await.status, 503);
-    assert_eq!(other.asked(), 0);
+    let issuer = MockIssuer::start(openid, None, keys()).await;
+    let server_of = start_oauth_server(issuer.options()).await;
+    assert_eq!(
+        get_with_token(&server_of, &issuer.token(&json!({})))
+            .await
+            .status,
+        200
+    );
+    let other = MockIssuer::start(openid, Some("https://evil.example"), keys()).await;
+    let server_of = start_oauth_server(other.options()).await;
+    assert_eq!(
+        get_with_token(&server_of, &other.token(&json!({})))
+            .await
+            .status,
+        503
+    );
+    assert_eq!(other.fetch_count(), 0);
 }
 
 #[tokio::test]
 async fn the_address_of_the_keys_and_the_audience_may_be_given() {
-    let issuer = Issuer::start(
+    let issuer = MockIssuer::start(
         "/none",
         None,
-        Gives::Keys(vec![Signing::Rsa.public("rsa", Algorithm::RS256)]),
+        JwksBehavior::Keys(vec![SigningKey::Rsa.public("rsa", Algorithm::RS256)]),
     )
     .await;
-    let server = server(OAuthOptions {
+    let server = start_oauth_server(ResourceServerOptions {
         jwks_url: Some(format!("{}/keys", issuer.url)),
         audience: Some("api://deliberate".to_owned()),
         ..issuer.options()
     })
     .await;
     let token = issuer.token(&json!({"aud": ["other", "api://deliberate"]}));
-    assert_eq!(ask(&server, &token).await.status, 200);
-    assert_eq!(ask(&server, &issuer.token(&json!({}))).await.status, 401);
+    assert_eq!(get_with_token(&server, &token).await.status, 200);
+    assert_eq!(
+        get_with_token(&server, &issuer.token(&json!({})))
+            .await
+            .status,
+        401
+    );
 }
 
 #[tokio::test]
 async fn scopes_say_which_tools() {
-    let issuer = Issuer::usual().await;
-    let server = server(OAuthOptions {
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(ResourceServerOptions {
         required_scope: Some("deliberate".to_owned()),
         ..issuer.options()
     })
@@ -259,7 +287,7 @@ async fn scopes_say_which_tools() {
             true,
         ),
     ] {
-        let answer = ask(&server, &issuer.token(&change)).await;
+        let answer = get_with_token(&server, &issuer.token(&change)).await;
         assert_eq!(answer.status, 200, "{change}");
         assert_eq!(
             (
@@ -276,7 +304,7 @@ async fn scopes_say_which_tools() {
         json!({"scope": "deliberate2 tool:"}),
         json!({"scope": "tool:a*b"}),
     ] {
-        let answer = ask(&server, &issuer.token(&change)).await;
+        let answer = get_with_token(&server, &issuer.token(&change)).await;
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (403, "insufficient_scope"),
@@ -290,8 +318,8 @@ async fn scopes_say_which_tools() {
 
 #[tokio::test]
 async fn those_without_a_token_learn_where_to_get_one() {
-    let issuer = Issuer::usual().await;
-    let server = server(OAuthOptions {
+    let issuer = MockIssuer::with_default_keys().await;
+    let server = start_oauth_server(ResourceServerOptions {
         required_scope: Some("deliberate".to_owned()),
         ..issuer.options()
     })
@@ -309,7 +337,7 @@ async fn those_without_a_token_learn_where_to_get_one() {
         "/.well-known/oauth-protected-resource/mcp",
         "/.well-known/oauth-protected-resource/behind/a/proxy",
     ] {
-        let document = server.ask(&format!("GET {path} HTTP/1.1"), &[]).await;
+        let document = server.request(&format!("GET {path} HTTP/1.1"), &[]).await;
         assert_eq!(document.status, 200);
         let document = document.json();
         assert_eq!(document["resource"], RESOURCE);
@@ -317,50 +345,50 @@ async fn those_without_a_token_learn_where_to_get_one() {
         assert_eq!(document["scopes_supported"], json!(["deliberate"]));
         assert_eq!(document["bearer_methods_supported"], json!(["header"]));
     }
-    assert_eq!(issuer.asked(), 0, "nobody has shown a token yet");
+    assert_eq!(issuer.fetch_count(), 0, "nobody has shown a token yet");
 }
 
 #[test]
 fn unsafe_settings_are_refused() {
-    let good = OAuthOptions {
+    let good = ResourceServerOptions {
         issuer: "https://id.example.com".to_owned(),
         resource: RESOURCE.to_owned(),
-        ..OAuthOptions::default()
+        ..ResourceServerOptions::default()
     };
     let wrong = [
-        OAuthOptions {
+        ResourceServerOptions {
             issuer: "http://id.example.com".to_owned(),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             issuer: "https://u:p@id.example.com".to_owned(),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             issuer: String::new(),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             resource: "mcp".to_owned(),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             resource: "https://a.example/\"".to_owned(),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             jwks_url: Some("http://10.0.0.1/keys".to_owned()),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             jwks_url: Some("file:///etc/keys".to_owned()),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             audience: Some(String::new()),
             ..good.clone()
         },
-        OAuthOptions {
+        ResourceServerOptions {
             required_scope: Some("a b".to_owned()),
             ..good.clone()
         },

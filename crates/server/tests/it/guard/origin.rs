@@ -6,7 +6,7 @@ use deliberate_server::http::{
     listener::ListenerOptions,
 };
 
-use super::support::{Answer, Server};
+use super::support::{GuardTestServer, TestHttpResponse};
 
 /// Every way in, streams and sockets among them.
 const ROUTES: [&str; 8] = [
@@ -20,11 +20,11 @@ const ROUTES: [&str; 8] = [
     "/none",
 ];
 
-async fn open() -> Server {
-    Server::with(Access::open()).await
+async fn start_open() -> GuardTestServer {
+    GuardTestServer::start_default(Access::open()).await
 }
 
-async fn configured() -> Server {
+async fn start_configured() -> GuardTestServer {
     let options = GuardOptions {
         allowed_hosts: vec![
             "mcp.example.com".to_owned(),
@@ -33,16 +33,16 @@ async fn configured() -> Server {
         allowed_origins: vec!["https://app.example.com".to_owned()],
         ..GuardOptions::default()
     };
-    Server::start(&options, ListenerOptions::default(), Access::open()).await
+    GuardTestServer::start(&options, ListenerOptions::default(), Access::open()).await
 }
 
 #[tokio::test]
 async fn a_foreign_host_is_refused_on_every_route() {
-    let server = open().await;
+    let server = start_open().await;
     for route in ROUTES {
         for host in ["evil.example", "evil.example:80", "localhost.evil.example"] {
             let answer = server
-                .raw(
+                .send_raw(
                     &format!("GET {route} HTTP/1.1"),
                     &[&format!("Host: {host}")],
                     "",
@@ -58,7 +58,7 @@ async fn a_foreign_host_is_refused_on_every_route() {
 
 #[tokio::test]
 async fn a_foreign_origin_is_refused_on_every_route_though_the_host_is_good() {
-    let server = open().await;
+    let server = start_open().await;
     for route in ROUTES {
         for origin in [
             "http://evil.example",
@@ -72,7 +72,7 @@ async fn a_foreign_origin_is_refused_on_every_route_though_the_host_is_good() {
         ] {
             let origin = format!("Origin: {origin}");
             let answer = server
-                .ask(&format!("GET {route} HTTP/1.1"), &[&origin])
+                .request(&format!("GET {route} HTTP/1.1"), &[&origin])
                 .await;
             assert_eq!(
                 (answer.status, answer.code().as_str()),
@@ -86,7 +86,7 @@ async fn a_foreign_origin_is_refused_on_every_route_though_the_host_is_good() {
 
 #[tokio::test]
 async fn our_own_names_are_answered_to() {
-    let server = open().await;
+    let server = start_open().await;
     for host in [
         "localhost",
         "localhost:1234",
@@ -95,7 +95,7 @@ async fn our_own_names_are_answered_to() {
         "LOCALHOST",
     ] {
         let answer = server
-            .raw("GET /mcp HTTP/1.1", &[&format!("Host: {host}")], "")
+            .send_raw("GET /mcp HTTP/1.1", &[&format!("Host: {host}")], "")
             .await;
         assert_eq!(answer.status, 200, "{host}");
     }
@@ -103,7 +103,7 @@ async fn our_own_names_are_answered_to() {
 
 #[tokio::test]
 async fn pages_of_this_machine_and_programs_are_let_in() {
-    let server = open().await;
+    let server = start_open().await;
     let own = format!("Origin: http://{}", server.address);
     for origin in [
         own.as_str(),
@@ -118,7 +118,7 @@ async fn pages_of_this_machine_and_programs_are_let_in() {
 
 #[tokio::test]
 async fn hosts_that_are_missing_doubled_or_rubbish_are_refused() {
-    let server = open().await;
+    let server = start_open().await;
     let cases: [(&str, &[&str], u16); 9] = [
         ("GET /mcp HTTP/1.1", &[], 400),
         ("GET /mcp HTTP/1.0", &[], 403),
@@ -143,21 +143,24 @@ async fn hosts_that_are_missing_doubled_or_rubbish_are_refused() {
         ),
     ];
     for (request, lines, status) in cases {
-        let answer = server.raw(request, lines, "").await;
+        let answer = server.send_raw(request, lines, "").await;
         assert_eq!(answer.status, status, "{request} {lines:?}");
     }
 }
 
 #[tokio::test]
 async fn doubled_origins_are_refused() {
-    let server = open().await;
+    let server = start_open().await;
     let origins = ["Origin: http://localhost", "Origin: http://localhost"];
-    assert_eq!(server.ask("GET /mcp HTTP/1.1", &origins).await.status, 403);
+    assert_eq!(
+        server.request("GET /mcp HTTP/1.1", &origins).await.status,
+        403
+    );
 }
 
 #[tokio::test]
 async fn configured_names_are_answered_to_exactly() {
-    let server = configured().await;
+    let server = start_configured().await;
     for (host, status) in [
         ("mcp.example.com", 200),
         ("MCP.example.com:8443", 200),
@@ -166,24 +169,24 @@ async fn configured_names_are_answered_to_exactly() {
         ("x.mcp.example.com", 403),
     ] {
         let host = format!("Host: {host}");
-        let answer = server.raw("GET /mcp HTTP/1.1", &[&host], "").await;
+        let answer = server.send_raw("GET /mcp HTTP/1.1", &[&host], "").await;
         assert_eq!(answer.status, status, "{host}");
     }
     let lines = ["Host: mcp.example.com", "Origin: https://mcp.example.com"];
-    let answer = server.raw("GET /mcp HTTP/1.1", &lines, "").await;
+    let answer = server.send_raw("GET /mcp HTTP/1.1", &lines, "").await;
     assert_eq!(answer.status, 200, "a page of our own, by a name of ours");
 }
 
 #[tokio::test]
 async fn an_allowed_origin_may_ask_beforehand_and_read() {
-    let server = configured().await;
+    let server = start_configured().await;
     let origin = "Origin: https://app.example.com";
     let asked = [
         origin,
         "Access-Control-Request-Method: POST",
         "Access-Control-Request-Headers: content-type, mcp-param-city, x-evil",
     ];
-    let answer = server.ask("OPTIONS /mcp HTTP/1.1", &asked).await;
+    let answer = server.request("OPTIONS /mcp HTTP/1.1", &asked).await;
     assert_eq!(answer.status, 204);
     let allowed = answer.header("access-control-allow-headers").unwrap();
     assert!(allowed.contains("authorization") && allowed.contains("mcp-param-city"));
@@ -202,7 +205,7 @@ async fn an_allowed_origin_may_ask_beforehand_and_read() {
     );
     for near in ["https://app.example.com:444", "http://app.example.com"] {
         let answer = server
-            .ask("GET /mcp HTTP/1.1", &[&format!("Origin: {near}")])
+            .request("GET /mcp HTTP/1.1", &[&format!("Origin: {near}")])
             .await;
         assert_eq!(answer.status, 403);
     }
@@ -210,10 +213,10 @@ async fn an_allowed_origin_may_ask_beforehand_and_read() {
 
 #[tokio::test]
 async fn nobody_else_may_ask_beforehand() {
-    let server = open().await;
+    let server = start_open().await;
     for origin in ["Origin: http://localhost:3000", "Accept: */*"] {
         let lines = [origin, "Access-Control-Request-Method: POST"];
-        let answer = server.ask("OPTIONS /mcp HTTP/1.1", &lines).await;
+        let answer = server.request("OPTIONS /mcp HTTP/1.1", &lines).await;
         assert_eq!(answer.status, 405);
         assert_eq!(answer.header("access-control-allow-origin"), None);
     }
@@ -221,22 +224,22 @@ async fn nobody_else_may_ask_beforehand() {
 
 #[tokio::test]
 async fn what_a_foreign_page_embeds_is_refused_and_a_link_is_followed() {
-    let server = open().await;
+    let server = start_open().await;
     let embedded = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"];
     assert_eq!(
-        server.ask("GET /page HTTP/1.1", &embedded).await.status,
+        server.request("GET /page HTTP/1.1", &embedded).await.status,
         403
     );
     let followed = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"];
     assert_eq!(
-        server.ask("GET /page HTTP/1.1", &followed).await.status,
+        server.request("GET /page HTTP/1.1", &followed).await.status,
         200
     );
 }
 
 #[tokio::test]
 async fn only_json_is_taken() {
-    let server = open().await;
+    let server = start_open().await;
     for (kind, status) in [
         ("text/plain", 415),
         ("application/x-www-form-urlencoded", 415),
@@ -245,39 +248,39 @@ async fn only_json_is_taken() {
         let host = format!("Host: {}", server.address);
         let kind = format!("Content-Type: {kind}");
         let lines = [host.as_str(), kind.as_str(), "Content-Length: 2"];
-        let answer = server.raw("POST /mcp HTTP/1.1", &lines, "{}").await;
+        let answer = server.send_raw("POST /mcp HTTP/1.1", &lines, "{}").await;
         assert_eq!(answer.status, status, "{kind}");
     }
 }
 
 #[tokio::test]
 async fn every_answer_is_dressed() {
-    let server = open().await;
+    let server = start_open().await;
     let refused = server
-        .raw("GET /mcp HTTP/1.1", &["Host: evil.example"], "")
+        .send_raw("GET /mcp HTTP/1.1", &["Host: evil.example"], "")
         .await;
-    let missing = server.ask("GET /none HTTP/1.1", &[]).await;
-    let wrong = server.ask("POST /health HTTP/1.1", &[]).await;
-    let good = server.ask("GET /health HTTP/1.1", &[]).await;
+    let missing = server.request("GET /none HTTP/1.1", &[]).await;
+    let wrong = server.request("POST /health HTTP/1.1", &[]).await;
+    let good = server.request("GET /health HTTP/1.1", &[]).await;
     assert_eq!(
         [refused.status, missing.status, wrong.status, good.status],
         [403, 404, 405, 200]
     );
     for answer in [refused, missing, wrong, good] {
-        has_safe_headers(&answer);
+        assert_safe_headers(&answer);
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'"));
     }
-    let page = server.ask("GET /page HTTP/1.1", &[]).await;
-    has_safe_headers(&page);
+    let page = server.request("GET /page HTTP/1.1", &[]).await;
+    assert_safe_headers(&page);
     assert_eq!(
         page.header("content-security-policy"),
         Some("default-src 'self'")
     );
 }
 
-fn has_safe_headers(answer: &Answer) {
+fn assert_safe_headers(answer: &TestHttpResponse) {
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
@@ -293,13 +296,16 @@ fn has_safe_headers(answer: &Answer) {
 
 #[tokio::test]
 async fn refusals_speak_the_language_of_their_path() {
-    let server = open().await;
+    let server = start_open().await;
     let foreign = ["Origin: http://evil.example"];
-    let answer = server.ask("GET /metrics HTTP/1.1", &foreign).await.json();
+    let answer = server
+        .request("GET /metrics HTTP/1.1", &foreign)
+        .await
+        .json();
     assert_eq!(answer["error"]["code"], "origin_refused");
     for path in ["/mcp", "/messages", "/messages/?session=1"] {
         let request = format!("POST {path} HTTP/1.1");
-        let answer = server.ask(&request, &foreign).await.json();
+        let answer = server.request(&request, &foreign).await.json();
         assert_eq!(answer["jsonrpc"], "2.0");
         assert!(answer["id"].is_null());
         assert_eq!(answer["error"]["code"], -32000);
@@ -309,15 +315,15 @@ async fn refusals_speak_the_language_of_their_path() {
 
 #[tokio::test]
 async fn a_panic_ends_its_request_and_nothing_else() {
-    let server = open().await;
+    let server = start_open().await;
     let mut line = server.connect().await;
     let host = format!("Host: {}", server.address);
     line.send("GET /panic HTTP/1.1", &[&host], "").await;
-    let answer = line.answer().await.unwrap();
+    let answer = line.read_response().await.unwrap();
     assert_eq!((answer.status, answer.code().as_str()), (500, "internal"));
     assert!(!answer.body.contains("as asked"));
     line.send("GET /mcp HTTP/1.1", &[&host], "").await;
-    assert_eq!(line.answer().await.unwrap().status, 200);
+    assert_eq!(line.read_response().await.unwrap().status, 200);
 }
 
 #[test]
@@ -334,7 +340,7 @@ fn beyond_this_machine_nobody_listens_without_tokens() {
         "2001:db8::1",
     ] {
         let error = check_start(beyond.parse().unwrap(), &open).unwrap_err();
-        assert!(matches!(error, StartError::Open { .. }));
+        assert!(matches!(error, StartError::Unprotected { .. }));
         assert!(error.to_string().contains("set a token"), "{error}");
     }
 }

@@ -19,7 +19,7 @@ use axum::{
 };
 use deliberate_server::http::{
     auth::Access,
-    guard::{Admission, Guard, GuardOptions},
+    guard::{Admission, GuardOptions, HttpGuard},
     listener::{self, Connections, ListenerOptions},
 };
 use deliberate_toolkit::Principal;
@@ -34,10 +34,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Longer than anything takes on a busy machine; only a hang exceeds it.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A server with a few routes behind a guard.
-pub(crate) struct Server {
+pub(crate) struct GuardTestServer {
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
     pub(crate) connections: Connections,
@@ -47,12 +47,12 @@ pub(crate) struct Server {
     /// Lets requests for `/slow` end, one a permit.
     pub(crate) release: Arc<Semaphore>,
     /// What stands before the routes.
-    pub(crate) guard: Arc<Guard>,
+    pub(crate) guard: Arc<HttpGuard>,
 }
 
-impl Server {
+impl GuardTestServer {
     /// With the usual options.
-    pub(crate) async fn with(access: Access) -> Self {
+    pub(crate) async fn start_default(access: Access) -> Self {
         Self::start(&GuardOptions::default(), ListenerOptions::default(), access).await
     }
 
@@ -65,9 +65,9 @@ impl Server {
             .await
             .unwrap();
         let address = socket.local_addr().unwrap();
-        let guard = Guard::new(options, access);
+        let guard = HttpGuard::new(options, access);
         let stop = CancellationToken::new();
-        let connections = listening.count.clone();
+        let connections = listening.open_connections.clone();
         let arrived = Arc::new(Notify::new());
         let release = Arc::new(Semaphore::new(0));
         let router = guard.protect(routes(arrived.clone(), release.clone()));
@@ -84,14 +84,14 @@ impl Server {
     }
 
     /// Sends one request on a connection of its own. `lines` are headers besides `Host`.
-    pub(crate) async fn ask(&self, request: &str, lines: &[&str]) -> Answer {
+    pub(crate) async fn request(&self, request: &str, lines: &[&str]) -> TestHttpResponse {
         let host = format!("Host: {}", self.address);
-        self.raw(request, &[&[host.as_str()], lines].concat(), "")
+        self.send_raw(request, &[&[host.as_str()], lines].concat(), "")
             .await
     }
 
     /// Sends a JSON body to a path.
-    pub(crate) async fn post(&self, path: &str, lines: &[&str], body: &str) -> Answer {
+    pub(crate) async fn post(&self, path: &str, lines: &[&str], body: &str) -> TestHttpResponse {
         let host = format!("Host: {}", self.address);
         let length = format!("Content-Length: {}", body.len());
         let own = [
@@ -100,25 +100,30 @@ impl Server {
             "Content-Type: application/json",
         ];
         let request = format!("POST {path} HTTP/1.1");
-        self.raw(&request, &[&own, lines].concat(), body).await
+        self.send_raw(&request, &[&own, lines].concat(), body).await
     }
 
     /// Sends exactly these lines.
-    pub(crate) async fn raw(&self, request: &str, lines: &[&str], body: &str) -> Answer {
+    pub(crate) async fn send_raw(
+        &self,
+        request: &str,
+        lines: &[&str],
+        body: &str,
+    ) -> TestHttpResponse {
         let mut line = self.connect().await;
         line.send(request, lines, body).await;
-        line.answer().await.expect("an answer")
+        line.read_response().await.expect("an answer")
     }
 
-    pub(crate) async fn connect(&self) -> Line {
-        Line {
+    pub(crate) async fn connect(&self) -> RawConnection {
+        RawConnection {
             stream: TcpStream::connect(self.address).await.unwrap(),
             read: Vec::new(),
         }
     }
 }
 
-impl Drop for Server {
+impl Drop for GuardTestServer {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -131,22 +136,22 @@ fn routes(arrived: Arc<Notify>, release: Arc<Semaphore>) -> Router {
         "at last"
     };
     Router::new()
-        .route("/health", get(health))
-        .route("/mcp", any(who))
-        .route("/messages", any(who))
-        .route("/metrics", get(who))
-        .route("/page", get(page))
-        .route("/sse", get(stream))
+        .route("/health", get(get_health))
+        .route("/mcp", any(get_principal))
+        .route("/messages", any(get_principal))
+        .route("/metrics", get(get_principal))
+        .route("/page", get(get_page))
+        .route("/sse", get(get_stream))
         .route("/ws", get(upgrade))
         .route("/slow", any(slow))
-        .route("/panic", get(panic))
+        .route("/panic", get(get_panic))
 }
 
-async fn health(Extension(admission): Extension<Admission>) -> Json<Value> {
-    Json(json!({"known": admission == Admission::Known}))
+async fn get_health(Extension(admission): Extension<Admission>) -> Json<Value> {
+    Json(json!({"known": admission == Admission::Authenticated}))
 }
 
-async fn who(Extension(principal): Extension<Principal>, body: Bytes) -> Json<Value> {
+async fn get_principal(Extension(principal): Extension<Principal>, body: Bytes) -> Json<Value> {
     Json(json!({
         "name": principal.name,
         "linear": principal.scope.allows("reasoning_linear"),
@@ -155,13 +160,13 @@ async fn who(Extension(principal): Extension<Principal>, body: Bytes) -> Json<Va
     }))
 }
 
-async fn page() -> Response {
+async fn get_page() -> Response {
     let policy = (header::CONTENT_SECURITY_POLICY, "default-src 'self'");
     let maker = (header::SERVER, "somebody");
     ([policy, maker], "a page").into_response()
 }
 
-async fn stream() -> Body {
+async fn get_stream() -> Body {
     let first = futures::stream::iter([Ok::<_, std::io::Error>("event: endpoint\n\n")]);
     Body::from_stream(first.chain(futures::stream::pending()))
 }
@@ -176,17 +181,17 @@ async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
     })
 }
 
-async fn panic(_: Request) -> Response {
+async fn get_panic(_: Request) -> Response {
     panic!("as asked")
 }
 
 /// A connection.
-pub(crate) struct Line {
+pub(crate) struct RawConnection {
     pub(crate) stream: TcpStream,
     read: Vec<u8>,
 }
 
-impl Line {
+impl RawConnection {
     pub(crate) async fn send(&mut self, request: &str, lines: &[&str], body: &str) {
         let mut text = format!("{request}\r\n");
         for line in lines {
@@ -203,12 +208,12 @@ impl Line {
     }
 
     /// The next answer; `None` if the connection ends before one has come.
-    pub(crate) async fn answer(&mut self) -> Option<Answer> {
+    pub(crate) async fn read_response(&mut self) -> Option<TestHttpResponse> {
         let head = loop {
             if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
                 break self.read.drain(..end + 4).collect::<Vec<_>>();
             }
-            self.more().await?;
+            self.read_more().await?;
         };
         let head = String::from_utf8(head).unwrap();
         let mut lines = head.lines();
@@ -217,7 +222,7 @@ impl Line {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
             .collect();
-        let mut answer = Answer {
+        let mut answer = TestHttpResponse {
             status,
             headers,
             body: String::new(),
@@ -226,27 +231,27 @@ impl Line {
             .header("content-length")
             .map_or(0, |length| length.parse::<usize>().unwrap());
         while self.read.len() < length {
-            self.more().await?;
+            self.read_more().await?;
         }
         answer.body = String::from_utf8(self.read.drain(..length).collect()).unwrap();
         Some(answer)
     }
 
     /// Reads until this has come.
-    pub(crate) async fn until(&mut self, text: &[u8]) {
+    pub(crate) async fn read_until(&mut self, text: &[u8]) {
         while !self.read.windows(text.len()).any(|part| part == text) {
-            self.more().await.expect("more to read");
+            self.read_more().await.expect("more to read");
         }
     }
 
     /// Waits until the other side ends the connection.
-    pub(crate) async fn ended(&mut self) {
-        while self.more().await.is_some() {}
+    pub(crate) async fn wait_closed(&mut self) {
+        while self.read_more().await.is_some() {}
     }
 
-    async fn more(&mut self) -> Option<()> {
+    async fn read_more(&mut self) -> Option<()> {
         let mut chunk = [0; 4096];
-        let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut chunk))
+        let read = tokio::time::timeout(TEST_TIMEOUT, self.stream.read(&mut chunk))
             .await
             .expect("bytes or an end");
         match read {
@@ -261,13 +266,13 @@ impl Line {
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestHttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl TestHttpResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut all = self.headers.iter().filter(|(own, _)| own == name);
         let (_, value) = all.next()?;

@@ -2,18 +2,18 @@
 
 use std::{io::Write as _, net::Ipv4Addr};
 
-use deliberate_server::http::auth::{Access, FreshToken, Tokens, TokensError, check_start};
+use deliberate_server::http::auth::{Access, NewToken, Tokens, TokensError, check_start};
 use secrecy::SecretString;
 use serde_json::json;
 
-use super::support::Server;
+use super::support::GuardTestServer;
 
 const TOKEN: &str = "a-token-of-sixteen-or-more";
 
 /// A file that is gone when the test ends.
-struct Listed(tempfile::NamedTempFile);
+struct TokensFile(tempfile::NamedTempFile);
 
-impl Listed {
+impl TokensFile {
     fn new(text: &str) -> Self {
         let mut file = tempfile::Builder::new()
             .prefix("deliberate-tokens")
@@ -28,14 +28,14 @@ impl Listed {
     }
 }
 
-async fn one_token() -> Server {
-    let tokens = Tokens::one(&SecretString::from(TOKEN)).unwrap();
-    Server::with(Access::open().with_tokens(tokens)).await
+async fn single_token_server() -> GuardTestServer {
+    let tokens = Tokens::single(&SecretString::from(TOKEN)).unwrap();
+    GuardTestServer::start_default(Access::open().with_tokens(tokens)).await
 }
 
 #[tokio::test]
 async fn every_route_wants_the_token_but_those_that_say_little() {
-    let server = one_token().await;
+    let server = single_token_server().await;
     for route in [
         "/mcp",
         "/messages",
@@ -46,7 +46,7 @@ async fn every_route_wants_the_token_but_those_that_say_little() {
         "/none",
         "/health/other",
     ] {
-        let answer = server.ask(&format!("GET {route} HTTP/1.1"), &[]).await;
+        let answer = server.request(&format!("GET {route} HTTP/1.1"), &[]).await;
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (401, "token_missing")
@@ -55,7 +55,7 @@ async fn every_route_wants_the_token_but_those_that_say_little() {
         assert!(challenge.starts_with("Bearer "), "{challenge}");
         assert!(!challenge.contains("error="), "{challenge}");
     }
-    let health = server.ask("GET /health HTTP/1.1", &[]).await;
+    let health = server.request("GET /health HTTP/1.1", &[]).await;
     assert_eq!(
         (health.status, health.json()),
         (200, json!({"known": false}))
@@ -64,21 +64,21 @@ async fn every_route_wants_the_token_but_those_that_say_little() {
 
 #[tokio::test]
 async fn the_token_opens_everything() {
-    let server = one_token().await;
+    let server = single_token_server().await;
     let good = format!("Authorization: bearer {TOKEN}");
-    let answer = server.ask("GET /mcp HTTP/1.1", &[&good]).await;
+    let answer = server.request("GET /mcp HTTP/1.1", &[&good]).await;
     assert_eq!(answer.status, 200);
     assert_eq!(
         answer.json(),
         json!({"name": "token", "linear": true, "get": true, "bytes": 0})
     );
-    let health = server.ask("GET /health HTTP/1.1", &[&good]).await;
+    let health = server.request("GET /health HTTP/1.1", &[&good]).await;
     assert_eq!(health.json(), json!({"known": true}));
 }
 
 #[tokio::test]
 async fn what_is_not_exactly_the_token_is_refused() {
-    let server = one_token().await;
+    let server = single_token_server().await;
     let bearer = format!("Authorization: Bearer {TOKEN}");
     let longer = format!("{bearer}x");
     let basic = format!("Authorization: Basic {TOKEN}");
@@ -93,7 +93,7 @@ async fn what_is_not_exactly_the_token_is_refused() {
         &[&bearer, &bearer],
     ];
     for lines in cases {
-        let answer = server.ask("GET /mcp HTTP/1.1", lines).await;
+        let answer = server.request("GET /mcp HTTP/1.1", lines).await;
         assert_eq!(answer.status, 401, "{lines:?}");
         assert!(
             answer
@@ -107,11 +107,11 @@ async fn what_is_not_exactly_the_token_is_refused() {
 
 #[tokio::test]
 async fn a_token_in_the_address_is_refused_even_beside_a_good_one() {
-    let server = one_token().await;
+    let server = single_token_server().await;
     let request = format!("GET /mcp?access_token={TOKEN} HTTP/1.1");
     let good = format!("Authorization: Bearer {TOKEN}");
     for lines in [&[][..], &[good.as_str()][..]] {
-        let answer = server.ask(&request, lines).await;
+        let answer = server.request(&request, lines).await;
         assert_eq!(
             (answer.status, answer.code().as_str()),
             (401, "token_in_query")
@@ -121,9 +121,9 @@ async fn a_token_in_the_address_is_refused_even_beside_a_good_one() {
 
 #[tokio::test]
 async fn a_wrong_token_on_health_says_only_that_we_live() {
-    let server = one_token().await;
+    let server = single_token_server().await;
     let wrong = ["Authorization: Bearer not-the-right-token"];
-    let health = server.ask("GET /health HTTP/1.1", &wrong).await;
+    let health = server.request("GET /health HTTP/1.1", &wrong).await;
     assert_eq!(
         (health.status, health.json()),
         (200, json!({"known": false}))
@@ -132,14 +132,14 @@ async fn a_wrong_token_on_health_says_only_that_we_live() {
 
 #[tokio::test]
 async fn each_holder_has_a_name_and_their_tools() {
-    let fresh = FreshToken::new().unwrap();
+    let fresh = NewToken::new().unwrap();
     let lines = fresh
-        .table("bob.b", &["reasoning_*".to_owned(), "other".to_owned()])
+        .to_toml("bob.b", &["reasoning_*".to_owned(), "other".to_owned()])
         .unwrap();
-    let file = Listed::new(&format!("[alice]\ntoken = \"{TOKEN}\"\n\n{lines}"));
+    let file = TokensFile::new(&format!("[alice]\ntoken = \"{TOKEN}\"\n\n{lines}"));
     let tokens = file.read().unwrap();
     assert_eq!(tokens.names().collect::<Vec<_>>(), ["alice", "bob.b"]);
-    let server = Server::with(Access::open().with_tokens(tokens)).await;
+    let server = GuardTestServer::start_default(Access::open().with_tokens(tokens)).await;
     for (token, wanted) in [
         (
             TOKEN,
@@ -152,7 +152,7 @@ async fn each_holder_has_a_name_and_their_tools() {
     ] {
         let line = format!("Authorization: Bearer {token}");
         assert_eq!(
-            server.ask("GET /mcp HTTP/1.1", &[&line]).await.json(),
+            server.request("GET /mcp HTTP/1.1", &[&line]).await.json(),
             wanted
         );
     }
@@ -221,7 +221,7 @@ fn mistakes_in_the_file_are_named_and_secrets_are_not() {
         (String::new(), "no token", "deliberate token new"),
     ];
     for (text, place, problem) in cases {
-        let file = Listed::new(&text);
+        let file = TokensFile::new(&text);
         let error = file.read().unwrap_err();
         let said = format!("{error} {error:?}");
         assert!(said.contains("deliberate-tokens"), "{said}");
@@ -242,27 +242,27 @@ fn a_file_that_is_not_there_is_named() {
 
 #[test]
 fn tokens_are_not_shown() {
-    let access = Access::open().with_tokens(Tokens::one(&SecretString::from(TOKEN)).unwrap());
+    let access = Access::open().with_tokens(Tokens::single(&SecretString::from(TOKEN)).unwrap());
     assert!(!format!("{access:?}").contains("a-token"));
     assert!(check_start(Ipv4Addr::UNSPECIFIED.into(), &access).is_ok());
-    let fresh = FreshToken::new().unwrap();
+    let fresh = NewToken::new().unwrap();
     assert!(!format!("{fresh:?}").contains(fresh.expose()));
 }
 
 #[test]
 fn short_tokens_are_refused() {
-    let error = Tokens::one(&SecretString::from("fifteen-letters")).unwrap_err();
+    let error = Tokens::single(&SecretString::from("fifteen-letters")).unwrap_err();
     assert!(error.to_string().contains("16"), "{error}");
     assert!(!format!("{error} {error:?}").contains("fifteen-"));
 }
 
 #[test]
 fn fresh_tokens_differ_and_their_lines_hold_the_digest_alone() {
-    let (one, other) = (FreshToken::new().unwrap(), FreshToken::new().unwrap());
+    let (one, other) = (NewToken::new().unwrap(), NewToken::new().unwrap());
     assert_ne!(one.expose(), other.expose());
     assert!(one.expose().starts_with("dlb_") && one.expose().len() == 4 + 43);
-    let lines = one.table("alice", &[]).unwrap();
+    let lines = one.to_toml("alice", &[]).unwrap();
     assert!(!lines.contains(one.expose()) && !lines.contains("tools"));
-    assert!(one.table("al ice", &[]).is_err());
-    assert!(one.table("alice", &["\"".to_owned()]).is_err());
+    assert!(one.to_toml("al ice", &[]).is_err());
+    assert!(one.to_toml("alice", &["\"".to_owned()]).is_err());
 }

@@ -3,48 +3,48 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, EdgeKind, Graph,
-    GraphEdge, GraphId, GraphNode, Invocation, Mode, NodeKind, RefKind, Score, Session, SessionId,
-    Spent, StateSnapshot, Thought,
+    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, CrossRefKind,
+    EdgeKind, Graph, GraphEdge, GraphId, GraphNode, Invocation, Mode, ModelUsage, NodeKind, Score,
+    Session, SessionId, StateSnapshot, Thought,
 };
 use serde_json::{Value, json};
 
-use super::{ImportReport, Imported, source::Old};
+use super::{ImportCount, ImportReport, source::LegacyRow};
 use crate::{Store, StoreError};
 
 /// Turns one row into a change.
-pub(super) type Convert = fn(&mut Import, &Old) -> Result<Change, Refused>;
+pub(super) type RowConverter = fn(&mut Importer, &LegacyRow) -> Result<Change, SkipReason>;
 
 /// Why a row is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum SkipReason {
     /// An earlier import took it.
-    Known,
+    AlreadyImported,
     /// It can't be: it is damaged, or belongs to something that is not there.
-    Left,
+    Unusable,
 }
 
 /// An import on its way.
 #[derive(Default)]
-pub(super) struct Import {
+pub(super) struct Importer {
     changes: Vec<Change>,
-    kinds: Vec<Imported>,
+    counts: Vec<ImportCount>,
     /// Ids taken so far; what refers to others is left out or unlinked.
-    taken: HashSet<String>,
+    imported_ids: HashSet<String>,
     known_sessions: HashSet<String>,
     /// The branch each session follows, told when all branches are there.
-    follows: Vec<(Session, BranchId)>,
+    active_branches: Vec<(Session, BranchId)>,
     /// The graph of each node.
-    graph_of: HashMap<String, GraphId>,
+    graph_by_node: HashMap<String, GraphId>,
     graphs: HashSet<GraphId>,
     other_modes: BTreeSet<String>,
 }
 
-impl Import {
+impl Importer {
     /// Finds out which sessions an earlier import took.
-    pub(super) async fn note_known(
+    pub(super) async fn load_known_sessions(
         &mut self,
-        sessions: &[Old],
+        sessions: &[LegacyRow],
         target: &dyn Store,
     ) -> Result<(), StoreError> {
         for id in sessions.iter().filter_map(|row| row.id::<SessionId>("id")) {
@@ -56,31 +56,36 @@ impl Import {
     }
 
     /// Converts the rows of a table and keeps count.
-    pub(super) fn take(&mut self, table: &'static str, rows: &[Old], convert: Convert) {
-        let mut kind = Imported {
+    pub(super) fn convert_table(
+        &mut self,
+        table: &'static str,
+        rows: &[LegacyRow],
+        convert: RowConverter,
+    ) {
+        let mut kind = ImportCount {
             table,
-            taken: 0,
-            known: 0,
-            left: 0,
+            imported: 0,
+            skipped: 0,
+            failed: 0,
         };
         for row in rows {
             match convert(self, row) {
                 Ok(change) => {
-                    kind.taken += 1;
-                    self.taken.extend(row.id("id"));
+                    kind.imported += 1;
+                    self.imported_ids.extend(row.id("id"));
                     self.changes.push(change);
                 }
-                Err(Refused::Known) => kind.known += 1,
-                Err(Refused::Left) => kind.left += 1,
+                Err(SkipReason::AlreadyImported) => kind.skipped += 1,
+                Err(SkipReason::Unusable) => kind.failed += 1,
             }
         }
-        self.kinds.push(kind);
+        self.counts.push(kind);
     }
 
     /// The changes to commit, and what to tell the person.
     pub(super) fn finish(mut self) -> (Vec<Change>, ImportReport) {
-        for (session, branch) in std::mem::take(&mut self.follows) {
-            if self.taken.contains(branch.as_str()) {
+        for (session, branch) in std::mem::take(&mut self.active_branches) {
+            if self.imported_ids.contains(branch.as_str()) {
                 self.changes.push(Change::FollowBranch {
                     session_id: session.id,
                     branch_id: Some(branch),
@@ -97,45 +102,45 @@ impl Import {
                 modes.join(", ")
             ));
         }
-        if self.kinds.iter().any(|kind| kind.left > 0) {
+        if self.counts.iter().any(|kind| kind.failed > 0) {
             notes.push(
                 "What was left belongs to sessions or branches that the old database no longer has."
                     .to_owned(),
             );
         }
         let report = ImportReport {
-            kinds: self.kinds,
+            tables: self.counts,
             notes,
         };
         (self.changes, report)
     }
 
     /// The session a row belongs to, if that is taken.
-    fn owner(&self, row: &Old) -> Result<SessionId, Refused> {
+    fn owner_session(&self, row: &LegacyRow) -> Result<SessionId, SkipReason> {
         match row.text("session_id") {
-            Some(id) if self.taken.contains(&id) => Ok(id.into()),
-            Some(id) if self.known_sessions.contains(&id) => Err(Refused::Known),
-            _ => Err(Refused::Left),
+            Some(id) if self.imported_ids.contains(&id) => Ok(id.into()),
+            Some(id) if self.known_sessions.contains(&id) => Err(SkipReason::AlreadyImported),
+            _ => Err(SkipReason::Unusable),
         }
     }
 
     /// A reference, under its name or the one later versions gave it, if its target is taken.
-    fn link<T: From<String>>(&self, row: &Old, names: [&str; 2]) -> Option<T> {
+    fn link<T: From<String>>(&self, row: &LegacyRow, names: [&str; 2]) -> Option<T> {
         let id = names.into_iter().find_map(|name| row.text(name))?;
-        self.taken.contains(&id).then(|| id.into())
+        self.imported_ids.contains(&id).then(|| id.into())
     }
 
     /// Why a row without a session of its own, whose ends are not taken, is refused.
-    fn without_ends(&self) -> Refused {
+    fn missing_ends_reason(&self) -> SkipReason {
         if self.known_sessions.is_empty() {
-            Refused::Left
+            SkipReason::Unusable
         } else {
-            Refused::Known
+            SkipReason::AlreadyImported
         }
     }
 
     /// The mode by its old name, and metadata that remembers a name we do not have.
-    fn mode(&mut self, row: &Old) -> (Mode, Option<Value>) {
+    fn mode(&mut self, row: &LegacyRow) -> (Mode, Option<Value>) {
         let name = row.text("mode").unwrap_or_default();
         let metadata = row.json("metadata");
         if let Ok(mode) = name.parse() {
@@ -146,10 +151,10 @@ impl Import {
         (Mode::Linear, Some(kept))
     }
 
-    pub(super) fn session(&mut self, row: &Old) -> Result<Change, Refused> {
-        let id: SessionId = row.id("id").ok_or(Refused::Left)?;
+    pub(super) fn session(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
+        let id: SessionId = row.id("id").ok_or(SkipReason::Unusable)?;
         if self.known_sessions.contains(id.as_str()) {
-            return Err(Refused::Known);
+            return Err(SkipReason::AlreadyImported);
         }
         let (mode, metadata) = self.mode(row);
         let session = Session {
@@ -162,16 +167,16 @@ impl Import {
             metadata,
         };
         if let Some(branch) = row.id("active_branch_id") {
-            self.follows.push((session.clone(), branch));
+            self.active_branches.push((session.clone(), branch));
         }
         Ok(Change::AddSession(session))
     }
 
-    pub(super) fn branch(&mut self, row: &Old) -> Result<Change, Refused> {
+    pub(super) fn branch(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
         let state = row.text("state").unwrap_or_default();
         Ok(Change::AddBranch(Branch {
-            session_id: self.owner(row)?,
-            id: row.id("id").ok_or(Refused::Left)?,
+            session_id: self.owner_session(row)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             name: row.text("name"),
             parent_id: self.link(row, ["parent_id", "parent_branch_id"]),
             state: state.parse().unwrap_or(BranchState::Active),
@@ -184,14 +189,14 @@ impl Import {
         }))
     }
 
-    pub(super) fn thought(&mut self, row: &Old) -> Result<Change, Refused> {
-        let session_id = self.owner(row)?;
+    pub(super) fn thought(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
+        let session_id = self.owner_session(row)?;
         let (mode, metadata) = self.mode(row);
         Ok(Change::AddThought(Thought {
-            id: row.id("id").ok_or(Refused::Left)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             session_id,
             input: None,
-            content: row.text("content").ok_or(Refused::Left)?,
+            content: row.text("content").ok_or(SkipReason::Unusable)?,
             confidence: row.score("confidence"),
             mode,
             parent_id: self.link(row, ["parent_id", "parent_thought_id"]),
@@ -202,30 +207,30 @@ impl Import {
         }))
     }
 
-    pub(super) fn cross_ref(&mut self, row: &Old) -> Result<Change, Refused> {
+    pub(super) fn cross_ref(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
         let ends = (
             self.link(row, ["from_branch", "from_branch_id"]),
             self.link(row, ["to_branch", "to_branch_id"]),
         );
         let (Some(from_branch), Some(to_branch)) = ends else {
-            return Err(self.without_ends());
+            return Err(self.missing_ends_reason());
         };
         let kind = row.text("ref_type").unwrap_or_default();
         Ok(Change::AddCrossRef(CrossRef {
-            id: row.id("id").ok_or(Refused::Left)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             from_branch,
             to_branch,
-            ref_type: kind.parse().unwrap_or(RefKind::Extends),
+            ref_type: kind.parse().unwrap_or(CrossRefKind::Extends),
             reason: row.text("reason"),
             strength: row.score("strength"),
             created_at: row.time("created_at"),
         }))
     }
 
-    pub(super) fn checkpoint(&mut self, row: &Old) -> Result<Change, Refused> {
+    pub(super) fn checkpoint(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
         Ok(Change::AddCheckpoint(Checkpoint {
-            session_id: self.owner(row)?,
-            id: row.id("id").ok_or(Refused::Left)?,
+            session_id: self.owner_session(row)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             branch_id: self.link(row, ["branch_id", "branch"]),
             name: row.text("name").unwrap_or_default(),
             description: row.text("description"),
@@ -235,11 +240,11 @@ impl Import {
         }))
     }
 
-    pub(super) fn snapshot(&mut self, row: &Old) -> Result<Change, Refused> {
+    pub(super) fn snapshot(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
         let data = row.json("data").or_else(|| row.json("state_data"));
         Ok(Change::AddSnapshot(StateSnapshot {
-            session_id: self.owner(row)?,
-            id: row.id("id").ok_or(Refused::Left)?,
+            session_id: self.owner_session(row)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             parent_id: self.link(row, ["parent_id", "parent_snapshot_id"]),
             snapshot_type: row.text("snapshot_type").unwrap_or_default(),
             description: row.text("description"),
@@ -248,12 +253,12 @@ impl Import {
         }))
     }
 
-    pub(super) fn node(&mut self, row: &Old) -> Result<Change, Refused> {
-        let session_id = self.owner(row)?;
-        let id: String = row.id("id").ok_or(Refused::Left)?;
-        let content = row.text("content").ok_or(Refused::Left)?;
+    pub(super) fn node(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
+        let session_id = self.owner_session(row)?;
+        let id: String = row.id("id").ok_or(SkipReason::Unusable)?;
+        let content = row.text("content").ok_or(SkipReason::Unusable)?;
         let graph_id = self.graph(row, &session_id);
-        self.graph_of.insert(id.clone(), graph_id.clone());
+        self.graph_by_node.insert(id.clone(), graph_id.clone());
         let kind = row.text("node_type").unwrap_or_default();
         Ok(Change::AddNode(GraphNode {
             id: id.into(),
@@ -274,7 +279,7 @@ impl Import {
 
     /// The node's graph, added when it is first met. Released versions of the old server kept no
     /// graph ids, so the nodes of a session become one graph.
-    fn graph(&mut self, row: &Old, session_id: &SessionId) -> GraphId {
+    fn graph(&mut self, row: &LegacyRow, session_id: &SessionId) -> GraphId {
         let id = row
             .id("graph_id")
             .unwrap_or_else(|| GraphId::from(format!("graph-of-{session_id}")));
@@ -292,16 +297,16 @@ impl Import {
         id
     }
 
-    pub(super) fn edge(&mut self, row: &Old) -> Result<Change, Refused> {
+    pub(super) fn edge(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
         let from: Option<String> = self.link(row, ["from_node", "from_node_id"]);
         let to: Option<String> = self.link(row, ["to_node", "to_node_id"]);
-        let graph = from.as_ref().and_then(|from| self.graph_of.get(from));
+        let graph = from.as_ref().and_then(|from| self.graph_by_node.get(from));
         let (Some(from), Some(to), Some(graph)) = (from.clone(), to, graph) else {
-            return Err(self.without_ends());
+            return Err(self.missing_ends_reason());
         };
         let kind = row.text("edge_type").unwrap_or_default();
         Ok(Change::AddEdge(GraphEdge {
-            id: row.id("id").ok_or(Refused::Left)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             graph_id: graph.clone(),
             from_node: from.into(),
             to_node: to.into(),
@@ -312,7 +317,7 @@ impl Import {
         }))
     }
 
-    pub(super) fn invocation(&mut self, row: &Old) -> Result<Change, Refused> {
+    pub(super) fn invocation(&mut self, row: &LegacyRow) -> Result<Change, SkipReason> {
         let session: Option<SessionId> = row.id("session_id");
         let known = match &session {
             Some(id) => self.known_sessions.contains(id.as_str()),
@@ -320,10 +325,10 @@ impl Import {
             None => !self.known_sessions.is_empty(),
         };
         if known {
-            return Err(Refused::Known);
+            return Err(SkipReason::AlreadyImported);
         }
         Ok(Change::AddInvocation(Invocation {
-            id: row.id("id").ok_or(Refused::Left)?,
+            id: row.id("id").ok_or(SkipReason::Unusable)?,
             session_id: session,
             tool_name: row.text("tool_name").unwrap_or_default(),
             input: row.json("input").unwrap_or(Value::Null),
@@ -333,7 +338,7 @@ impl Import {
             success: row.flag("success"),
             error: row.text("error"),
             error_code: None,
-            spent: Spent::default(),
+            spent: ModelUsage::default(),
             created_at: row.time("created_at"),
         }))
     }

@@ -10,8 +10,8 @@ mod source;
 
 use std::path::Path;
 
-use convert::Import;
-use source::Source;
+use convert::Importer;
+use source::LegacySource;
 
 use crate::{Store, StoreError};
 
@@ -19,50 +19,50 @@ use crate::{Store, StoreError};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
     /// For each kind of thing, in the order they were read.
-    pub kinds: Vec<Imported>,
+    pub tables: Vec<ImportCount>,
     /// Anything a person should know, in sentences.
     pub notes: Vec<String>,
 }
 
 /// How one kind of thing fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportCount {
     /// Its table.
     pub table: &'static str,
     /// How many were taken.
-    pub taken: u64,
+    pub imported: u64,
     /// How many had been taken by an earlier import.
-    pub known: u64,
+    pub skipped: u64,
     /// How many could not be taken.
-    pub left: u64,
+    pub failed: u64,
 }
 
 /// Reads the database at `path` and commits everything usable to `target`.
-pub async fn import_original(path: &Path, target: &dyn Store) -> Result<ImportReport, StoreError> {
-    let mut source = Source::open(path).await?;
-    let mut import = Import::default();
+pub async fn import_legacy(path: &Path, target: &dyn Store) -> Result<ImportReport, StoreError> {
+    let mut source = LegacySource::open(path).await?;
+    let mut import = Importer::default();
     let sessions = source.rows("sessions").await?;
-    import.note_known(&sessions, target).await?;
-    import.take("sessions", &sessions, Import::session);
+    import.load_known_sessions(&sessions, target).await?;
+    import.convert_table("sessions", &sessions, Importer::session);
     // What others refer to comes before them.
-    let tables: [(&'static str, convert::Convert); 8] = [
-        ("branches", Import::branch),
-        ("thoughts", Import::thought),
-        ("cross_refs", Import::cross_ref),
-        ("checkpoints", Import::checkpoint),
-        ("state_snapshots", Import::snapshot),
-        ("graph_nodes", Import::node),
-        ("graph_edges", Import::edge),
-        ("invocations", Import::invocation),
+    let tables: [(&'static str, convert::RowConverter); 8] = [
+        ("branches", Importer::branch),
+        ("thoughts", Importer::thought),
+        ("cross_refs", Importer::cross_ref),
+        ("checkpoints", Importer::checkpoint),
+        ("state_snapshots", Importer::snapshot),
+        ("graph_nodes", Importer::node),
+        ("graph_edges", Importer::edge),
+        ("invocations", Importer::invocation),
     ];
     for (table, convert) in tables {
         let rows = source.rows(table).await?;
-        import.take(table, &rows, convert);
+        import.convert_table(table, &rows, convert);
     }
     source.close().await;
     let (changes, report) = import.finish();
     if !changes.is_empty() {
-        target.commit(order::by_time(changes)).await?;
+        target.commit(order::sort_by_time(changes)).await?;
     }
     Ok(report)
 }

@@ -9,25 +9,25 @@ use deliberate_core::{Change, Timestamp};
 
 /// Where a change stands. The variants stand in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum SortKey {
     /// Everything belongs to a session.
     First,
     /// By time. Of what happened at the same moment, checkpoints come last, so that returning to
     /// one sets aside too little rather than too much.
-    At(Timestamp, Turn),
+    ByTime(Timestamp, SortRank),
     /// What a session follows is told when all is there.
     Last,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
+enum SortRank {
     Row,
     Checkpoint,
 }
 
 /// What a change can refer to. Ids are unique among their kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum ReferencedKind {
     Branch,
     Thought,
     Snapshot,
@@ -36,52 +36,58 @@ enum Kind {
 }
 
 /// What is added by a change.
-struct Added<'a> {
-    at: Timestamp,
-    turn: Turn,
+struct AddedEntity<'a> {
+    time: Timestamp,
+    rank: SortRank,
     /// How others refer to it, if they do.
-    name: Option<(Kind, &'a str)>,
+    name: Option<(ReferencedKind, &'a str)>,
     /// What it refers to itself.
-    refers_to: Vec<(Kind, &'a str)>,
+    refers_to: Vec<(ReferencedKind, &'a str)>,
 }
 
 /// The changes by time, and by their former order where times are equal. Nothing comes before what
 /// it refers to, whatever its time says; `changes` must have that property already.
-pub(super) fn by_time(changes: Vec<Change>) -> Vec<Change> {
+pub(super) fn sort_by_time(changes: Vec<Change>) -> Vec<Change> {
     let mut known = HashMap::new();
-    let places: Vec<Place> = changes
+    let places: Vec<SortKey> = changes
         .iter()
-        .map(|change| place(change, &mut known))
+        .map(|change| sort_key(change, &mut known))
         .collect();
     let mut placed: Vec<_> = places.into_iter().zip(changes).collect();
     placed.sort_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, change)| change).collect()
 }
 
-fn place<'a>(change: &'a Change, known: &mut HashMap<(Kind, &'a str), Timestamp>) -> Place {
+fn sort_key<'a>(
+    change: &'a Change,
+    known: &mut HashMap<(ReferencedKind, &'a str), Timestamp>,
+) -> SortKey {
     if matches!(change, Change::AddSession(_)) {
-        return Place::First;
+        return SortKey::First;
     }
-    let Some(added) = added(change) else {
-        return Place::Last;
+    let Some(added) = added_entity(change) else {
+        return SortKey::Last;
     };
     let references = added.refers_to.iter().filter_map(|it| known.get(it));
-    let at = references.copied().fold(added.at, Timestamp::max);
+    let at = references.copied().fold(added.time, Timestamp::max);
     if let Some(name) = added.name {
         known.insert(name, at);
     }
-    Place::At(at, added.turn)
+    SortKey::ByTime(at, added.rank)
 }
 
-fn to<Id: AsRef<str>>(kind: Kind, id: Option<&Id>) -> Option<(Kind, &str)> {
+fn reference<Id: AsRef<str>>(
+    kind: ReferencedKind,
+    id: Option<&Id>,
+) -> Option<(ReferencedKind, &str)> {
     id.map(|id| (kind, id.as_ref()))
 }
 
-fn added(change: &Change) -> Option<Added<'_>> {
-    use Kind::{Branch, Graph, Node, Snapshot, Thought};
-    let row = |at, name, refers_to| Added {
-        at,
-        turn: Turn::Row,
+fn added_entity(change: &Change) -> Option<AddedEntity<'_>> {
+    use ReferencedKind::{Branch, Graph, Node, Snapshot, Thought};
+    let row = |at, name, refers_to| AddedEntity {
+        time: at,
+        rank: SortRank::Row,
         name,
         refers_to,
     };
@@ -89,14 +95,16 @@ fn added(change: &Change) -> Option<Added<'_>> {
         Change::AddBranch(it) => row(
             it.created_at,
             Some((Branch, it.id.as_str())),
-            to(Branch, it.parent_id.as_ref()).into_iter().collect(),
+            reference(Branch, it.parent_id.as_ref())
+                .into_iter()
+                .collect(),
         ),
         Change::AddThought(it) => row(
             it.created_at,
             Some((Thought, it.id.as_str())),
-            to(Thought, it.parent_id.as_ref())
+            reference(Thought, it.parent_id.as_ref())
                 .into_iter()
-                .chain(to(Branch, it.branch_id.as_ref()))
+                .chain(reference(Branch, it.branch_id.as_ref()))
                 .collect(),
         ),
         Change::AddCrossRef(it) => row(
@@ -107,18 +115,22 @@ fn added(change: &Change) -> Option<Added<'_>> {
                 (Branch, it.to_branch.as_str()),
             ],
         ),
-        Change::AddCheckpoint(it) => Added {
-            turn: Turn::Checkpoint,
+        Change::AddCheckpoint(it) => AddedEntity {
+            rank: SortRank::Checkpoint,
             ..row(
                 it.created_at,
                 None,
-                to(Branch, it.branch_id.as_ref()).into_iter().collect(),
+                reference(Branch, it.branch_id.as_ref())
+                    .into_iter()
+                    .collect(),
             )
         },
         Change::AddSnapshot(it) => row(
             it.created_at,
             Some((Snapshot, it.id.as_str())),
-            to(Snapshot, it.parent_id.as_ref()).into_iter().collect(),
+            reference(Snapshot, it.parent_id.as_ref())
+                .into_iter()
+                .collect(),
         ),
         Change::AddGraph(it) => row(it.created_at, Some((Graph, it.id.as_str())), Vec::new()),
         Change::AddNode(it) => row(
@@ -152,7 +164,7 @@ mod tests {
     use super::*;
 
     /// A thing made at that second, with what is given and whatever else it must have.
-    fn made<T: DeserializeOwned>(id: &str, second: i64, given: Value) -> T {
+    fn sample<T: DeserializeOwned>(id: &str, second: i64, given: Value) -> T {
         let moment = Timestamp::from_micros(second * 1_000_000);
         let mut all = json!({
             "id": id, "session_id": "s", "mode": "linear", "content": "", "confidence": 0.5,
@@ -169,19 +181,23 @@ mod tests {
     }
 
     fn thought(id: &str, second: i64, given: Value) -> Change {
-        Change::AddThought(made::<Thought>(id, second, given))
+        Change::AddThought(sample::<Thought>(id, second, given))
     }
 
     fn branch(id: &str, second: i64, given: Value) -> Change {
-        Change::AddBranch(made::<Branch>(id, second, given))
+        Change::AddBranch(sample::<Branch>(id, second, given))
     }
 
     fn checkpoint(id: &str, second: i64, given: Value) -> Change {
-        Change::AddCheckpoint(made::<Checkpoint>(id, second, given))
+        Change::AddCheckpoint(sample::<Checkpoint>(id, second, given))
     }
 
     fn node(id: &str, second: i64, graph: &str) -> Change {
-        Change::AddNode(made::<GraphNode>(id, second, json!({ "graph_id": graph })))
+        Change::AddNode(sample::<GraphNode>(
+            id,
+            second,
+            json!({ "graph_id": graph }),
+        ))
     }
 
     fn id(change: &Change) -> &str {
@@ -200,14 +216,14 @@ mod tests {
         }
     }
 
-    fn ordered(changes: Vec<Change>) -> String {
-        let ordered = by_time(changes);
+    fn sorted_ids(changes: Vec<Change>) -> String {
+        let ordered = sort_by_time(changes);
         ordered.iter().map(id).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn rows_come_by_time_between_the_sessions_and_what_those_follow() {
-        let session = |id: &str| Change::AddSession(made::<Session>(id, 100, json!({})));
+        let session = |id: &str| Change::AddSession(sample::<Session>(id, 100, json!({})));
         let follow = Change::FollowBranch {
             session_id: "s".into(),
             branch_id: Some("b".into()),
@@ -223,7 +239,7 @@ mod tests {
             node("n4", 4, "g"),
             follow,
         ];
-        assert_eq!(ordered(changes), "s z t1 b c3 n4 t5 follow");
+        assert_eq!(sorted_ids(changes), "s z t1 b c3 n4 t5 follow");
     }
 
     #[test]
@@ -235,7 +251,7 @@ mod tests {
             node("n", 1, "g"),
             thought("later", 2, json!({})),
         ];
-        assert_eq!(ordered(changes), "t2 t1 n c later");
+        assert_eq!(sorted_ids(changes), "t2 t1 n c later");
     }
 
     #[test]
@@ -245,26 +261,30 @@ mod tests {
             branch("b-child", 1, json!({ "parent_id": "b" })),
             thought("on-child", 2, json!({ "branch_id": "b-child" })),
             thought("next", 3, json!({ "parent_id": "on-child" })),
-            Change::AddCrossRef(made::<CrossRef>(
+            Change::AddCrossRef(sample::<CrossRef>(
                 "r",
                 1,
                 json!({ "from_branch": "b", "to_branch": "b-child" }),
             )),
             checkpoint("c", 1, json!({ "branch_id": "b" })),
             checkpoint("early", 8, json!({})),
-            Change::AddSnapshot(made::<StateSnapshot>("p", 9, json!({}))),
-            Change::AddSnapshot(made::<StateSnapshot>("p2", 1, json!({ "parent_id": "p" }))),
-            Change::AddGraph(made::<Graph>("g", 9, json!({}))),
+            Change::AddSnapshot(sample::<StateSnapshot>("p", 9, json!({}))),
+            Change::AddSnapshot(sample::<StateSnapshot>(
+                "p2",
+                1,
+                json!({ "parent_id": "p" }),
+            )),
+            Change::AddGraph(sample::<Graph>("g", 9, json!({}))),
             node("n1", 1, "g"),
             node("n2", 10, "g"),
-            Change::AddEdge(made::<GraphEdge>(
+            Change::AddEdge(sample::<GraphEdge>(
                 "e",
                 1,
                 json!({ "from_node": "n1", "to_node": "n2" }),
             )),
         ];
         assert_eq!(
-            ordered(changes),
+            sorted_ids(changes),
             "early b b-child on-child next r p p2 g n1 c n2 e"
         );
     }
@@ -276,7 +296,7 @@ mod tests {
             thought("1", 2, json!({})),
             thought("2", 3, json!({ "parent_id": "1" })),
         ];
-        assert_eq!(ordered(changes), "1 2 1");
+        assert_eq!(sorted_ids(changes), "1 2 1");
     }
 
     #[test]
@@ -284,12 +304,12 @@ mod tests {
         let record = |id: &str, second| {
             let given = json!({
                 "tool_name": "", "input": null, "success": true,
-                "spent": serde_json::to_value(deliberate_core::Spent::default()).unwrap(),
+                "spent": serde_json::to_value(deliberate_core::ModelUsage::default()).unwrap(),
             });
-            Change::AddInvocation(made::<Invocation>(id, second, given))
+            Change::AddInvocation(sample::<Invocation>(id, second, given))
         };
         let (early, late) = (record("early", 1), record("late", 2));
-        let ordered = by_time(vec![late.clone(), early.clone()]);
+        let ordered = sort_by_time(vec![late.clone(), early.clone()]);
         assert_eq!(ordered, [early, late]);
     }
 }

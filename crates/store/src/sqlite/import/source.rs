@@ -11,13 +11,13 @@ use sqlx::{
 
 use crate::{
     StoreError,
-    sqlite::{open::looks_original, rows::query_error},
+    sqlite::{open::is_legacy_schema, rows::query_error},
 };
 
 /// A database of the old server.
-pub(super) struct Source(SqliteConnection);
+pub(super) struct LegacySource(SqliteConnection);
 
-impl Source {
+impl LegacySource {
     pub(super) async fn open(path: &Path) -> Result<Self, StoreError> {
         let location = path.display().to_string();
         let mut connection = SqliteConnectOptions::new()
@@ -34,7 +34,7 @@ impl Source {
             sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
                 .fetch_all(&mut connection)
                 .await;
-        let foreign = |reason: &str| StoreError::Foreign {
+        let foreign = |reason: &str| StoreError::NotOurDatabase {
             location: location.clone(),
             reason: reason.to_owned(),
         };
@@ -42,14 +42,14 @@ impl Source {
             Ok(tables) if tables.iter().any(|table| table == "suspensions") => {
                 Err(foreign("it is one of ours already; nothing to import"))
             }
-            Ok(tables) if looks_original(&tables) => Ok(Self(connection)),
+            Ok(tables) if is_legacy_schema(&tables) => Ok(Self(connection)),
             Ok(_) => Err(foreign("it has no sessions, thoughts and invocations")),
             Err(_) => Err(foreign("the file is not an SQLite database")),
         }
     }
 
     /// All rows of a table, oldest first; none if there is no such table.
-    pub(super) async fn rows(&mut self, table: &'static str) -> Result<Vec<Old>, StoreError> {
+    pub(super) async fn rows(&mut self, table: &'static str) -> Result<Vec<LegacyRow>, StoreError> {
         let there: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = $1")
             .bind(table)
             .fetch_one(&mut self.0)
@@ -65,7 +65,7 @@ impl Source {
             .fetch_all(&mut self.0)
             .await
             .map_err(|error| query_error(&error))?;
-        Ok(rows.into_iter().map(Old).collect())
+        Ok(rows.into_iter().map(LegacyRow).collect())
     }
 
     pub(super) async fn close(self) {
@@ -74,9 +74,9 @@ impl Source {
 }
 
 /// A row of the old server. A column that is absent or of another type reads as `None`.
-pub(super) struct Old(SqliteRow);
+pub(super) struct LegacyRow(SqliteRow);
 
-impl Old {
+impl LegacyRow {
     pub(super) fn text(&self, column: &str) -> Option<String> {
         self.0.try_get::<Option<String>, _>(column).ok().flatten()
     }

@@ -1,14 +1,13 @@
 //! Where checkpoints can be made, and how they are found.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind};
-use deliberate_store::Page;
+use deliberate_store::Pagination;
 use serde_json::{Value, json};
 
 use super::{
-    ALL, All, Current, Fixture, commit,
-    epochs::{before, later},
-    refused,
-    seen::{back, look, place},
+    ALL, All, Current, Fixture, assert_conflict, commit,
+    epochs::{base_changes, later_changes},
+    seen::{backtrack_to, checkpoint_at, load_view},
 };
 use crate::samples::{checkpoint, full_checkpoint, odd_json, session, thought};
 
@@ -21,55 +20,58 @@ fn at_thought(id: &str, latest: &str) -> Checkpoint {
 }
 
 /// The commit that sets aside what [`later`] brings; it leaves the place `left`.
-async fn set_aside_later(it: &Fixture) {
-    commit(&*it.store, before()).await;
-    commit(&*it.store, later()).await;
-    commit(&*it.store, vec![back("c", "left", Some("b3"))]).await;
+async fn backtrack_later_changes(it: &Fixture) {
+    commit(&*it.store, base_changes()).await;
+    commit(&*it.store, later_changes()).await;
+    commit(&*it.store, vec![backtrack_to("c", "left", Some("b3"))]).await;
 }
 
 pub(crate) async fn no_checkpoint_is_made_on_a_branch_that_was_set_aside(it: Fixture) {
-    set_aside_later(&it).await;
-    refused(&*it.store, place("new", Some("b3"))).await;
+    backtrack_later_changes(&it).await;
+    assert_conflict(&*it.store, checkpoint_at("new", Some("b3"))).await;
     assert_eq!(it.store.checkpoint(&"new".into()).await.unwrap(), None);
-    commit(&*it.store, vec![place("new", Some("b1"))]).await;
+    commit(&*it.store, vec![checkpoint_at("new", Some("b1"))]).await;
     // Once the branch is brought back there is nothing against it.
-    commit(&*it.store, vec![back("left", "again", Some("b1"))]).await;
-    commit(&*it.store, vec![place("on-b3", Some("b3"))]).await;
+    commit(&*it.store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    commit(&*it.store, vec![checkpoint_at("on-b3", Some("b3"))]).await;
 }
 
 pub(crate) async fn no_checkpoint_is_made_at_a_thought_that_was_set_aside(it: Fixture) {
-    set_aside_later(&it).await;
+    backtrack_later_changes(&it).await;
     let at = |id: &str, latest: &str| Change::AddCheckpoint(at_thought(id, latest));
     for latest in ["t2", "t3"] {
-        refused(&*it.store, at("new", latest)).await;
+        assert_conflict(&*it.store, at("new", latest)).await;
         assert_eq!(it.store.checkpoint(&"new".into()).await.unwrap(), None);
     }
     commit(&*it.store, vec![at("new", "t1")]).await;
-    commit(&*it.store, vec![back("left", "again", Some("b1"))]).await;
+    commit(&*it.store, vec![backtrack_to("left", "again", Some("b1"))]).await;
     commit(&*it.store, vec![at("at-t3", "t3")]).await;
 }
 
 /// Were an epoch left behind, what comes next would belong to it.
 pub(crate) async fn a_refused_checkpoint_leaves_no_trace(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    set_aside_later(&it).await;
-    let (now, history) = (look(store, &s, Current).await, look(store, &s, All).await);
+    backtrack_later_changes(&it).await;
+    let (now, history) = (
+        load_view(store, &s, Current).await,
+        load_view(store, &s, All).await,
+    );
     let places = store.checkpoints(&s, ALL).await.unwrap();
     let session = store.session(&s).await.unwrap();
     for refusal in [
         Checkpoint {
-            created_at: crate::samples::at(1_000),
+            created_at: crate::samples::at_second(1_000),
             ..at_thought("no", "t2")
         },
         Checkpoint {
             branch_id: Some("b3".into()),
-            created_at: crate::samples::at(1_000),
+            created_at: crate::samples::at_second(1_000),
             ..checkpoint("no", "s")
         },
     ] {
-        refused(store, Change::AddCheckpoint(refusal)).await;
-        assert_eq!(look(store, &s, Current).await, now);
-        assert_eq!(look(store, &s, All).await, history);
+        assert_conflict(store, Change::AddCheckpoint(refusal)).await;
+        assert_eq!(load_view(store, &s, Current).await, now);
+        assert_eq!(load_view(store, &s, All).await, history);
         assert_eq!(store.checkpoints(&s, ALL).await.unwrap(), places);
         assert_eq!(store.session(&s).await.unwrap(), session);
     }
@@ -79,34 +81,37 @@ pub(crate) async fn a_refused_checkpoint_leaves_no_trace(it: Fixture) {
         Change::AddCheckpoint(at_thought("no", "t2")),
     ];
     assert_eq!(store.commit(along).await.unwrap_err().code(), "Conflict");
-    assert_eq!(look(store, &s, All).await, history);
+    assert_eq!(load_view(store, &s, All).await, history);
     // And the ways there and back are what they were.
     commit(store, vec![Change::AddThought(thought("new", "s"))]).await;
-    let here = look(store, &s, Current).await;
-    commit(store, vec![back("c", "from-here", Some("b1"))]).await;
-    assert_eq!(look(store, &s, Current).await, now);
-    commit(store, vec![back("from-here", "last", Some("b1"))]).await;
-    assert_eq!(look(store, &s, Current).await, here);
+    let here = load_view(store, &s, Current).await;
+    commit(store, vec![backtrack_to("c", "from-here", Some("b1"))]).await;
+    assert_eq!(load_view(store, &s, Current).await, now);
+    commit(store, vec![backtrack_to("from-here", "last", Some("b1"))]).await;
+    assert_eq!(load_view(store, &s, Current).await, here);
 }
 
 /// Two that go back at once: the second looked before the first went.
 pub(crate) async fn nobody_leaves_a_place_that_was_set_aside(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    set_aside_later(&it).await;
-    let (now, history) = (look(store, &s, Current).await, look(store, &s, All).await);
+    backtrack_later_changes(&it).await;
+    let (now, history) = (
+        load_view(store, &s, Current).await,
+        load_view(store, &s, All).await,
+    );
     let from_thought = Change::Backtrack {
         session_id: "s".into(),
         to: "c".into(),
         left: at_thought("again", "t2"),
     };
-    for change in [back("c", "again", Some("b3")), from_thought] {
-        refused(store, change).await;
-        assert_eq!(look(store, &s, Current).await, now);
-        assert_eq!(look(store, &s, All).await, history);
+    for change in [backtrack_to("c", "again", Some("b3")), from_thought] {
+        assert_conflict(store, change).await;
+        assert_eq!(load_view(store, &s, Current).await, now);
+        assert_eq!(load_view(store, &s, All).await, history);
         assert_eq!(store.checkpoint(&"again".into()).await.unwrap(), None);
     }
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
-    assert_eq!(look(store, &s, All).await.aside(), [""; 0]);
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    assert_eq!(load_view(store, &s, All).await.set_aside_ids(), [""; 0]);
 }
 
 /// Imported ones are of other forms.
@@ -145,7 +150,10 @@ pub(crate) async fn a_checkpoint_is_found_by_its_name(it: Fixture) {
         })
     };
     let named = async |session: &str, name: &str| {
-        let id = store.checkpoint_named(&session.into(), name).await.unwrap();
+        let id = store
+            .checkpoint_by_name(&session.into(), name)
+            .await
+            .unwrap();
         id.map(|id| id.to_string())
     };
     let odd = crate::samples::ODD_TEXT;
@@ -169,7 +177,7 @@ pub(crate) async fn a_checkpoint_is_found_by_its_name(it: Fixture) {
     for missing in ["", "One", "on", "one ", "%", "c1"] {
         assert_eq!(named("s", missing).await, None, "{missing:?}");
     }
-    commit(store, vec![back("c1", "left", None)]).await;
+    commit(store, vec![backtrack_to("c1", "left", None)]).await;
     assert_eq!(named("s", "twice").await.as_deref(), Some("c4"));
 }
 
@@ -179,11 +187,11 @@ pub(crate) async fn checkpoints_come_newest_first_in_pages(it: Fixture) {
     // Neither ids nor times run with the order in which they are made.
     for (id, second) in [("b", 9), ("d", 1), ("a", 5), ("c", 5)] {
         changes.push(Change::AddCheckpoint(Checkpoint {
-            created_at: crate::samples::at(second),
+            created_at: crate::samples::at_second(second),
             ..checkpoint(id, "s")
         }));
     }
-    changes.push(back("d", "left", None));
+    changes.push(backtrack_to("d", "left", None));
     commit(store, changes).await;
     for (offset, limit, wanted) in [
         (0, 9, "left c a d b"),
@@ -193,7 +201,7 @@ pub(crate) async fn checkpoints_come_newest_first_in_pages(it: Fixture) {
         (5, 2, ""),
         (0, 0, ""),
     ] {
-        let page = Page { offset, limit };
+        let page = Pagination { offset, limit };
         let listed = store.checkpoints(&"s".into(), page).await.unwrap();
         let ids: Vec<_> = listed.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids.join(" "), wanted, "{page:?}");
@@ -202,10 +210,10 @@ pub(crate) async fn checkpoints_come_newest_first_in_pages(it: Fixture) {
 
 pub(crate) async fn a_list_of_checkpoints_is_without_their_snapshots(it: Fixture) {
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     let whole = full_checkpoint("whole", "s", "b1");
     commit(store, vec![Change::AddCheckpoint(whole.clone())]).await;
-    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b1"))]).await;
     let listed = store.checkpoints(&"s".into(), ALL).await.unwrap();
     let seen: Vec<_> = listed
         .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_core::{Change, Requirement, Session, SessionId, Thought};
+use deliberate_core::{Change, Precondition, Session, SessionId, Thought};
 use deliberate_store::{Store, StoreError};
 use futures::{FutureExt, future::join_all};
 
@@ -12,7 +12,7 @@ use crate::samples::{
 };
 
 /// A session with one thought and the record of the call that made it, as a tool commits them.
-fn one_call(name: &str) -> Vec<Change> {
+fn call_changes(name: &str) -> Vec<Change> {
     vec![
         Change::AddSession(session(name)),
         Change::AddThought(thought(&format!("t-{name}"), name)),
@@ -45,14 +45,14 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
         Change::RenameSession {
             session_id: missing(),
             title: "new".to_owned(),
-            at: crate::samples::at(0),
+            at: crate::samples::at_second(0),
         },
         Change::Backtrack {
             session_id: "there".into(),
             to: "missing".into(),
             left: checkpoint("left", "there"),
         },
-        Change::Require(Requirement::UsableNode("missing".into())),
+        Change::Require(Precondition::UsableNode("missing".into())),
         Change::DeleteSession(missing()),
         Change::AddBranch(branch("b", "missing")),
         Change::AddCrossRef(cross_ref("r", "there-b1", "missing")),
@@ -61,12 +61,12 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
         Change::FollowBranch {
             session_id: missing(),
             branch_id: None,
-            at: crate::samples::at(0),
+            at: crate::samples::at_second(0),
         },
         Change::FollowBranch {
             session_id: "there".into(),
             branch_id: Some("missing".into()),
-            at: crate::samples::at(200),
+            at: crate::samples::at_second(200),
         },
         Change::EndSuspension {
             id: "missing".into(),
@@ -76,7 +76,7 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
     ];
     for bad in bad {
         let shown = format!("{bad:?}");
-        let mut changes = one_call("new");
+        let mut changes = call_changes("new");
         changes.push(Change::DeleteSession("spare".into()));
         changes.insert(1, bad);
         let outcome = it.store.commit(changes).await;
@@ -94,7 +94,7 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
 pub(crate) async fn a_failing_commit_spoils_no_other_at_the_same_time(it: Fixture) {
     let commits = (0..80).map(|number| {
         let name = format!("s{number}");
-        let mut changes = one_call(&name);
+        let mut changes = call_changes(&name);
         if number % 2 == 1 {
             changes.push(Change::AddThought(thought("stray", "missing")));
         }
@@ -116,12 +116,12 @@ pub(crate) async fn a_failing_commit_spoils_no_other_at_the_same_time(it: Fixtur
 /// out only at the very end that the branch never came.
 pub(crate) async fn a_broken_link_that_shows_only_at_the_end_spoils_no_other(it: Fixture) {
     let commits = (0..40).map(|number| {
-        let mut changes = one_call(&format!("s{number}"));
+        let mut changes = call_changes(&format!("s{number}"));
         if number == 20 {
             changes.push(Change::FollowBranch {
                 session_id: "s20".into(),
                 branch_id: Some("missing".into()),
-                at: crate::samples::at(1),
+                at: crate::samples::at_second(1),
             });
         }
         it.store.commit(changes)
@@ -139,14 +139,14 @@ pub(crate) async fn a_broken_link_that_shows_only_at_the_end_spoils_no_other(it:
 pub(crate) async fn two_hundred_commits_at_once_are_all_there(it: Fixture) {
     let tasks = (0..200).map(|number| {
         let store = it.store.clone();
-        tokio::spawn(async move { store.commit(one_call(&format!("s{number}"))).await })
+        tokio::spawn(async move { store.commit(call_changes(&format!("s{number}"))).await })
     });
     for outcome in join_all(tasks).await {
         outcome.unwrap().unwrap();
     }
     let wanted = (0..200).map(|number| format!("s{number}")).collect();
     assert_eq!(session_names(&*it.store).await, wanted);
-    let state = it.store.state().await.unwrap();
+    let state = it.store.info().await.unwrap();
     assert_eq!((state.sessions, state.thoughts), (200, 200));
     assert_eq!(it.store.invocations(None, ALL).await.unwrap().len(), 200);
 }
@@ -155,7 +155,7 @@ pub(crate) async fn commits_at_once_to_one_session_are_all_there(it: Fixture) {
     commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
     let commits = (0..100).map(|number| {
         let step = Thought {
-            created_at: crate::samples::at(number),
+            created_at: crate::samples::at_second(number),
             ..thought(&format!("t{number}"), "s")
         };
         it.store.commit(vec![Change::AddThought(step)])
@@ -167,7 +167,7 @@ pub(crate) async fn commits_at_once_to_one_session_are_all_there(it: Fixture) {
     let ids: BTreeSet<_> = thoughts.iter().map(|thought| thought.id.clone()).collect();
     assert_eq!(ids.len(), 100);
     let wanted = Session {
-        updated_at: crate::samples::at(99),
+        updated_at: crate::samples::at_second(99),
         ..session("s")
     };
     assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(wanted));
@@ -190,9 +190,9 @@ pub(crate) async fn a_read_sees_every_commit_that_returned_before(it: Fixture) {
 }
 
 pub(crate) async fn a_commit_that_nobody_waits_for_is_whole_or_absent(it: Fixture) {
-    commit(&*it.store, one_call("first")).await;
+    commit(&*it.store, call_changes("first")).await;
     for number in 0..20 {
-        let mut changes = one_call(&format!("s{number}"));
+        let mut changes = call_changes(&format!("s{number}"));
         changes.push(Change::AddGraph(graph(
             &format!("g{number}"),
             &format!("s{number}"),
@@ -202,7 +202,7 @@ pub(crate) async fn a_commit_that_nobody_waits_for_is_whole_or_absent(it: Fixtur
         assert!(begun.now_or_never().is_none_or(|outcome| outcome.is_ok()));
     }
     // What was begun before this is done by the time this is done.
-    commit(&*it.store, one_call("last")).await;
+    commit(&*it.store, call_changes("last")).await;
     for name in session_names(&*it.store).await {
         let id = SessionId::from(name.as_str());
         assert_eq!(

@@ -1,23 +1,23 @@
 //! Checkpoints, and returning to them.
 
 use deliberate_core::{
-    BranchId, BranchState, Change, Checkpoint, CheckpointId, GraphNode, NodeMarks, Thought,
+    BranchId, BranchState, Change, Checkpoint, CheckpointId, GraphNode, NodeUpdate, Thought,
 };
-use deliberate_store::{Moved, WayBack};
+use deliberate_store::{BacktrackPreview, EntityCounts};
 use serde_json::json;
 
 use super::{
-    ALL, All, Current, Fixture, commit, mark, prune, refused,
-    seen::{Seen, back, follow, look, place},
-    set_state,
+    ALL, All, Current, Fixture, assert_conflict, commit, prune,
+    seen::{SessionView, backtrack_to, checkpoint_at, follow_branch, load_view},
+    set_state, update_node,
 };
 use crate::samples::{
-    ODD_TEXT, branch, checkpoint, cross_ref, edge, full_branch, graph, node, odd_json, saying,
-    score, session, thought,
+    ODD_TEXT, branch, checkpoint, cross_ref, edge, full_branch, graph, node, odd_json, score,
+    session, thought, thought_with_text,
 };
 
 /// Session `s` with some of everything, up to the checkpoint `c`.
-pub(super) fn before() -> Vec<Change> {
+pub(super) fn base_changes() -> Vec<Change> {
     vec![
         Change::AddSession(session("s")),
         Change::AddBranch(branch("b1", "s")),
@@ -35,13 +35,13 @@ pub(super) fn before() -> Vec<Change> {
         }),
         Change::AddNode(node("n2", "g1", "s")),
         Change::AddEdge(edge("e1", "g1", "n1", "n2")),
-        follow("b1"),
-        place("c", Some("b1")),
+        follow_branch("b1"),
+        checkpoint_at("c", Some("b1")),
     ]
 }
 
 /// What comes later: more of everything, and other values for what was there.
-pub(super) fn later() -> Vec<Change> {
+pub(super) fn later_changes() -> Vec<Change> {
     vec![
         Change::AddBranch(full_branch("b3", "s", "b1")),
         Change::AddThought(Thought {
@@ -58,12 +58,12 @@ pub(super) fn later() -> Vec<Change> {
         Change::AddNode(node("m1", "g2", "s")),
         Change::AddNode(node("n3", "g1", "s")),
         Change::AddEdge(edge("e2", "g1", "n1", "n3")),
-        follow("b3"),
+        follow_branch("b3"),
         set_state("b1", BranchState::Completed),
         set_state("b2", BranchState::Active),
-        mark(
+        update_node(
             "n1",
-            NodeMarks {
+            NodeUpdate {
                 score: Some(score(1.0 / 3.0)),
                 is_active: Some(false),
                 is_terminal: Some(true),
@@ -76,14 +76,14 @@ pub(super) fn later() -> Vec<Change> {
 
 pub(crate) async fn what_came_later_is_set_aside_and_stays_as_history(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    let then = look(store, &s, Current).await;
-    commit(store, later()).await;
-    assert_ne!(look(store, &s, Current).await, then);
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, base_changes()).await;
+    let then = load_view(store, &s, Current).await;
+    commit(store, later_changes()).await;
+    assert_ne!(load_view(store, &s, Current).await, then);
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
 
-    assert_eq!(look(store, &s, Current).await, then);
-    let all = look(store, &s, All).await;
+    assert_eq!(load_view(store, &s, Current).await, then);
+    let all = load_view(store, &s, All).await;
     assert_eq!(
         all.ids(),
         [
@@ -95,7 +95,7 @@ pub(crate) async fn what_came_later_is_set_aside_and_stays_as_history(it: Fixtur
             vec!["e1", "e2"],
         ]
     );
-    assert_eq!(all.aside(), ["t2", "t3", "b3", "g2", "m1", "n3"]);
+    assert_eq!(all.set_aside_ids(), ["t2", "t3", "b3", "g2", "m1", "n3"]);
     // Found by their ids, they say so themselves.
     assert!(
         store
@@ -112,42 +112,45 @@ pub(crate) async fn what_came_later_is_set_aside_and_stays_as_history(it: Fixtur
     assert_eq!((counted.thoughts, counted.nodes), (1, 2));
     assert_eq!(
         store.latest_thoughts(&s, 9).await.unwrap(),
-        look(store, &s, Current).await.thoughts
+        load_view(store, &s, Current).await.thoughts
     );
 }
 
 pub(crate) async fn returning_to_the_place_one_left_undoes_it(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    let early = look(store, &s, Current).await;
-    commit(store, later()).await;
-    let late = look(store, &s, Current).await;
+    commit(store, base_changes()).await;
+    let early = load_view(store, &s, Current).await;
+    commit(store, later_changes()).await;
+    let late = load_view(store, &s, Current).await;
     // There and back, several times: neither place wears out.
     for round in 0..3 {
         let left = format!("late{round}");
-        commit(store, vec![back("c", &left, Some("b3"))]).await;
-        assert_eq!(look(store, &s, Current).await, early, "{round}");
-        let way = store.way_back(&left.as_str().into()).await.unwrap();
-        assert_eq!(way.unwrap().brought_back.thoughts, 2);
+        commit(store, vec![backtrack_to("c", &left, Some("b3"))]).await;
+        assert_eq!(load_view(store, &s, Current).await, early, "{round}");
+        let way = store
+            .preview_backtrack(&left.as_str().into())
+            .await
+            .unwrap();
+        assert_eq!(way.unwrap().restored.thoughts, 2);
         let here = format!("early{round}");
-        commit(store, vec![back(&left, &here, Some("b1"))]).await;
-        assert_eq!(look(store, &s, Current).await, late, "{round}");
-        assert_eq!(look(store, &s, All).await.aside(), [""; 0]);
+        commit(store, vec![backtrack_to(&left, &here, Some("b1"))]).await;
+        assert_eq!(load_view(store, &s, Current).await, late, "{round}");
+        assert_eq!(load_view(store, &s, All).await.set_aside_ids(), [""; 0]);
     }
 }
 
 pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    let say = |id: &str| Change::AddThought(saying(id, "s", id));
+    let say = |id: &str| Change::AddThought(thought_with_text(id, "s", id));
     let call = |name: &str| {
-        let marks = NodeMarks {
+        let marks = NodeUpdate {
             notes: Some(json!({ "name": name })),
-            ..NodeMarks::default()
+            ..NodeUpdate::default()
         };
-        mark("n", marks)
+        update_node("n", marks)
     };
     let now = async || {
-        let seen = look(store, &s, Current).await;
+        let seen = load_view(store, &s, Current).await;
         let said: Vec<_> = seen.thoughts.iter().map(|it| it.content.clone()).collect();
         let [only] = seen.nodes.as_slice() else {
             panic!("{seen:?}");
@@ -166,7 +169,7 @@ pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixt
     )
     .await;
     for (number, text) in ["a", "b", "c", "d"].into_iter().enumerate() {
-        let checkpoint = place(&format!("after-{text}"), None);
+        let checkpoint = checkpoint_at(&format!("after-{text}"), None);
         commit(
             store,
             vec![say(text), call(&number.to_string()), checkpoint],
@@ -176,16 +179,24 @@ pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixt
     commit(store, vec![say("e")]).await;
     assert_eq!(now().await, is("a b c d e", "3"));
 
-    commit(store, vec![back("after-a", "left-e", None)]).await;
+    commit(store, vec![backtrack_to("after-a", "left-e", None)]).await;
     assert_eq!(now().await, is("a", "0"));
-    commit(store, vec![say("x"), call("x"), place("after-x", None)]).await;
+    commit(
+        store,
+        vec![say("x"), call("x"), checkpoint_at("after-x", None)],
+    )
+    .await;
     commit(store, vec![say("y")]).await;
     assert_eq!(now().await, is("a x y", "x"));
 
     // A later place on the way that was given up.
-    commit(store, vec![back("after-c", "left-y", None)]).await;
+    commit(store, vec![backtrack_to("after-c", "left-y", None)]).await;
     assert_eq!(now().await, is("a b c", "2"));
-    commit(store, vec![call("z"), say("z"), place("after-z", None)]).await;
+    commit(
+        store,
+        vec![call("z"), say("z"), checkpoint_at("after-z", None)],
+    )
+    .await;
     assert_eq!(now().await, is("a b c z", "z"));
 
     for (to, left, said, name) in [
@@ -198,28 +209,28 @@ pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixt
         ("2", "7", "a b c d e", "3"),
         ("6", "8", "a b", "1"),
     ] {
-        commit(store, vec![back(to, left, None)]).await;
+        commit(store, vec![backtrack_to(to, left, None)]).await;
         assert_eq!(now().await, is(said, name), "{to}");
     }
 }
 
 pub(crate) async fn what_follows_a_return_in_its_commit_belongs_to_the_new_way(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    commit(store, later()).await;
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
     commit(
         store,
         vec![
-            back("c", "left", Some("b3")),
+            backtrack_to("c", "left", Some("b3")),
             Change::AddThought(thought("new", "s")),
         ],
     )
     .await;
-    let ids = |seen: &Seen| seen.ids()[0].iter().map(ToString::to_string).collect();
-    let now: Vec<String> = ids(&look(store, &s, Current).await);
+    let ids = |seen: &SessionView| seen.ids()[0].iter().map(ToString::to_string).collect();
+    let now: Vec<String> = ids(&load_view(store, &s, Current).await);
     assert_eq!(now, ["t1", "new"]);
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
-    let now: Vec<String> = ids(&look(store, &s, Current).await);
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    let now: Vec<String> = ids(&load_view(store, &s, Current).await);
     assert_eq!(now, ["t1", "t2", "t3"]);
 }
 
@@ -227,7 +238,10 @@ pub(crate) async fn the_branch_that_was_followed_is_followed_again(it: Fixture) 
     let (store, s) = (&*it.store, "s".into());
     commit(
         store,
-        vec![Change::AddSession(session("s")), place("none", None)],
+        vec![
+            Change::AddSession(session("s")),
+            checkpoint_at("none", None),
+        ],
     )
     .await;
     commit(
@@ -235,9 +249,9 @@ pub(crate) async fn the_branch_that_was_followed_is_followed_again(it: Fixture) 
         vec![
             Change::AddBranch(branch("b1", "s")),
             Change::AddBranch(branch("b2", "s")),
-            follow("b1"),
-            place("first", Some("b1")),
-            follow("b2"),
+            follow_branch("b1"),
+            checkpoint_at("first", Some("b1")),
+            follow_branch("b2"),
         ],
     )
     .await;
@@ -248,7 +262,11 @@ pub(crate) async fn the_branch_that_was_followed_is_followed_again(it: Fixture) 
         ("left-to-first", Some("b2")),
         ("left-to-none", Some("b1")),
     ] {
-        commit(store, vec![back(to, &format!("left-to-{to}"), here)]).await;
+        commit(
+            store,
+            vec![backtrack_to(to, &format!("left-to-{to}"), here)],
+        )
+        .await;
         let session = store.session(&s).await.unwrap().unwrap();
         assert_eq!(session.active_branch_id, wanted.map(BranchId::from), "{to}");
         here = wanted;
@@ -257,8 +275,8 @@ pub(crate) async fn the_branch_that_was_followed_is_followed_again(it: Fixture) 
 
 pub(crate) async fn a_return_that_can_not_be_changes_nothing(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    commit(store, later()).await;
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
     commit(
         store,
         vec![
@@ -268,7 +286,10 @@ pub(crate) async fn a_return_that_can_not_be_changes_nothing(it: Fixture) {
         ],
     )
     .await;
-    let (now, history) = (look(store, &s, Current).await, look(store, &s, All).await);
+    let (now, history) = (
+        load_view(store, &s, Current).await,
+        load_view(store, &s, All).await,
+    );
     let elsewhere = Change::Backtrack {
         session_id: "s".into(),
         to: "c".into(),
@@ -280,24 +301,24 @@ pub(crate) async fn a_return_that_can_not_be_changes_nothing(it: Fixture) {
         left: checkpoint("left", "missing"),
     };
     for change in [
-        back("theirs", "left", None),
-        back("missing", "left", None),
-        back("c", "c", None),
-        back("c", "left", Some("missing")),
+        backtrack_to("theirs", "left", None),
+        backtrack_to("missing", "left", None),
+        backtrack_to("c", "c", None),
+        backtrack_to("c", "left", Some("missing")),
         elsewhere,
         missing,
     ] {
-        refused(store, change).await;
-        assert_eq!(look(store, &s, Current).await, now);
-        assert_eq!(look(store, &s, All).await, history);
+        assert_conflict(store, change).await;
+        assert_eq!(load_view(store, &s, Current).await, now);
+        assert_eq!(load_view(store, &s, All).await, history);
         assert_eq!(store.checkpoint(&"left".into()).await.unwrap(), None);
     }
-    let theirs = look(store, &"other".into(), Current).await;
+    let theirs = load_view(store, &"other".into(), Current).await;
     assert_eq!(theirs.ids()[0], ["o"]);
     // Nor is the way back any other than it was.
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
-    assert_eq!(look(store, &s, Current).await, now);
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    assert_eq!(load_view(store, &s, Current).await, now);
 }
 
 pub(crate) async fn sessions_go_back_each_on_their_own(it: Fixture) {
@@ -321,7 +342,7 @@ pub(crate) async fn sessions_go_back_each_on_their_own(it: Fixture) {
             Change::AddSession(session("two")),
             step("s1", "s"),
             step("two1", "two"),
-            place("c", None),
+            checkpoint_at("c", None),
             Change::AddCheckpoint(checkpoint("d", "two")),
             step("s2", "s"),
             step("two2", "two"),
@@ -329,54 +350,63 @@ pub(crate) async fn sessions_go_back_each_on_their_own(it: Fixture) {
     )
     .await;
     let said = async |session: &str| {
-        let seen = look(store, &session.into(), Current).await;
+        let seen = load_view(store, &session.into(), Current).await;
         seen.ids()[0].join(" ")
     };
-    commit(store, vec![back("c", "s-left", None)]).await;
+    commit(store, vec![backtrack_to("c", "s-left", None)]).await;
     assert_eq!(
         (said("s").await, said("two").await),
         ("s1".into(), "two1 two2".into())
     );
-    commit(store, vec![theirs(back("d", "two-left", None))]).await;
-    commit(store, vec![back("s-left", "s-again", None)]).await;
+    commit(store, vec![theirs(backtrack_to("d", "two-left", None))]).await;
+    commit(store, vec![backtrack_to("s-left", "s-again", None)]).await;
     assert_eq!(
         (said("s").await, said("two").await),
         ("s1 s2".into(), "two1".into())
     );
-    refused(store, back("two-left", "no", None)).await;
-    commit(store, vec![theirs(back("two-left", "two-again", None))]).await;
+    assert_conflict(store, backtrack_to("two-left", "no", None)).await;
+    commit(
+        store,
+        vec![theirs(backtrack_to("two-left", "two-again", None))],
+    )
+    .await;
     assert_eq!(said("two").await, "two1 two2");
 }
 
 pub(crate) async fn the_way_back_tells_what_will_move(it: Fixture) {
     let store = &*it.store;
-    commit(store, before()).await;
-    let way = async |to: &str| store.way_back(&CheckpointId::from(to)).await.unwrap();
-    assert_eq!(way("c").await, Some(WayBack::default()));
+    commit(store, base_changes()).await;
+    let way = async |to: &str| {
+        store
+            .preview_backtrack(&CheckpointId::from(to))
+            .await
+            .unwrap()
+    };
+    assert_eq!(way("c").await, Some(BacktrackPreview::default()));
     assert_eq!(way("missing").await, None);
-    commit(store, later()).await;
-    let moved = Moved {
+    commit(store, later_changes()).await;
+    let moved = EntityCounts {
         thoughts: 2,
         branches: 1,
         nodes: 2,
     };
     assert_eq!(
         way("c").await,
-        Some(WayBack {
+        Some(BacktrackPreview {
             set_aside: moved,
-            brought_back: Moved::default(),
+            restored: EntityCounts::default(),
         })
     );
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
     commit(store, vec![Change::AddThought(thought("new", "s"))]).await;
     assert_eq!(
         way("left").await,
-        Some(WayBack {
-            set_aside: Moved {
+        Some(BacktrackPreview {
+            set_aside: EntityCounts {
                 thoughts: 1,
-                ..Moved::default()
+                ..EntityCounts::default()
             },
-            brought_back: moved,
+            restored: moved,
         })
     );
 }

@@ -1,17 +1,17 @@
 //! Finding thoughts and nodes alike: filters, what was set aside, and scripts without blanks.
 
 use deliberate_core::{Change, GraphNode, Mode, Thought, Timestamp};
-use deliberate_store::{Finding, Search, Store};
+use deliberate_store::{SearchEntity, SearchQuery, Store};
 
 use super::{
     Fixture, commit,
-    search::{find, found, id, think, words},
-    seen::{back, place},
+    search::{add_thoughts, found_ids, hit_id, run_search, search_query},
+    seen::{backtrack_to, checkpoint_at},
 };
-use crate::samples::{at, full_node, graph, node, saying, session, thought};
+use crate::samples::{at_second, full_node, graph, node, session, thought, thought_with_text};
 
 /// A node of graph `g` in session `s` whose text is `content`.
-fn noting(id: &str, content: &str) -> GraphNode {
+fn node_with_text(id: &str, content: &str) -> GraphNode {
     GraphNode {
         content: content.to_owned(),
         ..node(id, "g", "s")
@@ -19,12 +19,16 @@ fn noting(id: &str, content: &str) -> GraphNode {
 }
 
 /// Session `s` with these texts, each as a thought `t-…` and as a node `n-…` of graph `g`.
-async fn write(store: &dyn Store, texts: &[(&str, &str)]) {
-    think(store, Vec::new()).await;
+async fn add_texts(store: &dyn Store, texts: &[(&str, &str)]) {
+    add_thoughts(store, Vec::new()).await;
     let mut changes = vec![Change::AddGraph(graph("g", "s"))];
     for (name, text) in texts {
-        changes.push(Change::AddThought(saying(&format!("t-{name}"), "s", text)));
-        changes.push(Change::AddNode(noting(&format!("n-{name}"), text)));
+        changes.push(Change::AddThought(thought_with_text(
+            &format!("t-{name}"),
+            "s",
+            text,
+        )));
+        changes.push(Change::AddNode(node_with_text(&format!("n-{name}"), text)));
     }
     commit(store, changes).await;
 }
@@ -35,21 +39,21 @@ pub(crate) async fn nodes_are_found_whole_with_their_passage(it: Fixture) {
         content: format!("{padding} the needle lies here {padding}"),
         ..full_node("n", "g", "s")
     };
-    think(&*it.store, Vec::new()).await;
+    add_thoughts(&*it.store, Vec::new()).await;
     commit(
         &*it.store,
         vec![
             Change::AddGraph(graph("g", "s")),
             Change::AddNode(long.clone()),
-            Change::AddNode(noting("other", "a haystack")),
+            Change::AddNode(node_with_text("other", "a haystack")),
         ],
     )
     .await;
-    let found = find(&*it.store, words("Needles")).await;
+    let found = run_search(&*it.store, search_query("Needles")).await;
     let [only] = found.as_slice() else {
         panic!("{found:?}");
     };
-    assert!(only.what == Finding::Node(long));
+    assert!(only.entity == SearchEntity::Node(long));
     assert!(
         only.excerpt.contains("the [needle] lies here"),
         "{}",
@@ -62,38 +66,38 @@ pub(crate) async fn the_best_match_comes_first_whatever_its_kind(it: Fixture) {
     let padding = "something quite different that goes on for a while ".repeat(20);
     let passing = format!("{padding} gravity {padding}");
     let about = "gravity: how gravity bends light, and gravity again";
-    write(
+    add_texts(
         &*it.store,
         &[("passing", &passing), ("about", about), ("not", &padding)],
     )
     .await;
-    let found = find(&*it.store, words("gravity")).await;
-    let mut ids: Vec<_> = found.iter().map(id).collect();
+    let found = run_search(&*it.store, search_query("gravity")).await;
+    let mut ids: Vec<_> = found.iter().map(hit_id).collect();
     ids[..2].sort_unstable();
     ids[2..].sort_unstable();
     assert_eq!(ids, ["n-about", "t-about", "n-passing", "t-passing"]);
     for limit in 0..5 {
-        let search = Search {
+        let search = SearchQuery {
             limit,
-            ..words("gravity")
+            ..search_query("gravity")
         };
-        let first = find(&*it.store, search).await;
+        let first = run_search(&*it.store, search).await;
         assert_eq!(first, found[..limit as usize]);
     }
 }
 
 /// Words that the index knows, and words that are looked for in the text itself.
-const BOTH_WAYS: [&str; 2] = ["word", "言葉"];
+const INDEXED_AND_UNINDEXED: [&str; 2] = ["word", "言葉"];
 
 pub(crate) async fn session_and_mode_hold_for_both_kinds(it: Fixture) {
-    let text = BOTH_WAYS.join(" ");
+    let text = INDEXED_AND_UNINDEXED.join(" ");
     let step = |id: &str, session: &str, mode| {
         Change::AddThought(Thought {
             mode,
-            ..saying(id, session, &text)
+            ..thought_with_text(id, session, &text)
         })
     };
-    write(&*it.store, &[("own", &text)]).await;
+    add_texts(&*it.store, &[("own", &text)]).await;
     commit(
         &*it.store,
         vec![
@@ -108,14 +112,14 @@ pub(crate) async fn session_and_mode_hold_for_both_kinds(it: Fixture) {
         ],
     )
     .await;
-    for word in BOTH_WAYS {
+    for word in INDEXED_AND_UNINDEXED {
         let search = async |session: Option<&str>, mode| {
-            let search = Search {
+            let search = SearchQuery {
                 session: session.map(Into::into),
                 mode,
-                ..words(word)
+                ..search_query(word)
             };
-            found(&*it.store, search).await
+            found_ids(&*it.store, search).await
         };
         assert_eq!(
             search(None, None).await,
@@ -138,60 +142,63 @@ pub(crate) async fn session_and_mode_hold_for_both_kinds(it: Fixture) {
 }
 
 pub(crate) async fn times_hold_for_both_kinds_and_count_themselves(it: Fixture) {
-    let text = BOTH_WAYS.join(" ");
-    think(&*it.store, Vec::new()).await;
+    let text = INDEXED_AND_UNINDEXED.join(" ");
+    add_thoughts(&*it.store, Vec::new()).await;
     let mut changes = vec![Change::AddGraph(graph("g", "s"))];
     for second in 1..=3 {
         changes.push(Change::AddThought(Thought {
-            created_at: at(second),
-            ..saying(&format!("t{second}"), "s", &text)
+            created_at: at_second(second),
+            ..thought_with_text(&format!("t{second}"), "s", &text)
         }));
         changes.push(Change::AddNode(GraphNode {
-            created_at: at(second),
-            ..noting(&format!("n{second}"), &text)
+            created_at: at_second(second),
+            ..node_with_text(&format!("n{second}"), &text)
         }));
     }
     commit(&*it.store, changes).await;
-    let just_after = |second| Some(Timestamp::plus_micros(at(second), 1));
-    for word in BOTH_WAYS {
+    let just_after = |second| Some(Timestamp::plus_micros(at_second(second), 1));
+    for word in INDEXED_AND_UNINDEXED {
         let search = async |since, until| {
-            let search = Search {
+            let search = SearchQuery {
                 since,
                 until,
-                ..words(word)
+                ..search_query(word)
             };
-            found(&*it.store, search).await.join(" ")
+            found_ids(&*it.store, search).await.join(" ")
         };
         assert_eq!(search(None, None).await, "n1 n2 n3 t1 t2 t3");
-        assert_eq!(search(Some(at(2)), None).await, "n2 n3 t2 t3");
+        assert_eq!(search(Some(at_second(2)), None).await, "n2 n3 t2 t3");
         assert_eq!(search(just_after(2), None).await, "n3 t3");
-        assert_eq!(search(None, Some(at(2))).await, "n1 n2 t1 t2");
-        assert_eq!(search(Some(at(2)), Some(at(2))).await, "n2 t2");
-        assert_eq!(search(just_after(2), Some(at(2))).await, "");
+        assert_eq!(search(None, Some(at_second(2))).await, "n1 n2 t1 t2");
+        assert_eq!(
+            search(Some(at_second(2)), Some(at_second(2))).await,
+            "n2 t2"
+        );
+        assert_eq!(search(just_after(2), Some(at_second(2))).await, "");
         assert_eq!(search(just_after(3), None).await, "");
     }
 }
 
 pub(crate) async fn what_was_set_aside_is_found_and_says_so(it: Fixture) {
-    let text = BOTH_WAYS.join(" ");
-    write(&*it.store, &[("kept", &text)]).await;
+    let text = INDEXED_AND_UNINDEXED.join(" ");
+    add_texts(&*it.store, &[("kept", &text)]).await;
     commit(
         &*it.store,
         vec![
-            place("c", None),
-            Change::AddThought(saying("t-gone", "s", &text)),
-            Change::AddNode(noting("n-gone", &text)),
-            back("c", "left", None),
+            checkpoint_at("c", None),
+            Change::AddThought(thought_with_text("t-gone", "s", &text)),
+            Change::AddNode(node_with_text("n-gone", &text)),
+            backtrack_to("c", "left", None),
         ],
     )
     .await;
-    for word in BOTH_WAYS {
-        let found = find(&*it.store, words(word)).await;
+    for word in INDEXED_AND_UNINDEXED {
+        let found = run_search(&*it.store, search_query(word)).await;
         let mut seen: Vec<_> = found
             .iter()
-            .map(|it| match &it.what {
-                Finding::Thought(thought) => (id(it), thought.set_aside),
-                Finding::Node(node) => (id(it), node.set_aside),
+            .map(|it| match &it.entity {
+                SearchEntity::Thought(thought) => (hit_id(it), thought.set_aside),
+                SearchEntity::Node(node) => (hit_id(it), node.set_aside),
             })
             .collect();
         seen.sort_unstable();
@@ -208,10 +215,10 @@ pub(crate) async fn what_was_set_aside_is_found_and_says_so(it: Fixture) {
 }
 
 pub(crate) async fn the_nodes_of_a_deleted_session_are_not_found(it: Fixture) {
-    write(&*it.store, &[("gone", "a rare pelican 鹈鹕")]).await;
+    add_texts(&*it.store, &[("gone", "a rare pelican 鹈鹕")]).await;
     commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
     for word in ["pelican", "鹈鹕"] {
-        assert_eq!(found(&*it.store, words(word)).await, [""; 0]);
+        assert_eq!(found_ids(&*it.store, search_query(word)).await, [""; 0]);
     }
 }
 
@@ -238,11 +245,11 @@ const SENTENCES: [(&str, &str, &[&str]); 5] = [
 
 pub(crate) async fn terms_are_found_in_the_middle_of_a_sentence_without_blanks(it: Fixture) {
     let texts = SENTENCES.map(|(name, sentence, _)| (name, sentence));
-    write(&*it.store, &texts).await;
+    add_texts(&*it.store, &texts).await;
     for (name, sentence, terms) in SENTENCES {
         for term in terms {
-            let found = find(&*it.store, words(term)).await;
-            let mut ids: Vec<_> = found.iter().map(id).collect();
+            let found = run_search(&*it.store, search_query(term)).await;
+            let mut ids: Vec<_> = found.iter().map(hit_id).collect();
             ids.sort_unstable();
             assert_eq!(ids, [format!("n-{name}"), format!("t-{name}")], "{term}");
             let marked = sentence.replacen(term, &format!("[{term}]"), 1);
@@ -252,14 +259,18 @@ pub(crate) async fn terms_are_found_in_the_middle_of_a_sentence_without_blanks(i
         }
     }
     for term in ["时间考", "設計図", "ไม่มี"] {
-        assert_eq!(found(&*it.store, words(term)).await, [""; 0], "{term}");
+        assert_eq!(
+            found_ids(&*it.store, search_query(term)).await,
+            [""; 0],
+            "{term}"
+        );
     }
 }
 
 pub(crate) async fn all_terms_without_blanks_must_occur_and_are_marked(it: Fixture) {
     let (_, sentence, _) = SENTENCES[0];
-    write(&*it.store, &[("both", sentence), ("one", "只有时间")]).await;
-    let found = find(&*it.store, words("思考、时间")).await;
+    add_texts(&*it.store, &[("both", sentence), ("one", "只有时间")]).await;
+    let found = run_search(&*it.store, search_query("思考、时间")).await;
     assert_eq!(found.len(), 2, "{found:?}");
     for it in found {
         assert_eq!(
@@ -273,10 +284,10 @@ pub(crate) async fn the_passage_around_a_term_is_short(it: Fixture) {
     let padding = "天地玄黄宇宙洪荒".repeat(2_000);
     let asked = Thought {
         input: Some(padding.clone()),
-        ..saying("t", "s", &format!("{padding}思考{padding}"))
+        ..thought_with_text("t", "s", &format!("{padding}思考{padding}"))
     };
-    think(&*it.store, vec![asked]).await;
-    let found = find(&*it.store, words("思考")).await;
+    add_thoughts(&*it.store, vec![asked]).await;
+    let found = run_search(&*it.store, search_query("思考")).await;
     let excerpt = &found[0].excerpt;
     assert!(excerpt.contains("洪荒[思考]天地"), "{excerpt}");
     assert!(excerpt.starts_with('…') && excerpt.ends_with('…'));
@@ -284,7 +295,7 @@ pub(crate) async fn the_passage_around_a_term_is_short(it: Fixture) {
 }
 
 pub(crate) async fn words_and_terms_together_must_all_occur(it: Fixture) {
-    write(
+    add_texts(
         &*it.store,
         &[
             ("both", "caching 使我们有时间思考"),
@@ -294,24 +305,30 @@ pub(crate) async fn words_and_terms_together_must_all_occur(it: Fixture) {
     )
     .await;
     for query in ["cache 思考", "思考 Cached"] {
-        let found = find(&*it.store, words(query)).await;
-        let mut ids: Vec<_> = found.iter().map(id).collect();
+        let found = run_search(&*it.store, search_query(query)).await;
+        let mut ids: Vec<_> = found.iter().map(hit_id).collect();
         ids.sort_unstable();
         assert_eq!(ids, ["n-both", "t-both"], "{query}");
         for it in found {
             assert_eq!(it.excerpt, "[caching] 使我们有时间[思考]", "{query}");
         }
     }
-    assert_eq!(found(&*it.store, words("cache 没有")).await, [""; 0]);
-    assert_eq!(found(&*it.store, words("missing 思考")).await, [""; 0]);
+    assert_eq!(
+        found_ids(&*it.store, search_query("cache 没有")).await,
+        [""; 0]
+    );
+    assert_eq!(
+        found_ids(&*it.store, search_query("missing 思考")).await,
+        [""; 0]
+    );
 }
 
 pub(crate) async fn the_passage_of_words_and_terms_is_short_too(it: Fixture) {
     let padding = "天地玄黄宇宙洪荒".repeat(2_000);
     let text = format!("{padding}思考 cache {padding}");
-    think(&*it.store, vec![saying("t", "s", &text)]).await;
+    add_thoughts(&*it.store, vec![thought_with_text("t", "s", &text)]).await;
     for query in ["cache", "cache 思考"] {
-        let found = find(&*it.store, words(query)).await;
+        let found = run_search(&*it.store, search_query(query)).await;
         let excerpt = &found[0].excerpt;
         assert!(excerpt.contains("[cache]"), "{excerpt}");
         assert!(excerpt.chars().count() < 500, "{query}");
@@ -319,20 +336,20 @@ pub(crate) async fn the_passage_of_words_and_terms_is_short_too(it: Fixture) {
 }
 
 pub(crate) async fn the_case_of_letters_within_a_term_does_not_matter(it: Fixture) {
-    write(&*it.store, &[("rust", "私はRust言語を学ぶ")]).await;
+    add_texts(&*it.store, &[("rust", "私はRust言語を学ぶ")]).await;
     for query in ["Rust言語", "rust言語", "RUST言語を"] {
-        let found = find(&*it.store, words(query)).await;
+        let found = run_search(&*it.store, search_query(query)).await;
         assert_eq!(found.len(), 2, "{query}");
         assert!(found[0].excerpt.starts_with("私は[Rust言語"), "{query}");
     }
 }
 
 pub(crate) async fn the_newest_comes_first_where_nothing_tells_matches_apart(it: Fixture) {
-    think(&*it.store, Vec::new()).await;
+    add_thoughts(&*it.store, Vec::new()).await;
     let mut changes = vec![Change::AddGraph(graph("g", "s"))];
     for number in 0..6 {
         let (name, text) = (format!("x{number}"), "时间");
-        let created_at = at(number);
+        let created_at = at_second(number);
         changes.push(if number % 2 == 0 {
             Change::AddThought(Thought {
                 content: text.to_owned(),
@@ -342,16 +359,16 @@ pub(crate) async fn the_newest_comes_first_where_nothing_tells_matches_apart(it:
         } else {
             Change::AddNode(GraphNode {
                 created_at,
-                ..noting(&name, text)
+                ..node_with_text(&name, text)
             })
         });
     }
     commit(&*it.store, changes).await;
-    let search = Search {
+    let search = SearchQuery {
         limit: 4,
-        ..words("时间")
+        ..search_query("时间")
     };
-    let found = find(&*it.store, search).await;
-    let ids: Vec<_> = found.iter().map(id).collect();
+    let found = run_search(&*it.store, search).await;
+    let ids: Vec<_> = found.iter().map(hit_id).collect();
     assert_eq!(ids, ["x5", "x4", "x3", "x2"]);
 }

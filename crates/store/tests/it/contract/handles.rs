@@ -3,27 +3,24 @@
 use std::sync::Arc;
 
 use deliberate_core::{Change, Mode};
-use deliberate_store::{Search, Store, StoreError};
+use deliberate_store::{SearchQuery, Store, StoreError};
 use futures::future::join_all;
 
 use super::{ALL, Current, Fixture, commit};
-use crate::samples::{everything, session, suspension, thought};
+use crate::samples::{everything, session, suspended_call, thought};
 
 pub(crate) async fn another_handle_sees_everything(it: Fixture) {
     let all = everything("s");
-    let suspended = suspension("x");
+    let suspended = suspended_call("x");
     commit(&*it.store, all.changes()).await;
     commit(&*it.store, vec![Change::Suspend(suspended.clone())]).await;
     let other = (it.reopen)();
     super::round_trip::assert_everything(&*other, &all).await;
     assert_eq!(
-        other.suspension(&"x".into()).await.unwrap(),
+        other.suspended_call(&"x".into()).await.unwrap(),
         Some(suspended)
     );
-    assert_eq!(
-        other.state().await.unwrap(),
-        it.store.state().await.unwrap()
-    );
+    assert_eq!(other.info().await.unwrap(), it.store.info().await.unwrap());
 }
 
 pub(crate) async fn what_was_committed_survives_closing(it: Fixture) {
@@ -38,11 +35,11 @@ pub(crate) async fn what_was_committed_survives_closing(it: Fixture) {
 /// Asserts that nothing can be done with it any more.
 async fn assert_closed(store: &dyn Store) {
     let closed = StoreError::Closed;
-    let search = Search {
-        words: "word".to_owned(),
+    let search = SearchQuery {
+        text: "word".to_owned(),
         mode: Some(Mode::Linear),
         limit: 5,
-        ..Search::default()
+        ..SearchQuery::default()
     };
     let change = Change::AddSession(session("late"));
     assert_eq!(store.commit(vec![change]).await, Err(closed.clone()));
@@ -58,9 +55,9 @@ async fn assert_closed(store: &dyn Store) {
         Err(closed.clone())
     );
     assert_eq!(store.invocations(None, ALL).await, Err(closed.clone()));
-    assert_eq!(store.suspension(&"x".into()).await, Err(closed.clone()));
+    assert_eq!(store.suspended_call(&"x".into()).await, Err(closed.clone()));
     assert_eq!(store.search(&search).await, Err(closed.clone()));
-    assert_eq!(store.state().await, Err(closed));
+    assert_eq!(store.info().await, Err(closed));
 }
 
 pub(crate) async fn a_closed_store_refuses_everything(it: Fixture) {
@@ -126,6 +123,6 @@ pub(crate) async fn handles_write_side_by_side(it: Fixture) {
     for outcome in join_all(tasks).await {
         outcome.unwrap();
     }
-    let state = it.store.state().await.unwrap();
+    let state = it.store.info().await.unwrap();
     assert_eq!((state.sessions, state.thoughts), (100, 100));
 }

@@ -1,14 +1,14 @@
 //! Things that are kept whole.
 
-use deliberate_core::{Change, Item, ItemKey};
-use deliberate_store::{ItemFilter, ItemOrder, KeyMatch, Page, Store};
+use deliberate_core::{Change, IndexKey, StoredDocument};
+use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination, Store};
 use serde_json::json;
 
-use super::{ALL, Fixture, commit, refused};
-use crate::samples::{ODD_TEXT, at, odd_json};
+use super::{ALL, Fixture, assert_conflict, commit};
+use crate::samples::{ODD_TEXT, at_second, odd_json};
 
-fn item(id: &str, version: i64, keys: &[(&str, &str)]) -> Item {
-    Item {
+fn document(id: &str, version: i64, keys: &[(&str, &str)]) -> StoredDocument {
+    StoredDocument {
         kind: "article".to_owned(),
         id: id.to_owned(),
         version,
@@ -16,41 +16,44 @@ fn item(id: &str, version: i64, keys: &[(&str, &str)]) -> Item {
         body: json!({ "id": id, "odd": odd_json() }),
         keys: keys
             .iter()
-            .map(|(name, value)| ItemKey::shared(name, *value))
+            .map(|(name, value)| IndexKey::shared(name, *value))
             .collect(),
-        created_at: at(1),
-        updated_at: at(1),
+        created_at: at_second(1),
+        updated_at: at_second(1),
     }
 }
 
-fn put(item: Item) -> Change {
+fn put(item: StoredDocument) -> Change {
     Change::PutItem { item, parts: None }
 }
 
-fn dropped(id: &str) -> Change {
+fn delete(id: &str) -> Change {
     Change::DropItem {
         kind: "article".to_owned(),
         id: id.to_owned(),
-        at: at(9),
+        at: at_second(9),
     }
 }
 
-async fn ids(store: &dyn Store, filter: &ItemFilter) -> Vec<String> {
-    let items = store.items(filter, ALL).await.unwrap();
-    assert_eq!(store.count_items(filter).await.unwrap(), items.len() as u64);
+async fn ids(store: &dyn Store, filter: &DocumentFilter) -> Vec<String> {
+    let items = store.documents(filter, ALL).await.unwrap();
+    assert_eq!(
+        store.count_documents(filter).await.unwrap(),
+        items.len() as u64
+    );
     items.into_iter().map(|item| item.id).collect()
 }
 
 pub(crate) async fn an_item_comes_back_as_it_was(it: Fixture) {
-    let mut odd = item(
+    let mut odd = document(
         ODD_TEXT,
         0,
         &[("tag", ODD_TEXT), ("tag", "b"), ("tag", "b")],
     );
-    odd.keys.push(ItemKey::only("doi", "10.1/x"));
+    odd.keys.push(IndexKey::unique("doi", "10.1/x"));
     commit(&*it.store, vec![put(odd.clone())]).await;
     let kept = (it.reopen)()
-        .item("article", ODD_TEXT)
+        .document("article", ODD_TEXT)
         .await
         .unwrap()
         .unwrap();
@@ -58,37 +61,41 @@ pub(crate) async fn an_item_comes_back_as_it_was(it: Fixture) {
     odd.keys.sort();
     assert_eq!(
         kept,
-        Item {
+        StoredDocument {
             version: 1,
             seq: kept.seq,
             ..odd
         }
     );
-    assert_eq!(it.store.item("question", ODD_TEXT).await.unwrap(), None);
+    assert_eq!(it.store.document("question", ODD_TEXT).await.unwrap(), None);
 }
 
 pub(crate) async fn who_has_not_seen_the_last_version_is_refused(it: Fixture) {
-    commit(&*it.store, vec![put(item("a", 0, &[]))]).await;
-    refused(&*it.store, put(item("a", 0, &[]))).await;
-    commit(&*it.store, vec![put(item("a", 1, &[]))]).await;
-    refused(&*it.store, put(item("a", 1, &[]))).await;
-    commit(&*it.store, vec![dropped("a")]).await;
-    refused(&*it.store, put(item("a", 3, &[]))).await;
-    refused(&*it.store, dropped("a")).await;
-    commit(&*it.store, vec![put(item("a", 0, &[]))]).await;
-    assert!(it.store.item("article", "a").await.unwrap().is_some());
+    commit(&*it.store, vec![put(document("a", 0, &[]))]).await;
+    assert_conflict(&*it.store, put(document("a", 0, &[]))).await;
+    commit(&*it.store, vec![put(document("a", 1, &[]))]).await;
+    assert_conflict(&*it.store, put(document("a", 1, &[]))).await;
+    commit(&*it.store, vec![delete("a")]).await;
+    assert_conflict(&*it.store, put(document("a", 3, &[]))).await;
+    assert_conflict(&*it.store, delete("a")).await;
+    commit(&*it.store, vec![put(document("a", 0, &[]))]).await;
+    assert!(it.store.document("article", "a").await.unwrap().is_some());
 }
 
 pub(crate) async fn what_only_one_may_have_is_one_items(it: Fixture) {
-    let only = |id: &str| Item {
-        keys: vec![ItemKey::only("doi", "10.1/x")],
-        ..item(id, 0, &[])
+    let only = |id: &str| StoredDocument {
+        keys: vec![IndexKey::unique("doi", "10.1/x")],
+        ..document(id, 0, &[])
     };
     commit(&*it.store, vec![put(only("a"))]).await;
-    refused(&*it.store, put(only("b"))).await;
-    assert_eq!(it.store.item("article", "b").await.unwrap(), None);
-    commit(&*it.store, vec![dropped("a"), put(only("b"))]).await;
-    let found = ids(&*it.store, &ItemFilter::with("article", "doi", "10.1/x")).await;
+    assert_conflict(&*it.store, put(only("b"))).await;
+    assert_eq!(it.store.document("article", "b").await.unwrap(), None);
+    commit(&*it.store, vec![delete("a"), put(only("b"))]).await;
+    let found = ids(
+        &*it.store,
+        &DocumentFilter::with_key("article", "doi", "10.1/x"),
+    )
+    .await;
     assert_eq!(found, ["b"]);
 }
 
@@ -96,21 +103,21 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
     commit(
         &*it.store,
         vec![
-            put(item(
+            put(document(
                 "a",
                 0,
                 &[("tag", "x"), ("tag", "y"), ("year", "2020")],
             )),
-            put(item(
+            put(document(
                 "b",
                 0,
                 &[("tag", "x"), ("year", "2022"), ("title", "deep sleep")],
             )),
-            put(item("c", 0, &[("tag", "z")])),
+            put(document("c", 0, &[("tag", "z")])),
         ],
     )
     .await;
-    let any = |values: &[&str]| KeyMatch::Any {
+    let any = |values: &[&str]| KeyMatch::OneOf {
         name: "tag".to_owned(),
         values: values.iter().map(|&it| it.to_owned()).collect(),
     };
@@ -119,13 +126,13 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
         from: from.map(str::to_owned),
         to: to.map(str::to_owned),
     };
-    let by_year = |keys, descending| ItemFilter {
+    let by_year = |keys, descending| DocumentFilter {
         keys,
-        order: ItemOrder::Key {
+        order: DocumentOrder::Key {
             name: "year".to_owned(),
             descending,
         },
-        ..ItemFilter::of("article")
+        ..DocumentFilter::of_kind("article")
     };
     let store = &*it.store;
     assert_eq!(ids(store, &by_year(vec![], true)).await, ["b", "a", "c"]);
@@ -142,12 +149,12 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
         ids(store, &by_year(vec![between(None, Some("2021"))], true)).await,
         ["a"]
     );
-    let holds = KeyMatch::Holds {
+    let holds = KeyMatch::Contains {
         name: "title".to_owned(),
         text: "sleep".to_owned(),
     };
     assert_eq!(ids(store, &by_year(vec![holds], true)).await, ["b"]);
-    let holds_in = |names: &[&str]| KeyMatch::HoldsIn {
+    let holds_in = |names: &[&str]| KeyMatch::AnyContains {
         names: names.iter().map(|&it| it.to_owned()).collect(),
         text: "sleep".to_owned(),
     };
@@ -163,7 +170,7 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
         ids(store, &by_year(vec![any(&[])], true)).await,
         Vec::<String>::new()
     );
-    let tags = store.item_values("article", "tag", ALL).await.unwrap();
+    let tags = store.document_values("article", "tag", ALL).await.unwrap();
     let tag = |value: &str, many| (value.to_owned(), many);
     assert_eq!(tags, [tag("x", 2), tag("y", 1), tag("z", 1)]);
 }
@@ -171,43 +178,47 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
 pub(crate) async fn long_texts_stay_until_they_are_replaced(it: Fixture) {
     let parts = |texts: &[&str]| Some(texts.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
     let with = |version, texts| Change::PutItem {
-        item: item("a", version, &[]),
+        item: document("a", version, &[]),
         parts: texts,
     };
     let store = &*it.store;
     commit(store, vec![with(0, parts(&["one", ODD_TEXT, "three"]))]).await;
     commit(store, vec![with(1, None)]).await;
-    let page = Page {
+    let page = Pagination {
         offset: 1,
         limit: 2,
     };
     assert_eq!(
-        store.item_parts("article", "a", page).await.unwrap(),
+        store.document_parts("article", "a", page).await.unwrap(),
         [ODD_TEXT, "three"]
     );
     commit(store, vec![with(2, parts(&["new"]))]).await;
     assert_eq!(
-        store.item_parts("article", "a", ALL).await.unwrap(),
+        store.document_parts("article", "a", ALL).await.unwrap(),
         ["new"]
     );
-    assert_eq!(store.count_item_parts("article", "a").await.unwrap(), 1);
-    commit(store, vec![dropped("a")]).await;
-    assert_eq!(store.count_item_parts("article", "a").await.unwrap(), 0);
+    assert_eq!(store.count_document_parts("article", "a").await.unwrap(), 1);
+    commit(store, vec![delete("a")]).await;
+    assert_eq!(store.count_document_parts("article", "a").await.unwrap(), 0);
 }
 
 pub(crate) async fn who_reads_on_hears_of_every_change(it: Fixture) {
     let store = &*it.store;
     let seen = async |after| {
-        let changes = store.changed_items("article", after, 10).await.unwrap();
+        let changes = store.changed_documents("article", after, 10).await.unwrap();
         let last = changes.last().map_or(after, |it| it.seq);
-        let told: Vec<_> = changes.into_iter().map(|it| (it.id, it.gone)).collect();
+        let told: Vec<_> = changes.into_iter().map(|it| (it.id, it.deleted)).collect();
         (last, told)
     };
     let told = |id: &str, gone| (id.to_owned(), gone);
-    commit(store, vec![put(item("a", 0, &[])), put(item("b", 0, &[]))]).await;
+    commit(
+        store,
+        vec![put(document("a", 0, &[])), put(document("b", 0, &[]))],
+    )
+    .await;
     let (mark, changes) = seen(0).await;
     assert_eq!(changes, [told("a", false), told("b", false)]);
-    commit(store, vec![put(item("a", 1, &[])), dropped("b")]).await;
+    commit(store, vec![put(document("a", 1, &[])), delete("b")]).await;
     let (mark, changes) = seen(mark).await;
     assert_eq!(changes, [told("a", false), told("b", true)]);
     assert_eq!(seen(mark).await, (mark, Vec::new()));

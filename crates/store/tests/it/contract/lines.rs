@@ -1,17 +1,17 @@
 //! Thoughts by their branch and by what they build on.
 
 use deliberate_core::{Change, Thought, ThoughtId};
-use deliberate_store::{Page, Store};
+use deliberate_store::{Pagination, Store};
 
 use super::{
     ALL, All, Current, Fixture, commit,
     lists::{ids, with_branches},
-    seen::{back, place},
+    seen::{backtrack_to, checkpoint_at},
 };
 use crate::samples::{session, thought};
 
 /// A thought of session `s` that builds on another.
-fn on(parent: &str, id: &str) -> Change {
+fn child_thought(parent: &str, id: &str) -> Change {
     Change::AddThought(Thought {
         parent_id: Some(parent.into()),
         ..thought(id, "s")
@@ -22,7 +22,11 @@ pub(crate) async fn the_latest_on_a_branch_come_newest_first(it: Fixture) {
     with_branches(&it).await;
     let latest = async |branch: &str, limit| {
         let branch = branch.into();
-        let thoughts = it.store.latest_on_branch(&branch, limit).await.unwrap();
+        let thoughts = it
+            .store
+            .latest_branch_thoughts(&branch, limit)
+            .await
+            .unwrap();
         ids(&thoughts).join(" ")
     };
     assert_eq!(latest("a", 9).await, "more kept");
@@ -35,7 +39,11 @@ pub(crate) async fn the_thoughts_on_a_branch_come_oldest_first_in_pages(it: Fixt
     with_branches(&it).await;
     let on = async |branch: &str, which, page| {
         let branch = branch.into();
-        let thoughts = it.store.on_branch(&branch, which, page).await.unwrap();
+        let thoughts = it
+            .store
+            .branch_thoughts(&branch, which, page)
+            .await
+            .unwrap();
         ids(&thoughts).join(" ")
     };
     assert_eq!(on("a", Current, ALL).await, "kept more");
@@ -51,11 +59,11 @@ pub(crate) async fn the_thoughts_on_a_branch_come_oldest_first_in_pages(it: Fixt
         (0, 0, "", ""),
         (u32::MAX, u32::MAX, "", ""),
     ] {
-        let page = Page { offset, limit };
+        let page = Pagination { offset, limit };
         assert_eq!(on("a", Current, page).await, current, "{page:?}");
         assert_eq!(on("a", All, page).await, all, "{page:?}");
     }
-    commit(&*it.store, vec![back("left", "again", None)]).await;
+    commit(&*it.store, vec![backtrack_to("left", "again", None)]).await;
     assert_eq!(on("a", Current, ALL).await, "gone");
     assert_eq!(on("a", All, ALL).await, "gone kept more");
     assert_eq!(on("b", Current, ALL).await, "aside");
@@ -72,7 +80,7 @@ pub(crate) async fn a_session_opens_with_the_first_current_thought_that_was_give
         })
     };
     let opening = async || {
-        let opening = store.opening(&"s".into()).await.unwrap();
+        let opening = store.first_prompt(&"s".into()).await.unwrap();
         opening.map(|it| (it.id.to_string(), it.input.unwrap()))
     };
     let is = |id: &str| Some((id.to_owned(), format!("what of {id}?")));
@@ -83,18 +91,18 @@ pub(crate) async fn a_session_opens_with_the_first_current_thought_that_was_give
             given("theirs", "other"),
             Change::AddSession(session("s")),
             Change::AddThought(thought("bare", "s")),
-            place("c", None),
+            checkpoint_at("c", None),
         ],
     )
     .await;
     assert_eq!(opening().await, None, "nothing was given");
     commit(store, vec![given("first", "s"), given("second", "s")]).await;
     assert_eq!(opening().await, is("first"));
-    commit(store, vec![back("c", "left", None)]).await;
+    commit(store, vec![backtrack_to("c", "left", None)]).await;
     assert_eq!(opening().await, None, "it was set aside");
     commit(store, vec![given("third", "s")]).await;
     assert_eq!(opening().await, is("third"));
-    commit(store, vec![back("left", "again", None)]).await;
+    commit(store, vec![backtrack_to("left", "again", None)]).await;
     assert_eq!(opening().await, is("first"));
 }
 
@@ -111,7 +119,7 @@ pub(crate) async fn a_line_goes_from_a_thought_to_what_it_built_on(it: Fixture) 
     }
     commit(&*it.store, changes).await;
     let line = async |from: &str, limit| {
-        let thoughts = it.store.line(&from.into(), limit).await.unwrap();
+        let thoughts = it.store.ancestors(&from.into(), limit).await.unwrap();
         let names = ids(&thoughts).into_iter().map(str::to_owned);
         names.collect::<Vec<_>>()
     };
@@ -120,23 +128,23 @@ pub(crate) async fn a_line_goes_from_a_thought_to_what_it_built_on(it: Fixture) 
     assert_eq!(line("t3", 0).await, [""; 0]);
     assert_eq!(line("x7", 9).await, ["x7"]);
     let longest = line("t1199", u32::MAX).await;
-    assert_eq!(longest.len(), Page::MOST as usize);
+    assert_eq!(longest.len(), Pagination::MAX as usize);
     assert_eq!(longest.last().unwrap(), "t200");
 }
 
 /// What a thought built on is what it built on, whatever became of it.
 pub(crate) async fn a_line_may_lead_through_what_was_set_aside(it: Fixture) {
     with_branches(&it).await;
-    let line = it.store.line(&"aside".into(), 9).await.unwrap();
+    let line = it.store.ancestors(&"aside".into(), 9).await.unwrap();
     assert_eq!(ids(&line), ["aside", "gone"]);
     assert!(line.iter().all(|it| it.set_aside));
 }
 
 /// Where the lines of these thoughts start.
-async fn starts(store: &dyn Store, thoughts: &[&str]) -> String {
+async fn line_starts(store: &dyn Store, thoughts: &[&str]) -> String {
     let mut starts = Vec::new();
     for id in thoughts {
-        let start = store.line_start(&ThoughtId::from(*id)).await.unwrap();
+        let start = store.root_of(&ThoughtId::from(*id)).await.unwrap();
         let whole = store.thought(&start.as_ref().unwrap().id).await.unwrap();
         assert_eq!(start, whole);
         starts.push(start.unwrap().id.to_string());
@@ -151,24 +159,35 @@ pub(crate) async fn every_fork_of_a_line_starts_where_the_line_does(it: Fixture)
         vec![
             Change::AddSession(session("s")),
             Change::AddThought(thought("a", "s")),
-            on("a", "a1"),
+            child_thought("a", "a1"),
             Change::AddThought(thought("b", "s")),
-            on("a1", "a2"),
-            on("b", "b1"),
+            child_thought("a1", "a2"),
+            child_thought("b", "b1"),
         ],
     )
     .await;
-    commit(store, vec![on("a1", "fork"), on("fork", "fork1")]).await;
-    commit(store, vec![on("a2", "a3"), on("b1", "b2")]).await;
+    commit(
+        store,
+        vec![child_thought("a1", "fork"), child_thought("fork", "fork1")],
+    )
+    .await;
+    commit(
+        store,
+        vec![child_thought("a2", "a3"), child_thought("b1", "b2")],
+    )
+    .await;
     let all = ["a", "a1", "a2", "a3", "fork", "fork1", "b", "b1", "b2"];
-    assert_eq!(starts(store, &all).await, "a a a a a a b b b");
+    assert_eq!(line_starts(store, &all).await, "a a a a a a b b b");
     // However long it is.
-    let mut line = vec![on("fork1", "x0")];
+    let mut line = vec![child_thought("fork1", "x0")];
     for number in 1..1_500 {
-        line.push(on(&format!("x{}", number - 1), &format!("x{number}")));
+        line.push(child_thought(
+            &format!("x{}", number - 1),
+            &format!("x{number}"),
+        ));
     }
     commit(store, line).await;
-    assert_eq!(starts(store, &["x0", "x1499"]).await, "a a");
+    assert_eq!(line_starts(store, &["x0", "x1499"]).await, "a a");
 }
 
 pub(crate) async fn a_line_starts_where_it_did_whatever_was_set_aside(it: Fixture) {
@@ -178,27 +197,30 @@ pub(crate) async fn a_line_starts_where_it_did_whatever_was_set_aside(it: Fixtur
         vec![
             Change::AddSession(session("s")),
             Change::AddThought(thought("a", "s")),
-            place("c", None),
-            on("a", "a1"),
+            checkpoint_at("c", None),
+            child_thought("a", "a1"),
             Change::AddThought(thought("gone", "s")),
-            on("gone", "gone1"),
-            back("c", "left", None),
-            on("a", "new"),
-            on("new", "new1"),
+            child_thought("gone", "gone1"),
+            backtrack_to("c", "left", None),
+            child_thought("a", "new"),
+            child_thought("new", "new1"),
         ],
     )
     .await;
     let all = ["a", "a1", "gone", "gone1", "new", "new1"];
-    assert_eq!(starts(store, &all).await, "a a gone gone a a");
-    let start = store.line_start(&"gone1".into()).await.unwrap().unwrap();
+    assert_eq!(line_starts(store, &all).await, "a a gone gone a a");
+    let start = store.root_of(&"gone1".into()).await.unwrap().unwrap();
     assert!(start.set_aside);
     commit(
         store,
-        vec![back("left", "again", None), on("gone1", "gone2")],
+        vec![
+            backtrack_to("left", "again", None),
+            child_thought("gone1", "gone2"),
+        ],
     )
     .await;
-    assert_eq!(starts(store, &all).await, "a a gone gone a a");
-    assert_eq!(starts(store, &["gone2"]).await, "gone");
+    assert_eq!(line_starts(store, &all).await, "a a gone gone a a");
+    assert_eq!(line_starts(store, &["gone2"]).await, "gone");
 }
 
 /// A line may lead from one session into another, and back.
@@ -229,13 +251,16 @@ pub(crate) async fn a_line_out_of_a_deleted_session_starts_where_it_left_it(it: 
     )
     .await;
     let all = ["b", "o", "o1", "fork", "b2", "o2"];
-    assert_eq!(starts(store, &all).await, "root root root root root root");
+    assert_eq!(
+        line_starts(store, &all).await,
+        "root root root root root root"
+    );
     // The middle of it goes, then the start.
     commit(store, vec![Change::DeleteSession("between".into())]).await;
     let left = ["root1", "o", "o1", "fork", "o2"];
-    assert_eq!(starts(store, &left).await, "root o o root o2");
+    assert_eq!(line_starts(store, &left).await, "root o o root o2");
     commit(store, vec![Change::DeleteSession("s".into())]).await;
     let left = ["o", "o1", "fork", "o2"];
-    assert_eq!(starts(store, &left).await, "o o fork o2");
-    assert_eq!(store.line_start(&"root1".into()).await.unwrap(), None);
+    assert_eq!(line_starts(store, &left).await, "o o fork o2");
+    assert_eq!(store.root_of(&"root1".into()).await.unwrap(), None);
 }

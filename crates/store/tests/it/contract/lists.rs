@@ -1,14 +1,15 @@
 //! Order, pages and bounds of lists.
 
 use deliberate_core::{Change, Graph, Invocation, Session, Thought};
-use deliberate_store::{BranchEntry, Page, SessionEntry, Which};
+use deliberate_store::{BranchEntry, EpochFilter, Pagination, SessionEntry};
 
 use super::{
     ALL, All, Current, Fixture, commit,
-    seen::{back, place},
+    seen::{backtrack_to, checkpoint_at},
 };
 use crate::samples::{
-    at, branch, checkpoint, everything, graph, invocation, node, saying, session, thought,
+    at_second, branch, checkpoint, everything, graph, invocation, node, session, thought,
+    thought_with_text,
 };
 
 pub(super) fn ids(thoughts: &[Thought]) -> Vec<&str> {
@@ -20,7 +21,7 @@ pub(crate) async fn lists_follow_the_order_of_insertion_not_of_time(it: Fixture)
     let backwards: Vec<_> = (0..6)
         .rev()
         .map(|number| Thought {
-            created_at: at(number),
+            created_at: at_second(number),
             ..thought(&format!("t{number}"), "s")
         })
         .collect();
@@ -53,14 +54,14 @@ pub(crate) async fn a_page_gives_its_part_and_no_more(it: Fixture) {
         (0, 0, &[]),
         (0, u32::MAX, &names[..]),
     ] {
-        let page = Page { offset, limit };
+        let page = Pagination { offset, limit };
         let thoughts = it.store.thoughts(&"s".into(), Current, page).await.unwrap();
         assert_eq!(ids(&thoughts), wanted, "{page:?}");
     }
 }
 
 pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
-    let most = Page::MOST as usize;
+    let most = Pagination::MAX as usize;
     let mut changes = vec![
         Change::AddSession(session("s")),
         Change::AddBranch(branch("b", "s")),
@@ -81,7 +82,7 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
         )));
     }
     commit(&*it.store, changes).await;
-    let everything = Page::first(u32::MAX);
+    let everything = Pagination::limit(u32::MAX);
     let (store, s) = (&it.store, "s".into());
     assert_eq!(
         store.thoughts(&s, Current, everything).await.unwrap().len(),
@@ -92,7 +93,7 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
         most
     );
     for which in [Current, All] {
-        let on_branch = store.on_branch(&"b".into(), which, everything).await;
+        let on_branch = store.branch_thoughts(&"b".into(), which, everything).await;
         assert_eq!(on_branch.unwrap().len(), most);
     }
     assert_eq!(store.checkpoints(&s, everything).await.unwrap().len(), most);
@@ -106,8 +107,8 @@ pub(crate) async fn no_read_gives_more_than_the_most(it: Fixture) {
         most
     );
 
-    let rest = Page {
-        offset: Page::MOST,
+    let rest = Pagination {
+        offset: Pagination::MAX,
         limit: u32::MAX,
     };
     assert_eq!(
@@ -140,26 +141,26 @@ pub(crate) async fn the_latest_thoughts_come_newest_first(it: Fixture) {
 
 pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixture) {
     let first = Session {
-        updated_at: at(10),
+        updated_at: at_second(10),
         ..session("first")
     };
     let second = Session {
-        updated_at: at(20),
+        updated_at: at_second(20),
         ..session("second")
     };
     let empty = Session {
-        updated_at: at(15),
+        updated_at: at_second(15),
         ..session("empty")
     };
     let step = |id: &str, session: &str, second| {
         Change::AddThought(Thought {
-            created_at: at(second),
+            created_at: at_second(second),
             ..thought(id, session)
         })
     };
     let entry = |session: &Session, second, thoughts, nodes| SessionEntry {
         session: Session {
-            updated_at: at(second),
+            updated_at: at_second(second),
             ..session.clone()
         },
         thoughts,
@@ -183,7 +184,7 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
             step("b", "first", 30),
             step("c", "first", 31),
             Change::AddGraph(Graph {
-                updated_at: at(6),
+                updated_at: at_second(6),
                 ..graph("g", "second")
             }),
             Change::AddNode(node("n", "g", "second")),
@@ -197,7 +198,7 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
         entry(&empty, 15, 0, 0),
     ];
     assert_eq!(it.store.sessions(ALL).await.unwrap(), wanted);
-    let middle = Page {
+    let middle = Pagination {
         offset: 1,
         limit: 1,
     };
@@ -211,7 +212,7 @@ pub(super) async fn with_branches(it: &Fixture) {
         Change::AddThought(Thought {
             branch_id: Some(branch.into()),
             parent_id: parent.map(Into::into),
-            ..saying(id, "s", id)
+            ..thought_with_text(id, "s", id)
         })
     };
     commit(
@@ -219,11 +220,11 @@ pub(super) async fn with_branches(it: &Fixture) {
         vec![
             Change::AddSession(session("s")),
             Change::AddBranch(branch("a", "s")),
-            place("bare", None),
+            checkpoint_at("bare", None),
             on("gone", "a", None),
             Change::AddBranch(branch("b", "s")),
             on("aside", "b", Some("gone")),
-            back("bare", "left", None),
+            backtrack_to("bare", "left", None),
             on("kept", "a", None),
             Change::AddThought(thought("beside", "s")),
             on("more", "a", Some("kept")),
@@ -234,19 +235,19 @@ pub(super) async fn with_branches(it: &Fixture) {
 
 pub(crate) async fn a_branch_is_listed_with_its_opening_and_its_count(it: Fixture) {
     with_branches(&it).await;
-    let listed = async |which: Which| {
+    let listed = async |which: EpochFilter| {
         let entries = it.store.branches(&"s".into(), which, ALL).await.unwrap();
         let line = |entry: &BranchEntry| {
-            let opening = entry.opening.as_deref().unwrap_or("nothing");
+            let opening = entry.first_text.as_deref().unwrap_or("nothing");
             format!("{} {} {opening}", entry.branch.id, entry.thoughts)
         };
         entries.iter().map(line).collect::<Vec<_>>()
     };
     assert_eq!(listed(Current).await, ["a 2 kept"]);
     assert_eq!(listed(All).await, ["a 2 kept", "b 0 aside"]);
-    commit(&*it.store, vec![back("bare", "again", None)]).await;
+    commit(&*it.store, vec![backtrack_to("bare", "again", None)]).await;
     assert_eq!(listed(Current).await, ["a 0 nothing"]);
-    commit(&*it.store, vec![back("left", "last", None)]).await;
+    commit(&*it.store, vec![backtrack_to("left", "last", None)]).await;
     assert_eq!(listed(Current).await, ["a 1 gone", "b 1 aside"]);
 }
 
@@ -273,7 +274,7 @@ pub(crate) async fn records_come_newest_first_for_all_or_for_one_session(it: Fix
     assert_eq!(names(all), ["b", "m", "a", "z"]);
     let own = it.store.invocations(Some(&"s".into()), ALL).await.unwrap();
     assert_eq!(names(own), ["b", "z"]);
-    let middle = Page {
+    let middle = Pagination {
         offset: 1,
         limit: 2,
     };

@@ -1,21 +1,23 @@
 //! What changes in nodes and branches. Models take their time and others work meanwhile, so a change
 //! names only what it is about.
 
-use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeMarks};
+use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeUpdate};
 use deliberate_store::Store;
 use futures::future::join_all;
 use serde_json::json;
 
 use super::{
-    ALL, All, Current, Fixture, branches, commit,
-    epochs::{before, later},
-    mark, prune, refused,
-    seen::{back, look},
-    set_state,
+    ALL, All, Current, Fixture, assert_conflict, branches, commit,
+    epochs::{base_changes, later_changes},
+    prune,
+    seen::{backtrack_to, load_view},
+    set_state, update_node,
 };
-use crate::samples::{at, branch, full_branch, full_node, graph, node, odd_json, score, session};
+use crate::samples::{
+    at_second, branch, full_branch, full_node, graph, node, odd_json, score, session,
+};
 
-async fn stored(store: &dyn Store, id: &str) -> GraphNode {
+async fn load_node(store: &dyn Store, id: &str) -> GraphNode {
     store.node(&id.into()).await.unwrap().unwrap()
 }
 
@@ -38,34 +40,38 @@ pub(crate) async fn a_mark_changes_its_part_and_no_other(it: Fixture) {
     with_nodes(&*it.store, &[bare.clone(), whole.clone()]).await;
     for mut wanted in [bare, whole] {
         for marks in [
-            NodeMarks {
+            NodeUpdate {
                 score: Some(score(0.1 + 0.2)),
-                ..NodeMarks::default()
+                ..NodeUpdate::default()
             },
-            NodeMarks {
+            NodeUpdate {
                 is_active: Some(!wanted.is_active),
-                ..NodeMarks::default()
+                ..NodeUpdate::default()
             },
-            NodeMarks {
+            NodeUpdate {
                 is_terminal: Some(!wanted.is_terminal),
-                ..NodeMarks::default()
+                ..NodeUpdate::default()
             },
-            NodeMarks {
+            NodeUpdate {
                 is_active: Some(wanted.is_active),
                 is_terminal: Some(wanted.is_terminal),
-                ..NodeMarks::default()
+                ..NodeUpdate::default()
             },
-            NodeMarks {
+            NodeUpdate {
                 score: Some(score(0.0)),
-                ..NodeMarks::default()
+                ..NodeUpdate::default()
             },
-            NodeMarks::default(),
+            NodeUpdate::default(),
         ] {
             wanted.score = marks.score.or(wanted.score);
             wanted.is_active = marks.is_active.unwrap_or(wanted.is_active);
             wanted.is_terminal = marks.is_terminal.unwrap_or(wanted.is_terminal);
-            commit(&*it.store, vec![mark(wanted.id.as_str(), marks.clone())]).await;
-            let node = stored(&*it.store, wanted.id.as_str()).await;
+            commit(
+                &*it.store,
+                vec![update_node(wanted.id.as_str(), marks.clone())],
+            )
+            .await;
+            let node = load_node(&*it.store, wanted.id.as_str()).await;
             assert_eq!(node, wanted, "{marks:?}");
         }
     }
@@ -74,20 +80,20 @@ pub(crate) async fn a_mark_changes_its_part_and_no_other(it: Fixture) {
 }
 
 /// A judge, one who refines and one who concludes: each decided about one part.
-fn three_marks() -> [NodeMarks; 3] {
-    let scored = NodeMarks {
+fn three_updates() -> [NodeUpdate; 3] {
+    let scored = NodeUpdate {
         score: Some(score(1.0 / 3.0)),
         notes: Some(json!({ "score_parts": { "depth": 0.1 } })),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
-    let rests = NodeMarks {
+    let rests = NodeUpdate {
         is_active: Some(false),
         notes: Some(json!({ "critique": "too short" })),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
-    let concluded = NodeMarks {
+    let concluded = NodeUpdate {
         is_terminal: Some(true),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
     [scored, rests, concluded]
 }
@@ -126,19 +132,19 @@ pub(crate) async fn marks_of_different_parts_hold_in_any_order(it: Fixture) {
     with_nodes(&*it.store, &before).await;
     for (order, [before, after]) in orders.into_iter().zip(&nodes) {
         let id = before.id.as_str();
-        assert_eq!(stored(&*it.store, id).await, *before, "all saw this");
+        assert_eq!(load_node(&*it.store, id).await, *before, "all saw this");
         for which in order {
-            let marks = three_marks()[which].clone();
-            commit(&*it.store, vec![mark(id, marks)]).await;
+            let marks = three_updates()[which].clone();
+            commit(&*it.store, vec![update_node(id, marks)]).await;
         }
-        assert_eq!(stored(&*it.store, id).await, *after);
+        assert_eq!(load_node(&*it.store, id).await, *after);
     }
     // In one commit it is no different.
     let [before, after] = before_and_after("together");
     let mut changes = vec![Change::AddNode(before)];
-    changes.extend(three_marks().map(|marks| mark("together", marks)));
+    changes.extend(three_updates().map(|marks| update_node("together", marks)));
     commit(&*it.store, changes).await;
-    assert_eq!(stored(&*it.store, "together").await, after);
+    assert_eq!(load_node(&*it.store, "together").await, after);
 }
 
 pub(crate) async fn marks_of_different_parts_made_at_once_all_hold(it: Fixture) {
@@ -149,54 +155,54 @@ pub(crate) async fn marks_of_different_parts_made_at_once_all_hold(it: Fixture) 
     let other = (it.reopen)();
     let marks = names.iter().enumerate().flat_map(|(number, id)| {
         let (one, two) = (&it.store, &other);
-        three_marks().map(|marks| {
+        three_updates().map(|marks| {
             let store = if number % 2 == 0 { one } else { two };
-            store.commit(vec![mark(id, marks)])
+            store.commit(vec![update_node(id, marks)])
         })
     });
     for outcome in join_all(marks).await {
         outcome.unwrap();
     }
     for [_, after] in nodes {
-        assert_eq!(stored(&*it.store, after.id.as_str()).await, after);
+        assert_eq!(load_node(&*it.store, after.id.as_str()).await, after);
     }
 }
 
 pub(crate) async fn a_pruned_or_set_aside_node_can_not_be_marked(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    commit(store, later()).await;
-    refuse_all_marks(&it, "n2").await;
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
+    assert_updates_rejected(&it, "n2").await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
     for id in ["n3", "m1"] {
-        refuse_all_marks(&it, id).await;
+        assert_updates_rejected(&it, id).await;
     }
     // Once it is brought back there is nothing against it; what was refused does not show.
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
-    assert_eq!(stored(store, "n3").await, node("n3", "g1", "s"));
-    for marks in three_marks() {
-        commit(store, vec![mark("n3", marks)]).await;
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    assert_eq!(load_node(store, "n3").await, node("n3", "g1", "s"));
+    for marks in three_updates() {
+        commit(store, vec![update_node("n3", marks)]).await;
     }
-    assert_eq!(look(store, &s, All).await.aside(), [""; 0]);
+    assert_eq!(load_view(store, &s, All).await.set_aside_ids(), [""; 0]);
 }
 
 /// Each is refused and leaves everything as it was.
-async fn refuse_all_marks(it: &Fixture, id: &str) {
+async fn assert_updates_rejected(it: &Fixture, id: &str) {
     let (store, s) = (&*it.store, "s".into());
     let seen = async || {
         let session = store.session(&s).await.unwrap();
-        (look(store, &s, All).await, session)
+        (load_view(store, &s, All).await, session)
     };
     let unchanged = seen().await;
-    let mut marks = three_marks().to_vec();
-    marks.push(NodeMarks::default());
+    let mut marks = three_updates().to_vec();
+    marks.push(NodeUpdate::default());
     for marks in marks {
         let change = Change::MarkNode {
             id: id.into(),
             marks,
-            at: at(1_000),
+            at: at_second(1_000),
         };
-        refused(store, change).await;
+        assert_conflict(store, change).await;
         assert_eq!(seen().await, unchanged);
     }
 }
@@ -218,7 +224,7 @@ pub(crate) async fn a_branch_takes_on_each_state_and_nothing_else(it: Fixture) {
         let [first, whole, other] = opened.clone();
         let became = |branch| Branch {
             state,
-            updated_at: at(20),
+            updated_at: at_second(20),
             ..branch
         };
         assert_eq!(
@@ -230,22 +236,25 @@ pub(crate) async fn a_branch_takes_on_each_state_and_nothing_else(it: Fixture) {
 
 pub(crate) async fn a_branch_that_was_set_aside_keeps_its_state(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    commit(store, later()).await;
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
     let there = store.branch(&"b3".into()).await.unwrap();
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
-    let (history, then) = (look(store, &s, All).await, store.session(&s).await.unwrap());
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
+    let (history, then) = (
+        load_view(store, &s, All).await,
+        store.session(&s).await.unwrap(),
+    );
     for state in [BranchState::Active, BranchState::Completed] {
         let change = Change::SetBranchState {
             id: "b3".into(),
             state,
-            at: at(1_000),
+            at: at_second(1_000),
         };
-        refused(store, change).await;
-        assert_eq!(look(store, &s, All).await, history);
+        assert_conflict(store, change).await;
+        assert_eq!(load_view(store, &s, All).await, history);
         assert_eq!(store.session(&s).await.unwrap(), then);
     }
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
     assert_eq!(store.branch(&"b3".into()).await.unwrap(), there);
     commit(store, vec![set_state("b3", BranchState::Completed)]).await;
 }
@@ -253,17 +262,17 @@ pub(crate) async fn a_branch_that_was_set_aside_keeps_its_state(it: Fixture) {
 /// What is current among them is pruned.
 pub(crate) async fn what_was_set_aside_is_not_pruned(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    commit(store, later()).await;
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
-    let history = look(store, &s, All).await;
-    refused(store, prune("g1", &["n3"])).await;
-    assert_eq!(look(store, &s, All).await, history);
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
+    let history = load_view(store, &s, All).await;
+    assert_conflict(store, prune("g1", &["n3"])).await;
+    assert_eq!(load_view(store, &s, All).await, history);
     commit(store, vec![prune("g1", &["n1", "n3"])]).await;
-    let n1 = stored(store, "n1").await;
+    let n1 = load_node(store, "n1").await;
     assert!(n1.pruned && !n1.is_active);
-    assert!(!stored(store, "n3").await.pruned);
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
-    assert_eq!(stored(store, "n3").await, node("n3", "g1", "s"));
-    assert!(!stored(store, "n1").await.pruned);
+    assert!(!load_node(store, "n3").await.pruned);
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    assert_eq!(load_node(store, "n3").await, node("n3", "g1", "s"));
+    assert!(!load_node(store, "n1").await.pruned);
 }

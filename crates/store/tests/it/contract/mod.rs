@@ -28,11 +28,11 @@ pub(crate) mod values;
 
 use std::{any::Any, sync::Arc};
 
-use deliberate_core::{Branch, BranchState, Change, NodeId, NodeMarks, SessionId};
-pub(crate) use deliberate_store::Which::{self, All, Current};
-use deliberate_store::{Page, Store, StoreError};
+use deliberate_core::{Branch, BranchState, Change, NodeId, NodeUpdate, SessionId};
+pub(crate) use deliberate_store::EpochFilter::{self, All, Current};
+use deliberate_store::{Pagination, Store, StoreError};
 
-use crate::samples::at;
+use crate::samples::at_second;
 
 /// A fresh, empty store, and a way to open the same data again.
 pub(crate) struct Fixture {
@@ -41,11 +41,11 @@ pub(crate) struct Fixture {
     /// Opens the same data as another handle, as another process would.
     pub(crate) reopen: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
     /// Holds the place of the data until the test is over.
-    pub(crate) _place: Box<dyn Any + Send + Sync>,
+    pub(crate) _folder: Box<dyn Any + Send + Sync>,
 }
 
 /// More than any of these tests puts into a list, unless it tests that very bound.
-pub(crate) const ALL: Page = Page::first(Page::MOST);
+pub(crate) const ALL: Pagination = Pagination::limit(Pagination::MAX);
 
 /// Commits, and fails the test if that fails.
 pub(crate) async fn commit(store: &dyn Store, changes: Vec<Change>) {
@@ -53,13 +53,17 @@ pub(crate) async fn commit(store: &dyn Store, changes: Vec<Change>) {
 }
 
 /// A session's branches without what lists say besides.
-pub(crate) async fn branches(store: &dyn Store, session: &SessionId, which: Which) -> Vec<Branch> {
+pub(crate) async fn branches(
+    store: &dyn Store,
+    session: &SessionId,
+    which: EpochFilter,
+) -> Vec<Branch> {
     let entries = store.branches(session, which, ALL).await.unwrap();
     entries.into_iter().map(|entry| entry.branch).collect()
 }
 
 /// Commits one change that must be refused as not fitting what is stored.
-pub(crate) async fn refused(store: &dyn Store, change: Change) {
+pub(crate) async fn assert_conflict(store: &dyn Store, change: Change) {
     let shown = format!("{change:?}");
     let outcome = store.commit(vec![change]).await;
     assert!(
@@ -69,11 +73,11 @@ pub(crate) async fn refused(store: &dyn Store, change: Change) {
 }
 
 /// Parts of a node become these. Earlier than the samples' graphs changed last.
-pub(crate) fn mark(id: &str, marks: NodeMarks) -> Change {
+pub(crate) fn update_node(id: &str, marks: NodeUpdate) -> Change {
     Change::MarkNode {
         id: id.into(),
         marks,
-        at: at(20),
+        at: at_second(20),
     }
 }
 
@@ -82,7 +86,7 @@ pub(crate) fn set_state(id: &str, state: BranchState) -> Change {
     Change::SetBranchState {
         id: id.into(),
         state,
-        at: at(20),
+        at: at_second(20),
     }
 }
 
@@ -91,7 +95,7 @@ pub(crate) fn prune(graph: &str, nodes: &[&str]) -> Change {
     Change::PruneNodes {
         graph_id: graph.into(),
         nodes: nodes.iter().copied().map(NodeId::from).collect(),
-        at: at(20),
+        at: at_second(20),
     }
 }
 

@@ -1,16 +1,17 @@
 //! What marks note in the metadata of a node.
 
-use deliberate_core::{Change, GraphNode, NodeMarks};
+use deliberate_core::{Change, GraphNode, NodeUpdate};
 use serde_json::{Value, json};
 
 use super::{
-    Fixture, commit, mark,
-    seen::{back, place},
+    Fixture, commit,
+    seen::{backtrack_to, checkpoint_at},
+    update_node,
 };
 use crate::samples::{ODD_TEXT, graph, node, odd_json, session};
 
 /// Session `s` with graph `g` and node `n` of that metadata.
-async fn with(it: &Fixture, metadata: Option<Value>) {
+async fn add_node_with_metadata(it: &Fixture, metadata: Option<Value>) {
     let noted = GraphNode {
         metadata,
         ..node("n", "g", "s")
@@ -26,12 +27,12 @@ async fn with(it: &Fixture, metadata: Option<Value>) {
     .await;
 }
 
-async fn note(it: &Fixture, notes: Value) {
-    let marks = NodeMarks {
+async fn add_notes(it: &Fixture, notes: Value) {
+    let marks = NodeUpdate {
         notes: Some(notes),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
-    commit(&*it.store, vec![mark("n", marks)]).await;
+    commit(&*it.store, vec![update_node("n", marks)]).await;
 }
 
 /// Asserts that the metadata is this and that nothing else of the node changed.
@@ -45,13 +46,13 @@ async fn assert_metadata(it: &Fixture, metadata: Option<Value>) {
 }
 
 /// Forgets session `s`, for the next round.
-async fn forget(it: &Fixture) {
+async fn delete_session(it: &Fixture) {
     commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
 }
 
 pub(crate) async fn notes_join_the_metadata_and_the_rest_of_it_stays(it: Fixture) {
     for earlier in [None, Some(json!({})), Some(odd_json())] {
-        with(&it, earlier.clone()).await;
+        add_node_with_metadata(&it, earlier.clone()).await;
         let mut wanted = earlier.unwrap_or_else(|| json!({}));
         for (name, value) in [
             ("critique", json!(ODD_TEXT)),
@@ -59,16 +60,16 @@ pub(crate) async fn notes_join_the_metadata_and_the_rest_of_it_stays(it: Fixture
             ("", json!({})),
             ("flag", json!(false)),
         ] {
-            note(&it, json!({ name: value.clone() })).await;
+            add_notes(&it, json!({ name: value.clone() })).await;
             wanted[name] = value;
             assert_metadata(&it, Some(wanted.clone())).await;
         }
-        forget(&it).await;
+        delete_session(&it).await;
     }
 }
 
 pub(crate) async fn a_note_takes_the_place_of_one_of_its_name(it: Fixture) {
-    with(&it, Some(odd_json())).await;
+    add_node_with_metadata(&it, Some(odd_json())).await;
     let mut wanted = odd_json();
     for (name, value) in [
         ("text", json!("other")),
@@ -77,7 +78,7 @@ pub(crate) async fn a_note_takes_the_place_of_one_of_its_name(it: Fixture) {
         ("largest", json!("no number any more")),
         ("ключ \"'\\", json!(0.1 + 0.2)),
     ] {
-        note(&it, json!({ name: value.clone() })).await;
+        add_notes(&it, json!({ name: value.clone() })).await;
         wanted[name] = value;
         assert_metadata(&it, Some(wanted.clone())).await;
     }
@@ -93,10 +94,10 @@ pub(crate) async fn a_note_of_null_takes_the_field_away(it: Fixture) {
         ),
         (Some(json!([1])), json!({ "b": 2, "earlier": [1] })),
     ] {
-        with(&it, earlier).await;
-        note(&it, json!({ "a": null, "b": 2 })).await;
+        add_node_with_metadata(&it, earlier).await;
+        add_notes(&it, json!({ "a": null, "b": 2 })).await;
         assert_metadata(&it, Some(wanted)).await;
-        forget(&it).await;
+        delete_session(&it).await;
     }
 }
 
@@ -110,15 +111,15 @@ pub(crate) async fn metadata_that_is_no_object_becomes_a_field(it: Fixture) {
         json!(u64::MAX),
         json!(true),
     ] {
-        with(&it, Some(earlier.clone())).await;
-        note(&it, json!({ "critique": "short" })).await;
+        add_node_with_metadata(&it, Some(earlier.clone())).await;
+        add_notes(&it, json!({ "critique": "short" })).await;
         let joined = json!({ "earlier": earlier, "critique": "short" });
         assert_metadata(&it, Some(joined)).await;
         // It is an object from here on.
-        note(&it, json!({ "more": 1 })).await;
+        add_notes(&it, json!({ "more": 1 })).await;
         let joined = json!({ "earlier": earlier, "critique": "short", "more": 1 });
         assert_metadata(&it, Some(joined)).await;
-        forget(&it).await;
+        delete_session(&it).await;
     }
 }
 
@@ -141,13 +142,13 @@ pub(crate) async fn fractions_and_large_numbers_keep_all_digits(it: Fixture) {
         9_007_199_254_740_993_i64,
     ]);
     for earlier in [json!({ "there": numbers }), numbers.clone()] {
-        with(&it, Some(earlier.clone())).await;
-        note(
+        add_node_with_metadata(&it, Some(earlier.clone())).await;
+        add_notes(
             &it,
             json!({ "noted": numbers, "parts": { "deep": numbers } }),
         )
         .await;
-        note(&it, json!({ "again": numbers })).await;
+        add_notes(&it, json!({ "again": numbers })).await;
         let there = if earlier.is_object() {
             "there"
         } else {
@@ -166,33 +167,33 @@ pub(crate) async fn fractions_and_large_numbers_keep_all_digits(it: Fixture) {
             assert_eq!(stored.to_string(), value.to_string(), "{name}");
         }
         assert_metadata(&it, Some(wanted)).await;
-        forget(&it).await;
+        delete_session(&it).await;
     }
 }
 
 pub(crate) async fn notes_without_fields_change_no_metadata(it: Fixture) {
     for earlier in [Some(json!({ "a": 1 })), Some(json!([1])), None] {
         for notes in [json!("text"), json!([1]), json!(7), Value::Null] {
-            with(&it, earlier.clone()).await;
-            note(&it, notes).await;
+            add_node_with_metadata(&it, earlier.clone()).await;
+            add_notes(&it, notes).await;
             assert_metadata(&it, earlier.clone()).await;
-            forget(&it).await;
+            delete_session(&it).await;
         }
     }
 }
 
 pub(crate) async fn notes_return_with_their_checkpoint(it: Fixture) {
     let store = &*it.store;
-    with(&it, Some(odd_json())).await;
-    commit(store, vec![place("c", None)]).await;
-    note(&it, json!({ "critique": 1.0 / 3.0, "text": null })).await;
+    add_node_with_metadata(&it, Some(odd_json())).await;
+    commit(store, vec![checkpoint_at("c", None)]).await;
+    add_notes(&it, json!({ "critique": 1.0 / 3.0, "text": null })).await;
     let mut noted = odd_json();
     noted["critique"] = json!(1.0 / 3.0);
     noted.as_object_mut().unwrap().shift_remove("text");
     assert_metadata(&it, Some(noted.clone())).await;
-    commit(store, vec![back("c", "left", None)]).await;
+    commit(store, vec![backtrack_to("c", "left", None)]).await;
     assert_metadata(&it, Some(odd_json())).await;
-    note(&it, json!({ "critique": "another" })).await;
-    commit(store, vec![back("left", "again", None)]).await;
+    add_notes(&it, json!({ "critique": "another" })).await;
+    commit(store, vec![backtrack_to("left", "again", None)]).await;
     assert_metadata(&it, Some(noted)).await;
 }

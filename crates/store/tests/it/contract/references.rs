@@ -1,15 +1,17 @@
 //! What refers to what, and what becomes of it when that goes.
 
 use deliberate_core::{
-    Branch, BranchState, Change, Checkpoint, Invocation, NodeMarks, Session, StateSnapshot, Thought,
+    Branch, BranchState, Change, Checkpoint, Invocation, NodeUpdate, Session, StateSnapshot,
+    Thought,
 };
 use deliberate_store::Store;
 
 use super::{
-    ALL, Current, Fixture, branches, commit, mark, prune, refused, round_trip::listed, set_state,
+    ALL, Current, Fixture, assert_conflict, branches, commit, prune, round_trip::as_listed,
+    set_state, update_node,
 };
 use crate::samples::{
-    at, branch, checkpoint, cross_ref, edge, everything, full_branch, full_checkpoint,
+    at_second, branch, checkpoint, cross_ref, edge, everything, full_branch, full_checkpoint,
     full_snapshot, full_thought, graph, node, session, snapshot, thought,
 };
 
@@ -23,7 +25,7 @@ pub(crate) async fn what_belongs_to_an_unknown_session_is_refused(it: Fixture) {
         Change::AddGraph(graph("g", "missing")),
         Change::AddNode(node("n", "s-g1", "missing")),
     ] {
-        refused(&*it.store, change).await;
+        assert_conflict(&*it.store, change).await;
     }
     let session = it.store.session(&"missing".into()).await.unwrap();
     assert_eq!(session, None, "no session comes of it");
@@ -51,10 +53,10 @@ pub(crate) async fn what_refers_to_something_unknown_is_refused(it: Fixture) {
         Change::FollowBranch {
             session_id: "s".into(),
             branch_id: Some("missing".into()),
-            at: at(300),
+            at: at_second(300),
         },
     ] {
-        refused(&*it.store, change).await;
+        assert_conflict(&*it.store, change).await;
     }
     super::round_trip::assert_everything(&*it.store, &all).await;
 }
@@ -74,7 +76,7 @@ pub(crate) async fn an_id_can_be_used_once(it: Fixture) {
         Change::AddNode(node("s-n1", "s-g2", "s")),
         Change::AddEdge(edge("s-e1", "s-g1", "s-n2", "s-n1")),
     ] {
-        refused(&*it.store, change).await;
+        assert_conflict(&*it.store, change).await;
     }
     super::round_trip::assert_everything(&*it.store, &all).await;
 }
@@ -86,7 +88,7 @@ pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
         Change::RenameSession {
             session_id: "missing".into(),
             title: "new".to_owned(),
-            at: at(300),
+            at: at_second(300),
         },
         Change::KeepThread {
             session_id: "missing".into(),
@@ -100,14 +102,14 @@ pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
         prune("s-g2", &["s-n1"]),
         Change::DeleteSession("missing".into()),
         set_state("missing", BranchState::Active),
-        mark("missing", NodeMarks::default()),
+        update_node("missing", NodeUpdate::default()),
         Change::FollowBranch {
             session_id: "missing".into(),
             branch_id: Some("s-b1".into()),
-            at: at(300),
+            at: at_second(300),
         },
     ] {
-        refused(&*it.store, change).await;
+        assert_conflict(&*it.store, change).await;
     }
     super::round_trip::assert_everything(&*it.store, &all).await;
 }
@@ -158,14 +160,14 @@ pub(crate) async fn deleting_a_session_leaves_the_others_alone(it: Fixture) {
     commit(&*it.store, other.changes()).await;
     commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
     super::round_trip::assert_everything(&*it.store, &other).await;
-    let state = it.store.state().await.unwrap();
+    let state = it.store.info().await.unwrap();
     assert_eq!((state.sessions, state.thoughts), (1, 2));
 }
 
 pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
     let follower = Session {
         active_branch_id: Some("s-b1".into()),
-        updated_at: at(90),
+        updated_at: at_second(90),
         ..session("other")
     };
     let step = full_thought("t", "other", "s-t1", "s-b1");
@@ -214,7 +216,7 @@ pub(crate) async fn references_into_a_deleted_session_are_let_go(it: Fixture) {
         store.checkpoints(&other, ALL).await.unwrap(),
         [Checkpoint {
             branch_id: None,
-            ..listed(place)
+            ..as_listed(place)
         }]
     );
     assert_eq!(

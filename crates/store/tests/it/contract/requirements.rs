@@ -1,18 +1,18 @@
 //! What a commit relies on: that it builds on nothing that was set aside, and what it requires.
 
-use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeMarks, Requirement, Thought};
+use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeUpdate, Precondition, Thought};
 
 use super::{
-    All, Current, Fixture, commit,
-    epochs::{before, later},
-    mark, prune, refused,
-    seen::{back, follow, look},
-    set_state,
+    All, Current, Fixture, assert_conflict, commit,
+    epochs::{base_changes, later_changes},
+    prune,
+    seen::{backtrack_to, follow_branch, load_view},
+    set_state, update_node,
 };
 use crate::samples::{branch, checkpoint, cross_ref, edge, node, session, thought};
 
 /// Changes that build on what [`later`] brings.
-fn building_on_later() -> Vec<Change> {
+fn dependent_changes() -> Vec<Change> {
     vec![
         Change::AddThought(Thought {
             parent_id: Some("t2".into()),
@@ -32,33 +32,36 @@ fn building_on_later() -> Vec<Change> {
         Change::AddNode(node("in-graph", "g2", "s")),
         Change::AddEdge(edge("from-node", "g1", "n3", "n1")),
         Change::AddEdge(edge("to-node", "g1", "n1", "n3")),
-        follow("b3"),
+        follow_branch("b3"),
     ]
 }
 
 pub(crate) async fn nothing_is_built_on_what_was_set_aside(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
-    commit(store, before()).await;
-    commit(store, later()).await;
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
-    let (now, history) = (look(store, &s, Current).await, look(store, &s, All).await);
-    for change in building_on_later() {
-        refused(store, change).await;
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
+    let (now, history) = (
+        load_view(store, &s, Current).await,
+        load_view(store, &s, All).await,
+    );
+    for change in dependent_changes() {
+        assert_conflict(store, change).await;
     }
-    assert_eq!(look(store, &s, Current).await, now);
-    assert_eq!(look(store, &s, All).await, history);
+    assert_eq!(load_view(store, &s, Current).await, now);
+    assert_eq!(load_view(store, &s, All).await, history);
     // Once it is brought back there is nothing against it.
-    commit(store, vec![back("left", "again", Some("b1"))]).await;
-    for change in building_on_later() {
+    commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
+    for change in dependent_changes() {
         commit(store, vec![change]).await;
     }
 }
 
 pub(crate) async fn what_is_there_is_not_taken_for_what_was_refused(it: Fixture) {
     let store = &*it.store;
-    commit(store, before()).await;
-    commit(store, later()).await;
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, base_changes()).await;
+    commit(store, later_changes()).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
     for change in [
         Change::AddThought(Thought {
             parent_id: Some("t2".into()),
@@ -69,12 +72,12 @@ pub(crate) async fn what_is_there_is_not_taken_for_what_was_refused(it: Fixture)
             ..node("n1", "g2", "s")
         }),
     ] {
-        refused(store, change).await;
+        assert_conflict(store, change).await;
     }
 }
 
 /// Commits a thought that requires something; gives whether it was let in.
-async fn holds(it: &Fixture, requirement: Requirement) -> bool {
+async fn precondition_holds(it: &Fixture, requirement: Precondition) -> bool {
     let outcome = it
         .store
         .commit(vec![
@@ -93,9 +96,9 @@ async fn holds(it: &Fixture, requirement: Requirement) -> bool {
 }
 
 pub(crate) async fn a_branch_can_be_required_to_be_open(it: Fixture) {
-    let open = async |id: &str| holds(&it, Requirement::OpenBranch(id.into())).await;
+    let open = async |id: &str| precondition_holds(&it, Precondition::OpenBranch(id.into())).await;
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     assert!(open("b1").await);
     assert!(!open("b2").await, "it was abandoned");
     assert!(!open("missing").await);
@@ -103,42 +106,43 @@ pub(crate) async fn a_branch_can_be_required_to_be_open(it: Fixture) {
     assert!(open("b4").await);
     commit(store, vec![set_state("b1", BranchState::Completed)]).await;
     assert!(!open("b1").await);
-    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b1"))]).await;
     assert!(open("b1").await, "it is open again");
     assert!(!open("b4").await, "it was set aside");
 }
 
 pub(crate) async fn a_node_can_be_required_to_be_usable(it: Fixture) {
-    let usable = async |id: &str| holds(&it, Requirement::UsableNode(id.into())).await;
+    let usable =
+        async |id: &str| precondition_holds(&it, Precondition::UsableNode(id.into())).await;
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     assert!(usable("n1").await && usable("n2").await);
     assert!(!usable("missing").await);
-    commit(store, later()).await;
+    commit(store, later_changes()).await;
     assert!(!usable("n2").await, "it was pruned");
     assert!(usable("n3").await);
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
     assert!(usable("n2").await, "it is no longer pruned");
     assert!(!usable("n3").await, "it was set aside");
 }
 
 pub(crate) async fn a_node_can_be_required_to_be_no_conclusion(it: Fixture) {
-    let open = async |id: &str| holds(&it, Requirement::OpenNode(id.into())).await;
+    let open = async |id: &str| precondition_holds(&it, Precondition::OpenNode(id.into())).await;
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     assert!(open("n1").await && open("n2").await);
     assert!(!open("missing").await);
-    let rest = NodeMarks {
+    let rest = NodeUpdate {
         is_active: Some(false),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
-    commit(store, vec![mark("n1", rest)]).await;
+    commit(store, vec![update_node("n1", rest)]).await;
     assert!(open("n1").await, "one that rests can still be concluded");
-    commit(store, later()).await;
+    commit(store, later_changes()).await;
     assert!(!open("n1").await, "it was made a conclusion");
     assert!(!open("n2").await, "it was pruned");
     assert!(open("n3").await);
-    commit(store, vec![back("c", "left", Some("b3"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
     assert!(open("n1").await, "it is no conclusion any more");
     assert!(open("n2").await, "it is no longer pruned");
     assert!(!open("n3").await, "it was set aside");
@@ -148,25 +152,25 @@ pub(crate) async fn a_name_can_be_required_to_be_free(it: Fixture) {
     let free = async |session: &str, name: &str| {
         let name = name.to_owned();
         let session_id = session.into();
-        holds(&it, Requirement::FreeName { session_id, name }).await
+        precondition_holds(&it, Precondition::FreeName { session_id, name }).await
     };
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     let taken = checkpoint("c", "s").name;
     assert!(!free("s", &taken).await);
     assert!(free("s", "another").await && free("s", &taken.to_uppercase()).await);
     assert!(free("missing", &taken).await, "names are a session's own");
-    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b1"))]).await;
     assert!(!free("s", &taken).await, "no checkpoint is ever set aside");
 }
 
 pub(crate) async fn a_graph_can_be_required_not_to_have_grown(it: Fixture) {
     let at_most = async |most: u32| {
         let graph_id = "g1".into();
-        holds(&it, Requirement::NodesAtMost { graph_id, most }).await
+        precondition_holds(&it, Precondition::NodesAtMost { graph_id, most }).await
     };
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     assert!(at_most(2).await && at_most(u32::MAX).await);
     assert!(!at_most(1).await && !at_most(0).await);
     commit(
@@ -180,16 +184,16 @@ pub(crate) async fn a_graph_can_be_required_not_to_have_grown(it: Fixture) {
     assert!(at_most(4).await && !at_most(3).await);
     commit(store, vec![prune("g1", &["n1", "n3"])]).await;
     assert!(at_most(2).await && !at_most(1).await, "two are pruned");
-    commit(store, vec![back("c", "left", Some("b1"))]).await;
+    commit(store, vec![backtrack_to("c", "left", Some("b1"))]).await;
     assert!(at_most(2).await && !at_most(1).await, "two are set aside");
 }
 
 /// The requirement is checked where it stands: what comes before it in the commit counts.
 pub(crate) async fn a_requirement_sees_the_changes_before_it(it: Fixture) {
     let store = &*it.store;
-    commit(store, before()).await;
+    commit(store, base_changes()).await;
     let limit = || {
-        Change::Require(Requirement::NodesAtMost {
+        Change::Require(Precondition::NodesAtMost {
             graph_id: "g1".into(),
             most: 2,
         })

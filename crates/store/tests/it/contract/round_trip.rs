@@ -1,10 +1,10 @@
 //! Every change, and the read that gives it back.
 
 use deliberate_core::{
-    BranchState, Change, Checkpoint, CrossRef, EdgeKind, Mode, NodeKind, RefKind, Score, Session,
-    Thought, Timestamp,
+    BranchState, Change, Checkpoint, CrossRef, CrossRefKind, EdgeKind, Mode, NodeKind, Score,
+    Session, Thought, Timestamp,
 };
-use deliberate_store::{BranchEntry, State, Store};
+use deliberate_store::{BranchEntry, Store, StoreInfo};
 use serde_json::{Value, json};
 
 use super::{ALL, All, Current, Fixture, branches, commit};
@@ -40,7 +40,7 @@ pub(crate) async fn assert_everything(store: &dyn Store, all: &crate::samples::E
         assert_eq!(store.edges(graph, which, ALL).await.unwrap(), all.edges);
     }
     let newest_first = all.checkpoints.iter().rev().cloned();
-    let places: Vec<_> = newest_first.map(listed).collect();
+    let places: Vec<_> = newest_first.map(as_listed).collect();
     assert_eq!(store.checkpoints(id, ALL).await.unwrap(), places);
     assert_eq!(store.snapshots(id, ALL).await.unwrap(), all.snapshots);
     assert_eq!(
@@ -56,12 +56,12 @@ fn entry(branch: &deliberate_core::Branch, all: &crate::samples::Everything) -> 
     BranchEntry {
         branch: branch.clone(),
         thoughts: thoughts.len() as u64,
-        opening: thoughts.first().map(|it| it.content.clone()),
+        first_text: thoughts.first().map(|it| it.content.clone()),
     }
 }
 
 /// The checkpoint as lists give it: a snapshot may be large.
-pub(crate) fn listed(checkpoint: Checkpoint) -> Checkpoint {
+pub(crate) fn as_listed(checkpoint: Checkpoint) -> Checkpoint {
     Checkpoint {
         snapshot: Value::Null,
         ..checkpoint
@@ -134,11 +134,11 @@ pub(crate) async fn every_word_of_every_kind_is_kept(it: Fixture) {
     });
     changes.extend(opened.iter().cloned().map(Change::AddBranch));
     let kinds = [
-        RefKind::Supports,
-        RefKind::Contradicts,
-        RefKind::Extends,
-        RefKind::Alternative,
-        RefKind::Depends,
+        CrossRefKind::Supports,
+        CrossRefKind::Contradicts,
+        CrossRefKind::Extends,
+        CrossRefKind::Alternative,
+        CrossRefKind::Depends,
     ];
     let references = kinds.map(|ref_type| CrossRef {
         ref_type,
@@ -248,18 +248,27 @@ pub(crate) async fn what_is_not_there_is_none_or_empty(it: Fixture) {
         assert_eq!(store.checkpoint(&id.into()).await.unwrap(), None);
         assert_eq!(store.graph(&id.into()).await.unwrap(), None);
         assert_eq!(store.node(&id.into()).await.unwrap(), None);
-        assert_eq!(store.suspension(&id.into()).await.unwrap(), None);
+        assert_eq!(store.suspended_call(&id.into()).await.unwrap(), None);
         assert_eq!(store.thoughts(&id.into(), Current, ALL).await.unwrap(), []);
         assert_eq!(store.latest_thoughts(&id.into(), 9).await.unwrap(), []);
-        assert_eq!(store.latest_on_branch(&id.into(), 9).await.unwrap(), []);
-        assert_eq!(store.line(&id.into(), 9).await.unwrap(), []);
+        assert_eq!(
+            store.latest_branch_thoughts(&id.into(), 9).await.unwrap(),
+            []
+        );
+        assert_eq!(store.ancestors(&id.into(), 9).await.unwrap(), []);
         for which in [Current, All] {
-            assert_eq!(store.on_branch(&id.into(), which, ALL).await.unwrap(), []);
+            assert_eq!(
+                store.branch_thoughts(&id.into(), which, ALL).await.unwrap(),
+                []
+            );
         }
-        assert_eq!(store.opening(&id.into()).await.unwrap(), None);
-        assert_eq!(store.line_start(&id.into()).await.unwrap(), None);
-        assert_eq!(store.checkpoint_named(&id.into(), id).await.unwrap(), None);
-        assert_eq!(store.way_back(&id.into()).await.unwrap(), None);
+        assert_eq!(store.first_prompt(&id.into()).await.unwrap(), None);
+        assert_eq!(store.root_of(&id.into()).await.unwrap(), None);
+        assert_eq!(
+            store.checkpoint_by_name(&id.into(), id).await.unwrap(),
+            None
+        );
+        assert_eq!(store.preview_backtrack(&id.into()).await.unwrap(), None);
         assert_eq!(store.branches(&id.into(), Current, ALL).await.unwrap(), []);
         assert_eq!(
             store.cross_refs(&id.into(), Current, ALL).await.unwrap(),
@@ -302,7 +311,7 @@ pub(crate) async fn a_call_on_an_unknown_session_is_recorded_without_it(it: Fixt
 }
 
 pub(crate) async fn the_state_counts_what_is_there(it: Fixture) {
-    let empty = it.store.state().await.unwrap();
+    let empty = it.store.info().await.unwrap();
     assert!(
         empty.schema_version >= 1 && !empty.location.is_empty(),
         "{empty:?}"
@@ -321,10 +330,10 @@ pub(crate) async fn the_state_counts_what_is_there(it: Fixture) {
         ],
     )
     .await;
-    let counted = State {
+    let counted = StoreInfo {
         sessions: 2,
         thoughts: 3,
         ..empty
     };
-    assert_eq!(it.store.state().await.unwrap(), counted);
+    assert_eq!(it.store.info().await.unwrap(), counted);
 }

@@ -2,8 +2,8 @@
 
 use std::{cell::Cell, collections::BTreeMap};
 
-use deliberate_core::{Change, Run, RunEvent, RunState};
-use deliberate_store::{RunFilter, Store, StoreError};
+use deliberate_core::{ChainEvent, ChainRun, ChainState, Change};
+use deliberate_store::{ChainRunFilter, Store, StoreError};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -13,53 +13,53 @@ use tokio::runtime::Handle;
 
 use super::{
     ALL, Fixture,
-    runs::{end, event, go_on, run},
+    runs::{continue_run, end, event, run},
 };
-use crate::samples::at;
+use crate::samples::at_second;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum RunStep {
     Begin(i64),
     /// The event `ahead` of the newest; only one ahead fits.
     Event {
         number: i64,
         ahead: u32,
-        state: RunState,
+        state: ChainState,
     },
     /// How many ended ones stay, and since when an open one is idle.
     Forget(u32, i64),
     Delete(i64),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = RunStep> {
     let state = prop_oneof![
-        8 => Just(RunState::Open),
-        1 => Just(RunState::Done),
-        1 => Just(RunState::Aborted),
+        8 => Just(ChainState::Open),
+        1 => Just(ChainState::Done),
+        1 => Just(ChainState::Aborted),
     ];
     prop_oneof![
-        3 => (1..6_i64).prop_map(Step::Begin),
+        3 => (1..6_i64).prop_map(RunStep::Begin),
         8 => (1..6_i64, prop_oneof![6 => Just(1), 1 => Just(0), 1 => Just(2)], state)
-            .prop_map(|(number, ahead, state)| Step::Event { number, ahead, state }),
-        1 => (0..3_u32, 0..4_i64).prop_map(|(keep, idle)| Step::Forget(keep, idle)),
-        1 => (1..6_i64).prop_map(Step::Delete),
+            .prop_map(|(number, ahead, state)| RunStep::Event { number, ahead, state }),
+        1 => (0..3_u32, 0..4_i64).prop_map(|(keep, idle)| RunStep::Forget(keep, idle)),
+        1 => (1..6_i64).prop_map(RunStep::Delete),
     ]
 }
 
 /// The runs of one base by their numbers.
-type Model = BTreeMap<i64, (Run, Vec<RunEvent>)>;
+type RunModel = BTreeMap<i64, (ChainRun, Vec<ChainEvent>)>;
 
 /// The change, and whether it fits; if so the model has it.
-fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
+fn apply(model: &mut RunModel, base: &str, step: &RunStep) -> (Change, bool) {
     match *step {
-        Step::Begin(number) => {
+        RunStep::Begin(number) => {
             let fits = !model.contains_key(&number);
             if fits {
                 model.insert(number, (run(base, number), Vec::new()));
             }
             (Change::BeginRun(run(base, number)), fits)
         }
-        Step::Event {
+        RunStep::Event {
             number,
             ahead,
             state,
@@ -68,13 +68,13 @@ fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
             let added = event(&run(base, number), events + ahead);
             let mut fits = false;
             if let Some((run, events)) = model.get_mut(&number)
-                && run.state == RunState::Open
+                && run.state == ChainState::Open
                 && ahead == 1
             {
                 fits = true;
                 run.state = state;
                 run.events += 1;
-                run.at_step = if state == RunState::Open {
+                run.at_step = if state == ChainState::Open {
                     added.seq
                 } else {
                     3
@@ -83,23 +83,23 @@ fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
                 events.push(added.clone());
             }
             let change = match state {
-                RunState::Open => go_on(added),
+                ChainState::Open => continue_run(added),
                 ended => end(added, ended),
             };
             (change, fits)
         }
-        Step::Forget(keep, idle) => {
+        RunStep::Forget(keep, idle) => {
             let ended = model
                 .iter()
-                .filter(|(_, (run, _))| run.state != RunState::Open);
+                .filter(|(_, (run, _))| run.state != ChainState::Open);
             let gone: Vec<_> = ended
                 .map(|(number, _)| *number)
                 .rev()
                 .skip(usize::try_from(keep).unwrap())
                 .collect();
-            let idle_since = at(idle);
+            let idle_since = at_second(idle);
             model.retain(|number, (run, _)| {
-                let idle = run.state == RunState::Open && run.updated_at < idle_since;
+                let idle = run.state == ChainState::Open && run.updated_at < idle_since;
                 !idle && !gone.contains(number)
             });
             let change = Change::ForgetRuns {
@@ -109,21 +109,21 @@ fn take(model: &mut Model, base: &str, step: &Step) -> (Change, bool) {
             };
             (change, true)
         }
-        Step::Delete(number) => {
+        RunStep::Delete(number) => {
             let fits = model.remove(&number).is_some();
             (Change::DeleteRun(run(base, number).id), fits)
         }
     }
 }
 
-async fn check(store: &dyn Store, base: &str, model: &Model) {
+async fn check(store: &dyn Store, base: &str, model: &RunModel) {
     for number in 1..6 {
         let kept = store.run_with_events(&run(base, number).id).await.unwrap();
         assert_eq!(kept.as_ref(), model.get(&number));
     }
-    let filter = RunFilter {
+    let filter = ChainRunFilter {
         base: Some(base.to_owned()),
-        ..RunFilter::default()
+        ..ChainRunFilter::default()
     };
     assert_eq!(store.runs(&filter, ALL).await.unwrap().len(), model.len());
     let newest = model.last_key_value();
@@ -138,10 +138,10 @@ async fn check(store: &dyn Store, base: &str, model: &Model) {
 }
 
 /// Every other step goes through another handle, as another process would.
-async fn live(stores: [&dyn Store; 2], base: &str, steps: &[Step]) {
-    let mut model = Model::new();
+async fn run_history(stores: [&dyn Store; 2], base: &str, steps: &[RunStep]) {
+    let mut model = RunModel::new();
     for (step, store) in steps.iter().zip(stores.into_iter().cycle()) {
-        let (change, fits) = take(&mut model, base, step);
+        let (change, fits) = apply(&mut model, base, step);
         let outcome = store.commit(vec![change]).await;
         if fits {
             outcome.unwrap();
@@ -168,7 +168,7 @@ pub(crate) async fn any_history_of_runs_is_as_if_they_were_lists(it: Fixture) {
         TestRunner::new(config).run(&vec(step(), 1..60), |steps| {
             number.set(number.get() + 1);
             let base = format!("base{}", number.get());
-            Handle::current().block_on(live([&*it.store, &*other], &base, &steps));
+            Handle::current().block_on(run_history([&*it.store, &*other], &base, &steps));
             Ok(())
         })
     });

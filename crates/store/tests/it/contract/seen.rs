@@ -6,12 +6,12 @@ use deliberate_core::{
 };
 use deliberate_store::Store;
 
-use super::{ALL, All, Which, branches};
-use crate::samples::{at, checkpoint};
+use super::{ALL, All, EpochFilter, branches};
+use crate::samples::{at_second, checkpoint};
 
 /// What of a session can be set aside and brought back.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct SessionView {
     pub(super) active: Option<BranchId>,
     pub(super) thoughts: Vec<Thought>,
     pub(super) branches: Vec<Branch>,
@@ -23,14 +23,18 @@ pub(super) struct Seen {
     pub(super) edges: Vec<GraphEdge>,
 }
 
-pub(super) async fn look(store: &dyn Store, id: &SessionId, which: Which) -> Seen {
-    let mut seen = Seen {
+pub(super) async fn load_view(
+    store: &dyn Store,
+    id: &SessionId,
+    which: EpochFilter,
+) -> SessionView {
+    let mut seen = SessionView {
         active: store.session(id).await.unwrap().unwrap().active_branch_id,
         thoughts: store.thoughts(id, which, ALL).await.unwrap(),
         branches: branches(store, id, which).await,
         cross_refs: store.cross_refs(id, which, ALL).await.unwrap(),
         graphs: store.graphs(id, which, ALL).await.unwrap(),
-        ..Seen::default()
+        ..SessionView::default()
     };
     for graph in store.graphs(id, All, ALL).await.unwrap() {
         let nodes = store.nodes(&graph.id, which, ALL).await.unwrap();
@@ -45,9 +49,9 @@ pub(super) async fn look(store: &dyn Store, id: &SessionId, which: Which) -> See
     seen
 }
 
-impl Seen {
+impl SessionView {
     /// Everything that is marked as set aside.
-    pub(super) fn aside(&self) -> Vec<&str> {
+    pub(super) fn set_aside_ids(&self) -> Vec<&str> {
         let thoughts = self.thoughts.iter().filter(|it| it.set_aside);
         let branches = self.branches.iter().filter(|it| it.set_aside);
         let graphs = self.graphs.iter().filter(|it| it.set_aside);
@@ -74,7 +78,7 @@ impl Seen {
 }
 
 /// A checkpoint of session `s` at a place where that branch is followed.
-pub(super) fn place(id: &str, branch: Option<&str>) -> Change {
+pub(super) fn checkpoint_at(id: &str, branch: Option<&str>) -> Change {
     Change::AddCheckpoint(Checkpoint {
         branch_id: branch.map(Into::into),
         ..checkpoint(id, "s")
@@ -82,7 +86,7 @@ pub(super) fn place(id: &str, branch: Option<&str>) -> Change {
 }
 
 /// Session `s` returns to a checkpoint and leaves one where it was.
-pub(super) fn back(to: &str, left: &str, branch: Option<&str>) -> Change {
+pub(super) fn backtrack_to(to: &str, left: &str, branch: Option<&str>) -> Change {
     Change::Backtrack {
         session_id: "s".into(),
         to: to.into(),
@@ -94,10 +98,10 @@ pub(super) fn back(to: &str, left: &str, branch: Option<&str>) -> Change {
     }
 }
 
-pub(super) fn follow(branch: &str) -> Change {
+pub(super) fn follow_branch(branch: &str) -> Change {
     Change::FollowBranch {
         session_id: "s".into(),
         branch_id: Some(branch.into()),
-        at: at(20),
+        at: at_second(20),
     }
 }

@@ -1,11 +1,11 @@
 //! What changes in a session itself: its title, its thread, its time and the branch it follows.
 
-use deliberate_core::{BranchState, Change, Graph, NodeMarks, Session, Timestamp};
+use deliberate_core::{BranchState, Change, Graph, NodeUpdate, Session, Timestamp};
 use serde_json::json;
 
-use super::{Fixture, commit, prune, refused};
+use super::{Fixture, assert_conflict, commit, prune};
 use crate::samples::{
-    ODD_TEXT, at, branch, checkpoint, full_session, graph, node, odd_json, session, thought,
+    ODD_TEXT, at_second, branch, checkpoint, full_session, graph, node, odd_json, session, thought,
 };
 
 pub(crate) async fn a_session_is_renamed(it: Fixture) {
@@ -16,17 +16,17 @@ pub(crate) async fn a_session_is_renamed(it: Fixture) {
     };
     commit(&*it.store, vec![Change::AddSession(full_session("s"))]).await;
     for (title, second) in [("first", 50), (ODD_TEXT, 60), ("", 70)] {
-        commit(&*it.store, vec![named(title, at(second))]).await;
+        commit(&*it.store, vec![named(title, at_second(second))]).await;
         let renamed = Session {
             title: Some(title.to_owned()),
-            updated_at: at(second),
+            updated_at: at_second(second),
             ..full_session("s")
         };
         assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(renamed));
     }
 }
 
-fn keep_thread(thread: Option<&str>) -> Change {
+fn set_thread(thread: Option<&str>) -> Change {
     Change::KeepThread {
         session_id: "s".into(),
         thread: thread.map(str::to_owned),
@@ -46,7 +46,7 @@ pub(crate) async fn a_thread_is_kept_and_let_go_of_beside_other_metadata(it: Fix
     };
     commit(&*it.store, vec![Change::AddSession(full_session("s"))]).await;
     for thread in [None, Some("one"), Some(ODD_TEXT), None, Some(""), None] {
-        commit(&*it.store, vec![keep_thread(thread)]).await;
+        commit(&*it.store, vec![set_thread(thread)]).await;
         let stored = it.store.session(&"s".into()).await.unwrap();
         assert_eq!(stored, with(thread));
     }
@@ -58,11 +58,11 @@ pub(crate) async fn a_thread_is_kept_where_there_was_no_metadata(it: Fixture) {
         stored.unwrap().metadata
     };
     commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
-    commit(&*it.store, vec![keep_thread(None)]).await;
+    commit(&*it.store, vec![set_thread(None)]).await;
     assert_eq!(metadata().await, None);
-    commit(&*it.store, vec![keep_thread(Some("one"))]).await;
+    commit(&*it.store, vec![set_thread(Some("one"))]).await;
     assert_eq!(metadata().await, Some(json!({ "thread": "one" })));
-    commit(&*it.store, vec![keep_thread(None)]).await;
+    commit(&*it.store, vec![set_thread(None)]).await;
     assert_eq!(metadata().await, Some(json!({})));
 }
 
@@ -90,7 +90,7 @@ pub(crate) async fn metadata_that_is_no_object_is_left_as_it_is(it: Fixture) {
 
 pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture) {
     let early = Graph {
-        updated_at: at(7),
+        updated_at: at_second(7),
         ..graph("g", "s")
     };
     commit(
@@ -106,9 +106,9 @@ pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture)
         let session = it.store.session(&"s".into()).await.unwrap().unwrap();
         (graph.updated_at, session.updated_at)
     };
-    assert_eq!(times().await, (at(7), at(7)));
+    assert_eq!(times().await, (at_second(7), at_second(7)));
     commit(&*it.store, vec![Change::AddNode(node("n", "g", "s"))]).await;
-    assert_eq!(times().await, (at(8), at(8)));
+    assert_eq!(times().await, (at_second(8), at_second(8)));
 }
 
 /// Session `s`, changed last at 10, with branch `b` and with graph `g`, which was changed then too
@@ -118,12 +118,12 @@ async fn with_times(it: &Fixture) {
         &*it.store,
         vec![
             Change::AddSession(Session {
-                updated_at: at(10),
+                updated_at: at_second(10),
                 ..session("s")
             }),
             Change::AddBranch(branch("b", "s")),
             Change::AddGraph(Graph {
-                updated_at: at(10),
+                updated_at: at_second(10),
                 ..graph("g", "s")
             }),
             Change::AddNode(node("n", "g", "s")),
@@ -140,50 +140,50 @@ async fn times(it: &Fixture) -> [Timestamp; 3] {
     [branch.updated_at, graph.updated_at, session.updated_at]
 }
 
-fn marked(second: i64) -> Change {
+fn update_at(second: i64) -> Change {
     Change::MarkNode {
         id: "n".into(),
-        marks: NodeMarks {
+        marks: NodeUpdate {
             is_active: Some(false),
-            ..NodeMarks::default()
+            ..NodeUpdate::default()
         },
-        at: at(second),
+        at: at_second(second),
     }
 }
 
-fn pruned(second: i64) -> Change {
+fn prune_at(second: i64) -> Change {
     Change::PruneNodes {
         graph_id: "g".into(),
         nodes: vec!["m".into()],
-        at: at(second),
+        at: at_second(second),
     }
 }
 
-fn completed(second: i64) -> Change {
+fn complete_at(second: i64) -> Change {
     Change::SetBranchState {
         id: "b".into(),
         state: BranchState::Completed,
-        at: at(second),
+        at: at_second(second),
     }
 }
 
 pub(crate) async fn marks_states_and_prunes_move_the_times_of_what_they_belong_to(it: Fixture) {
     with_times(&it).await;
-    let mut branch = at(1);
-    assert_eq!(times(&it).await, [branch, at(10), at(10)]);
-    commit(&*it.store, vec![marked(11)]).await;
-    assert_eq!(times(&it).await, [branch, at(11), at(11)]);
-    commit(&*it.store, vec![pruned(12)]).await;
-    assert_eq!(times(&it).await, [branch, at(12), at(12)]);
-    commit(&*it.store, vec![completed(13)]).await;
-    branch = at(13);
-    assert_eq!(times(&it).await, [branch, at(12), at(13)]);
+    let mut branch = at_second(1);
+    assert_eq!(times(&it).await, [branch, at_second(10), at_second(10)]);
+    commit(&*it.store, vec![update_at(11)]).await;
+    assert_eq!(times(&it).await, [branch, at_second(11), at_second(11)]);
+    commit(&*it.store, vec![prune_at(12)]).await;
+    assert_eq!(times(&it).await, [branch, at_second(12), at_second(12)]);
+    commit(&*it.store, vec![complete_at(13)]).await;
+    branch = at_second(13);
+    assert_eq!(times(&it).await, [branch, at_second(12), at_second(13)]);
     // The graph lags behind its session, and both follow.
-    commit(&*it.store, vec![marked(14)]).await;
-    assert_eq!(times(&it).await, [branch, at(14), at(14)]);
+    commit(&*it.store, vec![update_at(14)]).await;
+    assert_eq!(times(&it).await, [branch, at_second(14), at_second(14)]);
     // None goes back, in whatever order the calls come to an end.
-    commit(&*it.store, vec![marked(3), pruned(4), completed(5)]).await;
-    assert_eq!(times(&it).await, [branch, at(14), at(14)]);
+    commit(&*it.store, vec![update_at(3), prune_at(4), complete_at(5)]).await;
+    assert_eq!(times(&it).await, [branch, at_second(14), at_second(14)]);
 }
 
 pub(crate) async fn what_is_refused_moves_no_times(it: Fixture) {
@@ -192,21 +192,21 @@ pub(crate) async fn what_is_refused_moves_no_times(it: Fixture) {
     let unknown = Change::PruneNodes {
         graph_id: "g".into(),
         nodes: vec!["missing".into()],
-        at: at(50),
+        at: at_second(50),
     };
-    refused(&*it.store, unknown).await;
+    assert_conflict(&*it.store, unknown).await;
     commit(&*it.store, vec![prune("g", &[])]).await;
     assert_eq!(times(&it).await, before, "nothing was pruned");
-    commit(&*it.store, vec![pruned(0), prune("g", &["n"])]).await;
+    commit(&*it.store, vec![prune_at(0), prune("g", &["n"])]).await;
     let before = times(&it).await;
-    refused(&*it.store, marked(50)).await;
+    assert_conflict(&*it.store, update_at(50)).await;
     assert_eq!(times(&it).await, before, "the node was pruned");
 }
 
 pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {
     let late = Session {
         title: Some("late".to_owned()),
-        updated_at: at(100),
+        updated_at: at_second(100),
         ..session("s")
     };
     commit(
@@ -216,19 +216,19 @@ pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {
             Change::AddThought(thought("t", "s")),
             Change::AddCheckpoint(checkpoint("c", "s")),
             Change::AddGraph(Graph {
-                updated_at: at(7),
+                updated_at: at_second(7),
                 ..graph("g", "s")
             }),
             Change::AddNode(node("n", "g", "s")),
             Change::RenameSession {
                 session_id: "s".into(),
                 title: "late".to_owned(),
-                at: at(1),
+                at: at_second(1),
             },
             Change::FollowBranch {
                 session_id: "s".into(),
                 branch_id: None,
-                at: at(2),
+                at: at_second(2),
             },
         ],
     )
@@ -247,13 +247,13 @@ pub(crate) async fn a_session_follows_a_branch_and_lets_go_of_it(it: Fixture) {
         vec![
             Change::AddSession(full_session("s")),
             Change::AddBranch(branch("b", "s")),
-            follow(Some("b"), at(20)),
+            follow(Some("b"), at_second(20)),
         ],
     )
     .await;
     let following = Session {
         active_branch_id: Some("b".into()),
-        updated_at: at(20),
+        updated_at: at_second(20),
         ..full_session("s")
     };
     assert_eq!(
@@ -261,9 +261,9 @@ pub(crate) async fn a_session_follows_a_branch_and_lets_go_of_it(it: Fixture) {
         Some(following)
     );
 
-    commit(&*it.store, vec![follow(None, at(30))]).await;
+    commit(&*it.store, vec![follow(None, at_second(30))]).await;
     let free = Session {
-        updated_at: at(30),
+        updated_at: at_second(30),
         ..full_session("s")
     };
     assert_eq!(it.store.session(&"s".into()).await.unwrap(), Some(free));

@@ -1,15 +1,15 @@
 //! Calls that wait for replies.
 
-use deliberate_core::{Change, Suspension, SuspensionId};
+use deliberate_core::{Change, SuspendedCall, SuspensionId};
 use deliberate_store::{Store, StoreError};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::{ALL, Fixture, commit};
-use crate::samples::{at, odd_json, session, suspension};
+use crate::samples::{at_second, odd_json, session, suspended_call};
 
-async fn stored(store: &dyn Store, id: &str) -> Option<Suspension> {
-    store.suspension(&SuspensionId::from(id)).await.unwrap()
+async fn load_suspended(store: &dyn Store, id: &str) -> Option<SuspendedCall> {
+    store.suspended_call(&SuspensionId::from(id)).await.unwrap()
 }
 
 fn end(id: &str, outcome: Value) -> Change {
@@ -21,74 +21,77 @@ fn end(id: &str, outcome: Value) -> Change {
 }
 
 pub(crate) async fn a_suspended_call_comes_back_whole(it: Fixture) {
-    let suspended = Suspension {
+    let suspended = SuspendedCall {
         journal: odd_json(),
         asks: json!(["a", "b/again"]),
-        ..suspension("x")
+        ..suspended_call("x")
     };
     commit(&*it.store, vec![Change::Suspend(suspended.clone())]).await;
-    assert_eq!(stored(&*it.store, "x").await, Some(suspended.clone()));
+    assert_eq!(
+        load_suspended(&*it.store, "x").await,
+        Some(suspended.clone())
+    );
 
     commit(&*it.store, vec![end("x", odd_json())]).await;
-    let ended = Suspension {
+    let ended = SuspendedCall {
         outcome: Some(odd_json()),
         ..suspended
     };
-    assert_eq!(stored(&*it.store, "x").await, Some(ended));
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(ended));
 }
 
 pub(crate) async fn a_new_round_changes_only_what_belongs_to_the_round(it: Fixture) {
-    let first = suspension("x");
-    let second = Suspension {
+    let first = suspended_call("x");
+    let second = SuspendedCall {
         tool_name: "another".to_owned(),
         arguments: json!({ "changed": true }),
         journal: json!({ "linear": "reply" }),
         asks: json!(["linear/again"]),
-        created_at: at(500),
-        expires_at: at(2_000),
+        created_at: at_second(500),
+        expires_at: at_second(2_000),
         ..first.clone()
     };
     commit(&*it.store, vec![Change::Suspend(first.clone())]).await;
     commit(&*it.store, vec![Change::Suspend(second.clone())]).await;
-    let wanted = Suspension {
+    let wanted = SuspendedCall {
         arguments: second.arguments,
         journal: second.journal,
         asks: second.asks,
         expires_at: second.expires_at,
         ..first
     };
-    assert_eq!(stored(&*it.store, "x").await, Some(wanted));
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(wanted));
 }
 
 pub(crate) async fn a_call_ends_once(it: Fixture) {
-    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![Change::Suspend(suspended_call("x"))]).await;
     commit(&*it.store, vec![end("x", json!({ "first": 1 }))]).await;
     let again = it
         .store
         .commit(vec![end("x", json!({ "second": 2 }))])
         .await;
     assert_eq!(again, Err(StoreError::AlreadyEnded));
-    let outcome = stored(&*it.store, "x").await.unwrap().outcome;
+    let outcome = load_suspended(&*it.store, "x").await.unwrap().outcome;
     assert_eq!(outcome, Some(json!({ "first": 1 })));
 }
 
 pub(crate) async fn an_ended_call_is_not_suspended_again(it: Fixture) {
-    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![Change::Suspend(suspended_call("x"))]).await;
     commit(&*it.store, vec![end("x", Value::Null)]).await;
-    let ended = stored(&*it.store, "x").await;
+    let ended = load_suspended(&*it.store, "x").await;
     // An answer that is `null` is an answer too.
     assert_eq!(ended.as_ref().unwrap().outcome, Some(Value::Null));
-    let late = Suspension {
+    let late = SuspendedCall {
         journal: json!({ "late": "reply" }),
-        ..suspension("x")
+        ..suspended_call("x")
     };
     let outcome = it.store.commit(vec![Change::Suspend(late)]).await;
     assert_eq!(outcome, Err(StoreError::AlreadyEnded));
-    assert_eq!(stored(&*it.store, "x").await, ended);
+    assert_eq!(load_suspended(&*it.store, "x").await, ended);
 }
 
 pub(crate) async fn ending_twice_at_once_takes_effect_once(it: Fixture) {
-    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![Change::Suspend(suspended_call("x"))]).await;
     let other = (it.reopen)();
     let endings = (0..16).map(|number| {
         let store = if number % 2 == 0 { &it.store } else { &other };
@@ -111,12 +114,12 @@ pub(crate) async fn ending_twice_at_once_takes_effect_once(it: Fixture) {
         .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(names, won);
-    let outcome = stored(&*it.store, "x").await.unwrap().outcome;
+    let outcome = load_suspended(&*it.store, "x").await.unwrap().outcome;
     assert_eq!(outcome, Some(json!(won[0])));
 }
 
 pub(crate) async fn what_comes_with_a_second_ending_leaves_nothing(it: Fixture) {
-    commit(&*it.store, vec![Change::Suspend(suspension("x"))]).await;
+    commit(&*it.store, vec![Change::Suspend(suspended_call("x"))]).await;
     commit(&*it.store, vec![end("x", json!(1))]).await;
     let changes = vec![Change::AddSession(session("s")), end("x", json!(2))];
     assert_eq!(
@@ -129,14 +132,14 @@ pub(crate) async fn what_comes_with_a_second_ending_leaves_nothing(it: Fixture) 
 pub(crate) async fn a_call_that_was_never_suspended_can_not_end(it: Fixture) {
     let outcome = it.store.commit(vec![end("missing", json!(1))]).await;
     assert_eq!(outcome, Err(StoreError::AlreadyEnded));
-    assert_eq!(stored(&*it.store, "missing").await, None);
+    assert_eq!(load_suspended(&*it.store, "missing").await, None);
 }
 
 pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixture) {
-    let lasting = |id: &str, from, until| Suspension {
-        created_at: at(from),
-        expires_at: at(until),
-        ..suspension(id)
+    let lasting = |id: &str, from, until| SuspendedCall {
+        created_at: at_second(from),
+        expires_at: at_second(until),
+        ..suspended_call(id)
     };
     let short = lasting("short", 0, 10);
     let exact = lasting("exact", 0, 50);
@@ -145,57 +148,57 @@ pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixtu
         commit(&*it.store, vec![Change::Suspend(suspended.clone())]).await;
     }
     commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
-    assert_eq!(stored(&*it.store, "short").await, Some(short));
+    assert_eq!(load_suspended(&*it.store, "short").await, Some(short));
 
     // One that expires at once is still the call it is about.
     let now = lasting("now", 50, 40);
     commit(&*it.store, vec![Change::Suspend(now.clone())]).await;
-    assert_eq!(stored(&*it.store, "short").await, None);
-    assert_eq!(stored(&*it.store, "exact").await, Some(exact));
-    assert_eq!(stored(&*it.store, "long").await, Some(long));
-    assert_eq!(stored(&*it.store, "now").await, Some(now));
+    assert_eq!(load_suspended(&*it.store, "short").await, None);
+    assert_eq!(load_suspended(&*it.store, "exact").await, Some(exact));
+    assert_eq!(load_suspended(&*it.store, "long").await, Some(long));
+    assert_eq!(load_suspended(&*it.store, "now").await, Some(now));
 }
 
-fn run_on(id: &str, seen: Option<i64>, until: i64) -> Change {
+fn renew_lease(id: &str, seen: Option<i64>, until: i64) -> Change {
     Change::RunOn {
         id: id.into(),
-        seen: seen.map(at),
-        until: at(until),
+        seen: seen.map(at_second),
+        until: at_second(until),
     }
 }
 
 pub(crate) async fn a_running_call_is_kept_by_who_knows_what_was_said_last(it: Fixture) {
-    let running = Suspension {
+    let running = SuspendedCall {
         asks: json!([]),
         owner: Some("ann".to_owned()),
-        running_until: Some(at(10)),
-        ..suspension("x")
+        running_until: Some(at_second(10)),
+        ..suspended_call("x")
     };
     commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
-    assert_eq!(stored(&*it.store, "x").await, Some(running.clone()));
-    commit(&*it.store, vec![run_on("x", Some(10), 20)]).await;
-    for stale in [run_on("x", Some(10), 30), run_on("x", None, 30)] {
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(running.clone()));
+    commit(&*it.store, vec![renew_lease("x", Some(10), 20)]).await;
+    for stale in [renew_lease("x", Some(10), 30), renew_lease("x", None, 30)] {
         let refused = it.store.commit(vec![stale]).await;
         assert_eq!(refused, Err(StoreError::AlreadyEnded));
     }
-    let kept = Suspension {
-        running_until: Some(at(20)),
+    let kept = SuspendedCall {
+        running_until: Some(at_second(20)),
         ..running.clone()
     };
-    assert_eq!(stored(&*it.store, "x").await, Some(kept));
-    let waits = Suspension {
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(kept));
+    let waits = SuspendedCall {
         asks: json!(["a"]),
         running_until: None,
         ..running
     };
     commit(&*it.store, vec![Change::Suspend(waits.clone())]).await;
-    assert_eq!(stored(&*it.store, "x").await, Some(waits));
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(waits));
 }
 
 pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixture) {
-    let running = Suspension {
-        running_until: Some(at(10)),
-        ..suspension("x")
+    let running = SuspendedCall {
+        running_until: Some(at_second(10)),
+        ..suspended_call("x")
     };
     commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
     let failed = Change::EndSuspension {
@@ -204,27 +207,27 @@ pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixtu
         failed: true,
     };
     commit(&*it.store, vec![failed]).await;
-    let ended = Suspension {
+    let ended = SuspendedCall {
         running_until: None,
         outcome: Some(json!({ "code": "Timeout" })),
         failed: true,
         ..running
     };
-    assert_eq!(stored(&*it.store, "x").await, Some(ended));
-    let late = it.store.commit(vec![run_on("x", None, 20)]).await;
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(ended));
+    let late = it.store.commit(vec![renew_lease("x", None, 20)]).await;
     assert_eq!(late, Err(StoreError::AlreadyEnded));
 }
 
 pub(crate) async fn one_of_several_takes_over_a_call(it: Fixture) {
-    let abandoned = Suspension {
-        running_until: Some(at(10)),
-        ..suspension("x")
+    let abandoned = SuspendedCall {
+        running_until: Some(at_second(10)),
+        ..suspended_call("x")
     };
     commit(&*it.store, vec![Change::Suspend(abandoned)]).await;
     let other = (it.reopen)();
     let attempts = (0..8).map(|number: i64| {
         let store = if number % 2 == 0 { &it.store } else { &other };
-        store.commit(vec![run_on("x", Some(10), 100 + number)])
+        store.commit(vec![renew_lease("x", Some(10), 100 + number)])
     });
     let outcomes = join_all(attempts).await;
     let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();

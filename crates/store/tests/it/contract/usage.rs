@@ -1,17 +1,17 @@
 //! What the records of calls tell about each tool.
 
 use deliberate_core::{Change, Invocation};
-use deliberate_store::{Page, Store, Usage};
+use deliberate_store::{Pagination, Store, ToolUsage};
 
 use super::{ALL, Fixture, commit};
-use crate::samples::{at, full_invocation, invocation};
+use crate::samples::{at_second, full_invocation, invocation};
 
 fn call(id: &str, tool: &str, second: i64, took: Option<i64>, success: bool) -> Invocation {
     Invocation {
         tool_name: tool.to_owned(),
         latency_ms: took,
         success,
-        created_at: at(second),
+        created_at: at_second(second),
         ..invocation(id, None)
     }
 }
@@ -24,18 +24,18 @@ async fn record(store: &dyn Store, calls: Vec<Invocation>) {
     .await;
 }
 
-fn figures(tool: &str, [calls, failed, total_ms, most_ms]: [u64; 4]) -> Usage {
-    Usage {
+fn tool_usage(tool: &str, [calls, failed, total_ms, most_ms]: [u64; 4]) -> ToolUsage {
+    ToolUsage {
         tool: tool.to_owned(),
         calls,
         failed,
         total_ms,
-        most_ms,
+        max_ms: most_ms,
     }
 }
 
 /// Three calls of one tool, two of another, in the order of their numbers but not of their times.
-async fn some_calls(store: &dyn Store) {
+async fn record_sample_calls(store: &dyn Store) {
     record(
         store,
         vec![
@@ -50,51 +50,57 @@ async fn some_calls(store: &dyn Store) {
 }
 
 pub(crate) async fn figures_are_those_of_each_tool(it: Fixture) {
-    assert_eq!(it.store.usage(None).await.unwrap(), []);
-    some_calls(&*it.store).await;
+    assert_eq!(it.store.tool_usage(None).await.unwrap(), []);
+    record_sample_calls(&*it.store).await;
     let wanted = [
-        figures("chain", [3, 2, 81, 70]),
-        figures("think", [2, 0, 3, 2]),
+        tool_usage("chain", [3, 2, 81, 70]),
+        tool_usage("think", [2, 0, 3, 2]),
     ];
-    assert_eq!(it.store.usage(None).await.unwrap(), wanted);
+    assert_eq!(it.store.tool_usage(None).await.unwrap(), wanted);
 }
 
 pub(crate) async fn figures_count_what_is_not_older(it: Fixture) {
-    some_calls(&*it.store).await;
+    record_sample_calls(&*it.store).await;
     let wanted = [
-        figures("chain", [2, 1, 11, 6]),
-        figures("think", [2, 0, 3, 2]),
+        tool_usage("chain", [2, 1, 11, 6]),
+        tool_usage("think", [2, 0, 3, 2]),
     ];
-    assert_eq!(it.store.usage(Some(at(20))).await.unwrap(), wanted);
-    let wanted = [figures("think", [1, 0, 2, 2])];
-    assert_eq!(it.store.usage(Some(at(31))).await.unwrap(), wanted);
-    assert_eq!(it.store.usage(Some(at(41))).await.unwrap(), []);
+    assert_eq!(
+        it.store.tool_usage(Some(at_second(20))).await.unwrap(),
+        wanted
+    );
+    let wanted = [tool_usage("think", [1, 0, 2, 2])];
+    assert_eq!(
+        it.store.tool_usage(Some(at_second(31))).await.unwrap(),
+        wanted
+    );
+    assert_eq!(it.store.tool_usage(Some(at_second(41))).await.unwrap(), []);
 }
 
 pub(crate) async fn a_tools_calls_come_newest_first_in_pages(it: Fixture) {
-    some_calls(&*it.store).await;
+    record_sample_calls(&*it.store).await;
     let whole = Invocation {
         tool_name: "chain".to_owned(),
         session_id: None,
-        created_at: at(20),
+        created_at: at_second(20),
         ..full_invocation("6", "s")
     };
     record(&*it.store, vec![whole.clone()]).await;
     let ids = async |tool: &str, since, page| {
-        let calls = it.store.invocations_of(tool, since, page).await.unwrap();
+        let calls = it.store.tool_invocations(tool, since, page).await.unwrap();
         let ids: Vec<_> = calls.iter().map(|it| it.id.as_str()).collect();
         ids.concat()
     };
     assert_eq!(ids("chain", None, ALL).await, "1642");
-    assert_eq!(ids("chain", Some(at(20)), ALL).await, "164");
-    let page = Page {
+    assert_eq!(ids("chain", Some(at_second(20)), ALL).await, "164");
+    let page = Pagination {
         offset: 1,
         limit: 2,
     };
     assert_eq!(ids("chain", None, page).await, "64");
     assert_eq!(ids("think", None, ALL).await, "53");
     assert_eq!(ids("never called", None, ALL).await, "");
-    let calls = it.store.invocations_of("chain", None, ALL).await.unwrap();
+    let calls = it.store.tool_invocations("chain", None, ALL).await.unwrap();
     assert_eq!(calls[1], whole);
 }
 
@@ -111,9 +117,9 @@ pub(crate) async fn a_time_that_is_not_known_counts_nothing(it: Fixture) {
     .await;
     let most = i64::MAX.unsigned_abs();
     let wanted = [
-        figures("endless", [2, 0, most, most]),
-        figures("backwards", [1, 0, 0, 0]),
-        figures("unknown", [1, 0, 0, 0]),
+        tool_usage("endless", [2, 0, most, most]),
+        tool_usage("backwards", [1, 0, 0, 0]),
+        tool_usage("unknown", [1, 0, 0, 0]),
     ];
-    assert_eq!(it.store.usage(None).await.unwrap(), wanted);
+    assert_eq!(it.store.tool_usage(None).await.unwrap(), wanted);
 }

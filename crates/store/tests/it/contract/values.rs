@@ -1,15 +1,15 @@
 //! Values that were changed after a checkpoint, and are as they were after the return to it.
 
-use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeKind, NodeMarks};
-use deliberate_store::{Finding, Search};
+use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeKind, NodeUpdate};
+use deliberate_store::{SearchEntity, SearchQuery};
 use serde_json::json;
 
 use super::{
-    ALL, Current, Fixture, commit, mark, prune,
-    seen::{back, look, place},
-    set_state,
+    ALL, Current, Fixture, commit, prune,
+    seen::{backtrack_to, checkpoint_at, load_view},
+    set_state, update_node,
 };
-use crate::samples::{ODD_TEXT, at, full_branch, full_node, graph, node, score, session};
+use crate::samples::{ODD_TEXT, at_second, full_branch, full_node, graph, node, score, session};
 
 pub(crate) async fn changed_values_return_exactly(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
@@ -49,37 +49,37 @@ pub(crate) async fn changed_values_return_exactly(it: Fixture) {
         }));
     }
     commit(store, changes).await;
-    let whole = look(store, &s, Current).await;
+    let whole = load_view(store, &s, Current).await;
     assert_eq!(whole.branches.len(), scores.len());
 
-    commit(store, vec![place("c", None)]).await;
+    commit(store, vec![checkpoint_at("c", None)]).await;
     let mut wanted = whole.clone();
     let mut changes = Vec::new();
     for (number, branch) in wanted.branches.iter_mut().enumerate() {
         branch.state = states[(number + 1) % 3];
-        branch.updated_at = at(20);
+        branch.updated_at = at_second(20);
         changes.push(set_state(branch.id.as_str(), branch.state));
     }
     for (node, value) in wanted.nodes.iter_mut().zip(scores.into_iter().rev()) {
         node.score = Some(score(value));
         (node.is_active, node.is_terminal) = (true, false);
         node.metadata.as_mut().unwrap()["note"] = json!([value, ODD_TEXT]);
-        let marks = NodeMarks {
+        let marks = NodeUpdate {
             score: node.score,
             is_active: Some(true),
             is_terminal: Some(false),
             notes: Some(json!({ "note": [value, ODD_TEXT] })),
         };
-        changes.push(mark(node.id.as_str(), marks));
+        changes.push(update_node(node.id.as_str(), marks));
     }
     commit(store, changes).await;
-    let changed = look(store, &s, Current).await;
+    let changed = load_view(store, &s, Current).await;
     assert_eq!(changed, wanted);
 
-    commit(store, vec![back("c", "left", None)]).await;
-    assert_eq!(look(store, &s, Current).await, whole);
-    commit(store, vec![back("left", "again", None)]).await;
-    assert_eq!(look(store, &s, Current).await, changed);
+    commit(store, vec![backtrack_to("c", "left", None)]).await;
+    assert_eq!(load_view(store, &s, Current).await, whole);
+    commit(store, vec![backtrack_to("left", "again", None)]).await;
+    assert_eq!(load_view(store, &s, Current).await, changed);
 }
 
 pub(crate) async fn pruning_is_undone_and_done_again(it: Fixture) {
@@ -98,7 +98,7 @@ pub(crate) async fn pruning_is_undone_and_done_again(it: Fixture) {
         Change::AddGraph(graph("g", "s")),
     ];
     changes.extend(nodes.iter().cloned().map(Change::AddNode));
-    changes.push(place("c", None));
+    changes.push(checkpoint_at("c", None));
     changes.push(prune("g", &["open", "closed"]));
     commit(store, changes).await;
     let pruned = |node: &GraphNode| GraphNode {
@@ -108,9 +108,9 @@ pub(crate) async fn pruning_is_undone_and_done_again(it: Fixture) {
     };
     let after = [pruned(&nodes[0]), pruned(&nodes[1]), nodes[2].clone()];
     assert_eq!(store.nodes(&"g".into(), Current, ALL).await.unwrap(), after);
-    commit(store, vec![back("c", "left", None)]).await;
+    commit(store, vec![backtrack_to("c", "left", None)]).await;
     assert_eq!(store.nodes(&"g".into(), Current, ALL).await.unwrap(), nodes);
-    commit(store, vec![back("left", "again", None)]).await;
+    commit(store, vec![backtrack_to("left", "again", None)]).await;
     assert_eq!(store.nodes(&"g".into(), Current, ALL).await.unwrap(), after);
 }
 
@@ -126,22 +126,22 @@ pub(crate) async fn pruning_nothing_is_no_problem(it: Fixture) {
 pub(crate) async fn a_node_is_found_by_its_words_whatever_becomes_of_it(it: Fixture) {
     let store = &*it.store;
     let found = async |words: &str| {
-        let search = Search {
-            words: words.to_owned(),
+        let search = SearchQuery {
+            text: words.to_owned(),
             limit: 9,
-            ..Search::default()
+            ..SearchQuery::default()
         };
         let found = store.search(&search).await.unwrap();
-        let scores = found.into_iter().map(|it| match it.what {
-            Finding::Node(node) => node.score,
-            Finding::Thought(thought) => panic!("{thought:?}"),
+        let scores = found.into_iter().map(|it| match it.entity {
+            SearchEntity::Node(node) => node.score,
+            SearchEntity::Thought(thought) => panic!("{thought:?}"),
         });
         scores.collect::<Vec<_>>()
     };
-    let marks = NodeMarks {
+    let marks = NodeUpdate {
         score: Some(score(0.75)),
         notes: Some(json!({ "critique": "a heron" })),
-        ..NodeMarks::default()
+        ..NodeUpdate::default()
     };
     commit(
         store,
@@ -152,16 +152,16 @@ pub(crate) async fn a_node_is_found_by_its_words_whatever_becomes_of_it(it: Fixt
                 content: "a pelican".to_owned(),
                 ..node("n", "g", "s")
             }),
-            place("c", None),
+            checkpoint_at("c", None),
         ],
     )
     .await;
     assert_eq!(found("pelican").await, [None]);
-    commit(store, vec![mark("n", marks), prune("g", &["n"])]).await;
+    commit(store, vec![update_node("n", marks), prune("g", &["n"])]).await;
     assert_eq!(found("pelican").await, [Some(score(0.75))]);
     assert_eq!(found("heron").await, [], "notes are not searched");
-    commit(store, vec![back("c", "left", None)]).await;
+    commit(store, vec![backtrack_to("c", "left", None)]).await;
     assert_eq!(found("pelican").await, [None]);
-    commit(store, vec![back("left", "again", None)]).await;
+    commit(store, vec![backtrack_to("left", "again", None)]).await;
     assert_eq!(found("pelican").await, [Some(score(0.75))]);
 }

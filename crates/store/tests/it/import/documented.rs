@@ -1,13 +1,13 @@
 //! A database with the tables of the documents.
 
 use deliberate_core::{
-    Branch, BranchState, Checkpoint, CheckpointKind, CrossRef, EdgeKind, Graph, GraphEdge,
-    GraphNode, Invocation, Mode, NodeKind, RefKind, Session, Spent, StateSnapshot, Thought,
+    Branch, BranchState, Checkpoint, CheckpointKind, CrossRef, CrossRefKind, EdgeKind, Graph,
+    GraphEdge, GraphNode, Invocation, Mode, ModelUsage, NodeKind, Session, StateSnapshot, Thought,
 };
 use deliberate_store::{Store, sqlite::ImportReport};
 use serde_json::{Value, json};
 
-use super::{Move, kinds, time};
+use super::{ImportFixture, counts, time};
 use crate::{
     contract::{ALL, Current, branches},
     original::{DOCUMENTED, DOCUMENTED_ROWS},
@@ -16,13 +16,13 @@ use crate::{
 
 #[tokio::test]
 async fn a_database_as_documented_is_taken_whole() {
-    let it = Move::from(DOCUMENTED, DOCUMENTED_ROWS).await;
+    let it = ImportFixture::from(DOCUMENTED, DOCUMENTED_ROWS).await;
     let before = std::fs::read(&it.old).unwrap();
     let report = it.import().await.unwrap();
     assert_eq!(
         report,
         ImportReport {
-            kinds: kinds([3, 2, 3, 1, 1, 2, 3, 1, 2].map(|taken| (taken, 0, 0))),
+            tables: counts([3, 2, 3, 1, 1, 2, 3, 1, 2].map(|taken| (taken, 0, 0))),
             notes: Vec::new(),
         }
     );
@@ -89,7 +89,7 @@ async fn assert_linear_session(store: &dyn Store) {
             success: true,
             error: None,
             error_code: None,
-            spent: Spent::default(),
+            spent: ModelUsage::default(),
             created_at: time("2025-12-16T10:00:01Z"),
         }]
     );
@@ -138,7 +138,7 @@ pub(super) async fn assert_tree_session(store: &dyn Store) {
             id: "r1".into(),
             from_branch: "b1".into(),
             to_branch: "b2".into(),
-            ref_type: RefKind::Contradicts,
+            ref_type: CrossRefKind::Contradicts,
             reason: Some("why not".to_owned()),
             strength: score(0.5),
             created_at: time("2025-12-16T11:00:05Z"),

@@ -11,23 +11,23 @@ use std::path::PathBuf;
 use deliberate_core::Timestamp;
 use deliberate_store::{
     StoreError,
-    sqlite::{ImportReport, Imported, SqliteStore, import_original},
+    sqlite::{ImportCount, ImportReport, SqliteStore, import_legacy},
 };
 
 use crate::{original, sqlite::open};
 
 /// An old database and a new store, side by side.
-pub(crate) struct Move {
+pub(crate) struct ImportFixture {
     pub(crate) old: PathBuf,
     pub(crate) new: SqliteStore,
     _folder: tempfile::TempDir,
 }
 
-impl Move {
+impl ImportFixture {
     pub(crate) async fn from(tables: &[&'static str], rows: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let old = folder.path().join("reasoning.db");
-        original::make(&old, tables, rows).await;
+        original::create_legacy_database(&old, tables, rows).await;
         Self {
             new: open(&folder.path().join("store.db")),
             old,
@@ -36,7 +36,7 @@ impl Move {
     }
 
     pub(crate) async fn import(&self) -> Result<ImportReport, StoreError> {
-        import_original(&self.old, &self.new).await
+        import_legacy(&self.old, &self.new).await
     }
 }
 
@@ -57,15 +57,15 @@ const TABLES: [&str; 9] = [
 ];
 
 /// What a report says of each table: taken, known, left.
-pub(crate) fn kinds(numbers: [(u64, u64, u64); 9]) -> Vec<Imported> {
+pub(crate) fn counts(numbers: [(u64, u64, u64); 9]) -> Vec<ImportCount> {
     TABLES
         .into_iter()
         .zip(numbers)
-        .map(|(table, (taken, known, left))| Imported {
+        .map(|(table, (taken, known, left))| ImportCount {
             table,
-            taken,
-            known,
-            left,
+            imported: taken,
+            skipped: known,
+            failed: left,
         })
         .collect()
 }

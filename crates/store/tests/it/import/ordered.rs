@@ -1,11 +1,11 @@
 //! Returning to a checkpoint that was imported.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind};
-use deliberate_store::{Moved, Store, WayBack};
+use deliberate_store::{BacktrackPreview, EntityCounts, Store};
 
-use super::Move;
+use super::ImportFixture;
 use crate::{
-    contract::{ALL, All, Current, Which, branches, commit},
+    contract::{ALL, All, Current, EpochFilter, branches, commit},
     original::DOCUMENTED,
     samples::checkpoint,
 };
@@ -36,14 +36,14 @@ const ROWS: &[&str] = &[
     "INSERT INTO graph_edges VALUES ('e', 'g', 'n4', 'n6', 'generates', 1, '2025-12-16T10:00:06Z', NULL)",
 ];
 
-async fn thoughts(store: &dyn Store, which: Which) -> Vec<String> {
+async fn thoughts(store: &dyn Store, which: EpochFilter) -> Vec<String> {
     let thoughts = store.thoughts(&"s".into(), which, ALL).await.unwrap();
     thoughts.iter().map(|it| it.id.to_string()).collect()
 }
 
 #[tokio::test]
 async fn an_imported_checkpoint_can_be_returned_to() {
-    let it = Move::from(DOCUMENTED, ROWS).await;
+    let it = ImportFixture::from(DOCUMENTED, ROWS).await;
     it.import().await.unwrap();
     let store = &it.new;
     assert_eq!(
@@ -51,14 +51,14 @@ async fn an_imported_checkpoint_can_be_returned_to() {
         ["t2", "t5", "t7", "t3", "t9"]
     );
     assert_eq!(
-        store.way_back(&"c".into()).await.unwrap(),
-        Some(WayBack {
-            set_aside: Moved {
+        store.preview_backtrack(&"c".into()).await.unwrap(),
+        Some(BacktrackPreview {
+            set_aside: EntityCounts {
                 thoughts: 3,
                 branches: 1,
                 nodes: 1,
             },
-            brought_back: Moved::default(),
+            restored: EntityCounts::default(),
         })
     );
 

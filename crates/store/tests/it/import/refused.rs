@@ -5,10 +5,10 @@ use std::path::Path;
 use deliberate_core::Change;
 use deliberate_store::{
     Store, StoreError,
-    sqlite::{SqliteStore, import_original},
+    sqlite::{SqliteStore, import_legacy},
 };
 
-use super::Move;
+use super::ImportFixture;
 use crate::{
     contract::{ALL, commit},
     original::{self, DOCUMENTED, DOCUMENTED_ROWS},
@@ -18,7 +18,7 @@ use crate::{
 
 #[tokio::test]
 async fn an_import_is_whole_or_did_not_happen() {
-    let it = Move::from(DOCUMENTED, DOCUMENTED_ROWS).await;
+    let it = ImportFixture::from(DOCUMENTED, DOCUMENTED_ROWS).await;
     // Something of ours has the id of the very last things that would be taken.
     let ours = vec![
         Change::AddSession(session("ours")),
@@ -28,14 +28,14 @@ async fn an_import_is_whole_or_did_not_happen() {
     commit(&it.new, ours).await;
     let error = it.import().await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict { .. }), "{error:?}");
-    let state = it.new.state().await.unwrap();
+    let state = it.new.info().await.unwrap();
     assert_eq!((state.sessions, state.thoughts), (1, 1));
     assert_eq!(it.new.invocations(None, ALL).await.unwrap(), []);
 }
 
-async fn refusal(path: &Path, target: &SqliteStore) -> StoreError {
-    let error = import_original(path, target).await.unwrap_err();
-    assert_eq!(target.state().await.unwrap().sessions, 0);
+async fn import_error(path: &Path, target: &SqliteStore) -> StoreError {
+    let error = import_legacy(path, target).await.unwrap_err();
+    assert_eq!(target.info().await.unwrap().sessions, 0);
     error
 }
 
@@ -43,7 +43,7 @@ async fn refusal(path: &Path, target: &SqliteStore) -> StoreError {
 async fn what_is_not_the_originals_database_is_refused_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let target = open(&folder.path().join("store.db"));
-    let foreign = |path: &Path, reason: &str| StoreError::Foreign {
+    let foreign = |path: &Path, reason: &str| StoreError::NotOurDatabase {
         location: path.display().to_string(),
         reason: reason.to_owned(),
     };
@@ -51,26 +51,26 @@ async fn what_is_not_the_originals_database_is_refused_with_its_reason() {
     let ours = folder.path().join("ours.db");
     commit(&open(&ours), vec![Change::AddSession(session("s"))]).await;
     assert_eq!(
-        refusal(&ours, &target).await,
+        import_error(&ours, &target).await,
         foreign(&ours, "it is one of ours already; nothing to import")
     );
 
     let other = folder.path().join("other.db");
-    original::make(&other, &["CREATE TABLE sessions (id TEXT)"], &[]).await;
+    original::create_legacy_database(&other, &["CREATE TABLE sessions (id TEXT)"], &[]).await;
     assert_eq!(
-        refusal(&other, &target).await,
+        import_error(&other, &target).await,
         foreign(&other, "it has no sessions, thoughts and invocations")
     );
 
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "not a database at all\n".repeat(100)).unwrap();
     assert_eq!(
-        refusal(&text, &target).await,
+        import_error(&text, &target).await,
         foreign(&text, "the file is not an SQLite database")
     );
 
     let missing = folder.path().join("missing.db");
-    let error = refusal(&missing, &target).await;
+    let error = import_error(&missing, &target).await;
     assert!(matches!(error, StoreError::Connection { .. }), "{error:?}");
     assert!(!missing.exists(), "looking for it does not make it");
 }

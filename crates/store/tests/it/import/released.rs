@@ -4,7 +4,7 @@ use deliberate_core::{BranchState, EdgeKind, Mode, Score};
 use deliberate_store::{Store, sqlite::ImportReport};
 use serde_json::{Value, json};
 
-use super::{Move, kinds, time};
+use super::{ImportFixture, counts, time};
 use crate::{
     contract::{ALL, Current, branches},
     original::{DOCUMENTED, RELEASED},
@@ -38,12 +38,12 @@ const RELEASED_ROWS: &[&str] = &[
 
 #[tokio::test]
 async fn a_database_as_released_is_taken_whole() {
-    let it = Move::from(RELEASED, RELEASED_ROWS).await;
+    let it = ImportFixture::from(RELEASED, RELEASED_ROWS).await;
     let report = it.import().await.unwrap();
     assert_eq!(
         report,
         ImportReport {
-            kinds: kinds([3, 2, 2, 1, 0, 2, 2, 1, 1].map(|taken| (taken, 0, 0))),
+            tables: counts([3, 2, 2, 1, 0, 2, 2, 1, 1].map(|taken| (taken, 0, 0))),
             notes: vec![
                 "Sessions and thoughts of modes that do not exist here (decision, evidence) were \
                  taken as linear; their own mode is kept in their metadata."
@@ -138,12 +138,12 @@ async fn what_lost_its_owner_is_left_and_counted() {
         "INSERT INTO graph_edges VALUES ('e-gone', 'g', 'n', 'n-gone', 'generates', 1, 'x', NULL)",
         "INSERT INTO invocations VALUES ('i', 'gone', 'reasoning_tree', '{}', NULL, NULL, NULL, 1, NULL, 'x')",
     ];
-    let it = Move::from(DOCUMENTED, &orphans).await;
+    let it = ImportFixture::from(DOCUMENTED, &orphans).await;
     let report = it.import().await.unwrap();
     assert_eq!(
         report,
         ImportReport {
-            kinds: kinds([
+            tables: counts([
                 (1, 0, 1),
                 (1, 0, 1),
                 (1, 0, 1),

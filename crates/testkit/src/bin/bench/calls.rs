@@ -8,13 +8,13 @@ use std::{
 };
 
 use anyhow::Context as _;
-use deliberate_testkit::{Client, Standin, http::RawHttp, standin::KEY};
+use deliberate_testkit::{MockProvider, StdioClient, http::RawHttp, standin::KEY};
 use serde_json::json;
 
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time},
-    setup::{Bench, CONTENT, Place, think},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples},
+    setup::{BenchSetup, CONTENT, DatabaseLocation, think},
 };
 
 const ROUNDS: usize = 10;
@@ -22,10 +22,10 @@ const WARM_UP: usize = 10;
 const PAGE_BYTES: usize = 4096;
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let mut floor = bench.floor().await?;
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut floor = bench.baseline().await?;
     let mut servers = Vec::new();
-    for place in bench.places() {
+    for place in bench.locations() {
         let mut server = bench.server(place).await?;
         for _ in 0..WARM_UP {
             think(&mut server, None).await?;
@@ -33,8 +33,8 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
         servers.push((place, server, Samples::default()));
     }
     let (_, any, _) = servers.first_mut().context("the disk is always there")?;
-    let mut provider = Provider::new(&bench.standin, any).await?;
-    let page_file = bench.directory(Place::Disk).join("page");
+    let mut provider = DirectProvider::new(&bench.provider, any).await?;
+    let page_file = bench.directory(DatabaseLocation::Disk).join("page");
     let mut page_file = OpenOptions::new()
         .create(true)
         .append(true)
@@ -45,31 +45,37 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
     let mut fsync = Samples::default();
     // In turns, so that a neighbour's load falls on all alike.
     for _ in 0..ROUNDS {
-        for _ in 0..bench.times(30) {
+        for _ in 0..bench.scaled(30) {
             let begun = Instant::now();
             floor.call("echo", json!({ "text": CONTENT })).await?;
             echo.push(begun.elapsed());
         }
-        for _ in 0..bench.times(30) {
+        for _ in 0..bench.scaled(30) {
             provider_times.push(provider.ask().await?);
         }
         for (_, server, times) in &mut servers {
-            for _ in 0..bench.times(30) {
+            for _ in 0..bench.scaled(30) {
                 let begun = Instant::now();
                 think(server, None).await?;
                 times.push(begun.elapsed());
             }
         }
-        for _ in 0..bench.times(20) {
+        for _ in 0..bench.scaled(20) {
             fsync.push(one_fsync(&mut page_file)?);
         }
     }
 
-    let pair = |samples: &Samples| format!("{} / {}", Time(samples.median()), Time(samples.p99()));
-    let plain = |what: &str, floor: String| Row {
-        what: what.to_owned(),
-        floor,
-        ..Row::default()
+    let pair = |samples: &Samples| {
+        format!(
+            "{} / {}",
+            DisplayTime(samples.median()),
+            DisplayTime(samples.p99())
+        )
+    };
+    let plain = |what: &str, floor: String| ReportRow {
+        label: what.to_owned(),
+        baseline: floor,
+        ..ReportRow::default()
     };
     report.add(plain("echo call, p50 / p99", pair(&echo)));
     report.add(plain(
@@ -83,19 +89,19 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
     let floor = echo.median() + provider_times.median();
     for (place, _, times) in &servers {
         let (name, bar, allowed) = match place {
-            Place::Disk => (
+            DatabaseLocation::Disk => (
                 "on disk",
                 "≤ 1 ms and one fsync",
                 MILLISECOND + fsync.median(),
             ),
-            Place::Ram => ("on a RAM disk", "≤ 1 ms", MILLISECOND),
+            DatabaseLocation::Ram => ("on a RAM disk", "≤ 1 ms", MILLISECOND),
         };
         let over = times.median().saturating_sub(floor);
-        report.add(Row {
-            what: format!("`reasoning_linear`, new session each, {name}, p50 / p99"),
-            floor: format!("{} (echo and provider)", Time(floor)),
+        report.add(ReportRow {
+            label: format!("`reasoning_linear`, new session each, {name}, p50 / p99"),
+            baseline: format!("{} (echo and provider)", DisplayTime(floor)),
             server: pair(times),
-            judged: format!("{} over", Time(over)),
+            result: format!("{} over", DisplayTime(over)),
             bar: Some((bar.to_owned(), over <= allowed)),
         });
     }
@@ -103,14 +109,14 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
 }
 
 /// The provider, asked the way the server asks it, without the server.
-struct Provider {
+struct DirectProvider {
     http: RawHttp,
     path: String,
     body: String,
 }
 
-impl Provider {
-    async fn new(standin: &Standin, server: &mut Client) -> anyhow::Result<Self> {
+impl DirectProvider {
+    async fn new(standin: &MockProvider, server: &mut StdioClient) -> anyhow::Result<Self> {
         standin.set(|settings| settings.keep_bodies = true);
         think(server, None).await?;
         standin.set(|settings| settings.keep_bodies = false);

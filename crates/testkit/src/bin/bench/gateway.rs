@@ -7,36 +7,36 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use deliberate_testkit::{Client, bare_command};
+use deliberate_testkit::{StdioClient, bare_command};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time},
-    setup::Bench,
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples},
+    setup::BenchSetup,
 };
 
 const ROUNDS: usize = 5;
-const MOST_ADDED: Duration = Duration::from_micros(300);
+const MAX_ADDED: Duration = Duration::from_micros(300);
 
 /// What one adapter measured.
 #[derive(Deserialize)]
-struct Measured {
+struct AdapterMeasurement {
     times_us: Vec<f64>,
     rate: f64,
 }
 
 #[derive(Default)]
-struct Adapter {
+struct AdapterBench {
     times: Samples,
     rates: Vec<f64>,
 }
 
 pub(crate) async fn measure(
-    bench: &Bench,
+    bench: &BenchSetup,
     python: Option<&Path>,
-    report: &mut Report,
+    report: &mut BenchReport,
 ) -> anyhow::Result<()> {
     let here = std::env::current_exe()?;
     let upstream = here.with_file_name("upstream");
@@ -45,70 +45,78 @@ pub(crate) async fn measure(
     let theirs =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/bench_langchain.py");
 
-    let mut direct = Client::spawn(&mut bare_command(&upstream))?;
+    let mut direct = StdioClient::spawn(&mut bare_command(&upstream))?;
     direct.initialize().await?;
-    let mut gateway = bench.server_with_upstream(&upstream).await?;
+    let mut gateway = bench.server_with_mock_mcp(&upstream).await?;
     wait_for_tool(&mut gateway, "up__echo").await?;
 
-    let (mut rust, mut other) = (Adapter::default(), Adapter::default());
+    let (mut rust, mut other) = (AdapterBench::default(), AdapterBench::default());
     let (mut floor, mut through) = (Samples::default(), Samples::default());
     // In turns, so that a neighbour's load falls on all alike.
     for _ in 0..ROUNDS {
-        echo(&mut direct, "echo", bench.times(400), &mut floor).await?;
-        echo(&mut gateway, "up__echo", bench.times(400), &mut through).await?;
-        rust.run(&ours, &[], bench.times(1_000), &upstream).await?;
+        echo(&mut direct, "echo", bench.scaled(400), &mut floor).await?;
+        echo(&mut gateway, "up__echo", bench.scaled(400), &mut through).await?;
+        rust.run(&ours, &[], bench.scaled(1_000), &upstream).await?;
         if let Some(python) = python {
             let script = [theirs.clone()];
             other
-                .run(python, &script, bench.times(500), &upstream)
+                .run(python, &script, bench.scaled(500), &upstream)
                 .await?;
         }
     }
     let floor_time = floor.median();
-    report.add(Row {
-        what: "echo of another server, p50: direct, through the gateway".to_owned(),
-        floor: Time(floor_time).to_string(),
-        server: Time(through.median()).to_string(),
-        judged: format!("+{}", Time(through.median().saturating_sub(floor_time))),
+    report.add(ReportRow {
+        label: "echo of another server, p50: direct, through the gateway".to_owned(),
+        baseline: DisplayTime(floor_time).to_string(),
+        server: DisplayTime(through.median()).to_string(),
+        result: format!(
+            "+{}",
+            DisplayTime(through.median().saturating_sub(floor_time))
+        ),
         bar: Some((
-            format!("< +{}", Time(MOST_ADDED)),
-            through.median().saturating_sub(floor_time) < MOST_ADDED,
+            format!("< +{}", DisplayTime(MAX_ADDED)),
+            through.median().saturating_sub(floor_time) < MAX_ADDED,
         )),
     });
     if python.is_some() {
-        adapters(&rust, &other, floor_time, report);
+        compare_adapters(&rust, &other, floor_time, report);
     }
     Ok(())
 }
 
-fn adapters(rust: &Adapter, other: &Adapter, floor: Duration, report: &mut Report) {
-    let over = |adapter: &Adapter| adapter.times.median().saturating_sub(floor);
-    let shown = |adapter: &Adapter| {
+fn compare_adapters(
+    rust: &AdapterBench,
+    other: &AdapterBench,
+    floor: Duration,
+    report: &mut BenchReport,
+) {
+    let over = |adapter: &AdapterBench| adapter.times.median().saturating_sub(floor);
+    let shown = |adapter: &AdapterBench| {
         format!(
             "{} (+{})",
-            Time(adapter.times.median()),
-            Time(over(adapter))
+            DisplayTime(adapter.times.median()),
+            DisplayTime(over(adapter))
         )
     };
     let share = over(rust).as_secs_f64() / over(other).as_secs_f64().max(f64::EPSILON);
-    report.add(Row {
-        what: "one call, p50 (over a bare pipe): langchain-mcp-adapters, ours".to_owned(),
-        floor: shown(other),
+    report.add(ReportRow {
+        label: "one call, p50 (over a bare pipe): langchain-mcp-adapters, ours".to_owned(),
+        baseline: shown(other),
         server: shown(rust),
-        judged: format!("{share:.3}×"),
+        result: format!("{share:.3}×"),
         bar: Some(("≤ 0.25×".to_owned(), share <= 0.25)),
     });
     let times = rust.rate() / other.rate().max(f64::EPSILON);
-    report.add(Row {
-        what: "64 calls at once, calls/s: langchain-mcp-adapters, ours".to_owned(),
-        floor: format!("{:.0}", other.rate()),
+    report.add(ReportRow {
+        label: "64 calls at once, calls/s: langchain-mcp-adapters, ours".to_owned(),
+        baseline: format!("{:.0}", other.rate()),
         server: format!("{:.0}", rust.rate()),
-        judged: format!("{times:.1}×"),
+        result: format!("{times:.1}×"),
         bar: Some(("≥ 5×".to_owned(), times >= 5.0)),
     });
 }
 
-impl Adapter {
+impl AdapterBench {
     async fn run(
         &mut self,
         program: &Path,
@@ -128,7 +136,7 @@ impl Adapter {
             program.display(),
             String::from_utf8_lossy(&output.stderr)
         );
-        let measured: Measured = serde_json::from_slice(&output.stdout)?;
+        let measured: AdapterMeasurement = serde_json::from_slice(&output.stdout)?;
         let times = measured.times_us.into_iter();
         self.times
             .extend(times.map(|us| Duration::from_secs_f64(us / 1e6)));
@@ -145,7 +153,7 @@ impl Adapter {
 }
 
 async fn echo(
-    client: &mut Client,
+    client: &mut StdioClient,
     tool: &str,
     times: usize,
     samples: &mut Samples,
@@ -170,7 +178,7 @@ async fn echo(
 }
 
 /// The tools of other servers are there a moment after the start.
-async fn wait_for_tool(client: &mut Client, name: &str) -> anyhow::Result<()> {
+async fn wait_for_tool(client: &mut StdioClient, name: &str) -> anyhow::Result<()> {
     for _ in 0..600 {
         let answer = client.request("tools/list", json!({})).await?;
         let tools = answer["result"]["tools"]

@@ -4,33 +4,33 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
-use deliberate_testkit::{Client, Standin};
+use deliberate_testkit::{MockProvider, StdioClient};
 
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time, ratio},
-    setup::{Bench, think},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples, ratio},
+    setup::{BenchSetup, think},
 };
 
 const CALLS: usize = 2_000;
 const EARLY: usize = 100;
 const WINDOW: usize = 20;
-const MOST_KIB: u64 = 25 * 1024;
+const MAX_KIB: u64 = 25 * 1024;
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    bench.standin.reset();
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    bench.provider.reset();
     memory(bench, report).await?;
-    bench.standin.reset();
+    bench.provider.reset();
     one_session(bench, report).await
 }
 
-async fn memory(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let mut floor = bench.floor().await?;
+async fn memory(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut floor = bench.baseline().await?;
     floor.call("echo", serde_json::json!({})).await?;
     let floor = floor.resident_kib()?;
     let mut server = bench.server(bench.fastest()).await?;
     let start = server.resident_kib()?;
-    let calls = bench.times(CALLS);
+    let calls = bench.scaled(CALLS);
     let mut early = start;
     for call in 1..=calls {
         think(&mut server, None).await?;
@@ -40,17 +40,17 @@ async fn memory(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     }
     let end = server.resident_kib()?;
     let growth = end as f64 / early as f64;
-    report.add(Row {
-        what: format!(
+    report.add(ReportRow {
+        label: format!(
             "memory at start / after {} / after {calls} calls",
             calls / 10
         ),
-        floor: mib(floor),
+        baseline: mib(floor),
         server: format!("{} / {} / {}", mib(start), mib(early), mib(end)),
-        judged: format!("{growth:.2}× from {} to {calls}", calls / 10),
+        result: format!("{growth:.2}× from {} to {calls}", calls / 10),
         bar: Some((
             "≤ 25 MB, and flat (≤ 1.1×)".to_owned(),
-            end <= MOST_KIB && growth <= 1.1,
+            end <= MAX_KIB && growth <= 1.1,
         )),
     });
     Ok(())
@@ -61,42 +61,42 @@ fn mib(kib: u64) -> String {
 }
 
 /// The early and the late calls are measured in turns, so that both see the same machine.
-async fn one_session(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let standin = &bench.standin;
+async fn one_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let standin = &bench.provider;
     let mut server = bench.server(bench.fastest()).await?;
-    let calls = bench.times(CALLS).max(EARLY + WINDOW);
-    let long = drive(&mut server, calls - WINDOW).await?;
-    let short = drive(&mut server, EARLY - WINDOW / 2).await?;
-    let (mut early, mut late) = (Window::default(), Window::default());
+    let calls = bench.scaled(CALLS).max(EARLY + WINDOW);
+    let long = make_session(&mut server, calls - WINDOW).await?;
+    let short = make_session(&mut server, EARLY - WINDOW / 2).await?;
+    let (mut early, mut late) = (CallWindow::default(), CallWindow::default());
     for _ in 0..WINDOW {
-        early.take(&mut server, &short, standin).await?;
-        late.take(&mut server, &long, standin).await?;
+        early.measure(&mut server, &short, standin).await?;
+        late.measure(&mut server, &long, standin).await?;
     }
     let (time, size) = (
         ratio(late.times.median(), early.times.median()),
         late.bytes() as f64 / early.bytes().max(1) as f64,
     );
-    report.add(Row {
-        what: format!(
+    report.add(ReportRow {
+        label: format!(
             "one session: a call around the {EARLY}th against the {calls}th, median of {WINDOW}"
         ),
-        floor: format!("{} (the {EARLY}th)", Time(early.times.median())),
-        server: Time(late.times.median()).to_string(),
-        judged: format!("{time:.2}×"),
+        baseline: format!("{} (the {EARLY}th)", DisplayTime(early.times.median())),
+        server: DisplayTime(late.times.median()).to_string(),
+        result: format!("{time:.2}×"),
         bar: Some(("≤ 1.2×".to_owned(), time <= 1.2)),
     });
-    report.add(Row {
-        what: "… and the bytes sent to the provider".to_owned(),
-        floor: format!("{} (the {EARLY}th)", early.bytes()),
+    report.add(ReportRow {
+        label: "… and the bytes sent to the provider".to_owned(),
+        baseline: format!("{} (the {EARLY}th)", early.bytes()),
         server: late.bytes().to_string(),
-        judged: format!("{size:.2}×"),
+        result: format!("{size:.2}×"),
         bar: Some(("≤ 1.2×".to_owned(), size <= 1.2)),
     });
     Ok(())
 }
 
 /// A session with this many thoughts.
-pub(crate) async fn drive(server: &mut Client, calls: usize) -> anyhow::Result<String> {
+pub(crate) async fn make_session(server: &mut StdioClient, calls: usize) -> anyhow::Result<String> {
     let session = think(server, None).await?;
     for _ in 1..calls {
         think(server, Some(&session)).await?;
@@ -105,17 +105,17 @@ pub(crate) async fn drive(server: &mut Client, calls: usize) -> anyhow::Result<S
 }
 
 #[derive(Default)]
-pub(crate) struct Window {
+pub(crate) struct CallWindow {
     pub(crate) times: Samples,
     bytes: Vec<usize>,
 }
 
-impl Window {
-    pub(crate) async fn take(
+impl CallWindow {
+    pub(crate) async fn measure(
         &mut self,
-        server: &mut Client,
+        server: &mut StdioClient,
         session: &str,
-        standin: &Standin,
+        standin: &MockProvider,
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
         think(server, Some(session)).await?;

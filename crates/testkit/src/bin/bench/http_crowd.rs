@@ -9,78 +9,82 @@ use std::{
 };
 
 use anyhow::ensure;
-use deliberate_testkit::load::{Caller, Era, Server};
+use deliberate_testkit::load::{ClientProtocol, LoadClient, ServerProcess};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::{
-    http::{Call, Pair, echo, reads},
-    report::{Report, Row},
-    setup::Bench,
+    http::{BenchCall, ServerPair, echo_call, read_calls},
+    report::{BenchReport, ReportRow},
+    setup::BenchSetup,
 };
 
 const CONNECTIONS: usize = 64;
 const ROUNDS: usize = 5;
-const A_ROUND: usize = 4_000;
-const LEAST_SHARE: f64 = 0.7;
+const CALLS_PER_ROUND: usize = 4_000;
+const MIN_SHARE: f64 = 0.7;
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let pair = Pair::start(bench).await?;
-    for era in Era::ALL {
-        let mut subjects = vec![Crowd::new(&pair.floor, era, &echo())];
-        for call in reads(&pair.graph) {
-            subjects.push(Crowd::new(&pair.server, era, &call));
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let pair = ServerPair::start(bench).await?;
+    for era in ClientProtocol::ALL {
+        let mut subjects = vec![ConnectionGroup::new(&pair.baseline, era, &echo_call())];
+        for call in read_calls(&pair.graph) {
+            subjects.push(ConnectionGroup::new(&pair.server, era, &call));
         }
         // The first round fills caches and pools and is not counted.
         for round in 0..=ROUNDS {
             for crowd in &mut subjects {
-                crowd.run(bench.times(A_ROUND), round > 0).await?;
+                crowd.run(bench.scaled(CALLS_PER_ROUND), round > 0).await?;
             }
         }
         let Some((floor, servers)) = subjects.split_first() else {
             continue;
         };
         for server in servers {
-            report.add(compared(era, floor, server));
+            report.add(comparison_row(era, floor, server));
         }
     }
-    report.add(Row {
-        what: "memory after that".to_owned(),
-        floor: format!("{} MB", pair.floor.resident_kib()? / 1024),
+    report.add(ReportRow {
+        label: "memory after that".to_owned(),
+        baseline: format!("{} MB", pair.baseline.resident_kib()? / 1024),
         server: format!("{} MB", pair.server.resident_kib()? / 1024),
-        ..Row::default()
+        ..ReportRow::default()
     });
     Ok(())
 }
 
-fn compared(era: Era, floor: &Crowd, server: &Crowd) -> Row {
+fn comparison_row(
+    era: ClientProtocol,
+    floor: &ConnectionGroup,
+    server: &ConnectionGroup,
+) -> ReportRow {
     let share = server.rate() / floor.rate().max(1.0);
-    Row {
-        what: format!(
+    ReportRow {
+        label: format!(
             "`{}` over {CONNECTIONS} connections ({}), requests a second, median of {ROUNDS}",
             server.tool,
             era.version()
         ),
-        floor: format!("{:.0}", floor.rate()),
+        baseline: format!("{:.0}", floor.rate()),
         server: format!("{:.0}", server.rate()),
-        judged: format!("{share:.2} of the floor"),
-        bar: Some((format!("≥ {LEAST_SHARE}"), share >= LEAST_SHARE)),
+        result: format!("{share:.2} of the floor"),
+        bar: Some((format!("≥ {MIN_SHARE}"), share >= MIN_SHARE)),
     }
 }
 
 /// The same call on many connections that are kept from round to round.
-struct Crowd {
+struct ConnectionGroup {
     tool: &'static str,
     request: Arc<[u8]>,
-    callers: Vec<Caller>,
+    callers: Vec<LoadClient>,
     rates: Vec<f64>,
 }
 
-impl Crowd {
-    fn new(server: &Server, era: Era, call: &Call) -> Self {
+impl ConnectionGroup {
+    fn new(server: &ServerProcess, era: ClientProtocol, call: &BenchCall) -> Self {
         let host = server.address();
         let params = json!({ "name": call.tool, "arguments": call.arguments });
-        let callers = (0..CONNECTIONS).map(|_| Caller::new(host, era, 1));
+        let callers = (0..CONNECTIONS).map(|_| LoadClient::new(host, era, 1));
         Self {
             tool: call.tool,
             request: era.request(host, 1, "tools/call", params).into(),
@@ -99,7 +103,7 @@ impl Crowd {
             running.spawn(async move {
                 while taken.fetch_add(1, Ordering::Relaxed) < requests {
                     let answer = caller.exchange(&request).await?;
-                    ensure!(answer.is_success(), "{}", answer.shown());
+                    ensure!(answer.is_success(), "{}", answer.summary());
                 }
                 anyhow::Ok(caller)
             });

@@ -24,14 +24,14 @@ mod start;
 use std::{io::Write, path::PathBuf};
 
 use clap::Parser;
-use report::Report;
-use setup::Bench;
+use report::BenchReport;
+use setup::BenchSetup;
 
 /// Measures the call path of `deliberate serve` against its floor.
 #[derive(Debug, Parser)]
-struct Arguments {
+struct BenchArgs {
     /// What is measured; everything unless given.
-    what: Option<Part>,
+    what: Option<BenchPart>,
     /// The server; beside this program unless given.
     #[arg(long)]
     server: Option<PathBuf>,
@@ -57,7 +57,7 @@ struct Arguments {
 
 /// A part that can be measured alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum BenchPart {
     /// The call path.
     Frame,
     /// The calls that ask no model, over HTTP and over pipes.
@@ -72,19 +72,19 @@ enum Part {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+    let arguments = BenchArgs::parse();
     let wanted = |part| arguments.what.is_none_or(|what| what == part);
     let [frame, http, modes, prompts, gateway] = [
-        Part::Frame,
-        Part::Http,
-        Part::Modes,
-        Part::Prompts,
-        Part::Gateway,
+        BenchPart::Frame,
+        BenchPart::Http,
+        BenchPart::Modes,
+        BenchPart::Prompts,
+        BenchPart::Gateway,
     ]
     .map(wanted);
     let python = arguments.python.clone();
-    let bench = Bench::new(arguments).await?;
-    let mut report = Report::new();
+    let bench = BenchSetup::new(arguments).await?;
+    let mut report = BenchReport::new();
     if frame {
         start::measure(&bench, &mut report).await?;
         calls::measure(&bench, &mut report).await?;

@@ -4,15 +4,15 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use crate::{
-    growth::{Window, drive},
-    pipelined::{CALLS, PROVIDER, at_once},
-    report::{Report, Row},
-    samples::{Samples, Time, ratio},
-    setup::{Bench, CONTENT, succeeded, think},
+    growth::{CallWindow, make_session},
+    pipelined::{CALLS, PROVIDER, call_concurrently},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples, ratio},
+    setup::{BenchSetup, CONTENT, check_success, think},
 };
 
 const LONG: usize = 10_000;
@@ -25,37 +25,37 @@ const PROMPT_BYTES: usize = 6_000 * 4 + 8_000;
 
 const NODES: usize = 1_000;
 const PRUNED: usize = 500;
-const MOST_PRUNING: Duration = Duration::from_millis(50);
-const MOST_IN_ALL: Duration = Duration::from_millis(300);
+const MAX_PRUNE_TIME: Duration = Duration::from_millis(50);
+const MAX_TOTAL: Duration = Duration::from_millis(300);
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    bench.standin.reset();
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    bench.provider.reset();
     long_session(bench, report).await?;
-    bench.standin.reset();
+    bench.provider.reset();
     prune(bench, report).await?;
-    bench.standin.reset();
+    bench.provider.reset();
     every_mode_at_once(bench, report).await
 }
 
-async fn call(server: &mut Client, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+async fn call(server: &mut StdioClient, tool: &str, arguments: Value) -> anyhow::Result<Value> {
     let response = server.call(tool, arguments).await?;
-    let answer = succeeded(&response);
+    let answer = check_success(&response);
     answer
         .cloned()
         .with_context(|| format!("{tool}; stderr:\n{}", server.stderr()))
 }
 
 /// The early and the late calls are measured in turns, so that both see the same machine.
-async fn long_session(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+async fn long_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let mut server = bench.server(bench.fastest()).await?;
-    let steps = bench.times(LONG).max(EARLY + WINDOW);
-    let long = drive(&mut server, steps - WINDOW).await?;
-    let short = drive(&mut server, EARLY - WINDOW).await?;
-    let (mut early, mut late) = (Window::default(), Window::default());
+    let steps = bench.scaled(LONG).max(EARLY + WINDOW);
+    let long = make_session(&mut server, steps - WINDOW).await?;
+    let short = make_session(&mut server, EARLY - WINDOW).await?;
+    let (mut early, mut late) = (CallWindow::default(), CallWindow::default());
     let (mut first, mut last) = (Samples::default(), Samples::default());
     for number in 0..WINDOW {
-        early.take(&mut server, &short, &bench.standin).await?;
-        late.take(&mut server, &long, &bench.standin).await?;
+        early.measure(&mut server, &short, &bench.provider).await?;
+        late.measure(&mut server, &long, &bench.provider).await?;
         for (session, times) in [(&short, &mut first), (&long, &mut last)] {
             let begun = Instant::now();
             let arguments = json!({ "session_id": session, "name": format!("place {number}") });
@@ -68,28 +68,28 @@ async fn long_session(bench: &Bench, report: &mut Report) -> anyhow::Result<()> 
         ("a checkpoint", &first, &last),
     ] {
         let growth = ratio(late.median(), early.median());
-        report.add(Row {
-            what: format!("{what} around thought {EARLY} and thought {steps}, median of {WINDOW}"),
-            floor: format!("{} (the {EARLY}th)", Time(early.median())),
-            server: Time(late.median()).to_string(),
-            judged: format!("{growth:.2}×"),
+        report.add(ReportRow {
+            label: format!("{what} around thought {EARLY} and thought {steps}, median of {WINDOW}"),
+            baseline: format!("{} (the {EARLY}th)", DisplayTime(early.median())),
+            server: DisplayTime(late.median()).to_string(),
+            result: format!("{growth:.2}×"),
             bar: Some(("≤ 1.3×".to_owned(), growth <= 1.3)),
         });
     }
-    report.add(Row {
-        what: format!("bytes sent to the provider at thought {steps}"),
-        floor: format!("{PROMPT_BYTES} (the budget)"),
+    report.add(ReportRow {
+        label: format!("bytes sent to the provider at thought {steps}"),
+        baseline: format!("{PROMPT_BYTES} (the budget)"),
         server: late.bytes().to_string(),
-        judged: "within the budget".to_owned(),
+        result: "within the budget".to_owned(),
         bar: Some(("≤ the budget".to_owned(), late.bytes() <= PROMPT_BYTES)),
     });
     Ok(())
 }
 
 /// Prunes half of a graph, goes back, and prunes again.
-async fn prune(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let rounds = bench.times(50).min(5);
-    for place in bench.places() {
+async fn prune(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let rounds = bench.scaled(50).min(5);
+    for place in bench.locations() {
         let mut server = bench.server(place).await?;
         let (graph, session) = large_graph(&mut server).await?;
         let arguments = json!({ "session_id": session, "name": "before" });
@@ -106,21 +106,25 @@ async fn prune(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
             let back = json!({ "checkpoint_id": place_id["checkpoint_id"] });
             call(&mut server, "reasoning_backtrack", back).await?;
         }
-        report.add(Row {
-            what: format!(
+        report.add(ReportRow {
+            label: format!(
                 "pruning {pruned} of {NODES} nodes, {place:?}, median / worst of {rounds}"
             ),
-            server: format!("{} / {}", Time(times.median()), Time(times.max())),
-            judged: "median".to_owned(),
-            bar: Some(("< 50 ms".to_owned(), times.median() < MOST_PRUNING)),
-            ..Row::default()
+            server: format!(
+                "{} / {}",
+                DisplayTime(times.median()),
+                DisplayTime(times.max())
+            ),
+            result: "median".to_owned(),
+            bar: Some(("< 50 ms".to_owned(), times.median() < MAX_PRUNE_TIME)),
+            ..ReportRow::default()
         });
     }
     Ok(())
 }
 
 /// A graph of a thousand nodes, half of them scored leaves.
-async fn large_graph(server: &mut Client) -> anyhow::Result<(Value, Value)> {
+async fn large_graph(server: &mut StdioClient) -> anyhow::Result<(Value, Value)> {
     let config = json!({ "max_nodes": NODES, "max_branches": 10, "max_depth": 50 });
     let init = json!({ "content": CONTENT, "config": config });
     let begun = call(server, "reasoning_got_init", init).await?;
@@ -150,9 +154,9 @@ async fn large_graph(server: &mut Client) -> anyhow::Result<(Value, Value)> {
     Ok((graph.clone(), begun["session_id"].clone()))
 }
 
-async fn every_mode_at_once(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+async fn every_mode_at_once(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let mut server = bench.server(bench.fastest()).await?;
-    let rounds = bench.times(30).min(3);
+    let rounds = bench.scaled(30).min(3);
     for tool in [
         "reasoning_linear",
         "reasoning_tree",
@@ -168,32 +172,32 @@ async fn every_mode_at_once(bench: &Bench, report: &mut Report) -> anyhow::Resul
     ] {
         let mut times = Samples::default();
         for _ in 0..rounds {
-            let calls = prepared(&mut server, tool).await?;
-            bench.standin.set(|settings| settings.delay = PROVIDER);
-            times.push(at_once(&mut server, &calls).await?.0);
+            let calls = prepare_calls(&mut server, tool).await?;
+            bench.provider.set(|settings| settings.delay = PROVIDER);
+            times.push(call_concurrently(&mut server, &calls).await?.0);
             bench
-                .standin
+                .provider
                 .set(|settings| settings.delay = Duration::ZERO);
         }
-        report.add(Row {
-            what: format!("{CALLS} pipelined `{tool}`, provider 100 ms, median of {rounds}"),
-            floor: Time(PROVIDER).to_string(),
-            server: Time(times.median()).to_string(),
-            judged: format!("{:.1}×", ratio(times.median(), PROVIDER)),
-            bar: Some(("≤ 300 ms".to_owned(), times.median() <= MOST_IN_ALL)),
+        report.add(ReportRow {
+            label: format!("{CALLS} pipelined `{tool}`, provider 100 ms, median of {rounds}"),
+            baseline: DisplayTime(PROVIDER).to_string(),
+            server: DisplayTime(times.median()).to_string(),
+            result: format!("{:.1}×", ratio(times.median(), PROVIDER)),
+            bar: Some(("≤ 300 ms".to_owned(), times.median() <= MAX_TOTAL)),
         });
     }
     Ok(())
 }
 
 /// As many calls of a tool as are made at once, each on something of its own.
-async fn prepared(server: &mut Client, tool: &str) -> anyhow::Result<Vec<Value>> {
+async fn prepare_calls(server: &mut StdioClient, tool: &str) -> anyhow::Result<Vec<Value>> {
     let mut calls = Vec::new();
     for _ in 0..CALLS {
         let arguments = match tool {
             "reasoning_reflection_evaluate" => json!({ "session_id": think(server, None).await? }),
             "reasoning_backtrack" => backtrack(server).await?,
-            graph if graph.starts_with("reasoning_got") => on_graph(server, graph).await?,
+            graph if graph.starts_with("reasoning_got") => graph_arguments(server, graph).await?,
             _ => json!({ "content": CONTENT }),
         };
         calls.push(json!({ "name": tool, "arguments": arguments }));
@@ -201,14 +205,14 @@ async fn prepared(server: &mut Client, tool: &str) -> anyhow::Result<Vec<Value>>
     Ok(calls)
 }
 
-async fn backtrack(server: &mut Client) -> anyhow::Result<Value> {
+async fn backtrack(server: &mut StdioClient) -> anyhow::Result<Value> {
     let session = think(server, None).await?;
     let arguments = json!({ "session_id": session, "name": "here" });
     let place = call(server, "reasoning_checkpoint_create", arguments).await?;
     Ok(json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": CONTENT }))
 }
 
-async fn on_graph(server: &mut Client, tool: &str) -> anyhow::Result<Value> {
+async fn graph_arguments(server: &mut StdioClient, tool: &str) -> anyhow::Result<Value> {
     let begun = call(server, "reasoning_got_init", json!({ "content": CONTENT })).await?;
     let graph = &begun["graph_id"];
     let node = json!({ "graph_id": graph, "node_id": begun["root_node_id"] });

@@ -8,68 +8,72 @@ use std::{
 };
 
 use anyhow::ensure;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time},
-    setup::{Bench, Place, arguments, succeeded},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples},
+    setup::{BenchSetup, DatabaseLocation, check_success, think_arguments},
 };
 
 pub(crate) const CALLS: usize = 64;
 pub(crate) const PROVIDER: Duration = Duration::from_millis(100);
-const PING_EVERY: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_mins(1);
-const MOST_IN_ALL: Duration = Duration::from_millis(200);
-const MOST_PING: Duration = Duration::from_millis(5);
+const PING_INTERVAL: Duration = Duration::from_millis(5);
+const TIMEOUT: Duration = Duration::from_mins(1);
+const MAX_TOTAL: Duration = Duration::from_millis(200);
+const MAX_PING: Duration = Duration::from_millis(5);
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let mut servers = Vec::new();
-    for place in bench.places() {
+    for place in bench.locations() {
         let mut server = bench.server(place).await?;
         // Opens the database and the connections, as any earlier use would have.
-        at_once(&mut server, &thoughts()).await?;
+        call_concurrently(&mut server, &thoughts()).await?;
         servers.push((place, server, Samples::default(), Samples::default()));
     }
-    bench.standin.reset();
-    bench.standin.set(|settings| settings.delay = PROVIDER);
-    let rounds = bench.times(50).min(5);
+    bench.provider.reset();
+    bench.provider.set(|settings| settings.delay = PROVIDER);
+    let rounds = bench.scaled(50).min(5);
     for _ in 0..rounds {
         for (_, server, totals, pings) in &mut servers {
-            let (total, waited) = at_once(server, &thoughts()).await?;
+            let (total, waited) = call_concurrently(server, &thoughts()).await?;
             totals.push(total);
             pings.extend(waited);
         }
     }
     bench
-        .standin
+        .provider
         .set(|settings| settings.delay = Duration::ZERO);
     for (place, _, totals, pings) in &servers {
         let name = match place {
-            Place::Disk => "on disk",
-            Place::Ram => "on a RAM disk",
+            DatabaseLocation::Disk => "on disk",
+            DatabaseLocation::Ram => "on a RAM disk",
         };
-        report.add(Row {
-            what: format!(
+        report.add(ReportRow {
+            label: format!(
                 "64 pipelined calls, provider 100 ms, {name}, median / worst of {rounds}"
             ),
-            floor: Time(PROVIDER).to_string(),
-            server: format!("{} / {}", Time(totals.median()), Time(totals.max())),
-            judged: format!("{} at the provider at once", bench.standin.peak()),
-            bar: Some(("≤ 200 ms".to_owned(), totals.median() <= MOST_IN_ALL)),
+            baseline: DisplayTime(PROVIDER).to_string(),
+            server: format!(
+                "{} / {}",
+                DisplayTime(totals.median()),
+                DisplayTime(totals.max())
+            ),
+            result: format!("{} at the provider at once", bench.provider.peak()),
+            bar: Some(("≤ 200 ms".to_owned(), totals.median() <= MAX_TOTAL)),
         });
-        report.add(Row {
-            what: format!("`ping` meanwhile, {name}, p50 / p99 / worst"),
+        report.add(ReportRow {
+            label: format!("`ping` meanwhile, {name}, p50 / p99 / worst"),
             server: format!(
                 "{} / {} / {}",
-                Time(pings.median()),
-                Time(pings.p99()),
-                Time(pings.max())
+                DisplayTime(pings.median()),
+                DisplayTime(pings.p99()),
+                DisplayTime(pings.max())
             ),
-            judged: "p99".to_owned(),
-            bar: Some(("≤ 5 ms".to_owned(), pings.p99() <= MOST_PING)),
-            ..Row::default()
+            result: "p99".to_owned(),
+            bar: Some(("≤ 5 ms".to_owned(), pings.p99() <= MAX_PING)),
+            ..ReportRow::default()
         });
     }
     Ok(())
@@ -77,13 +81,13 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
 
 /// A first thought in as many sessions.
 fn thoughts() -> Vec<Value> {
-    let one = json!({ "name": "reasoning_linear", "arguments": arguments(None) });
+    let one = json!({ "name": "reasoning_linear", "arguments": think_arguments(None) });
     vec![one; CALLS]
 }
 
 /// Writes all calls, pings until all are answered, and returns the time in all and each ping's.
-pub(crate) async fn at_once(
-    server: &mut Client,
+pub(crate) async fn call_concurrently(
+    server: &mut StdioClient,
     calls: &[Value],
 ) -> anyhow::Result<(Duration, Vec<Duration>)> {
     let mut lines = String::new();
@@ -100,28 +104,28 @@ pub(crate) async fn at_once(
         let asked = Instant::now();
         server.request("ping", json!({})).await?;
         pings.push(asked.elapsed());
-        for message in server.take_kept() {
-            close(&mut open, &message)?;
+        for message in server.take_buffered() {
+            mark_answered(&mut open, &message)?;
         }
-        let next_ping = asked + PING_EVERY;
+        let next_ping = asked + PING_INTERVAL;
         while let Some(left) = next_ping.checked_duration_since(Instant::now())
             && !open.is_empty()
         {
             if let Some(message) = server.next_message_within(left).await? {
-                close(&mut open, &message)?;
+                mark_answered(&mut open, &message)?;
             }
         }
         let total = begun.elapsed();
         if open.is_empty() {
             return Ok((total, pings));
         }
-        ensure!(total < PATIENCE, "{} calls are not answered", open.len());
+        ensure!(total < TIMEOUT, "{} calls are not answered", open.len());
     }
 }
 
-fn close(open: &mut BTreeSet<u64>, message: &Value) -> anyhow::Result<()> {
+fn mark_answered(open: &mut BTreeSet<u64>, message: &Value) -> anyhow::Result<()> {
     if message["id"].as_u64().is_some_and(|id| open.remove(&id)) {
-        succeeded(message)?;
+        check_success(message)?;
     }
     Ok(())
 }

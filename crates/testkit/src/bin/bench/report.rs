@@ -3,36 +3,36 @@
 use std::fmt;
 
 /// Rows in the order they were measured, and where they were.
-pub(crate) struct Report {
-    rows: Vec<Row>,
+pub(crate) struct BenchReport {
+    rows: Vec<ReportRow>,
 }
 
 /// One figure.
 #[derive(Default)]
-pub(crate) struct Row {
+pub(crate) struct ReportRow {
     /// What was measured.
-    pub(crate) what: String,
+    pub(crate) label: String,
     /// The floor's figure.
-    pub(crate) floor: String,
+    pub(crate) baseline: String,
     /// The server's figure.
     pub(crate) server: String,
     /// The figure that is judged: a ratio, or what is over the floor.
-    pub(crate) judged: String,
+    pub(crate) result: String,
     /// The bar and whether it is met.
     pub(crate) bar: Option<(String, bool)>,
 }
 
-impl Report {
+impl BenchReport {
     pub(crate) fn new() -> Self {
         Self { rows: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, row: Row) {
+    pub(crate) fn add(&mut self, row: ReportRow) {
         self.rows.push(row);
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| measure | floor | deliberate | judged | bar | |")?;
         writeln!(f, "|---|---|---|---|---|---|")?;
@@ -42,11 +42,11 @@ impl fmt::Display for Report {
                 Some((bar, false)) => (bar.as_str(), "**not met**"),
                 None => ("", ""),
             };
-            let Row {
-                what,
-                floor,
+            let ReportRow {
+                label: what,
+                baseline: floor,
                 server,
-                judged,
+                result: judged,
                 ..
             } = row;
             writeln!(

@@ -47,9 +47,9 @@ impl Samples {
 }
 
 /// A time in the unit that suits it.
-pub(crate) struct Time(pub(crate) Duration);
+pub(crate) struct DisplayTime(pub(crate) Duration);
 
-impl fmt::Display for Time {
+impl fmt::Display for DisplayTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0.as_secs_f64() * 1e3;
         if ms < 1.0 {
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn times_choose_their_unit() {
-        let times =
-            [38, 1_500, 250_000].map(|micros| Time(Duration::from_micros(micros)).to_string());
+        let times = [38, 1_500, 250_000]
+            .map(|micros| DisplayTime(Duration::from_micros(micros)).to_string());
         assert_eq!(times, ["38 µs", "1.50 ms", "250 ms"]);
     }
 }

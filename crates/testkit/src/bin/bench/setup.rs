@@ -8,21 +8,21 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use deliberate_testkit::{
-    Client, Standin, bare_command,
-    load::Server,
-    standin::{KEY, Settings},
+    MockProvider, StdioClient, bare_command,
+    load::ServerProcess,
+    standin::{KEY, MockSettings},
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::Arguments;
+use crate::BenchArgs;
 
-pub(crate) struct Bench {
-    pub(crate) standin: Standin,
+pub(crate) struct BenchSetup {
+    pub(crate) provider: MockProvider,
     server: PathBuf,
-    floor: PathBuf,
-    disk: Scratch,
-    ram: Option<Scratch>,
+    baseline: PathBuf,
+    disk: BenchDirectory,
+    ram: Option<BenchDirectory>,
     quick: bool,
     server_args: Vec<String>,
     databases: AtomicUsize,
@@ -30,13 +30,13 @@ pub(crate) struct Bench {
 
 /// Where a database lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DatabaseLocation {
     Disk,
     Ram,
 }
 
-impl Bench {
-    pub(crate) async fn new(arguments: Arguments) -> anyhow::Result<Self> {
+impl BenchSetup {
+    pub(crate) async fn new(arguments: BenchArgs) -> anyhow::Result<Self> {
         let here = std::env::current_exe()?;
         let beside = |name: &str| here.with_file_name(name);
         let server = arguments.server.unwrap_or_else(|| beside("deliberate"));
@@ -48,16 +48,16 @@ impl Bench {
                 program.display()
             );
         }
-        let settings = Settings {
+        let settings = MockSettings {
             keep_bodies: false,
-            ..Settings::default()
+            ..MockSettings::default()
         };
         Ok(Self {
-            standin: Standin::start_with(settings, 0).await?,
+            provider: MockProvider::start_with(settings, 0).await?,
             server: server.canonicalize()?,
-            floor: floor.canonicalize()?,
-            disk: Scratch::new(&arguments.disk)?,
-            ram: Scratch::new(&arguments.ram).ok(),
+            baseline: floor.canonicalize()?,
+            disk: BenchDirectory::new(&arguments.disk)?,
+            ram: BenchDirectory::new(&arguments.ram).ok(),
             quick: arguments.quick,
             server_args: arguments.server_args,
             databases: AtomicUsize::new(0),
@@ -65,7 +65,7 @@ impl Bench {
     }
 
     /// How often to do something: a tenth of it in a quick run, but not less than twice.
-    pub(crate) fn times(&self, usual: usize) -> usize {
+    pub(crate) fn scaled(&self, usual: usize) -> usize {
         if self.quick {
             (usual / 10).max(2)
         } else {
@@ -74,29 +74,32 @@ impl Bench {
     }
 
     /// The places there are, the RAM disk last.
-    pub(crate) fn places(&self) -> Vec<Place> {
-        let ram = self.ram.as_ref().map(|_| Place::Ram);
-        [Some(Place::Disk), ram].into_iter().flatten().collect()
+    pub(crate) fn locations(&self) -> Vec<DatabaseLocation> {
+        let ram = self.ram.as_ref().map(|_| DatabaseLocation::Ram);
+        [Some(DatabaseLocation::Disk), ram]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// The RAM disk, or the disk where there is none.
-    pub(crate) fn fastest(&self) -> Place {
+    pub(crate) fn fastest(&self) -> DatabaseLocation {
         if self.ram.is_some() {
-            Place::Ram
+            DatabaseLocation::Ram
         } else {
-            Place::Disk
+            DatabaseLocation::Disk
         }
     }
 
-    pub(crate) fn directory(&self, place: Place) -> &Path {
+    pub(crate) fn directory(&self, place: DatabaseLocation) -> &Path {
         match (place, &self.ram) {
-            (Place::Ram, Some(ram)) => &ram.0,
+            (DatabaseLocation::Ram, Some(ram)) => &ram.0,
             _ => &self.disk.0,
         }
     }
 
     /// `deliberate serve` with a new database.
-    fn server_command(&self, place: Place) -> anyhow::Result<Command> {
+    fn server_command(&self, place: DatabaseLocation) -> anyhow::Result<Command> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let home = self.directory(place).join(format!("home-{number}"));
         fs::create_dir(&home)?;
@@ -106,67 +109,81 @@ impl Bench {
             .env("HOME", &home)
             .env("DELIBERATE_PROVIDER", "langbase")
             .env("LANGBASE_API_KEY", KEY)
-            .env("LANGBASE_BASE_URL", self.standin.url())
+            .env("LANGBASE_BASE_URL", self.provider.url())
             .env("DATABASE_PATH", home.join("bench.db"))
             .env("LOG_LEVEL", "warn");
         Ok(command)
     }
 
     /// A server with a new database, started and not yet spoken to.
-    pub(crate) fn spawn_server(&self, place: Place) -> anyhow::Result<Client> {
-        Client::spawn(&mut self.server_command(place)?)
+    pub(crate) fn spawn_server(&self, place: DatabaseLocation) -> anyhow::Result<StdioClient> {
+        StdioClient::spawn(&mut self.server_command(place)?)
     }
 
     /// Likewise, with prompts of its own.
-    pub(crate) fn spawn_server_in(&self, place: Place, workspace: &Path) -> anyhow::Result<Client> {
+    pub(crate) fn spawn_server_in(
+        &self,
+        place: DatabaseLocation,
+        workspace: &Path,
+    ) -> anyhow::Result<StdioClient> {
         let mut command = self.server_command(place)?;
-        Client::spawn(command.arg("--workspace").arg(workspace))
+        StdioClient::spawn(command.arg("--workspace").arg(workspace))
     }
 
     /// A server that has this one's tools too, ready for calls.
-    pub(crate) async fn server_with_upstream(&self, upstream: &Path) -> anyhow::Result<Client> {
+    pub(crate) async fn server_with_mock_mcp(
+        &self,
+        upstream: &Path,
+    ) -> anyhow::Result<StdioClient> {
         let mut command = self.server_command(self.fastest())?;
         let settings = self.directory(self.fastest()).join("gateway.toml");
         let program = upstream.display().to_string();
         let text = format!("[servers.up]\ncommand = {program:?}\nexpose = \"all\"\n");
         fs::write(&settings, text)?;
-        let mut client = Client::spawn(command.env("DELIBERATE_CONFIG", &settings))?;
+        let mut client = StdioClient::spawn(command.env("DELIBERATE_CONFIG", &settings))?;
         client.initialize().await?;
         Ok(client)
     }
 
     /// The same over HTTP, without the limits that keep one client from being so many.
-    pub(crate) fn spawn_http_server(&self, place: Place) -> anyhow::Result<Server> {
-        Server::spawn(self.server_command(place)?.args(&self.server_args))
+    pub(crate) fn spawn_http_server(
+        &self,
+        place: DatabaseLocation,
+    ) -> anyhow::Result<ServerProcess> {
+        ServerProcess::spawn(self.server_command(place)?.args(&self.server_args))
     }
 
     /// The echo server over HTTP; with plain answers, the cheaper of its two kinds.
-    pub(crate) fn spawn_http_floor(&self) -> anyhow::Result<Server> {
-        Server::spawn(bare_command(&self.floor).arg("--json"))
+    pub(crate) fn spawn_http_baseline(&self) -> anyhow::Result<ServerProcess> {
+        ServerProcess::spawn(bare_command(&self.baseline).arg("--json"))
     }
 
     /// The echo server, started and not yet spoken to.
-    pub(crate) fn spawn_floor(&self) -> anyhow::Result<Client> {
-        Client::spawn(&mut bare_command(&self.floor))
+    pub(crate) fn spawn_baseline(&self) -> anyhow::Result<StdioClient> {
+        StdioClient::spawn(&mut bare_command(&self.baseline))
     }
 
     /// A server ready for calls.
-    pub(crate) async fn server(&self, place: Place) -> anyhow::Result<Client> {
+    pub(crate) async fn server(&self, place: DatabaseLocation) -> anyhow::Result<StdioClient> {
         let mut client = self.spawn_server(place)?;
         client.initialize().await?;
         Ok(client)
     }
 
     /// A server with prompts of its own, ready for calls.
-    pub(crate) async fn server_in(&self, place: Place, workspace: &Path) -> anyhow::Result<Client> {
+    pub(crate) async fn server_in(
+        &self,
+        place: DatabaseLocation,
+        workspace: &Path,
+    ) -> anyhow::Result<StdioClient> {
         let mut client = self.spawn_server_in(place, workspace)?;
         client.initialize().await?;
         Ok(client)
     }
 
     /// The echo server, ready for calls.
-    pub(crate) async fn floor(&self) -> anyhow::Result<Client> {
-        let mut client = self.spawn_floor()?;
+    pub(crate) async fn baseline(&self) -> anyhow::Result<StdioClient> {
+        let mut client = self.spawn_baseline()?;
         client.initialize().await?;
         Ok(client)
     }
@@ -177,7 +194,7 @@ pub(crate) const CONTENT: &str = "Which of the two caches should be dropped firs
      short, and what would tell us afterwards that the choice was wrong?";
 
 /// Arguments of a call that opens a new session, or goes on with one.
-pub(crate) fn arguments(session: Option<&str>) -> Value {
+pub(crate) fn think_arguments(session: Option<&str>) -> Value {
     match session {
         Some(session) => json!({ "content": CONTENT, "session_id": session }),
         None => json!({ "content": CONTENT }),
@@ -185,21 +202,26 @@ pub(crate) fn arguments(session: Option<&str>) -> Value {
 }
 
 /// Makes one thought and returns its session's id.
-pub(crate) async fn think(client: &mut Client, session: Option<&str>) -> anyhow::Result<String> {
-    let response = client.call("reasoning_linear", arguments(session)).await?;
-    session_of(&response).with_context(|| format!("stderr:\n{}", client.stderr()))
+pub(crate) async fn think(
+    client: &mut StdioClient,
+    session: Option<&str>,
+) -> anyhow::Result<String> {
+    let response = client
+        .call("reasoning_linear", think_arguments(session))
+        .await?;
+    session_id(&response).with_context(|| format!("stderr:\n{}", client.stderr()))
 }
 
 /// The session's id in a response; an error if the call failed.
-pub(crate) fn session_of(response: &Value) -> anyhow::Result<String> {
-    match succeeded(response)?["session_id"].as_str() {
+pub(crate) fn session_id(response: &Value) -> anyhow::Result<String> {
+    match check_success(response)?["session_id"].as_str() {
         Some(id) => Ok(id.to_owned()),
         None => bail!("the answer names no session: {response}"),
     }
 }
 
 /// What a call answered; an error if it failed.
-pub(crate) fn succeeded(response: &Value) -> anyhow::Result<&Value> {
+pub(crate) fn check_success(response: &Value) -> anyhow::Result<&Value> {
     let result = &response["result"];
     ensure!(
         result["structuredContent"].is_object() && result["isError"] != true,
@@ -209,9 +231,9 @@ pub(crate) fn succeeded(response: &Value) -> anyhow::Result<&Value> {
 }
 
 /// A directory of this run, removed at its end.
-struct Scratch(PathBuf);
+struct BenchDirectory(PathBuf);
 
-impl Scratch {
+impl BenchDirectory {
     fn new(parent: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(parent)?;
         let parent = parent.canonicalize()?;
@@ -221,7 +243,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for BenchDirectory {
     fn drop(&mut self) {
         // Left-overs in a scratch directory are no reason to fail.
         let _ = fs::remove_dir_all(&self.0);

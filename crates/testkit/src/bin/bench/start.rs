@@ -2,28 +2,36 @@
 
 use std::time::{Duration, Instant};
 
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::json;
 
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time, ratio},
-    setup::{Bench, Place},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples, ratio},
+    setup::{BenchSetup, DatabaseLocation},
 };
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let (mut floor, mut server) = (Samples::default(), Samples::default());
-    let starts = bench.times(20);
+    let starts = bench.scaled(20);
     for _ in 0..starts {
-        floor.push(first_answer(|| bench.spawn_floor()).await?);
-        server.push(first_answer(|| bench.spawn_server(Place::Disk)).await?);
+        floor.push(first_answer(|| bench.spawn_baseline()).await?);
+        server.push(first_answer(|| bench.spawn_server(DatabaseLocation::Disk)).await?);
     }
     let times = ratio(server.median(), floor.median());
-    report.add(Row {
-        what: format!("cold start to the first answer, min / median of {starts}"),
-        floor: format!("{} / {}", Time(floor.min()), Time(floor.median())),
-        server: format!("{} / {}", Time(server.min()), Time(server.median())),
-        judged: format!("{times:.1}×"),
+    report.add(ReportRow {
+        label: format!("cold start to the first answer, min / median of {starts}"),
+        baseline: format!(
+            "{} / {}",
+            DisplayTime(floor.min()),
+            DisplayTime(floor.median())
+        ),
+        server: format!(
+            "{} / {}",
+            DisplayTime(server.min()),
+            DisplayTime(server.median())
+        ),
+        result: format!("{times:.1}×"),
         bar: Some(("≤ 3×".to_owned(), times <= 3.0)),
     });
     list(bench, report).await
@@ -31,7 +39,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
 
 /// Spawn to the reply to `initialize`.
 pub(crate) async fn first_answer(
-    spawn: impl Fn() -> anyhow::Result<Client>,
+    spawn: impl Fn() -> anyhow::Result<StdioClient>,
 ) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let mut client = spawn()?;
@@ -46,12 +54,12 @@ pub(crate) async fn first_answer(
     Ok(time)
 }
 
-async fn list(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let mut floor = bench.floor().await?;
-    let mut server = bench.server(Place::Disk).await?;
+async fn list(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut floor = bench.baseline().await?;
+    let mut server = bench.server(DatabaseLocation::Disk).await?;
     let (mut floor_times, mut server_times) = (Samples::default(), Samples::default());
     let mut bytes = 0;
-    for _ in 0..bench.times(200) {
+    for _ in 0..bench.scaled(200) {
         for (client, times) in [
             (&mut floor, &mut floor_times),
             (&mut server, &mut server_times),
@@ -62,19 +70,19 @@ async fn list(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
             bytes = answer.to_string().len();
         }
     }
-    report.add(Row {
-        what: "`tools/list`, p50 / p99".to_owned(),
-        floor: format!(
+    report.add(ReportRow {
+        label: "`tools/list`, p50 / p99".to_owned(),
+        baseline: format!(
             "{} / {}",
-            Time(floor_times.median()),
-            Time(floor_times.p99())
+            DisplayTime(floor_times.median()),
+            DisplayTime(floor_times.p99())
         ),
         server: format!(
             "{} / {}",
-            Time(server_times.median()),
-            Time(server_times.p99())
+            DisplayTime(server_times.median()),
+            DisplayTime(server_times.p99())
         ),
-        judged: format!("{bytes} bytes"),
+        result: format!("{bytes} bytes"),
         bar: None,
     });
     Ok(())

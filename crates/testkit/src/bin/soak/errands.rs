@@ -2,31 +2,31 @@
 //! to the session it was asked for, quotes what this client said, and nothing that others did.
 
 use anyhow::{Context as _, ensure};
-use deliberate_testkit::load::Caller;
+use deliberate_testkit::load::LoadClient;
 use serde_json::{Value, json};
 
-use crate::marker::Marker;
+use crate::marker::ClientTag;
 
 /// One client's work so far.
-pub(crate) struct Errands {
-    pub(crate) marker: Marker,
+pub(crate) struct SoakScenario {
+    pub(crate) tag: ClientTag,
     thoughts: usize,
     /// The session in hand and its newest thought.
     session: Option<(String, String)>,
     /// What was said in it.
-    said: Vec<String>,
+    texts: Vec<String>,
     graph: Option<String>,
     /// Every session this client has opened.
     sessions: Vec<String>,
 }
 
-impl Errands {
-    pub(crate) fn new(marker: Marker) -> Self {
+impl SoakScenario {
+    pub(crate) fn new(tag: ClientTag) -> Self {
         Self {
-            marker,
+            tag,
             thoughts: 0,
             session: None,
-            said: Vec::new(),
+            texts: Vec::new(),
             graph: None,
             sessions: Vec::new(),
         }
@@ -37,31 +37,31 @@ impl Errands {
         self.thoughts += 1;
         format!(
             "{} asks question {} of many",
-            self.marker.word(),
+            self.tag.word(),
             self.thoughts
         )
     }
 
     /// The answer quotes this client and nobody else.
-    fn own(&self, answer: &Value) -> anyhow::Result<()> {
-        self.marker.is_in(answer)?;
-        self.marker.is_alone_in(answer)
+    fn check_own(&self, answer: &Value) -> anyhow::Result<()> {
+        self.tag.check_present(answer)?;
+        self.tag.check_alone(answer)
     }
 
     /// The session in hand, begun if there is none.
-    pub(crate) async fn session(&mut self, caller: &mut Caller) -> anyhow::Result<String> {
+    pub(crate) async fn session(&mut self, caller: &mut LoadClient) -> anyhow::Result<String> {
         if self.session.is_none() {
-            self.begin(caller).await?;
+            self.start_session(caller).await?;
         }
         let (session, _) = self.session.as_ref().context("one was begun")?;
         Ok(session.clone())
     }
 
-    pub(crate) async fn begin(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn start_session(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         let content = self.content();
         let arguments = json!({ "content": content });
         let answer = caller.call("reasoning_linear", arguments).await?;
-        self.own(&answer)?;
+        self.check_own(&answer)?;
         ensure!(answer["previous_thought"].is_null(), "not new: {answer}");
         let session = text(&answer, "session_id")?;
         ensure!(
@@ -70,16 +70,16 @@ impl Errands {
         );
         self.sessions.push(session.clone());
         self.session = Some((session, text(&answer, "thought_id")?));
-        self.said = vec![content];
+        self.texts = vec![content];
         Ok(())
     }
 
-    pub(crate) async fn go_on(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn continue_session(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         let session = self.session(caller).await?;
         let content = self.content();
         let arguments = json!({ "content": content, "session_id": session });
         let answer = caller.call("reasoning_linear", arguments).await?;
-        self.marker.is_alone_in(&answer)?;
+        self.tag.check_alone(&answer)?;
         ensure!(answer["session_id"] == session, "another session: {answer}");
         let previous = self.session.as_ref().map(|(_, thought)| thought.as_str());
         ensure!(
@@ -87,21 +87,21 @@ impl Errands {
             "not the next step: {answer}"
         );
         self.session = Some((session, text(&answer, "thought_id")?));
-        self.said.push(content);
+        self.texts.push(content);
         Ok(())
     }
 
-    pub(crate) async fn tree(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn tree(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         let arguments = json!({ "content": self.content(), "max_branches": 2 });
         let answer = caller.call("reasoning_tree", arguments).await?;
-        self.own(&answer)?;
+        self.check_own(&answer)?;
         self.sessions.push(text(&answer, "session_id")?);
         let branches = answer["branches"].as_array().map_or(0, Vec::len);
         ensure!(branches == 2, "{branches} branches: {answer}");
         Ok(())
     }
 
-    pub(crate) async fn graph(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn graph(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         let content = self.content();
         let arguments = json!({ "content": content });
         let made = caller.call("reasoning_got_init", arguments).await?;
@@ -110,14 +110,14 @@ impl Errands {
         self.sessions.push(text(&made, "session_id")?);
         let arguments = json!({ "graph_id": graph, "node_id": made["root_node_id"], "k": 2 });
         let grown = caller.call("reasoning_got_generate", arguments).await?;
-        self.marker.is_alone_in(&grown)?;
+        self.tag.check_alone(&grown)?;
         ensure!(grown["graph_id"] == graph, "another graph: {grown}");
         ensure!(grown["session_id"] == made["session_id"], "another session");
         self.graph = Some(graph);
         Ok(())
     }
 
-    pub(crate) async fn graph_state(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn graph_state(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         let graph = match &self.graph {
             Some(graph) => graph.clone(),
             None => return self.graph(caller).await,
@@ -132,23 +132,23 @@ impl Errands {
         Ok(())
     }
 
-    pub(crate) async fn get(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn get(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         let session = self.session(caller).await?;
         let arguments = json!({ "id": session });
         let whole = caller.call("reasoning_get", arguments).await?;
         ensure!(whole["session_id"] == session, "another session: {whole}");
         let kept = whole.to_string();
-        for said in &self.said {
+        for said in &self.texts {
             ensure!(kept.contains(said), "“{said}” is not in {whole}");
         }
-        self.own(&whole)
+        self.check_own(&whole)
     }
 
-    pub(crate) async fn search(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn search(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         self.session(caller).await?;
-        let arguments = json!({ "query": self.marker.word(), "limit": 10 });
+        let arguments = json!({ "query": self.tag.word(), "limit": 10 });
         let found = caller.call("reasoning_search", arguments).await?;
-        self.own(&found)?;
+        self.check_own(&found)?;
         for result in found["results"].as_array().into_iter().flatten() {
             let session = text(result, "session_id")?;
             ensure!(
@@ -160,7 +160,7 @@ impl Errands {
     }
 
     /// The list holds everybody's sessions, so only its shape is looked at.
-    pub(crate) async fn list(&mut self, caller: &mut Caller) -> anyhow::Result<()> {
+    pub(crate) async fn list(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         self.session(caller).await?;
         let listed = caller
             .call("reasoning_sessions", json!({ "limit": 5 }))

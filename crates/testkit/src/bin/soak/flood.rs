@@ -6,58 +6,58 @@ use std::sync::{
 };
 
 use anyhow::ensure;
-use deliberate_testkit::load::{Caller, Era, Server};
+use deliberate_testkit::load::{ClientProtocol, LoadClient, ServerProcess};
 use serde_json::json;
 use tokio::{
     task::JoinSet,
     time::{Duration, sleep},
 };
 
-use crate::{memory::Memory, tally::Tally};
+use crate::{memory::MemorySamples, tally::SoakCounters};
 
 const CONNECTIONS: usize = 64;
 /// Beyond what it held before: how much that is depends on what it did until then.
-const MOST_KIB: u64 = 8 * 1024;
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const MAX_KIB: u64 = 8 * 1024;
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(
-    server: &Server,
+    server: &ServerProcess,
     requests: usize,
-    tally: &Arc<Tally>,
-    memory: &mut Memory,
+    tally: &Arc<SoakCounters>,
+    memory: &mut MemorySamples,
 ) -> anyhow::Result<()> {
-    let before = server.own_kib()?;
+    let before = server.private_kib()?;
     let taken = Arc::new(AtomicUsize::new(0));
     let mut flood = JoinSet::new();
     for _ in 0..CONNECTIONS {
         let (taken, tally) = (Arc::clone(&taken), Arc::clone(tally));
-        let mut caller = Caller::new(server.address(), Era::Legacy, 1);
+        let mut caller = LoadClient::new(server.address(), ClientProtocol::Legacy, 1);
         flood.spawn(async move {
             while taken.fetch_add(1, Ordering::Relaxed) < requests {
                 match handshake(&mut caller).await {
-                    Ok(()) => tally.well("flood: initialize"),
-                    Err(error) => tally.failed("flood: initialize", &error),
+                    Ok(()) => tally.record_success("flood: initialize"),
+                    Err(error) => tally.record_failure("flood: initialize", &error),
                 }
             }
         });
     }
     while !flood.is_empty() {
-        sleep(LOOK_EVERY).await;
-        let more = server.own_kib()?.saturating_sub(before);
+        sleep(POLL_INTERVAL).await;
+        let more = server.private_kib()?.saturating_sub(before);
         memory.flood = memory.flood.max(more);
         while let Some(ended) = flood.try_join_next() {
             ended?;
         }
     }
-    if memory.flood >= MOST_KIB {
-        tally.violated(format!("the flood took {} KiB of memory", memory.flood));
+    if memory.flood >= MAX_KIB {
+        tally.record_violation(format!("the flood took {} KiB of memory", memory.flood));
     }
     Ok(())
 }
 
-async fn handshake(caller: &mut Caller) -> anyhow::Result<()> {
+async fn handshake(caller: &mut LoadClient) -> anyhow::Result<()> {
     let params = json!({
-        "protocolVersion": Era::Legacy.version(),
+        "protocolVersion": ClientProtocol::Legacy.version(),
         "capabilities": {},
         "clientInfo": { "name": "flood", "version": "0" },
     });

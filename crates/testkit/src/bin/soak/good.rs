@@ -3,11 +3,11 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::ensure;
-use deliberate_testkit::load::{Caller, Connection, Era, head};
+use deliberate_testkit::load::{ClientProtocol, LoadClient, LoadConnection, request_head};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::{Scene, errands::Errands, marker::Marker, shelf};
+use crate::{SoakContext, errands::SoakScenario, marker::ClientTag, shelf};
 
 /// A person, or a program that thinks, is not faster.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -15,18 +15,18 @@ const PAUSE: Duration = Duration::from_millis(100);
 const IDS_EACH: u64 = 1_000_000;
 
 /// What the server has beside tools.
-pub(crate) struct Offer {
+pub(crate) struct ServerFeatures {
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
     pub(crate) sse: bool,
     pub(crate) tools: usize,
 }
 
-impl Offer {
-    pub(crate) async fn of(host: SocketAddr) -> anyhow::Result<Self> {
-        let mut caller = Caller::new(host, Era::Legacy, 1);
+impl ServerFeatures {
+    pub(crate) async fn detect(host: SocketAddr) -> anyhow::Result<Self> {
+        let mut caller = LoadClient::new(host, ClientProtocol::Legacy, 1);
         let params = json!({
-            "protocolVersion": Era::Legacy.version(),
+            "protocolVersion": ClientProtocol::Legacy.version(),
             "capabilities": {},
             "clientInfo": { "name": "soak", "version": "0" },
         });
@@ -42,15 +42,15 @@ impl Offer {
 }
 
 async fn has_sse(host: SocketAddr) -> anyhow::Result<bool> {
-    let mut connection = Connection::open(host).await?;
-    let request = head("GET", "/sse", &host.to_string(), "", 0);
+    let mut connection = LoadConnection::open(host).await?;
+    let request = request_head("GET", "/sse", &host.to_string(), "", 0);
     connection.send(request.as_bytes()).await?;
-    let (answer, _) = connection.open_ended().await?;
+    let (answer, _) = connection.into_event_stream().await?;
     Ok(answer.status == 200 && answer.is_stream)
 }
 
 /// How many tools are listed, all pages together.
-async fn tools(caller: &mut Caller) -> anyhow::Result<usize> {
+async fn tools(caller: &mut LoadClient) -> anyhow::Result<usize> {
     let (mut count, mut params) = (0, json!({}));
     loop {
         let page = caller.request("tools/list", params).await?;
@@ -62,63 +62,66 @@ async fn tools(caller: &mut Caller) -> anyhow::Result<usize> {
     }
 }
 
-pub(crate) async fn run(scene: Scene, offer: Arc<Offer>, number: usize) {
-    let era = Era::ALL[number % 2];
+pub(crate) async fn run(scene: SoakContext, offer: Arc<ServerFeatures>, number: usize) {
+    let era = ClientProtocol::ALL[number % 2];
     let ids = IDS_EACH * (number as u64 + 1);
-    let mut client = Good {
-        caller: Caller::new(scene.host, era, ids),
-        errands: Errands::new(Marker::new(number)),
-        offer,
+    let mut client = WellBehavedClient {
+        caller: LoadClient::new(scene.host, era, ids),
+        scenario: SoakScenario::new(ClientTag::new(number)),
+        features: offer,
     };
     // Not all at the same errand at the same time.
     let mut turn = number;
     while !scene.is_over() {
-        let (what, done) = client.errand(turn).await;
+        let (what, done) = client.run_step(turn).await;
         match done {
-            Ok(()) => scene.tally.well(what),
-            Err(error) => scene.tally.failed(what, &error),
+            Ok(()) => scene.counters.record_success(what),
+            Err(error) => scene.counters.record_failure(what, &error),
         }
         turn += 1;
         sleep(PAUSE + PAUSE * u32::try_from(turn % 4).unwrap_or(0)).await;
     }
 }
 
-struct Good {
-    caller: Caller,
-    errands: Errands,
-    offer: Arc<Offer>,
+struct WellBehavedClient {
+    caller: LoadClient,
+    scenario: SoakScenario,
+    features: Arc<ServerFeatures>,
 }
 
-impl Good {
-    async fn errand(&mut self, turn: usize) -> (&'static str, anyhow::Result<()>) {
-        let (caller, errands) = (&mut self.caller, &mut self.errands);
+impl WellBehavedClient {
+    async fn run_step(&mut self, turn: usize) -> (&'static str, anyhow::Result<()>) {
+        let (caller, errands) = (&mut self.caller, &mut self.scenario);
         match turn % 12 {
-            0 => ("linear, a new session", errands.begin(caller).await),
-            1 | 2 => ("linear, the next step", errands.go_on(caller).await),
+            0 => ("linear, a new session", errands.start_session(caller).await),
+            1 | 2 => (
+                "linear, the next step",
+                errands.continue_session(caller).await,
+            ),
             3 => ("tree", errands.tree(caller).await),
             4 => ("got_init and got_generate", errands.graph(caller).await),
             5 => ("got_state", errands.graph_state(caller).await),
             6 => ("get", errands.get(caller).await),
             7 => ("search", errands.search(caller).await),
             8 => ("sessions", errands.list(caller).await),
-            9 => ("tools/list", self.same_tools().await),
-            10 if self.offer.resources => ("resources", shelf::resources(caller, errands).await),
-            11 if self.offer.prompts => ("prompts", shelf::prompts(caller, errands).await),
-            _ => ("ping or discover", self.greet().await),
+            9 => ("tools/list", self.check_tools().await),
+            10 if self.features.resources => ("resources", shelf::resources(caller, errands).await),
+            11 if self.features.prompts => ("prompts", shelf::prompts(caller, errands).await),
+            _ => ("ping or discover", self.ping().await),
         }
     }
 
-    async fn same_tools(&mut self) -> anyhow::Result<()> {
+    async fn check_tools(&mut self) -> anyhow::Result<()> {
         let found = tools(&mut self.caller).await?;
-        ensure!(found == self.offer.tools, "{found} tools are listed");
+        ensure!(found == self.features.tools, "{found} tools are listed");
         Ok(())
     }
 
     /// The new revision has no ping.
-    async fn greet(&mut self) -> anyhow::Result<()> {
-        let method = match self.caller.era() {
-            Era::Legacy => "ping",
-            Era::Modern => "server/discover",
+    async fn ping(&mut self) -> anyhow::Result<()> {
+        let method = match self.caller.protocol() {
+            ClientProtocol::Legacy => "ping",
+            ClientProtocol::Modern => "server/discover",
         };
         self.caller.request(method, json!({})).await.map(drop)
     }

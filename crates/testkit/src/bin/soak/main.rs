@@ -34,26 +34,26 @@ use std::{
 use anyhow::Context as _;
 use clap::Parser;
 use deliberate_testkit::{
-    Standin, bare_command,
-    load::Server,
-    standin::{KEY, Settings},
+    MockProvider, bare_command,
+    load::ServerProcess,
+    standin::{KEY, MockSettings},
 };
 use tokio::task::JoinSet;
 
-use good::Offer;
-use memory::Memory;
-use scratch::Scratch;
-use tally::Tally;
+use good::ServerFeatures;
+use memory::MemorySamples;
+use scratch::SoakDirectory;
+use tally::SoakCounters;
 
 /// What the model takes for an answer.
 const PROVIDER: Duration = Duration::from_millis(20);
 
 /// A run this long, in seconds, sees every time-out that there should be.
-const WHOLE_RUN: u64 = 60;
+const FULL_RUN_SECS: u64 = 60;
 
 /// Loads `deliberate serve --http` with well-behaved and other clients.
 #[derive(Debug, Parser)]
-struct Arguments {
+struct SoakArgs {
     /// How long the crowd stays.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
@@ -76,13 +76,13 @@ struct Arguments {
 
 /// Where the crowd goes, until when, and where it notes what it saw.
 #[derive(Clone)]
-struct Scene {
+struct SoakContext {
     host: SocketAddr,
     until: Instant,
-    tally: Arc<Tally>,
+    counters: Arc<SoakCounters>,
 }
 
-impl Scene {
+impl SoakContext {
     fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
@@ -90,17 +90,17 @@ impl Scene {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
-    let arguments = Arguments::parse();
-    let scratch = Scratch::new(&arguments.scratch)?;
-    let settings = Settings {
+    let arguments = SoakArgs::parse();
+    let scratch = SoakDirectory::new(&arguments.scratch)?;
+    let settings = MockSettings {
         keep_bodies: false,
         delay: PROVIDER,
-        ..Settings::default()
+        ..MockSettings::default()
     };
-    let standin = Standin::start_with(settings, 0).await?;
+    let standin = MockProvider::start_with(settings, 0).await?;
     let mut server = start(&arguments, &standin, &scratch).await?;
-    let tally = Arc::new(Tally::default());
-    let mut memory = Memory::default();
+    let tally = Arc::new(SoakCounters::default());
+    let mut memory = MemorySamples::default();
 
     let soaked = soak(&arguments, &server, &tally, &mut memory).await;
     let flooded = match soaked {
@@ -108,13 +108,13 @@ async fn main() -> anyhow::Result<ExitCode> {
         failed => failed,
     };
     if let Err(error) = flooded {
-        let written = server.written();
+        let written = server.output();
         return Err(error.context(format!("the server wrote:\n{written}")));
     }
     let files = server.open_files()?;
     let ended = server.terminate().await?;
     if !ended.success() {
-        tally.violated(format!("SIGTERM ended the server with {ended}"));
+        tally.record_violation(format!("SIGTERM ended the server with {ended}"));
     }
     let mut stdout = std::io::stdout();
     write!(stdout, "{tally}{memory}")?;
@@ -132,10 +132,10 @@ async fn main() -> anyhow::Result<ExitCode> {
 }
 
 async fn start(
-    arguments: &Arguments,
-    standin: &Standin,
-    scratch: &Scratch,
-) -> anyhow::Result<Server> {
+    arguments: &SoakArgs,
+    standin: &MockProvider,
+    scratch: &SoakDirectory,
+) -> anyhow::Result<ServerProcess> {
     let beside = std::env::current_exe()?.with_file_name("deliberate");
     let program = arguments.server.clone().unwrap_or(beside);
     let program = program
@@ -151,22 +151,22 @@ async fn start(
         .env("LANGBASE_BASE_URL", standin.url())
         .env("DATABASE_PATH", scratch.path().join("soak.db"))
         .env("LOG_LEVEL", "warn");
-    Server::start(&mut command).await
+    ServerProcess::start(&mut command).await
 }
 
 async fn soak(
-    arguments: &Arguments,
-    server: &Server,
-    tally: &Arc<Tally>,
-    memory: &mut Memory,
+    arguments: &SoakArgs,
+    server: &ServerProcess,
+    tally: &Arc<SoakCounters>,
+    memory: &mut MemorySamples,
 ) -> anyhow::Result<()> {
     let host = server.address();
-    let offer = Arc::new(Offer::of(host).await?);
+    let offer = Arc::new(ServerFeatures::detect(host).await?);
     let until = Instant::now() + Duration::from_secs(arguments.seconds);
-    let scene = Scene {
+    let scene = SoakContext {
         host,
         until,
-        tally: Arc::clone(tally),
+        counters: Arc::clone(tally),
     };
     let mut crowd = JoinSet::new();
     for number in 0..arguments.clients {
@@ -174,10 +174,10 @@ async fn soak(
         let (scene, offer) = (scene.clone(), Arc::clone(&offer));
         match number % 20 {
             12 | 13 if offer.sse => drop(crowd.spawn(sse::run(scene, number))),
-            14 => drop(crowd.spawn(rude::leave(scene, number))),
+            14 => drop(crowd.spawn(rude::disconnect(scene, number))),
             15 => drop(crowd.spawn(rude::read_slowly(scene))),
-            16 => drop(crowd.spawn(rude::write_slowly(scene, rude::Part::Head))),
-            17 => drop(crowd.spawn(rude::write_slowly(scene, rude::Part::Body))),
+            16 => drop(crowd.spawn(rude::write_slowly(scene, rude::RequestPart::Head))),
+            17 => drop(crowd.spawn(rude::write_slowly(scene, rude::RequestPart::Body))),
             18 | 19 => drop(crowd.spawn(rubbish::run(scene, number))),
             _ => drop(crowd.spawn(good::run(scene, offer, number))),
         }
@@ -186,10 +186,10 @@ async fn soak(
     while let Some(ended) = crowd.join_next().await {
         ended?;
     }
-    memory.judge(tally);
-    if arguments.seconds >= WHOLE_RUN {
-        for what in rude::CUT_OFF {
-            tally.expects(what);
+    memory.check(tally);
+    if arguments.seconds >= FULL_RUN_SECS {
+        for what in rude::CUT_OFF_LABELS {
+            tally.expect(what);
         }
     }
     Ok(())

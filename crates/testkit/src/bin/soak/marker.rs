@@ -7,9 +7,9 @@ const STEM: &str = "quagga";
 const DIGITS: usize = 5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Marker(String);
+pub(crate) struct ClientTag(String);
 
-impl Marker {
+impl ClientTag {
     pub(crate) fn new(number: usize) -> Self {
         Self(format!("{STEM}{number:0DIGITS$}"))
     }
@@ -19,14 +19,14 @@ impl Marker {
     }
 
     /// The answer quotes this client.
-    pub(crate) fn is_in(&self, answer: &Value) -> anyhow::Result<()> {
+    pub(crate) fn check_present(&self, answer: &Value) -> anyhow::Result<()> {
         let text = answer.to_string();
         ensure!(text.contains(&self.0), "{} is not in {text}", self.0);
         Ok(())
     }
 
     /// The answer quotes nobody else.
-    pub(crate) fn is_alone_in(&self, answer: &Value) -> anyhow::Result<()> {
+    pub(crate) fn check_alone(&self, answer: &Value) -> anyhow::Result<()> {
         let text = answer.to_string();
         for (at, _) in text.match_indices(STEM) {
             let word: String = text
@@ -47,11 +47,11 @@ mod tests {
 
     #[test]
     fn tells_its_own_from_another() {
-        let marker = Marker::new(7);
+        let marker = ClientTag::new(7);
         let own = json!({ "text": "“quagga00007” and quagga00007" });
-        assert!(marker.is_in(&own).is_ok() && marker.is_alone_in(&own).is_ok());
+        assert!(marker.check_present(&own).is_ok() && marker.check_alone(&own).is_ok());
         let mixed = json!({ "text": "“quagga00007” and quagga00008" });
-        assert!(marker.is_in(&mixed).is_ok() && marker.is_alone_in(&mixed).is_err());
-        assert!(marker.is_in(&json!({})).is_err());
+        assert!(marker.check_present(&mixed).is_ok() && marker.check_alone(&mixed).is_err());
+        assert!(marker.check_present(&json!({})).is_err());
     }
 }

@@ -5,29 +5,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deliberate_testkit::load::Server;
+use deliberate_testkit::load::ServerProcess;
 use tokio::time::sleep;
 
-use crate::tally::Tally;
+use crate::tally::SoakCounters;
 
 /// How much more than on the plateau the server may hold at the end.
-const MOST_GROWTH: f64 = 1.3;
+const MAX_GROWTH: f64 = 1.3;
 /// The end is the middle of the last few samples, since one alone may catch a burst.
-const AT_THE_END: usize = 5;
+const FINAL_SAMPLES: usize = 5;
 
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct MemorySamples {
     start: u64,
     samples: Vec<u64>,
     /// The most that the flood added.
     pub(crate) flood: u64,
 }
 
-impl Memory {
+impl MemorySamples {
     /// Takes a sample each second.
     pub(crate) async fn watch(
         &mut self,
-        server: &Server,
+        server: &ServerProcess,
         until: Instant,
         seconds: u64,
     ) -> anyhow::Result<()> {
@@ -40,9 +40,9 @@ impl Memory {
         Ok(())
     }
 
-    pub(crate) fn judge(&self, tally: &Tally) {
-        if self.growth() > MOST_GROWTH {
-            tally.violated(format!(
+    pub(crate) fn check(&self, tally: &SoakCounters) {
+        if self.growth() > MAX_GROWTH {
+            tally.record_violation(format!(
                 "memory grew {:.2}× from the plateau to the end",
                 self.growth()
             ));
@@ -56,7 +56,7 @@ impl Memory {
     }
 
     fn end(&self) -> u64 {
-        median(self.samples.iter().rev().take(AT_THE_END))
+        median(self.samples.iter().rev().take(FINAL_SAMPLES))
     }
 
     fn growth(&self) -> f64 {
@@ -70,7 +70,7 @@ fn median<'a>(samples: impl Iterator<Item = &'a u64>) -> u64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-impl fmt::Display for Memory {
+impl fmt::Display for MemorySamples {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mb = |kib: u64| format!("{:.1} MB", kib as f64 / 1024.0);
         let most = self.samples.iter().max().copied().unwrap_or_default();
@@ -101,15 +101,15 @@ mod tests {
 
     #[test]
     fn growth_is_the_end_against_the_middle() {
-        let mut memory = Memory {
+        let mut memory = MemorySamples {
             samples: (0..60).map(|at| if at < 20 { 50 } else { 100 }).collect(),
-            ..Memory::default()
+            ..MemorySamples::default()
         };
-        let tally = Tally::default();
-        memory.judge(&tally);
+        let tally = SoakCounters::default();
+        memory.check(&tally);
         assert!(tally.violations().is_empty());
         memory.samples.extend([140; 5]);
-        memory.judge(&tally);
+        memory.check(&tally);
         assert_eq!(tally.violations().len(), 1);
     }
 }

@@ -3,104 +3,114 @@
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
-use deliberate_testkit::load::{Connection, head};
+use deliberate_testkit::load::{LoadConnection, request_head};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     time::{sleep, timeout},
 };
 
-use crate::Scene;
+use crate::SoakContext;
 
 const PAUSE: Duration = Duration::from_millis(50);
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#;
 const VERSION: &str = "mcp-protocol-version: 2025-11-25\r\n";
 const KINDS: usize = 20;
 
-pub(crate) async fn run(scene: Scene, number: usize) {
+pub(crate) async fn run(scene: SoakContext, number: usize) {
     let mut turn = number;
-    let mut noise = Noise(number as u64 + 1);
+    let mut noise = RandomBytes(number as u64 + 1);
     while !scene.is_over() {
         turn += 1;
-        let (what, bytes) = rubbish(turn % KINDS, scene.host, &mut noise);
-        match status(scene.host, &bytes).await {
+        let (what, bytes) = invalid_request(turn % KINDS, scene.host, &mut noise);
+        match send_raw(scene.host, &bytes).await {
             Some(status @ (200..300 | 500)) => {
                 let said = anyhow::anyhow!("{what} is answered with {status}");
-                scene.tally.failed("rubbish", &said);
+                scene.counters.record_failure("rubbish", &said);
             }
-            Some(_) => scene.tally.well("rubbish: refused"),
-            None => scene.tally.well("rubbish: hung up on"),
+            Some(_) => scene.counters.record_success("rubbish: refused"),
+            None => scene.counters.record_success("rubbish: hung up on"),
         }
         sleep(PAUSE).await;
     }
 }
 
 /// Sends the bytes and reads the status of what comes back, if anything does.
-async fn status(host: SocketAddr, bytes: &[u8]) -> Option<u16> {
-    let mut stream = Connection::open(host).await.ok()?.into_stream();
+async fn send_raw(host: SocketAddr, bytes: &[u8]) -> Option<u16> {
+    let mut stream = LoadConnection::open(host).await.ok()?.into_stream();
     // The server may well hang up before it has read everything.
-    let _ = timeout(PATIENCE, stream.write_all(bytes)).await;
+    let _ = timeout(TIMEOUT, stream.write_all(bytes)).await;
     let mut answer = [0; 12];
-    let read = timeout(PATIENCE, stream.read_exact(&mut answer)).await;
+    let read = timeout(TIMEOUT, stream.read_exact(&mut answer)).await;
     read.ok()?.ok()?;
     let code = answer.strip_prefix(b"HTTP/1.1 ")?;
     std::str::from_utf8(code).ok()?.parse().ok()
 }
 
 /// A sound head over this body.
-fn posted(host: SocketAddr, body: &[u8]) -> Vec<u8> {
-    let head = head("POST", "/mcp", &host.to_string(), VERSION, body.len());
+fn post_request(host: SocketAddr, body: &[u8]) -> Vec<u8> {
+    let head = request_head("POST", "/mcp", &host.to_string(), VERSION, body.len());
     [head.as_bytes(), body].concat()
 }
 
 /// A sound body under a head with these lines in it.
-fn headed(host: &str, more: &str) -> Vec<u8> {
-    let mut bytes = head("POST", "/mcp", host, more, PING.len());
+fn request_with_headers(host: &str, more: &str) -> Vec<u8> {
+    let mut bytes = request_head("POST", "/mcp", host, more, PING.len());
     bytes.push_str(PING);
     bytes.into_bytes()
 }
 
-fn rubbish(kind: usize, host: SocketAddr, noise: &mut Noise) -> (&'static str, Vec<u8>) {
+fn invalid_request(
+    kind: usize,
+    host: SocketAddr,
+    noise: &mut RandomBytes,
+) -> (&'static str, Vec<u8>) {
     let local = host.to_string();
     match kind {
         0 => (
             "half a message",
-            posted(host, b"{\"jsonrpc\":\"2.0\",\"id\":1,"),
+            post_request(host, b"{\"jsonrpc\":\"2.0\",\"id\":1,"),
         ),
-        1 => ("no message", posted(host, b"hello")),
-        2 => ("an empty body", posted(host, b"")),
-        3 => ("a body of noise", posted(host, &noise.bytes(2_000))),
+        1 => ("no message", post_request(host, b"hello")),
+        2 => ("an empty body", post_request(host, b"")),
+        3 => ("a body of noise", post_request(host, &noise.bytes(2_000))),
         4 => (
             "a batch",
-            posted(host, format!("[{PING},{PING}]").as_bytes()),
+            post_request(host, format!("[{PING},{PING}]").as_bytes()),
         ),
         5 => (
             "two messages",
-            posted(host, format!("{PING}\n{PING}").as_bytes()),
+            post_request(host, format!("{PING}\n{PING}").as_bytes()),
         ),
-        6 => ("a deep body", posted(host, &nested(100_000))),
+        6 => ("a deep body", post_request(host, &nested_json(100_000))),
         7 => (
             "a wrong version of JSON-RPC",
-            posted(host, &PING.replace("2.0", "1.0").into_bytes()),
+            post_request(host, &PING.replace("2.0", "1.0").into_bytes()),
         ),
         8 => (
             "an id of null",
-            posted(host, &PING.replace("\"id\":1", "\"id\":null").into_bytes()),
+            post_request(host, &PING.replace("\"id\":1", "\"id\":null").into_bytes()),
         ),
         9 => (
             "an unknown revision",
-            headed(&local, "mcp-protocol-version: 1999-01-01\r\n"),
+            request_with_headers(&local, "mcp-protocol-version: 1999-01-01\r\n"),
         ),
-        10 => ("a foreign Host", headed("rebound.example", VERSION)),
+        10 => (
+            "a foreign Host",
+            request_with_headers("rebound.example", VERSION),
+        ),
         11 => (
             "a foreign Origin",
-            headed(&local, "origin: https://page.example\r\n"),
+            request_with_headers(&local, "origin: https://page.example\r\n"),
         ),
         12 => (
             "a huge header",
-            headed(&local, &format!("x-long: {}\r\n", "a".repeat(1 << 20))),
+            request_with_headers(&local, &format!("x-long: {}\r\n", "a".repeat(1 << 20))),
         ),
-        13 => ("very many headers", headed(&local, &many_headers(5_000))),
+        13 => (
+            "very many headers",
+            request_with_headers(&local, &many_headers(5_000)),
+        ),
         14 => ("noise", noise.bytes(5_000)),
         15 => (
             "a TLS greeting",
@@ -113,7 +123,7 @@ fn rubbish(kind: usize, host: SocketAddr, noise: &mut Noise) -> (&'static str, V
         ),
         17 => (
             "a length and chunks",
-            headed(&local, "transfer-encoding: chunked\r\n"),
+            request_with_headers(&local, "transfer-encoding: chunked\r\n"),
         ),
         18 => (
             "a way out of the root",
@@ -121,12 +131,12 @@ fn rubbish(kind: usize, host: SocketAddr, noise: &mut Noise) -> (&'static str, V
         ),
         _ => (
             "a body that is too long",
-            posted(host, &b" ".repeat(6 << 20)),
+            post_request(host, &b" ".repeat(6 << 20)),
         ),
     }
 }
 
-fn nested(depth: usize) -> Vec<u8> {
+fn nested_json(depth: usize) -> Vec<u8> {
     let open = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"#;
     format!("{open}{}{}}}}}", "[".repeat(depth), "]".repeat(depth)).into_bytes()
 }
@@ -140,9 +150,9 @@ fn many_headers(count: usize) -> String {
 }
 
 /// Bytes that look random and are the same in every run.
-struct Noise(u64);
+struct RandomBytes(u64);
 
-impl Noise {
+impl RandomBytes {
     fn bytes(&mut self, count: usize) -> Vec<u8> {
         let next = || {
             self.0 = self

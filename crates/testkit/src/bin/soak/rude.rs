@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use deliberate_testkit::load::{Connection, Era, head};
+use deliberate_testkit::load::{ClientProtocol, LoadConnection, request_head};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -12,7 +12,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::Scene;
+use crate::SoakContext;
 
 const PAUSE: Duration = Duration::from_millis(50);
 /// A drop each.
@@ -22,7 +22,7 @@ const DROPS: usize = 100;
 /// How long one slow writer would, which is longer than any server should let it.
 const DROPS_WRITTEN: usize = 300;
 /// What a slow writer whom the server hung up on is counted as.
-pub(crate) const CUT_OFF: [&str; 2] = [
+pub(crate) const CUT_OFF_LABELS: [&str; 2] = [
     "rude: wrote a head slowly and was cut off",
     "rude: wrote a body slowly and was cut off",
 ];
@@ -31,25 +31,25 @@ const UNREAD: u64 = 50;
 
 /// Which part of a request comes slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RequestPart {
     Head,
     Body,
 }
 
-async fn connect(scene: &Scene) -> Option<TcpStream> {
-    let connection = Connection::open(scene.host).await.ok()?;
+async fn connect(scene: &SoakContext) -> Option<TcpStream> {
+    let connection = LoadConnection::open(scene.host).await.ok()?;
     Some(connection.into_stream())
 }
 
 /// Goes away at every point of a call in turn: within the head, within the body, while the model
 /// thinks, while the answer comes.
-pub(crate) async fn leave(scene: Scene, number: usize) {
+pub(crate) async fn disconnect(scene: SoakContext, number: usize) {
     let mut turn = number;
     while !scene.is_over() {
         turn += 1;
         let content = "somebody who does not wait";
         let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
-        let request = Era::ALL[turn % 2].request(scene.host, 1, "tools/call", params);
+        let request = ClientProtocol::ALL[turn % 2].request(scene.host, 1, "tools/call", params);
         let sent = match turn % 4 {
             0 => request.len() / 4,
             1 => request.len() - 10,
@@ -61,21 +61,21 @@ pub(crate) async fn leave(scene: Scene, number: usize) {
                 .write_all(request.get(..sent).unwrap_or(&request))
                 .await;
             sleep(Duration::from_millis(10) * u32::try_from(turn % 5).unwrap_or(0)).await;
-            scene.tally.well("rude: left within a call");
+            scene.counters.record_success("rude: left within a call");
         }
         sleep(PAUSE).await;
     }
 }
 
 /// Asks for much and takes it in drops.
-pub(crate) async fn read_slowly(scene: Scene) {
+pub(crate) async fn read_slowly(scene: SoakContext) {
     while !scene.is_over() {
         let Some(mut stream) = connect(&scene).await else {
             sleep(PAUSE).await;
             continue;
         };
         for id in 0..UNREAD {
-            let request = Era::Legacy.request(scene.host, id, "tools/list", json!({}));
+            let request = ClientProtocol::Legacy.request(scene.host, id, "tools/list", json!({}));
             // The pipes fill up long before all is sent.
             let sent = timeout(SLOW, stream.write_all(&request)).await;
             if !matches!(sent, Ok(Ok(()))) {
@@ -89,24 +89,24 @@ pub(crate) async fn read_slowly(scene: Scene) {
             }
             sleep(SLOW).await;
         }
-        scene.tally.well("rude: read slowly");
+        scene.counters.record_success("rude: read slowly");
     }
 }
 
 /// Sends a byte now and then until the server has had enough.
-pub(crate) async fn write_slowly(scene: Scene, part: Part) {
+pub(crate) async fn write_slowly(scene: SoakContext, part: RequestPart) {
     while !scene.is_over() {
         let Some(mut stream) = connect(&scene).await else {
             sleep(PAUSE).await;
             continue;
         };
         let slow = match part {
-            Part::Head => {
+            RequestPart::Head => {
                 let long = format!("x-slow: {}\r\n", "a".repeat(DROPS_WRITTEN));
-                head("POST", "/mcp", &scene.host.to_string(), &long, 10)
+                request_head("POST", "/mcp", &scene.host.to_string(), &long, 10)
             }
-            Part::Body => {
-                let whole = head("POST", "/mcp", &scene.host.to_string(), "", 100_000);
+            RequestPart::Body => {
+                let whole = request_head("POST", "/mcp", &scene.host.to_string(), "", 100_000);
                 let _ = stream.write_all(whole.as_bytes()).await;
                 " ".repeat(DROPS_WRITTEN)
             }
@@ -121,10 +121,10 @@ pub(crate) async fn write_slowly(scene: Scene, part: Part) {
                 break;
             }
         }
-        let [head_cut, body_cut] = CUT_OFF;
-        scene.tally.well(match (cut_off, part) {
-            (true, Part::Head) => head_cut,
-            (true, Part::Body) => body_cut,
+        let [head_cut, body_cut] = CUT_OFF_LABELS;
+        scene.counters.record_success(match (cut_off, part) {
+            (true, RequestPart::Head) => head_cut,
+            (true, RequestPart::Body) => body_cut,
             (false, _) => "rude: wrote slowly to the end",
         });
     }

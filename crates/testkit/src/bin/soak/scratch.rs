@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct SoakDirectory(PathBuf);
 
-impl Scratch {
+impl SoakDirectory {
     pub(crate) fn new(parent: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(parent)?;
         let parent = parent.canonicalize()?;
@@ -21,7 +21,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for SoakDirectory {
     fn drop(&mut self) {
         // Left-overs in a scratch directory are no reason to fail.
         let _ = fs::remove_dir_all(&self.0);

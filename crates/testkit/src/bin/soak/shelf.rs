@@ -1,13 +1,16 @@
 //! Resources and prompts, found the way a client finds them: by the lists.
 
 use anyhow::{Context as _, ensure};
-use deliberate_testkit::load::Caller;
+use deliberate_testkit::load::LoadClient;
 use serde_json::{Map, Value, json};
 
-use crate::errands::{Errands, text};
+use crate::errands::{SoakScenario, text};
 
 /// Lists what there is and reads this client's own session.
-pub(crate) async fn resources(caller: &mut Caller, errands: &mut Errands) -> anyhow::Result<()> {
+pub(crate) async fn resources(
+    caller: &mut LoadClient,
+    errands: &mut SoakScenario,
+) -> anyhow::Result<()> {
     let listed = caller.request("resources/list", json!({})).await?;
     ensure!(listed["resources"].is_array(), "no list: {listed}");
     let listed = caller
@@ -30,13 +33,16 @@ pub(crate) async fn resources(caller: &mut Caller, errands: &mut Errands) -> any
     let read = caller
         .request("resources/read", json!({ "uri": uri }))
         .await?;
-    errands.marker.is_in(&read)?;
-    errands.marker.is_alone_in(&read)
+    errands.tag.check_present(&read)?;
+    errands.tag.check_alone(&read)
 }
 
 /// Lists the prompts and takes the first, with this client's marker in every argument that must
 /// be there.
-pub(crate) async fn prompts(caller: &mut Caller, errands: &mut Errands) -> anyhow::Result<()> {
+pub(crate) async fn prompts(
+    caller: &mut LoadClient,
+    errands: &mut SoakScenario,
+) -> anyhow::Result<()> {
     let listed = caller.request("prompts/list", json!({})).await?;
     let Some(prompt) = listed["prompts"].get(0) else {
         return Ok(());
@@ -44,7 +50,7 @@ pub(crate) async fn prompts(caller: &mut Caller, errands: &mut Errands) -> anyho
     let mut arguments = Map::new();
     for argument in prompt["arguments"].as_array().into_iter().flatten() {
         if argument["required"] == true {
-            let value = Value::from(errands.marker.word());
+            let value = Value::from(errands.tag.word());
             arguments.insert(text(argument, "name")?, value);
         }
     }
@@ -53,7 +59,7 @@ pub(crate) async fn prompts(caller: &mut Caller, errands: &mut Errands) -> anyho
     let served = caller.request("prompts/get", params).await?;
     ensure!(served["messages"].is_array(), "no messages: {served}");
     if is_asked {
-        errands.marker.is_in(&served)?;
+        errands.tag.check_present(&served)?;
     }
-    errands.marker.is_alone_in(&served)
+    errands.tag.check_alone(&served)
 }

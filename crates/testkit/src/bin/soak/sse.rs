@@ -4,30 +4,32 @@
 use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context as _, ensure};
-use deliberate_testkit::load::{Connection, Events, head};
+use deliberate_testkit::load::{LoadConnection, LoadEventStream, request_head};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::{Scene, marker::Marker};
+use crate::{SoakContext, marker::ClientTag};
 
 const PAUSE: Duration = Duration::from_millis(300);
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// After so many calls a client goes and another comes.
 const CALLS_EACH: u64 = 20;
 const VERSION: &str = "2024-11-05";
 
-pub(crate) async fn run(scene: Scene, number: usize) {
-    let marker = Marker::new(number);
+pub(crate) async fn run(scene: SoakContext, number: usize) {
+    let marker = ClientTag::new(number);
     while !scene.is_over() {
-        if let Err(error) = one(&scene, &marker).await {
-            scene.tally.failed("the old SSE transport", &error);
+        if let Err(error) = run_client(&scene, &marker).await {
+            scene
+                .counters
+                .record_failure("the old SSE transport", &error);
             sleep(PAUSE).await;
         }
     }
 }
 
-async fn one(scene: &Scene, marker: &Marker) -> anyhow::Result<()> {
-    let mut client = Listener::open(scene.host).await?;
+async fn run_client(scene: &SoakContext, marker: &ClientTag) -> anyhow::Result<()> {
+    let mut client = SseClient::open(scene.host).await?;
     let params = json!({
         "protocolVersion": VERSION,
         "capabilities": {},
@@ -48,35 +50,35 @@ async fn one(scene: &Scene, marker: &Marker) -> anyhow::Result<()> {
             result.is_object() && result["isError"] != true,
             "{response}"
         );
-        marker.is_in(result)?;
-        marker.is_alone_in(result)?;
-        scene.tally.well("the old SSE transport");
+        marker.check_present(result)?;
+        marker.check_alone(result)?;
+        scene.counters.record_success("the old SSE transport");
         sleep(PAUSE).await;
     }
     Ok(())
 }
 
-struct Listener {
+struct SseClient {
     host: SocketAddr,
-    events: Events,
-    posts: Connection,
+    events: LoadEventStream,
+    posts: LoadConnection,
     target: String,
 }
 
-impl Listener {
+impl SseClient {
     async fn open(host: SocketAddr) -> anyhow::Result<Self> {
-        let mut connection = Connection::open(host).await?;
-        let request = head("GET", "/sse", &host.to_string(), "", 0);
+        let mut connection = LoadConnection::open(host).await?;
+        let request = request_head("GET", "/sse", &host.to_string(), "", 0);
         connection.send(request.as_bytes()).await?;
-        let (answer, mut events) = timeout(PATIENCE, connection.open_ended()).await??;
+        let (answer, mut events) = timeout(TIMEOUT, connection.into_event_stream()).await??;
         ensure!(answer.status == 200, "/sse answers {}", answer.status);
-        let (name, data) = timeout(PATIENCE, events.next()).await??;
+        let (name, data) = timeout(TIMEOUT, events.next()).await??;
         ensure!(name == "endpoint", "the first event is {name}");
         let base = format!("http://{host}");
         Ok(Self {
             host,
             events,
-            posts: Connection::open(host).await?,
+            posts: LoadConnection::open(host).await?,
             target: data.strip_prefix(&base).unwrap_or(&data).to_owned(),
         })
     }
@@ -85,7 +87,7 @@ impl Listener {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.post(&message).await?;
         loop {
-            let (_, data) = timeout(PATIENCE, self.events.next())
+            let (_, data) = timeout(TIMEOUT, self.events.next())
                 .await
                 .context("no event within a minute")??;
             let message: Value = serde_json::from_str(&data)?;
@@ -99,10 +101,10 @@ impl Listener {
     async fn post(&mut self, message: &Value) -> anyhow::Result<()> {
         let body = message.to_string();
         let host = self.host.to_string();
-        let mut request = head("POST", &self.target, &host, "", body.len());
+        let mut request = request_head("POST", &self.target, &host, "", body.len());
         request.push_str(&body);
         let answer = self.posts.exchange(request.as_bytes()).await?;
-        ensure!((200..300).contains(&answer.status), "{}", answer.shown());
+        ensure!((200..300).contains(&answer.status), "{}", answer.summary());
         Ok(())
     }
 }

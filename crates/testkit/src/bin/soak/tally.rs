@@ -7,72 +7,76 @@ use std::{
 };
 
 /// More of the same say nothing new.
-const MOST_VIOLATIONS: usize = 20;
+const MAX_VIOLATIONS: usize = 20;
 
 #[derive(Default)]
-pub(crate) struct Tally(Mutex<Inner>);
+pub(crate) struct SoakCounters(Mutex<CounterState>);
 
 #[derive(Default)]
-struct Inner {
-    counts: BTreeMap<&'static str, Count>,
+struct CounterState {
+    counts: BTreeMap<&'static str, OutcomeCount>,
     violations: Vec<String>,
-    untold: usize,
+    unreported: usize,
 }
 
 #[derive(Default)]
-struct Count {
-    well: u64,
+struct OutcomeCount {
+    succeeded: u64,
     failed: u64,
 }
 
-impl Tally {
+impl SoakCounters {
     /// Something went as it should.
-    pub(crate) fn well(&self, what: &'static str) {
-        self.inner().counts.entry(what).or_default().well += 1;
+    pub(crate) fn record_success(&self, what: &'static str) {
+        self.inner().counts.entry(what).or_default().succeeded += 1;
     }
 
     /// Something did not, and that is a violation.
-    pub(crate) fn failed(&self, what: &'static str, error: &anyhow::Error) {
+    pub(crate) fn record_failure(&self, what: &'static str, error: &anyhow::Error) {
         self.inner().counts.entry(what).or_default().failed += 1;
-        self.violated(format!("{what}: {error:#}"));
+        self.record_violation(format!("{what}: {error:#}"));
     }
 
     /// Something that should happen at least once in a whole run.
-    pub(crate) fn expects(&self, what: &'static str) {
-        let went = self.inner().counts.get(what).map_or(0, |count| count.well);
+    pub(crate) fn expect(&self, what: &'static str) {
+        let went = self
+            .inner()
+            .counts
+            .get(what)
+            .map_or(0, |count| count.succeeded);
         if went == 0 {
-            self.violated(format!("not once: {what}"));
+            self.record_violation(format!("not once: {what}"));
         }
     }
 
-    pub(crate) fn violated(&self, what: String) {
+    pub(crate) fn record_violation(&self, what: String) {
         let mut inner = self.inner();
-        if inner.violations.len() < MOST_VIOLATIONS && !inner.violations.contains(&what) {
+        if inner.violations.len() < MAX_VIOLATIONS && !inner.violations.contains(&what) {
             inner.violations.push(what);
         } else {
-            inner.untold += 1;
+            inner.unreported += 1;
         }
     }
 
     pub(crate) fn violations(&self) -> Vec<String> {
         let inner = self.inner();
         let mut violations = inner.violations.clone();
-        if inner.untold > 0 {
-            violations.push(format!("and {} more, of these or others", inner.untold));
+        if inner.unreported > 0 {
+            violations.push(format!("and {} more, of these or others", inner.unreported));
         }
         violations
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, CounterState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for SoakCounters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| what | went well | failed |\n|---|---|---|")?;
         for (what, count) in &self.inner().counts {
-            writeln!(f, "| {what} | {} | {} |", count.well, count.failed)?;
+            writeln!(f, "| {what} | {} | {} |", count.succeeded, count.failed)?;
         }
         writeln!(f)
     }

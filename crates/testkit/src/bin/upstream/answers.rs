@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// A result, or why there is none.
-pub(crate) type Answer = Result<Value, Refusal>;
+pub(crate) type RpcResult = Result<Value, RpcFailure>;
 
 /// Codes of errors.
 pub(crate) mod code {
@@ -18,13 +18,13 @@ pub(crate) mod code {
 
 /// An error of the protocol.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct RpcFailure {
     pub(crate) code: i64,
     pub(crate) message: String,
     pub(crate) data: Value,
 }
 
-impl Refusal {
+impl RpcFailure {
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -39,7 +39,7 @@ impl Refusal {
 }
 
 /// The message that answers a request.
-pub(crate) fn written(id: &Value, answer: &Answer) -> Value {
+pub(crate) fn response_message(id: &Value, answer: &RpcResult) -> Value {
     match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
         Err(refusal) => {
@@ -53,6 +53,6 @@ pub(crate) fn written(id: &Value, answer: &Answer) -> Value {
 }
 
 /// A tool's result that is one text.
-pub(crate) fn text(text: impl Into<String>) -> Value {
+pub(crate) fn text_result(text: impl Into<String>) -> Value {
     json!({ "content": [{ "type": "text", "text": text.into() }] })
 }

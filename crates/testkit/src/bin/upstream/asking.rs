@@ -4,25 +4,30 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answers::{Answer, Refusal, code, text},
-    talk::Talk,
-    upstream::Upstream,
+    answers::{RpcFailure, RpcResult, code, text_result},
+    talk::ClientExchange,
+    upstream::MockMcpServer,
 };
 
 /// What the client must bring along when it calls again.
 const REQUEST_STATE: &str = "the-state-of-the-first-call";
 
-impl Upstream {
-    pub(crate) async fn ask(talk: &Talk, stateless: bool, tool: &str, params: &Value) -> Answer {
-        let (method, question) = question(tool, &params["arguments"]);
+impl MockMcpServer {
+    pub(crate) async fn ask_client(
+        talk: &ClientExchange,
+        stateless: bool,
+        tool: &str,
+        params: &Value,
+    ) -> RpcResult {
+        let (method, question) = client_request(tool, &params["arguments"]);
         if stateless {
-            return asked_by_result(method, &question, params);
+            return input_required_result(method, &question, params);
         }
-        let answer = talk.ask(method, &question).await.unwrap_or_default();
+        let answer = talk.request(method, &question).await.unwrap_or_default();
         match &answer["error"] {
-            Value::Null => Ok(text(answer["result"].to_string())),
+            Value::Null => Ok(text_result(answer["result"].to_string())),
             error => {
-                let mut result = text(format!("refused: {error}"));
+                let mut result = text_result(format!("refused: {error}"));
                 result["isError"] = json!(true);
                 Ok(result)
             }
@@ -30,7 +35,7 @@ impl Upstream {
     }
 }
 
-fn asked_by_result(method: &str, question: &Value, params: &Value) -> Answer {
+fn input_required_result(method: &str, question: &Value, params: &Value) -> RpcResult {
     let answer = &params["inputResponses"]["answer"];
     if answer.is_null() {
         return Ok(json!({
@@ -40,15 +45,15 @@ fn asked_by_result(method: &str, question: &Value, params: &Value) -> Answer {
         }));
     }
     if params["requestState"] != REQUEST_STATE {
-        return Err(Refusal::new(
+        return Err(RpcFailure::new(
             code::INVALID_PARAMS,
             "requestState is not what it was",
         ));
     }
-    Ok(text(answer.to_string()))
+    Ok(text_result(answer.to_string()))
 }
 
-fn question(tool: &str, arguments: &Value) -> (&'static str, Value) {
+fn client_request(tool: &str, arguments: &Value) -> (&'static str, Value) {
     let said = |name: &str| arguments[name].as_str().unwrap_or("?").to_owned();
     match tool {
         "ask" => (

@@ -5,9 +5,9 @@ use std::{fmt::Write as _, sync::atomic::Ordering, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    answers::{Answer, Refusal, code, text},
-    talk::{Talk, lock},
-    upstream::{Upstream, die},
+    answers::{RpcFailure, RpcResult, code, text_result},
+    talk::{ClientExchange, lock},
+    upstream::{MockMcpServer, crash},
 };
 
 /// The size of an answer that nobody wants.
@@ -15,42 +15,53 @@ const HUGE_BYTES: usize = 20 * 1024 * 1024;
 
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-impl Upstream {
+impl MockMcpServer {
     /// Answers `tools/call`.
-    pub(crate) async fn call(&self, talk: &Talk, stateless: bool, params: &Value) -> Answer {
+    pub(crate) async fn call_tool(
+        &self,
+        talk: &ClientExchange,
+        stateless: bool,
+        params: &Value,
+    ) -> RpcResult {
         let calls = self.calls.fetch_add(1, Ordering::AcqRel) + 1;
         let name = params["name"].as_str().unwrap_or_default();
         let dies = self.faults.die_on.iter().any(|tool| tool == name);
         if dies || self.faults.die_after.is_some_and(|last| calls >= last) {
-            die();
+            crash();
         }
-        let result = self.run(talk, stateless, name, params).await;
+        let result = self.run_tool(talk, stateless, name, params).await;
         if self.faults.change_after.is_some_and(|last| calls >= last) {
             self.announce_change();
         }
         if self.faults.huge {
-            return result.map(|_| text("x".repeat(HUGE_BYTES)));
+            return result.map(|_| text_result("x".repeat(HUGE_BYTES)));
         }
         result
     }
 
-    async fn run(&self, talk: &Talk, stateless: bool, name: &str, params: &Value) -> Answer {
+    async fn run_tool(
+        &self,
+        talk: &ClientExchange,
+        stateless: bool,
+        name: &str,
+        params: &Value,
+    ) -> RpcResult {
         let arguments = &params["arguments"];
         let said = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
         match name {
-            "echo" => Ok(text(said("text"))),
+            "echo" => Ok(text_result(said("text"))),
             "add" => Ok(add(arguments)),
-            "slow" => Ok(slow(talk, params).await),
+            "slow" => Ok(slow_tool(talk, params).await),
             "fail" => {
-                let mut result = text(said("message"));
+                let mut result = text_result(said("message"));
                 result["isError"] = json!(true);
                 Ok(result)
             }
             "env" => Ok(environment()),
-            "pid" => Ok(text(std::process::id().to_string())),
+            "pid" => Ok(text_result(std::process::id().to_string())),
             "big" => {
                 let bytes = arguments["bytes"].as_u64().unwrap_or_default();
-                Ok(text("x".repeat(usize::try_from(bytes).unwrap_or(0))))
+                Ok(text_result("x".repeat(usize::try_from(bytes).unwrap_or(0))))
             }
             "image" => Ok(json!({
                 "content": [{ "type": "image", "data": PIXEL, "mimeType": "image/png" }],
@@ -63,11 +74,11 @@ impl Upstream {
                 "extra": { "kept": true },
                 "_meta": { "example.com/kept": 1 },
             })),
-            "ask" | "sample" | "roots" => Self::ask(talk, stateless, name, params).await,
+            "ask" | "sample" | "roots" => Self::ask_client(talk, stateless, name, params).await,
             "count" => Ok(self.count()),
-            "die" => die(),
+            "die" => crash(),
             "hang" => std::future::pending().await,
-            _ => Err(Refusal::new(
+            _ => Err(RpcFailure::new(
                 code::INVALID_PARAMS,
                 format!("Unknown tool: {name}"),
             )),
@@ -85,31 +96,31 @@ impl Upstream {
         if let Some(file) = &self.state {
             let _ = std::fs::write(file, counted.to_string());
         }
-        text(counted.to_string())
+        text_result(counted.to_string())
     }
 }
 
 fn add(arguments: &Value) -> Value {
     let (Some(a), Some(b)) = (arguments["a"].as_f64(), arguments["b"].as_f64()) else {
-        let mut result = text("a and b must be numbers");
+        let mut result = text_result("a and b must be numbers");
         result["isError"] = json!(true);
         return result;
     };
     let structured = json!({ "sum": a + b });
-    let mut result = text(structured.to_string());
+    let mut result = text_result(structured.to_string());
     result["structuredContent"] = structured;
     result
 }
 
 /// Takes its time, and tells how far it is if somebody wants to know.
-async fn slow(talk: &Talk, params: &Value) -> Value {
+async fn slow_tool(talk: &ClientExchange, params: &Value) -> Value {
     let milliseconds = params["arguments"]["ms"].as_u64().unwrap_or(100);
     let steps = params["arguments"]["steps"].as_u64().unwrap_or(1).max(1);
     let token = &params["_meta"]["progressToken"];
     for step in 1..=steps {
         tokio::time::sleep(Duration::from_millis(milliseconds / steps)).await;
         if !token.is_null() {
-            talk.tell(
+            talk.notify(
                 "notifications/progress",
                 &json!({
                     "progressToken": token,
@@ -120,7 +131,7 @@ async fn slow(talk: &Talk, params: &Value) -> Value {
             );
         }
     }
-    text(format!("{steps} steps"))
+    text_result(format!("{steps} steps"))
 }
 
 fn environment() -> Value {
@@ -132,7 +143,7 @@ fn environment() -> Value {
     for name in &names {
         let _ = writeln!(shown, "{name}");
     }
-    let mut result = text(shown.trim_end());
+    let mut result = text_result(shown.trim_end());
     result["structuredContent"] = json!({ "names": names });
     result
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Speaks,
-    answers::{Answer, Refusal, code},
-    upstream::Upstream,
+    ServedEras,
+    answers::{RpcFailure, RpcResult, code},
+    upstream::MockMcpServer,
 };
 
 /// The revision without a handshake.
@@ -24,7 +24,7 @@ pub(crate) fn version(params: &Value) -> Option<&str> {
 }
 
 /// Methods that both eras know.
-const BOTH: &[&str] = &[
+const COMMON_METHODS: &[&str] = &[
     "completion/complete",
     "prompts/get",
     "prompts/list",
@@ -37,7 +37,7 @@ const BOTH: &[&str] = &[
 ];
 
 /// Whether that era knows the method.
-pub(crate) fn is_known(method: &str, stateless: bool) -> bool {
+pub(crate) fn is_known_method(method: &str, stateless: bool) -> bool {
     match method {
         "initialize"
         | "ping"
@@ -45,18 +45,24 @@ pub(crate) fn is_known(method: &str, stateless: bool) -> bool {
         | "resources/subscribe"
         | "resources/unsubscribe" => !stateless,
         "subscriptions/listen" => stateless,
-        _ => BOTH.contains(&method),
+        _ => COMMON_METHODS.contains(&method),
     }
 }
 
-impl Upstream {
+impl MockMcpServer {
     /// Whether the request is of the era without a handshake, or why it is of none we speak.
-    pub(crate) fn era(&self, method: &str, params: &Value) -> Result<bool, Refusal> {
+    pub(crate) fn is_stateless_request(
+        &self,
+        method: &str,
+        params: &Value,
+    ) -> Result<bool, RpcFailure> {
         let version = version(params);
-        match self.speaks {
-            Speaks::Handshake => Ok(false),
-            Speaks::Stateless if method == "initialize" => Err(Refusal::unknown_method(method)),
-            Speaks::Stateless if version.is_none() => Err(Refusal::new(
+        match self.eras {
+            ServedEras::Handshake => Ok(false),
+            ServedEras::Stateless if method == "initialize" => {
+                Err(RpcFailure::unknown_method(method))
+            }
+            ServedEras::Stateless if version.is_none() => Err(RpcFailure::new(
                 code::INVALID_PARAMS,
                 format!("_meta must hold {VERSION_KEY}"),
             )),
@@ -65,7 +71,7 @@ impl Upstream {
                 Some(STATELESS) => Ok(true),
                 Some(other) => {
                     let mut refusal =
-                        Refusal::new(code::UNSUPPORTED_VERSION, "unsupported protocol version");
+                        RpcFailure::new(code::UNSUPPORTED_VERSION, "unsupported protocol version");
                     refusal.data = json!({ "supported": [STATELESS], "requested": other });
                     Err(refusal)
                 }
@@ -74,9 +80,9 @@ impl Upstream {
     }
 
     /// Answers `initialize`.
-    pub(crate) fn initialize(&self, params: &Value) -> Answer {
+    pub(crate) fn initialize(&self, params: &Value) -> RpcResult {
         if self.faults.refuse_init {
-            return Err(Refusal::new(code::INTERNAL, "not today"));
+            return Err(RpcFailure::new(code::INTERNAL, "not today"));
         }
         let asked = params["protocolVersion"].as_str().unwrap_or_default();
         let version = HANDSHAKE
@@ -103,13 +109,13 @@ impl Upstream {
     }
 
     /// Answers `server/discover`.
-    pub(crate) fn discover(&self) -> Answer {
-        if self.speaks == Speaks::Handshake {
-            return Err(Refusal::unknown_method("server/discover"));
+    pub(crate) fn discover(&self) -> RpcResult {
+        if self.eras == ServedEras::Handshake {
+            return Err(RpcFailure::unknown_method("server/discover"));
         }
         let versions = if self.faults.lie_version {
             vec![NO_SUCH_REVISION]
-        } else if self.speaks == Speaks::Stateless {
+        } else if self.eras == ServedEras::Stateless {
             vec![STATELESS]
         } else {
             [STATELESS].iter().chain(HANDSHAKE).copied().collect()

@@ -5,32 +5,32 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct EchoRequest<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     method: &'a str,
     #[serde(borrow)]
-    params: Params<'a>,
+    params: EchoParams<'a>,
 }
 
 #[derive(Deserialize)]
-struct Params<'a> {
+struct EchoParams<'a> {
     name: &'a str,
     #[serde(borrow)]
-    arguments: Arguments<'a>,
+    arguments: EchoArguments<'a>,
     #[serde(borrow, rename = "_meta", default)]
     meta: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Arguments<'a> {
+struct EchoArguments<'a> {
     #[serde(borrow)]
     text: &'a RawValue,
 }
 
 /// The answer to a call of `echo`, put at the end of `out`; false if the message is another.
 pub(crate) fn echo(message: &[u8], out: &mut Vec<u8>) -> bool {
-    let Ok(call) = serde_json::from_slice::<Call<'_>>(message) else {
+    let Ok(call) = serde_json::from_slice::<EchoRequest<'_>>(message) else {
         return false;
     };
     let text = call.params.arguments.text.get();

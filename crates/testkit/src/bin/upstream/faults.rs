@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 /// Everything that can be wrong.
 #[derive(Debug, Default)]
-pub(crate) struct Faults {
+pub(crate) struct ServerFaults {
     /// Banner lines and broken JSON between messages.
     pub(crate) garbage: bool,
     /// Each answer comes with a wrong id first.
@@ -53,9 +53,9 @@ pub(crate) struct Faults {
     pub(crate) slow_list: Duration,
 }
 
-impl Faults {
+impl ServerFaults {
     /// Reads `NAME` and `NAME:VALUE`.
-    pub(crate) fn read(texts: &[String]) -> anyhow::Result<Self> {
+    pub(crate) fn parse(texts: &[String]) -> anyhow::Result<Self> {
         let mut faults = Self::default();
         for text in texts {
             let (name, value) = match text.split_once(':') {

@@ -20,29 +20,29 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 
 use crate::{
-    Speaks,
-    answers::{Refusal, code, written},
+    ServedEras,
+    answers::{RpcFailure, code, response_message},
     eras::{self, STATELESS},
     fast,
-    talk::{Session, Talk, lock},
-    upstream::{Listener, Upstream},
+    talk::{ClientExchange, ClientSession, lock},
+    upstream::{ChangeSubscriber, MockMcpServer},
 };
 
 const SESSION: &str = "mcp-session-id";
 
 #[derive(Debug)]
-struct Web {
-    upstream: Arc<Upstream>,
+struct HttpState {
+    upstream: Arc<MockMcpServer>,
     streams: bool,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    sessions: Mutex<HashMap<String, Arc<ClientSession>>>,
 }
 
 pub(crate) async fn serve(
-    upstream: Arc<Upstream>,
+    upstream: Arc<MockMcpServer>,
     listener: TcpListener,
     streams: bool,
 ) -> anyhow::Result<()> {
-    let web = Arc::new(Web {
+    let web = Arc::new(HttpState {
         upstream,
         streams,
         sessions: Mutex::default(),
@@ -56,7 +56,7 @@ pub(crate) async fn serve(
 }
 
 async fn handle(
-    State(web): State<Arc<Web>>,
+    State(web): State<Arc<HttpState>>,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
@@ -70,7 +70,7 @@ async fn handle(
     answered.unwrap_or_else(|refused| *refused)
 }
 
-impl Web {
+impl HttpState {
     async fn post(&self, headers: &HeaderMap, body: &[u8]) -> Result<Response, Box<Response>> {
         // Who names no session is of the era without, or was never here.
         if self.upstream.fast && !self.streams {
@@ -81,7 +81,7 @@ impl Web {
             }
         }
         let message: Value = serde_json::from_slice(body)
-            .map_err(|_| refusal(400, &Value::Null, Refusal::new(-32_700, "not JSON")))?;
+            .map_err(|_| error_response(400, &Value::Null, RpcFailure::new(-32_700, "not JSON")))?;
         let method = message["method"].as_str().unwrap_or_default();
         if let Some((status, only)) = &self.upstream.faults.status
             && only.as_deref().is_none_or(|only| only == method)
@@ -92,15 +92,15 @@ impl Web {
         let stateless = self.is_stateless(method, headers, &message)?;
         if stateless {
             self.check_headers(method, headers, &message)?;
-            let session = Arc::new(Session::default());
-            return Ok(self.answered(session, message, None).await);
+            let session = Arc::new(ClientSession::default());
+            return Ok(self.respond(session, message, None).await);
         }
         if method == "initialize" {
             let (name, session) = self.new_session();
-            return Ok(self.answered(session, message, Some(name)).await);
+            return Ok(self.respond(session, message, Some(name)).await);
         }
         let session = self.session(headers)?;
-        Ok(self.answered(session, message, None).await)
+        Ok(self.respond(session, message, None).await)
     }
 
     fn is_stateless(
@@ -114,19 +114,19 @@ impl Web {
         let headed = headers
             .get("mcp-protocol-version")
             .is_some_and(|version| version == STATELESS);
-        match self.upstream.speaks {
+        match self.upstream.eras {
             // Without a session, an old server says no more than that it wants one.
-            Speaks::Handshake if said && method != "initialize" => Err(refusal(
+            ServedEras::Handshake if said && method != "initialize" => Err(error_response(
                 400,
                 id,
-                Refusal::new(code::INVALID_REQUEST, "Bad Request: no session"),
+                RpcFailure::new(code::INVALID_REQUEST, "Bad Request: no session"),
             )),
-            Speaks::Handshake => Ok(false),
-            Speaks::Stateless if method == "initialize" => {
-                Err(refusal(404, id, Refusal::unknown_method(method)))
+            ServedEras::Handshake => Ok(false),
+            ServedEras::Stateless if method == "initialize" => {
+                Err(error_response(404, id, RpcFailure::unknown_method(method)))
             }
-            Speaks::Stateless => Ok(true),
-            Speaks::Both => Ok(said || (headed && method.starts_with("notifications/"))),
+            ServedEras::Stateless => Ok(true),
+            ServedEras::Both => Ok(said || (headed && method.starts_with("notifications/"))),
         }
     }
 
@@ -143,7 +143,7 @@ impl Web {
         }
         let mismatch = |what: &str| {
             let reason = format!("the header {what} is not what the body says");
-            refusal(400, id, Refusal::new(code::HEADER_MISMATCH, reason))
+            error_response(400, id, RpcFailure::new(code::HEADER_MISMATCH, reason))
         };
         let has = |name: &str, wanted: &str| {
             headers
@@ -152,8 +152,8 @@ impl Web {
                 .is_some_and(|value| value == wanted || value.starts_with("=?base64?"))
         };
         let Some(version) = eras::version(params) else {
-            let refused = Refusal::new(code::INVALID_PARAMS, "_meta holds no revision");
-            return Err(refusal(400, id, refused));
+            let refused = RpcFailure::new(code::INVALID_PARAMS, "_meta holds no revision");
+            return Err(error_response(400, id, refused));
         };
         if !has("mcp-protocol-version", version) {
             return Err(mismatch("MCP-Protocol-Version"));
@@ -169,49 +169,49 @@ impl Web {
         if name.is_some_and(|name| !has("mcp-name", name)) {
             return Err(mismatch("Mcp-Name"));
         }
-        if version != STATELESS || !eras::is_known(method, true) {
-            let refused = self.upstream.era(method, params).err();
-            let refused = refused.unwrap_or_else(|| Refusal::unknown_method(method));
+        if version != STATELESS || !eras::is_known_method(method, true) {
+            let refused = self.upstream.is_stateless_request(method, params).err();
+            let refused = refused.unwrap_or_else(|| RpcFailure::unknown_method(method));
             let status = if refused.code == code::METHOD_NOT_FOUND {
                 404
             } else {
                 400
             };
-            return Err(refusal(status, id, refused));
+            return Err(error_response(status, id, refused));
         }
         Ok(())
     }
 
     /// Has the message answered: nothing for a notification, else JSON or a stream.
-    async fn answered(
+    async fn respond(
         &self,
-        session: Arc<Session>,
+        session: Arc<ClientSession>,
         message: Value,
         new_session: Option<String>,
     ) -> Response {
-        let (talk, mut messages) = Talk::new(Arc::clone(&session));
+        let (talk, mut messages) = ClientExchange::new(Arc::clone(&session));
         let method = message["method"].as_str().unwrap_or_default();
         let listens = method == "subscriptions/listen";
         let calls = method == "tools/call";
         // What tells of changes goes to the stream that was opened for it, not to this one.
         let Some(work) = (method != "notifications/initialized")
-            .then(|| self.upstream.take(talk, message))
+            .then(|| self.upstream.handle_message(talk, message))
             .flatten()
         else {
             return StatusCode::ACCEPTED.into_response();
         };
-        let work = Work(work);
+        let work = StreamTask(work);
         let mut response = if self.streams || listens {
             let call = self.upstream.calls.load(Ordering::Acquire) + 1;
             let cut = calls && self.upstream.faults.drop_stream == Some(call);
-            streamed(messages, Some(work), cut)
+            stream_response(messages, Some(work), cut)
         } else {
             // What is told or asked on the way has no place in JSON: it goes to the other stream.
             let mut answer = None;
             while let Some(message) = messages.recv().await {
                 let whole = serde_json::from_str::<Value>(&message).unwrap_or_default();
                 if !whole["method"].is_null() {
-                    session.tell_elsewhere(message);
+                    session.send_on_stream(message);
                 } else if whole.is_object() {
                     answer = Some((whole, message));
                 }
@@ -233,17 +233,17 @@ impl Web {
     }
 
     fn get(&self, headers: &HeaderMap) -> Result<Response, Box<Response>> {
-        if self.upstream.speaks == Speaks::Stateless {
+        if self.upstream.eras == ServedEras::Stateless {
             return Err(Box::new(StatusCode::METHOD_NOT_ALLOWED.into_response()));
         }
         let session = self.session(headers)?;
-        let (talk, messages) = Talk::new(session);
-        talk.session.hears_at(talk.out.clone());
-        lock(&self.upstream.listeners).push(Listener {
+        let (talk, messages) = ClientExchange::new(session);
+        talk.session.set_stream(talk.out.clone());
+        lock(&self.upstream.listeners).push(ChangeSubscriber {
             out: talk.out,
             subscription: None,
         });
-        Ok(streamed(messages, None, false))
+        Ok(stream_response(messages, None, false))
     }
 
     fn delete(&self, headers: &HeaderMap) -> Result<Response, Box<Response>> {
@@ -254,17 +254,17 @@ impl Web {
         Ok(StatusCode::NO_CONTENT.into_response())
     }
 
-    fn new_session(&self) -> (String, Arc<Session>) {
+    fn new_session(&self) -> (String, Arc<ClientSession>) {
         let name = uuid::Uuid::now_v7().to_string();
-        let session = Arc::new(Session::default());
+        let session = Arc::new(ClientSession::default());
         lock(&self.sessions).insert(name.clone(), Arc::clone(&session));
         (name, session)
     }
 
-    fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Box<Response>> {
+    fn session(&self, headers: &HeaderMap) -> Result<Arc<ClientSession>, Box<Response>> {
         let Some(name) = session_name(headers) else {
-            let refused = Refusal::new(code::INVALID_REQUEST, "Bad Request: no session");
-            return Err(refusal(400, &Value::Null, refused));
+            let refused = RpcFailure::new(code::INVALID_REQUEST, "Bad Request: no session");
+            return Err(error_response(400, &Value::Null, refused));
         };
         let mut sessions = lock(&self.sessions);
         let session = sessions.get(name).cloned();
@@ -277,22 +277,26 @@ impl Web {
         } else if let Some(session) = session {
             return Ok(session);
         }
-        let refused = Refusal::new(code::INVALID_REQUEST, "Session not found");
-        Err(refusal(404, &Value::Null, refused))
+        let refused = RpcFailure::new(code::INVALID_REQUEST, "Session not found");
+        Err(error_response(404, &Value::Null, refused))
     }
 }
 
 /// Work that ends with the stream that waits for it.
-struct Work(JoinHandle<()>);
+struct StreamTask(JoinHandle<()>);
 
-impl Drop for Work {
+impl Drop for StreamTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Messages as events; the cut stream ends after it has begun.
-fn streamed(messages: mpsc::UnboundedReceiver<String>, work: Option<Work>, cut: bool) -> Response {
+fn stream_response(
+    messages: mpsc::UnboundedReceiver<String>,
+    work: Option<StreamTask>,
+    cut: bool,
+) -> Response {
     let begun = stream::iter([Bytes::from_static(b": here it comes\n\n")]);
     let events = stream::unfold((messages, work), move |(mut messages, work)| async move {
         if cut {
@@ -329,9 +333,9 @@ fn status(answer: &Value) -> StatusCode {
     clippy::unnecessary_box_returns,
     reason = "it is the error of results, which are kept small"
 )]
-fn refusal(status: u16, id: &Value, refusal: Refusal) -> Box<Response> {
+fn error_response(status: u16, id: &Value, refusal: RpcFailure) -> Box<Response> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    let body = written(id, &Err(refusal)).to_string();
+    let body = response_message(id, &Err(refusal)).to_string();
     let kind = [(header::CONTENT_TYPE, "application/json")];
     Box::new((status, kind, body).into_response())
 }

@@ -32,11 +32,11 @@ use std::{
 use clap::{Parser, ValueEnum};
 use tokio::net::TcpListener;
 
-use self::{faults::Faults, upstream::Upstream};
+use self::{faults::ServerFaults, upstream::MockMcpServer};
 
 /// Plays a server, with faults on demand.
 #[derive(Debug, Parser)]
-struct Arguments {
+struct MockMcpServerArgs {
     /// Serve HTTP at this address, under `/mcp`; port 0 takes a free one.
     #[arg(long, conflicts_with = "ws")]
     http: Option<SocketAddr>,
@@ -44,8 +44,8 @@ struct Arguments {
     #[arg(long)]
     ws: Option<SocketAddr>,
     /// Which eras of the protocol to speak.
-    #[arg(long, value_enum, default_value_t = Speaks::Both)]
-    era: Speaks,
+    #[arg(long, value_enum, default_value_t = ServedEras::Both)]
+    era: ServedEras,
     /// Answer requests over HTTP with streams.
     #[arg(long)]
     sse: bool,
@@ -62,7 +62,7 @@ struct Arguments {
 
 /// Eras of the protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Speaks {
+enum ServedEras {
     /// 2024-11-05 to 2025-11-25.
     Handshake,
     /// 2026-07-28.
@@ -74,32 +74,32 @@ enum Speaks {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let faults = Faults::read(&arguments.faults)?;
+    let arguments = MockMcpServerArgs::parse();
+    let faults = ServerFaults::parse(&arguments.faults)?;
     tokio::time::sleep(faults.slow_start).await;
-    let fast = arguments.faults.is_empty() && arguments.era == Speaks::Both;
-    let upstream = Arc::new(Upstream {
-        speaks: arguments.era,
+    let fast = arguments.faults.is_empty() && arguments.era == ServedEras::Both;
+    let upstream = Arc::new(MockMcpServer {
+        eras: arguments.era,
         faults,
         fast,
         pages: arguments.pages,
         state: arguments.state,
-        ..Upstream::default()
+        ..MockMcpServer::default()
     });
     match (arguments.http, arguments.ws) {
         (Some(address), _) => {
-            let listener = listening(address).await?;
+            let listener = bind_listener(address).await?;
             http::serve(upstream, listener, arguments.sse).await
         }
         (None, Some(address)) => {
-            let listener = listening(address).await?;
+            let listener = bind_listener(address).await?;
             socket::serve(upstream, listener).await
         }
         (None, None) => stdio::serve(upstream).await,
     }
 }
 
-async fn listening(address: SocketAddr) -> anyhow::Result<TcpListener> {
+async fn bind_listener(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(address).await?;
     writeln!(io::stderr(), "listening on {}", listener.local_addr()?)?;
     Ok(listener)

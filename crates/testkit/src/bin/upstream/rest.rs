@@ -3,20 +3,25 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answers::{Answer, Refusal, code},
-    talk::Talk,
-    upstream::Upstream,
+    answers::{RpcFailure, RpcResult, code},
+    talk::ClientExchange,
+    upstream::MockMcpServer,
 };
 
 const GREETING: &str = "text://greeting";
 const PIXEL: &str = "blob://pixel";
 const NOTES: &str = "note://";
 
-impl Upstream {
-    pub(crate) fn rest(&self, method: &str, params: &Value, stateless: bool) -> Answer {
+impl MockMcpServer {
+    pub(crate) fn handle_listing_request(
+        &self,
+        method: &str,
+        params: &Value,
+        stateless: bool,
+    ) -> RpcResult {
         match method {
-            "resources/list" => self.paged("resources", &resources(), params),
-            "resources/templates/list" => self.paged(
+            "resources/list" => self.page_of("resources", &resources(), params),
+            "resources/templates/list" => self.page_of(
                 "resourceTemplates",
                 &[json!({
                     "uriTemplate": "note://{name}",
@@ -26,20 +31,20 @@ impl Upstream {
                 })],
                 params,
             ),
-            "resources/read" => read(params, stateless),
-            "prompts/list" => self.paged("prompts", &prompts(), params),
-            "prompts/get" => prompt(params),
-            "completion/complete" => Ok(completed(params)),
-            _ => Err(Refusal::unknown_method(method)),
+            "resources/read" => read_resource(params, stateless),
+            "prompts/list" => self.page_of("prompts", &prompts(), params),
+            "prompts/get" => get_prompt(params),
+            "completion/complete" => Ok(complete_argument(params)),
+            _ => Err(RpcFailure::unknown_method(method)),
         }
     }
 
     /// Agrees, and tells of a change at once.
-    pub(crate) fn subscribe(talk: &Talk, params: &Value) -> Value {
+    pub(crate) fn subscribe(talk: &ClientExchange, params: &Value) -> Value {
         let (talk, uri) = (talk.clone(), params["uri"].clone());
         tokio::spawn(async move {
             tokio::task::yield_now().await;
-            talk.tell("notifications/resources/updated", &json!({ "uri": uri }));
+            talk.notify("notifications/resources/updated", &json!({ "uri": uri }));
         });
         json!({})
     }
@@ -60,7 +65,7 @@ fn resources() -> Vec<Value> {
     ]
 }
 
-fn read(params: &Value, stateless: bool) -> Answer {
+fn read_resource(params: &Value, stateless: bool) -> RpcResult {
     let uri = params["uri"].as_str().unwrap_or_default();
     let content = match uri {
         GREETING => json!({ "uri": uri, "mimeType": "text/plain", "text": "Good day." }),
@@ -74,13 +79,13 @@ fn read(params: &Value, stateless: bool) -> Answer {
     Ok(json!({ "contents": [content] }))
 }
 
-fn not_found(uri: &str, stateless: bool) -> Refusal {
+fn not_found(uri: &str, stateless: bool) -> RpcFailure {
     let code = if stateless {
         code::INVALID_PARAMS
     } else {
         code::RESOURCE_NOT_FOUND
     };
-    let mut refusal = Refusal::new(code, "Resource not found");
+    let mut refusal = RpcFailure::new(code, "Resource not found");
     refusal.data = json!({ "uri": uri });
     refusal
 }
@@ -100,16 +105,16 @@ fn prompts() -> Vec<Value> {
     ]
 }
 
-fn prompt(params: &Value) -> Answer {
+fn get_prompt(params: &Value) -> RpcResult {
     let said = match params["name"].as_str() {
         Some("greet") => {
             let Some(name) = params["arguments"]["name"].as_str() else {
-                return Err(Refusal::new(code::INVALID_PARAMS, "name is missing"));
+                return Err(RpcFailure::new(code::INVALID_PARAMS, "name is missing"));
             };
             format!("Greet {name}.")
         }
         Some("plain") => "Say something.".to_owned(),
-        _ => return Err(Refusal::new(code::INVALID_PARAMS, "no such prompt")),
+        _ => return Err(RpcFailure::new(code::INVALID_PARAMS, "no such prompt")),
     };
     Ok(json!({
         "description": "A prompt.",
@@ -117,7 +122,7 @@ fn prompt(params: &Value) -> Answer {
     }))
 }
 
-fn completed(params: &Value) -> Value {
+fn complete_argument(params: &Value) -> Value {
     let begun = params["argument"]["value"].as_str().unwrap_or_default();
     let values: Vec<&str> = ["Ada", "Alan", "Barbara", "Grace"]
         .into_iter()

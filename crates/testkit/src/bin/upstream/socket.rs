@@ -14,30 +14,33 @@ use tokio::net::TcpListener;
 
 use crate::{
     fast,
-    talk::{Session, Talk},
-    upstream::Upstream,
+    talk::{ClientExchange, ClientSession},
+    upstream::MockMcpServer,
 };
 
-pub(crate) async fn serve(upstream: Arc<Upstream>, listener: TcpListener) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    upstream: Arc<MockMcpServer>,
+    listener: TcpListener,
+) -> anyhow::Result<()> {
     let router = Router::new().fallback(upgrade).with_state(upstream);
     axum::serve(listener, router).await?;
     Ok(())
 }
 
-async fn upgrade(State(upstream): State<Arc<Upstream>>, socket: WebSocketUpgrade) -> Response {
+async fn upgrade(State(upstream): State<Arc<MockMcpServer>>, socket: WebSocketUpgrade) -> Response {
     // Messages are as large as a client sends them.
     socket
         .protocols(["mcp"])
         .max_message_size(usize::MAX)
         .max_frame_size(usize::MAX)
-        .on_upgrade(move |socket| talk(upstream, socket))
+        .on_upgrade(move |socket| serve_socket(upstream, socket))
 }
 
-async fn talk(upstream: Arc<Upstream>, mut socket: WebSocket) {
+async fn serve_socket(upstream: Arc<MockMcpServer>, mut socket: WebSocket) {
     if upstream.faults.deaf {
         return std::future::pending().await;
     }
-    let (talk, mut messages) = Talk::new(Arc::new(Session::default()));
+    let (talk, mut messages) = ClientExchange::new(Arc::new(ClientSession::default()));
     loop {
         let sent = tokio::select! {
             Some(message) = messages.recv() => socket.send(Message::text(message)).await,
@@ -49,7 +52,7 @@ async fn talk(upstream: Arc<Upstream>, mut socket: WebSocket) {
                         socket.send(Message::text(answer)).await
                     } else {
                         if let Ok(message) = serde_json::from_str(&text) {
-                            upstream.take(talk.clone(), message);
+                            upstream.handle_message(talk.clone(), message);
                         }
                         Ok(())
                     }

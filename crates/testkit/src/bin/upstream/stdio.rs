@@ -11,21 +11,21 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     fast,
-    talk::{Session, Talk},
-    upstream::Upstream,
+    talk::{ClientExchange, ClientSession},
+    upstream::MockMcpServer,
 };
 
 const READ_BYTES: usize = 64 * 1024;
 
 /// Serves until the input ends.
-pub(crate) async fn serve(upstream: Arc<Upstream>) -> anyhow::Result<()> {
+pub(crate) async fn serve(upstream: Arc<MockMcpServer>) -> anyhow::Result<()> {
     if upstream.faults.stubborn {
         ignore_requests_to_end()?;
     }
     if upstream.faults.deaf || upstream.faults.stubborn {
         return std::future::pending().await;
     }
-    let (talk, mut messages) = Talk::new(Arc::new(Session::default()));
+    let (talk, mut messages) = ClientExchange::new(Arc::new(ClientSession::default()));
     let (done, ended) = oneshot::channel();
     let runtime = Handle::current();
     std::thread::spawn(move || {
@@ -47,7 +47,7 @@ pub(crate) async fn serve(upstream: Arc<Upstream>) -> anyhow::Result<()> {
     }
 }
 
-fn read(upstream: &Arc<Upstream>, talk: &Talk) -> anyhow::Result<()> {
+fn read(upstream: &Arc<MockMcpServer>, talk: &ClientExchange) -> anyhow::Result<()> {
     let mut input = BufReader::with_capacity(READ_BYTES, io::stdin().lock());
     let (mut line, mut out) = (Vec::new(), Vec::new());
     loop {
@@ -58,7 +58,7 @@ fn read(upstream: &Arc<Upstream>, talk: &Talk) -> anyhow::Result<()> {
         if upstream.fast && fast::echo(&line, &mut out) {
             out.push(b'\n');
         } else if let Ok(message) = serde_json::from_slice::<Value>(&line) {
-            upstream.take(talk.clone(), message);
+            upstream.handle_message(talk.clone(), message);
         }
         // What has come together is answered together.
         if !out.is_empty() && !input.buffer().contains(&b'\n') {

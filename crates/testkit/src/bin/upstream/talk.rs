@@ -15,30 +15,30 @@ use tokio::{
 };
 
 /// Where messages to a client go.
-pub(crate) type Out = mpsc::UnboundedSender<String>;
+pub(crate) type MessageSender = mpsc::UnboundedSender<String>;
 
 /// What lasts as long as a client does.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
-    asked: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
-    last: AtomicU64,
+pub(crate) struct ClientSession {
+    pending: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    next_id: AtomicU64,
     running: Mutex<HashMap<String, AbortHandle>>,
     /// Where the client hears what belongs to no request, over HTTP.
-    elsewhere: Mutex<Option<Out>>,
+    stream: Mutex<Option<MessageSender>>,
     /// Requests so far.
     pub(crate) requests: AtomicU64,
 }
 
 /// One exchange with a client.
 #[derive(Debug, Clone)]
-pub(crate) struct Talk {
-    pub(crate) session: Arc<Session>,
-    pub(crate) out: Out,
+pub(crate) struct ClientExchange {
+    pub(crate) session: Arc<ClientSession>,
+    pub(crate) out: MessageSender,
 }
 
-impl Talk {
+impl ClientExchange {
     /// A talk with a client, and what is to be sent to it.
-    pub(crate) fn new(session: Arc<Session>) -> (Self, mpsc::UnboundedReceiver<String>) {
+    pub(crate) fn new(session: Arc<ClientSession>) -> (Self, mpsc::UnboundedReceiver<String>) {
         let (out, messages) = mpsc::unbounded_channel();
         (Self { session, out }, messages)
     }
@@ -49,45 +49,45 @@ impl Talk {
     }
 
     /// Tells the client something.
-    pub(crate) fn tell(&self, method: &str, params: &Value) {
+    pub(crate) fn notify(&self, method: &str, params: &Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
     /// Asks the client something; its answer is a whole message.
-    pub(crate) async fn ask(&self, method: &str, params: &Value) -> Option<Value> {
-        let id = self.session.last.fetch_add(1, Ordering::Relaxed);
+    pub(crate) async fn request(&self, method: &str, params: &Value) -> Option<Value> {
+        let id = self.session.next_id.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        lock(&self.session.asked).insert(id, answer);
+        lock(&self.session.pending).insert(id, answer);
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         answered.await.ok()
     }
 }
 
-impl Session {
+impl ClientSession {
     /// The client has answered.
-    pub(crate) fn answered(&self, message: Value) {
+    pub(crate) fn resolve_response(&self, message: Value) {
         let asked = message["id"]
             .as_u64()
-            .and_then(|id| lock(&self.asked).remove(&id));
+            .and_then(|id| lock(&self.pending).remove(&id));
         if let Some(asked) = asked {
             let _ = asked.send(message);
         }
     }
 
     /// The client has opened a stream for what belongs to no request.
-    pub(crate) fn hears_at(&self, out: Out) {
-        *lock(&self.elsewhere) = Some(out);
+    pub(crate) fn set_stream(&self, out: MessageSender) {
+        *lock(&self.stream) = Some(out);
     }
 
     /// Sends it there, if there is such a stream.
-    pub(crate) fn tell_elsewhere(&self, message: String) {
-        if let Some(out) = lock(&self.elsewhere).as_ref() {
+    pub(crate) fn send_on_stream(&self, message: String) {
+        if let Some(out) = lock(&self.stream).as_ref() {
             let _ = out.send(message);
         }
     }
 
     /// This request is being worked on.
-    pub(crate) fn started(&self, id: &Value, work: AbortHandle) {
+    pub(crate) fn track_request(&self, id: &Value, work: AbortHandle) {
         let mut running = lock(&self.running);
         running.retain(|_, work| !work.is_finished());
         running.insert(id.to_string(), work);

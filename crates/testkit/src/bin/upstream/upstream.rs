@@ -12,18 +12,18 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    Speaks,
-    answers::{Answer, Refusal, code, written},
+    ServedEras,
+    answers::{RpcFailure, RpcResult, code, response_message},
     eras,
-    faults::Faults,
-    talk::{Out, Talk, lock},
+    faults::ServerFaults,
+    talk::{ClientExchange, MessageSender, lock},
 };
 
 /// The server.
 #[derive(Debug, Default)]
-pub(crate) struct Upstream {
-    pub(crate) speaks: Speaks,
-    pub(crate) faults: Faults,
+pub(crate) struct MockMcpServer {
+    pub(crate) eras: ServedEras,
+    pub(crate) faults: ServerFaults,
     /// Nothing can be wrong: `echo` may be answered without a second look.
     pub(crate) fast: bool,
     pub(crate) pages: bool,
@@ -33,47 +33,47 @@ pub(crate) struct Upstream {
     pub(crate) counted: Mutex<u64>,
     /// The tools' descriptions have changed.
     pub(crate) changed: AtomicBool,
-    pub(crate) listeners: Mutex<Vec<Listener>>,
+    pub(crate) listeners: Mutex<Vec<ChangeSubscriber>>,
 }
 
 /// Somebody who wants to hear of changes.
 #[derive(Debug)]
-pub(crate) struct Listener {
-    pub(crate) out: Out,
+pub(crate) struct ChangeSubscriber {
+    pub(crate) out: MessageSender,
     /// The request that said so, in the era without a handshake.
     pub(crate) subscription: Option<Value>,
 }
 
-impl Upstream {
+impl MockMcpServer {
     /// Takes a message. What is to be said goes out through the talk; the work that a request
     /// makes is a task of its own, which the client can cancel.
-    pub(crate) fn take(
+    pub(crate) fn handle_message(
         self: &Arc<Self>,
-        talk: Talk,
+        talk: ClientExchange,
         message: Value,
     ) -> Option<tokio::task::JoinHandle<()>> {
         if message["method"].is_null() {
-            talk.session.answered(message);
+            talk.session.resolve_response(message);
             return None;
         }
         if message["id"].is_null() {
-            self.hear(&talk, &message);
+            self.handle_notification(&talk, &message);
             return None;
         }
         talk.session.requests.fetch_add(1, Ordering::Relaxed);
         let (upstream, session) = (Arc::clone(self), Arc::clone(&talk.session));
         let id = message["id"].clone();
-        let work = tokio::spawn(async move { upstream.answer(&talk, &message).await });
-        session.started(&id, work.abort_handle());
+        let work = tokio::spawn(async move { upstream.respond(&talk, &message).await });
+        session.track_request(&id, work.abort_handle());
         Some(work)
     }
 
-    fn hear(&self, talk: &Talk, message: &Value) {
+    fn handle_notification(&self, talk: &ClientExchange, message: &Value) {
         match message["method"].as_str() {
             Some("notifications/cancelled") => {
                 talk.session.cancel(&message["params"]["requestId"]);
             }
-            Some("notifications/initialized") => lock(&self.listeners).push(Listener {
+            Some("notifications/initialized") => lock(&self.listeners).push(ChangeSubscriber {
                 out: talk.out.clone(),
                 subscription: None,
             }),
@@ -81,7 +81,7 @@ impl Upstream {
         }
     }
 
-    async fn answer(&self, talk: &Talk, message: &Value) {
+    async fn respond(&self, talk: &ClientExchange, message: &Value) {
         let method = message["method"].as_str().unwrap_or_default();
         let name = message["params"]["name"].as_str().unwrap_or_default();
         let hangs = |on: &String| on == method || on == name;
@@ -91,12 +91,12 @@ impl Upstream {
             return std::future::pending().await;
         }
         let id = &message["id"];
-        let answer = self.answered(talk, id, method, &message["params"]).await;
+        let answer = self.dispatch(talk, id, method, &message["params"]).await;
         if self.faults.garbage {
             let _ = talk.out.send("Server is running, have fun!".to_owned());
             let _ = talk.out.send(r#"{"jsonrpc":"2.0","id":"#.to_owned());
         }
-        let mut message = written(id, &answer);
+        let mut message = response_message(id, &answer);
         if self.faults.wrong_ids {
             let mut wrong = message.clone();
             wrong["id"] = json!(id.as_u64().unwrap_or_default() + 1_000_000);
@@ -108,21 +108,27 @@ impl Upstream {
         talk.send(&message);
     }
 
-    async fn answered(&self, talk: &Talk, id: &Value, method: &str, params: &Value) -> Answer {
-        let stateless = self.era(method, params)?;
-        if !eras::is_known(method, stateless) {
-            return Err(Refusal::unknown_method(method));
+    async fn dispatch(
+        &self,
+        talk: &ClientExchange,
+        id: &Value,
+        method: &str,
+        params: &Value,
+    ) -> RpcResult {
+        let stateless = self.is_stateless_request(method, params)?;
+        if !eras::is_known_method(method, stateless) {
+            return Err(RpcFailure::unknown_method(method));
         }
         let mut result = match method {
             "initialize" => self.initialize(params),
-            "server/discover" if self.faults.exit_on_discover => die(),
+            "server/discover" if self.faults.exit_on_discover => crash(),
             "server/discover" => self.discover(),
             "ping" | "logging/setLevel" | "resources/unsubscribe" => Ok(json!({})),
             "tools/list" => self.list_tools(params).await,
-            "tools/call" => self.call(talk, stateless, params).await,
+            "tools/call" => self.call_tool(talk, stateless, params).await,
             "resources/subscribe" => Ok(Self::subscribe(talk, params)),
             "subscriptions/listen" => self.listen(talk, id, params).await,
-            _ => self.rest(method, params, stateless),
+            _ => self.handle_listing_request(method, params, stateless),
         }?;
         if stateless && let Some(fields) = result.as_object_mut() {
             fields
@@ -152,21 +158,21 @@ impl Upstream {
         }
     }
 
-    async fn listen(&self, talk: &Talk, id: &Value, params: &Value) -> Answer {
+    async fn listen(&self, talk: &ClientExchange, id: &Value, params: &Value) -> RpcResult {
         if !params["notifications"].is_object() {
-            return Err(Refusal::new(
+            return Err(RpcFailure::new(
                 code::INVALID_PARAMS,
                 "notifications must say what to listen to",
             ));
         }
-        talk.tell(
+        talk.notify(
             "notifications/subscriptions/acknowledged",
             &json!({
                 "_meta": { "io.modelcontextprotocol/subscriptionId": id },
                 "notifications": params["notifications"],
             }),
         );
-        lock(&self.listeners).push(Listener {
+        lock(&self.listeners).push(ChangeSubscriber {
             out: talk.out.clone(),
             subscription: Some(id.clone()),
         });
@@ -176,6 +182,6 @@ impl Upstream {
 
 /// Ends the process as a crash would.
 #[expect(clippy::exit, reason = "this is what it is for")]
-pub(crate) fn die() -> ! {
+pub(crate) fn crash() -> ! {
     std::process::exit(3)
 }

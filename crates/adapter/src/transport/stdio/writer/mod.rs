@@ -19,30 +19,30 @@ use tokio::{
     time::timeout,
 };
 
-use crate::transport::{Sent, TransportError};
+use crate::transport::{DeliveryStatus, TransportError};
 
 /// Lines that are written together.
-const BATCH: usize = 64;
+const MAX_BATCH_LINES: usize = 64;
 
 /// The way into a program.
 #[derive(Debug)]
-pub(super) struct Writer<P> {
-    state: Mutex<State<P>>,
+pub(super) struct StdinWriter<P> {
+    state: Mutex<StdinWriterState<P>>,
     queued: Notify,
-    patience: Duration,
+    write_timeout: Duration,
 }
 
 #[derive(Debug)]
-struct State<P> {
+struct StdinWriterState<P> {
     /// None when there is no way in any more, for the reason beside it.
     pipe: Option<P>,
     reason: String,
-    waiting: VecDeque<Waiting>,
+    queue: VecDeque<QueuedLine>,
     next_ticket: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedLine {
     ticket: u64,
     body: Bytes,
     /// How much of it, and of the line's end, is written.
@@ -50,42 +50,44 @@ struct Waiting {
     done: Option<oneshot::Sender<Result<(), TransportError>>>,
 }
 
-impl<P: AsyncWrite + Unpin> Writer<P> {
+impl<P: AsyncWrite + Unpin> StdinWriter<P> {
     /// Writes into that pipe; a line waits at most that long.
-    pub(super) fn new(pipe: P, patience: Duration) -> Self {
+    pub(super) fn new(pipe: P, write_timeout: Duration) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(StdinWriterState {
                 pipe: Some(pipe),
                 reason: String::new(),
-                waiting: VecDeque::new(),
+                queue: VecDeque::new(),
                 next_ticket: 0,
             }),
             queued: Notify::new(),
-            patience,
+            write_timeout,
         }
     }
 
     /// Writes a line; done when all of it is in the pipe.
     pub(super) async fn send(&self, body: Bytes) -> Result<(), TransportError> {
-        let Some((ticket, done)) = self.begin(body)? else {
+        let Some((ticket, done)) = self.enqueue(body)? else {
             return Ok(());
         };
         self.queued.notify_one();
         // Who stops waiting takes the line back, if nothing of it is written.
-        let mut place = Place {
+        let mut place = QueueTicket {
             writer: self,
             ticket: Some(ticket),
         };
-        match timeout(self.patience, done).await {
+        match timeout(self.write_timeout, done).await {
             Ok(outcome) => {
                 place.ticket = None;
-                outcome.unwrap_or_else(|_| Err(closed("the writer ended", Sent::Maybe)))
+                outcome.unwrap_or_else(|_| {
+                    Err(closed_error("the writer ended", DeliveryStatus::Maybe))
+                })
             }
-            Err(_) => match place.leave() {
+            Err(_) => match place.withdraw() {
                 Some(sent) => {
-                    let waited = self.patience.as_millis();
+                    let waited = self.write_timeout.as_millis();
                     let reason = format!("the program read nothing for {waited} ms");
-                    Err(closed(reason, sent))
+                    Err(closed_error(reason, sent))
                 }
                 None => Ok(()),
             },
@@ -97,19 +99,19 @@ impl<P: AsyncWrite + Unpin> Writer<P> {
         clippy::type_complexity,
         reason = "it is taken apart at the only place it is used"
     )]
-    fn begin(
+    fn enqueue(
         &self,
         body: Bytes,
     ) -> Result<Option<(u64, oneshot::Receiver<Result<(), TransportError>>)>, TransportError> {
         let mut state = self.state();
         if state.pipe.is_none() {
-            return Err(closed(state.reason.clone(), Sent::No));
+            return Err(closed_error(state.reason.clone(), DeliveryStatus::No));
         }
         let ticket = state.next_ticket;
         state.next_ticket += 1;
-        let alone = state.waiting.is_empty();
+        let alone = state.queue.is_empty();
         let (done, receiver) = oneshot::channel();
-        state.waiting.push_back(Waiting {
+        state.queue.push_back(QueuedLine {
             ticket,
             body,
             written: 0,
@@ -127,7 +129,7 @@ impl<P: AsyncWrite + Unpin> Writer<P> {
         let mut receiver = receiver;
         match receiver.try_recv() {
             Ok(outcome) => outcome.map(|()| None),
-            Err(_) => Err(closed("the writer ended", Sent::Maybe)),
+            Err(_) => Err(closed_error("the writer ended", DeliveryStatus::Maybe)),
         }
     }
 
@@ -145,7 +147,7 @@ impl<P: AsyncWrite + Unpin> Writer<P> {
     /// Closes the way in. Who waits is told, and so is who comes later.
     pub(super) fn close(&self, reason: &str) {
         let mut state = self.state();
-        state.end(reason);
+        state.close_pipe(reason);
         // Who closes knows better than a pipe that was found broken.
         reason.clone_into(&mut state.reason);
         drop(state);
@@ -153,29 +155,29 @@ impl<P: AsyncWrite + Unpin> Writer<P> {
     }
 }
 
-impl<P> Writer<P> {
+impl<P> StdinWriter<P> {
     /// Whether there is a way in.
     pub(super) fn is_open(&self) -> bool {
         self.state().pipe.is_some()
     }
 
-    fn state(&self) -> MutexGuard<'_, State<P>> {
+    fn state(&self) -> MutexGuard<'_, StdinWriterState<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<P: AsyncWrite + Unpin> State<P> {
+impl<P: AsyncWrite + Unpin> StdinWriterState<P> {
     /// Ready when nothing waits any more.
     fn poll_write_all(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        while !self.waiting.is_empty() {
+        while !self.queue.is_empty() {
             let written = match ready!(self.poll_write_some(context)) {
                 Ok(0) => Err(io::ErrorKind::WriteZero.into()),
                 other => other,
             };
             match written {
-                Ok(written) => self.account(written),
+                Ok(written) => self.advance(written),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.end(&format!("the program takes no input ({error})")),
+                Err(error) => self.close_pipe(&format!("the program takes no input ({error})")),
             }
         }
         Poll::Ready(())
@@ -185,51 +187,51 @@ impl<P: AsyncWrite + Unpin> State<P> {
         let Some(pipe) = &mut self.pipe else {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         };
-        if let [only] = self.waiting.make_contiguous() {
-            return Pin::new(pipe).poll_write_vectored(context, &only.left());
+        if let [only] = self.queue.make_contiguous() {
+            return Pin::new(pipe).poll_write_vectored(context, &only.remaining());
         }
         let slices: Vec<IoSlice<'_>> = self
-            .waiting
+            .queue
             .iter()
-            .take(BATCH)
-            .flat_map(Waiting::left)
+            .take(MAX_BATCH_LINES)
+            .flat_map(QueuedLine::remaining)
             .collect();
         Pin::new(pipe).poll_write_vectored(context, &slices)
     }
 
-    fn account(&mut self, mut written: usize) {
-        while let Some(first) = self.waiting.front_mut() {
+    fn advance(&mut self, mut written: usize) {
+        while let Some(first) = self.queue.front_mut() {
             let left = first.body.len() + 1 - first.written;
             if written < left {
                 first.written += written;
                 return;
             }
             written -= left;
-            if let Some(done) = self.waiting.pop_front().and_then(|line| line.done) {
+            if let Some(done) = self.queue.pop_front().and_then(|line| line.done) {
                 let _ = done.send(Ok(()));
             }
         }
     }
 
-    fn end(&mut self, reason: &str) {
+    fn close_pipe(&mut self, reason: &str) {
         if self.pipe.take().is_some() {
             reason.clone_into(&mut self.reason);
         }
-        for line in self.waiting.drain(..) {
+        for line in self.queue.drain(..) {
             if let Some(done) = line.done {
                 let sent = if line.written == 0 {
-                    Sent::No
+                    DeliveryStatus::No
                 } else {
-                    Sent::Maybe
+                    DeliveryStatus::Maybe
                 };
-                let _ = done.send(Err(closed(self.reason.clone(), sent)));
+                let _ = done.send(Err(closed_error(self.reason.clone(), sent)));
             }
         }
     }
 }
 
-impl Waiting {
-    fn left(&self) -> [IoSlice<'_>; 2] {
+impl QueuedLine {
+    fn remaining(&self) -> [IoSlice<'_>; 2] {
         [
             IoSlice::new(self.body.get(self.written..).unwrap_or_default()),
             IoSlice::new(b"\n"),
@@ -238,38 +240,35 @@ impl Waiting {
 }
 
 /// A place in the queue, which is left when nobody waits for it any more.
-struct Place<'a, P> {
-    writer: &'a Writer<P>,
+struct QueueTicket<'a, P> {
+    writer: &'a StdinWriter<P>,
     ticket: Option<u64>,
 }
 
-impl<P> Place<'_, P> {
+impl<P> QueueTicket<'_, P> {
     /// Leaves the queue. Tells whether the line may arrive; none if it is written already.
-    fn leave(&mut self) -> Option<Sent> {
+    fn withdraw(&mut self) -> Option<DeliveryStatus> {
         let ticket = self.ticket.take()?;
         let mut state = self.writer.state();
-        let at = state
-            .waiting
-            .iter()
-            .position(|line| line.ticket == ticket)?;
-        let line = state.waiting.get_mut(at)?;
+        let at = state.queue.iter().position(|line| line.ticket == ticket)?;
+        let line = state.queue.get_mut(at)?;
         if line.written > 0 {
             // The rest must follow, or the next line would not begin where one begins.
             line.done = None;
-            return Some(Sent::Maybe);
+            return Some(DeliveryStatus::Maybe);
         }
-        state.waiting.remove(at);
-        Some(Sent::No)
+        state.queue.remove(at);
+        Some(DeliveryStatus::No)
     }
 }
 
-impl<P> Drop for Place<'_, P> {
+impl<P> Drop for QueueTicket<'_, P> {
     fn drop(&mut self) {
-        self.leave();
+        self.withdraw();
     }
 }
 
-fn closed(reason: impl Into<String>, sent: Sent) -> TransportError {
+fn closed_error(reason: impl Into<String>, sent: DeliveryStatus) -> TransportError {
     TransportError::Closed {
         reason: reason.into(),
         sent,

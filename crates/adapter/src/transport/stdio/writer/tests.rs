@@ -6,15 +6,15 @@ use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
 
 use super::*;
 
-fn writer(room: usize, patience_ms: u64) -> (Arc<Writer<DuplexStream>>, DuplexStream) {
+fn new_writer(room: usize, patience_ms: u64) -> (Arc<StdinWriter<DuplexStream>>, DuplexStream) {
     let (ours, theirs) = duplex(room);
-    let writer = Arc::new(Writer::new(ours, Duration::from_millis(patience_ms)));
+    let writer = Arc::new(StdinWriter::new(ours, Duration::from_millis(patience_ms)));
     let pump = Arc::clone(&writer);
     tokio::spawn(async move { pump.pump().await });
     (writer, theirs)
 }
 
-fn sent(outcome: Result<(), TransportError>) -> Sent {
+fn delivery_of(outcome: Result<(), TransportError>) -> DeliveryStatus {
     match outcome {
         Err(TransportError::Closed { sent, .. }) => sent,
         other => panic!("{other:?}"),
@@ -23,7 +23,7 @@ fn sent(outcome: Result<(), TransportError>) -> Sent {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lines_never_mix() {
-    let (writer, mut theirs) = writer(97, 60_000);
+    let (writer, mut theirs) = new_writer(97, 60_000);
     let mut sending = tokio::task::JoinSet::new();
     for number in 0..200_u32 {
         let writer = Arc::clone(&writer);
@@ -54,12 +54,12 @@ async fn lines_never_mix() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_too_long_knows_whether_it_may_arrive() {
-    let (writer, mut theirs) = writer(4, 1_000);
+    let (writer, mut theirs) = new_writer(4, 1_000);
     let begun = writer.send("abcdef".into());
     let behind = writer.send("never".into());
     let (begun, behind) = tokio::join!(begun, behind);
-    assert_eq!(sent(begun), Sent::Maybe);
-    assert_eq!(sent(behind), Sent::No);
+    assert_eq!(delivery_of(begun), DeliveryStatus::Maybe);
+    assert_eq!(delivery_of(behind), DeliveryStatus::No);
     // What had begun is ended, so that the next line is one.
     let next = tokio::spawn({
         let writer = Arc::clone(&writer);
@@ -73,7 +73,7 @@ async fn who_waits_too_long_knows_whether_it_may_arrive() {
 
 #[tokio::test]
 async fn who_stops_waiting_takes_the_line_back() {
-    let (writer, mut theirs) = writer(1, 60_000);
+    let (writer, mut theirs) = new_writer(1, 60_000);
     let first = tokio::spawn({
         let writer = Arc::clone(&writer);
         async move { writer.send("a".into()).await }
@@ -94,7 +94,7 @@ async fn who_stops_waiting_takes_the_line_back() {
 
 #[tokio::test]
 async fn a_broken_pipe_is_told_to_all() {
-    let (writer, theirs) = writer(3, 60_000);
+    let (writer, theirs) = new_writer(3, 60_000);
     let begun = writer.send("abcdef".into());
     let behind = writer.send("never".into());
     let broken = async {
@@ -102,7 +102,10 @@ async fn a_broken_pipe_is_told_to_all() {
         drop(theirs);
     };
     let (begun, behind, ()) = tokio::join!(begun, behind, broken);
-    assert_eq!(sent(begun), Sent::Maybe);
-    assert_eq!(sent(behind), Sent::No);
-    assert_eq!(sent(writer.send("later".into()).await), Sent::No);
+    assert_eq!(delivery_of(begun), DeliveryStatus::Maybe);
+    assert_eq!(delivery_of(behind), DeliveryStatus::No);
+    assert_eq!(
+        delivery_of(writer.send("later".into()).await),
+        DeliveryStatus::No
+    );
 }

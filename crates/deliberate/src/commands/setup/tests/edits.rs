@@ -3,13 +3,13 @@
 use super::*;
 use crate::commands::setup::{diff, json, toml};
 
-fn json_edit(text: &str, entry: &ServerEntry) -> Edit {
+fn json_edit(text: &str, entry: &ServerEntry) -> ClientConfigEdit {
     json::edit(text, "mcpServers", false, entry).unwrap()
 }
 
-fn changed(edit: Edit) -> String {
+fn changed_text(edit: ClientConfigEdit) -> String {
     match edit {
-        Edit::Changed(text) => text,
+        ClientConfigEdit::Changed(text) => text,
         other => panic!("{other:?}"),
     }
 }
@@ -17,7 +17,7 @@ fn changed(edit: Edit) -> String {
 #[test]
 fn json_keeps_order_numbers_escapes_and_spacing() {
     let old = "{\n\t\"z\": 1.10, \"big\": 123456789012345678901234567890,\n\n\t\"name\": \"caf\\u00e9\",\n\t\"mcpServers\": { \"a\": {} },\n\t\"b\": [1,2]\n}";
-    let new = changed(json_edit(old, &server_entry(&[])));
+    let new = changed_text(json_edit(old, &server_entry(&[])));
     assert_snapshot!(new.replace('\t', "→"), @r#"
     {
     →"z": 1.10, "big": 123456789012345678901234567890,
@@ -33,7 +33,10 @@ fn json_keeps_order_numbers_escapes_and_spacing() {
     →"b": [1,2]
     }
     "#);
-    assert_eq!(json_edit(&new, &server_entry(&[])), Edit::Same);
+    assert_eq!(
+        json_edit(&new, &server_entry(&[])),
+        ClientConfigEdit::Unchanged
+    );
 }
 
 #[test]
@@ -51,7 +54,7 @@ fn json_of_every_shape_stays_json() {
         "{\"mcpServers\": {\"deliberate\": {\"env\": 5}}}",
     ] {
         let entry = server_entry(&[("A", "1\n\"2\"")]);
-        let new = changed(json_edit(old, &entry));
+        let new = changed_text(json_edit(old, &entry));
         let value: serde_json::Value = serde_json::from_str(&new).unwrap();
         let ours = &value["mcpServers"]["deliberate"];
         assert_eq!(ours["command"], "/opt/bin/deliberate", "{new}");
@@ -62,7 +65,11 @@ fn json_of_every_shape_stays_json() {
                 assert_eq!(&value[key], before, "{new}");
             }
         }
-        assert_eq!(json_edit(&new, &entry), Edit::Same, "{new}");
+        assert_eq!(
+            json_edit(&new, &entry),
+            ClientConfigEdit::Unchanged,
+            "{new}"
+        );
         let line_ends = |text: &str| (text.matches("\r\n").count(), text.matches('\n').count());
         if old.contains('\r') {
             let (both, newlines) = line_ends(&new);
@@ -84,7 +91,7 @@ fn json_keeps_what_was_added_to_our_entry_by_hand() {
   }
 }
 "#;
-    let new = changed(json_edit(old, &server_entry(&[("LOG_LEVEL", "debug")])));
+    let new = changed_text(json_edit(old, &server_entry(&[("LOG_LEVEL", "debug")])));
     assert_snapshot!(new, @r#"
     {
       "mcpServers": {
@@ -108,7 +115,7 @@ fn json_keeps_what_was_added_to_our_entry_by_hand() {
 #[test]
 fn toml_keeps_comments_and_order() {
     let old = "# mine\nmodel = \"o3\"   # best\n\n[mcp_servers.files]\ncommand = \"npx\"\n\n[tui]\nnotifications = true # yes\n";
-    let new = changed(toml::edit(old, "mcp_servers", &server_entry(&[("A", "1")])));
+    let new = changed_text(toml::edit(old, "mcp_servers", &server_entry(&[("A", "1")])));
     assert_snapshot!(new, @r#"
     # mine
     model = "o3"   # best
@@ -125,12 +132,12 @@ fn toml_keeps_comments_and_order() {
     notifications = true # yes
     "#);
     let again = toml::edit(&new, "mcp_servers", &server_entry(&[("A", "1")]));
-    assert_eq!(again, Edit::Same);
+    assert_eq!(again, ClientConfigEdit::Unchanged);
 }
 
 #[test]
 fn toml_without_servers_gets_a_table_at_its_end() {
-    let new = changed(toml::edit(
+    let new = changed_text(toml::edit(
         "model = \"o3\"\n",
         "mcp_servers",
         &server_entry(&[]),
@@ -147,7 +154,7 @@ fn toml_without_servers_gets_a_table_at_its_end() {
 #[test]
 fn toml_keeps_what_was_added_to_our_entry_by_hand() {
     let old = "[mcp_servers.deliberate]\ncommand = \"/old\" # here\nargs = [ \"serve\" ] # so\nstartup_timeout_sec = 5\n\n[mcp_servers.deliberate.env]\nLANGBASE_API_KEY = \"sk-1\"\n\n[tui]\n";
-    let new = changed(toml::edit(old, "mcp_servers", &server_entry(&[("B", "2")])));
+    let new = changed_text(toml::edit(old, "mcp_servers", &server_entry(&[("B", "2")])));
     assert_snapshot!(new, @r#"
     [mcp_servers.deliberate]
     command = "/opt/bin/deliberate"
@@ -171,14 +178,17 @@ fn toml_that_is_not_understood_is_left_alone() {
         "mcp_servers = {}\n",
     ] {
         let edit = toml::edit(old, "mcp_servers", &server_entry(&[]));
-        assert!(matches!(edit, Edit::ByHand(_)), "{edit:?}");
+        assert!(
+            matches!(edit, ClientConfigEdit::ManualEditNeeded(_)),
+            "{edit:?}"
+        );
     }
 }
 
 #[test]
 fn the_diff_shows_little_and_hides_keys() {
     let old = "1\n2\n3\n4\n5\n6\n7\n8\n";
-    assert_snapshot!(diff::unified(old, &old.replace('5', "five\nAPI_KEY = \"k\"")), @r#"
+    assert_snapshot!(diff::unified_diff(old, &old.replace('5', "five\nAPI_KEY = \"k\"")), @r#"
     @@ -2,7 +2,8 @@
      2
      3
@@ -191,14 +201,14 @@ fn the_diff_shows_little_and_hides_keys() {
      8
     "#);
     assert_snapshot!(
-        diff::unified("", "env = { API_KEY = \"k\", \"X-Auth\" = \"v\\\"w\", plain = \"p\" }\n\"a\": {\"token\":\"t\", \"b\": \"c\"}"),
+        diff::unified_diff("", "env = { API_KEY = \"k\", \"X-Auth\" = \"v\\\"w\", plain = \"p\" }\n\"a\": {\"token\":\"t\", \"b\": \"c\"}"),
         @r#"
         @@ -0,0 +1,2 @@
         +env = { API_KEY = "(hidden)", "X-Auth" = "(hidden)", plain = "p" }
         +"a": {"token":"(hidden)", "b": "c"}
         "#
     );
-    let long = diff::unified("", &"é".repeat(1000));
+    let long = diff::unified_diff("", &"é".repeat(1000));
     assert_eq!(
         long.lines().last().map(|line| line.chars().count()),
         Some(162)

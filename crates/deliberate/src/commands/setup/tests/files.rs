@@ -2,7 +2,7 @@
 
 use super::*;
 
-const OTHERS: &str = r#"{
+const OTHER_SERVERS: &str = r#"{
   "theme": "dark",
   "mcpServers": {
     "files": {
@@ -19,9 +19,9 @@ const CURSOR: &str = ".cursor/mcp.json";
 
 #[test]
 fn a_new_file_is_made() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let ran = machine.run(&args("cursor"), "y\n");
-    assert_eq!(ran.outcome, Outcome::Written);
+    assert_eq!(ran.outcome, SetupOutcome::Written);
     assert_snapshot!(ran.output, @r#"
     --- HOME/.cursor/mcp.json
     +++ HOME/.cursor/mcp.json
@@ -51,15 +51,15 @@ fn a_new_file_is_made() {
       }
     }
     "#);
-    assert_eq!(machine.beside(CURSOR), ["mcp.json"]);
+    assert_eq!(machine.list_siblings(CURSOR), ["mcp.json"]);
 }
 
 #[test]
 fn other_servers_are_kept_and_the_old_file_backed_up() {
-    let machine = Machine::new();
-    machine.write(CURSOR, OTHERS);
+    let machine = TestMachine::new();
+    machine.write(CURSOR, OTHER_SERVERS);
     let ran = machine.run(&args("cursor"), "yes\n");
-    assert_eq!(ran.outcome, Outcome::Written);
+    assert_eq!(ran.outcome, SetupOutcome::Written);
     let shown = ran.output.split("Written.").next().unwrap();
     assert_snapshot!(shown, @r#"
     --- HOME/.cursor/mcp.json
@@ -98,65 +98,71 @@ fn other_servers_are_kept_and_the_old_file_backed_up() {
       }
     }
     "#);
-    let names = machine.beside(CURSOR);
+    let names = machine.list_siblings(CURSOR);
     assert_eq!(names.len(), 2, "{names:?}");
     assert!(names[1].starts_with("mcp.json.bak-20"), "{names:?}");
-    assert_eq!(machine.read(&format!(".cursor/{}", names[1])), OTHERS);
+    assert_eq!(
+        machine.read(&format!(".cursor/{}", names[1])),
+        OTHER_SERVERS
+    );
     assert!(ran.output.contains(&names[1]));
 }
 
 #[test]
 fn the_same_again_is_nothing_to_do() {
-    let machine = Machine::new();
-    machine.write(CURSOR, OTHERS);
+    let machine = TestMachine::new();
+    machine.write(CURSOR, OTHER_SERVERS);
     assert_eq!(
         machine.run(&args("cursor"), "y\n").outcome,
-        Outcome::Written
+        SetupOutcome::Written
     );
     let before = machine.read(CURSOR);
     let again = machine.run(&args("cursor"), "");
-    assert_eq!(again.outcome, Outcome::Same);
+    assert_eq!(again.outcome, SetupOutcome::Unchanged);
     assert_snapshot!(again.output, @"HOME/.cursor/mcp.json already has this server; nothing to do.");
     assert_eq!(machine.read(CURSOR), before);
-    assert_eq!(machine.beside(CURSOR).len(), 2);
+    assert_eq!(machine.list_siblings(CURSOR).len(), 2);
 }
 
 #[test]
 fn two_changes_in_a_moment_leave_two_backups() {
-    let machine = Machine::new();
-    machine.write(CURSOR, OTHERS);
+    let machine = TestMachine::new();
+    machine.write(CURSOR, OTHER_SERVERS);
     let mut setup = args("cursor");
     setup.yes = true;
     for name in ["one", "two", "three"] {
         setup.name = name.to_owned();
-        assert_eq!(machine.run(&setup, "").outcome, Outcome::Written);
+        assert_eq!(machine.run(&setup, "").outcome, SetupOutcome::Written);
     }
-    assert_eq!(machine.beside(CURSOR).len(), 4);
+    assert_eq!(machine.list_siblings(CURSOR).len(), 4);
 }
 
 #[test]
 fn no_means_no() {
-    let machine = Machine::new();
-    machine.write(CURSOR, OTHERS);
+    let machine = TestMachine::new();
+    machine.write(CURSOR, OTHER_SERVERS);
     for answer in ["n\n", "\n", "maybe\n", ""] {
         let ran = machine.run(&args("cursor"), answer);
-        assert_eq!(ran.outcome, Outcome::Declined);
+        assert_eq!(ran.outcome, SetupOutcome::Declined);
         assert!(
             ran.output.ends_with("Nothing was written.\n"),
             "{}",
             ran.output
         );
     }
-    assert_eq!(machine.read(CURSOR), OTHERS);
-    assert_eq!(machine.beside(CURSOR), ["mcp.json"]);
-    let fresh = Machine::new();
-    assert_eq!(fresh.run(&args("cursor"), "n\n").outcome, Outcome::Declined);
+    assert_eq!(machine.read(CURSOR), OTHER_SERVERS);
+    assert_eq!(machine.list_siblings(CURSOR), ["mcp.json"]);
+    let fresh = TestMachine::new();
+    assert_eq!(
+        fresh.run(&args("cursor"), "n\n").outcome,
+        SetupOutcome::Declined
+    );
     assert!(!fresh.path(".cursor").exists());
 }
 
 #[test]
 fn a_broken_file_is_left_alone_and_the_block_is_shown() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     for broken in [
         "{\"mcpServers\": ",
         "{\n  // mine\n  \"a\": 1,\n}",
@@ -165,7 +171,7 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
     ] {
         machine.write(CURSOR, broken);
         let ran = machine.run(&args("cursor"), "y\n");
-        assert_eq!(ran.outcome, Outcome::ByHand);
+        assert_eq!(ran.outcome, SetupOutcome::ManualEditNeeded);
         assert!(
             ran.output.contains("\"command\": \"/opt/bin/deliberate\""),
             "{}",
@@ -190,17 +196,20 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
     }
     "#);
     std::fs::write(machine.path(CURSOR), b"{\"a\": \"\xff\"}").unwrap();
-    assert_eq!(machine.run(&args("cursor"), "y\n").outcome, Outcome::ByHand);
+    assert_eq!(
+        machine.run(&args("cursor"), "y\n").outcome,
+        SetupOutcome::ManualEditNeeded
+    );
 }
 
 #[test]
 fn print_only_prints() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let mut setup = args("vscode");
     setup.print = true;
     setup.env = vec![("LOG_LEVEL".to_owned(), SecretString::from("debug"))];
     let ran = machine.run(&setup, "");
-    assert_eq!(ran.outcome, Outcome::Printed);
+    assert_eq!(ran.outcome, SetupOutcome::Printed);
     assert_snapshot!(ran.output, @r#"
     {
       "servers": {
@@ -234,10 +243,10 @@ fn print_only_prints() {
 
 #[test]
 fn another_file_can_be_named() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let mut setup = args("claude-code");
     setup.file = Some(machine.path("project/.mcp.json"));
-    assert_eq!(machine.run(&setup, "y\n").outcome, Outcome::Written);
+    assert_eq!(machine.run(&setup, "y\n").outcome, SetupOutcome::Written);
     assert!(
         machine
             .read("project/.mcp.json")
@@ -248,20 +257,20 @@ fn another_file_can_be_named() {
 
 #[test]
 fn a_file_that_changed_meanwhile_is_not_overwritten() {
-    let machine = Machine::new();
-    let path = machine.write(CURSOR, OTHERS);
-    let target = Target::read(&path).unwrap();
+    let machine = TestMachine::new();
+    let path = machine.write(CURSOR, OTHER_SERVERS);
+    let target = ClientConfigFile::read(&path).unwrap();
     std::fs::write(&path, "{}").unwrap();
     let error = target.write("{\"new\": 1}").unwrap_err().to_string();
     assert!(error.contains("has changed in the meantime"), "{error}");
     assert_eq!(machine.read(CURSOR), "{}");
-    assert_eq!(machine.beside(CURSOR), ["mcp.json"]);
+    assert_eq!(machine.list_siblings(CURSOR), ["mcp.json"]);
 }
 
 #[test]
 fn keys_in_the_shown_change_are_hidden_but_written() {
-    let machine = Machine::new();
-    machine.write(CURSOR, OTHERS);
+    let machine = TestMachine::new();
+    machine.write(CURSOR, OTHER_SERVERS);
     let mut setup = args("cursor");
     setup.env = vec![("LANGBASE_API_KEY".to_owned(), SecretString::from("sk-1"))];
     let ran = machine.run(&setup, "y\n");
@@ -287,29 +296,29 @@ mod unix {
 
     #[test]
     fn a_linked_file_stays_a_link() {
-        let machine = Machine::new();
-        machine.write("dotfiles/cursor.json", OTHERS);
+        let machine = TestMachine::new();
+        machine.write("dotfiles/cursor.json", OTHER_SERVERS);
         std::fs::create_dir(machine.path(".cursor")).unwrap();
         symlink("../dotfiles/cursor.json", machine.path(CURSOR)).unwrap();
         assert_eq!(
             machine.run(&args("cursor"), "y\n").outcome,
-            Outcome::Written
+            SetupOutcome::Written
         );
         let link = std::fs::read_link(machine.path(CURSOR)).unwrap();
         assert_eq!(link, Path::new("../dotfiles/cursor.json"));
         assert!(machine.read("dotfiles/cursor.json").contains("deliberate"));
-        assert_eq!(machine.beside(CURSOR), ["mcp.json"]);
-        assert_eq!(machine.beside("dotfiles/cursor.json").len(), 2);
+        assert_eq!(machine.list_siblings(CURSOR), ["mcp.json"]);
+        assert_eq!(machine.list_siblings("dotfiles/cursor.json").len(), 2);
     }
 
     #[test]
     fn a_link_to_nothing_gets_its_file() {
-        let machine = Machine::new();
+        let machine = TestMachine::new();
         std::fs::create_dir(machine.path(".cursor")).unwrap();
         symlink("../dotfiles/cursor.json", machine.path(CURSOR)).unwrap();
         assert_eq!(
             machine.run(&args("cursor"), "y\n").outcome,
-            Outcome::Written
+            SetupOutcome::Written
         );
         assert!(machine.read("dotfiles/cursor.json").contains("deliberate"));
         assert!(machine.path(CURSOR).is_symlink());
@@ -317,22 +326,22 @@ mod unix {
 
     #[test]
     fn permissions_are_kept_and_new_files_are_private() {
-        let machine = Machine::new();
+        let machine = TestMachine::new();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         machine.run(&args("gemini-cli"), "y\n");
         assert_eq!(mode(&machine.path(".gemini/settings.json")), 0o600);
 
-        let path = machine.write(CURSOR, OTHERS);
+        let path = machine.write(CURSOR, OTHER_SERVERS);
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
         machine.run(&args("cursor"), "y\n");
-        for name in machine.beside(CURSOR) {
+        for name in machine.list_siblings(CURSOR) {
             assert_eq!(mode(&machine.path(".cursor").join(name)), 0o640);
         }
     }
 
     #[test]
     fn an_unwritable_directory_is_a_clear_error() {
-        let machine = Machine::new();
+        let machine = TestMachine::new();
         machine.write("blocked", "a file where a directory should be");
         let mut setup = args("cursor");
         setup.yes = true;

@@ -13,17 +13,17 @@ mod edits;
 mod files;
 
 /// A machine with a home of its own.
-struct Machine {
+struct TestMachine {
     directory: TempDir,
     dirs: Dirs,
 }
 
-struct Ran {
-    outcome: Outcome,
+struct SetupRun {
+    outcome: SetupOutcome,
     output: String,
 }
 
-impl Machine {
+impl TestMachine {
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
         // As on macOS, where the temporary directory is itself behind a link.
@@ -54,9 +54,9 @@ impl Machine {
         std::fs::read_to_string(self.path(inside)).unwrap()
     }
 
-    fn try_run(&self, args: &SetupArgs, answer: &str) -> anyhow::Result<Ran> {
+    fn try_run(&self, args: &SetupArgs, answer: &str) -> anyhow::Result<SetupRun> {
         let mut output = Vec::new();
-        let mut io = Io {
+        let mut io = SetupIo {
             input: &mut answer.as_bytes(),
             output: &mut output,
         };
@@ -64,15 +64,15 @@ impl Machine {
         let output = String::from_utf8(output)
             .unwrap()
             .replace(&self.dirs.home.display().to_string(), "HOME");
-        Ok(Ran { outcome, output })
+        Ok(SetupRun { outcome, output })
     }
 
-    fn run(&self, args: &SetupArgs, answer: &str) -> Ran {
+    fn run(&self, args: &SetupArgs, answer: &str) -> SetupRun {
         self.try_run(args, answer).unwrap()
     }
 
     /// Everything in the directory of a file, by name.
-    fn beside(&self, inside: &str) -> Vec<String> {
+    fn list_siblings(&self, inside: &str) -> Vec<String> {
         let directory = std::fs::read_dir(self.path(inside).parent().unwrap()).unwrap();
         let mut names: Vec<String> = directory
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -108,13 +108,13 @@ fn server_entry(env: &[(&str, &str)]) -> ServerEntry {
 #[test]
 fn the_command_line_is_checked() {
     #[derive(Debug, clap::Parser)]
-    struct Cli {
+    struct SetupCli {
         #[command(flatten)]
         setup: SetupArgs,
     }
     let parse = |args: &[&str]| {
         let args = std::iter::once("setup").chain(args.iter().copied());
-        <Cli as clap::Parser>::try_parse_from(args).map(|cli| cli.setup)
+        <SetupCli as clap::Parser>::try_parse_from(args).map(|cli| cli.setup)
     };
     let setup = parse(&["cursor", "--env", "LANGBASE_API_KEY=sk-1=2", "-y"]).unwrap();
     assert!(setup.yes && !setup.print && setup.name == "deliberate");
@@ -126,7 +126,7 @@ fn the_command_line_is_checked() {
 
 #[test]
 fn every_client_has_the_file_its_documentation_names() {
-    let mut dirs = Machine::new().dirs;
+    let mut dirs = TestMachine::new().dirs;
     let files = |dirs: &Dirs| -> String {
         let lines = CLIENTS
             .iter()
@@ -163,9 +163,9 @@ fn every_client_has_the_file_its_documentation_names() {
 
 #[test]
 fn clients_are_found_and_known_to_be_set_up() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     assert!(
-        found_clients(&machine.dirs)
+        detect_clients(&machine.dirs)
             .iter()
             .all(|found| !found.exists && !found.configured)
     );
@@ -183,7 +183,7 @@ fn clients_are_found_and_known_to_be_set_up() {
         ".config/zed/settings.json",
         "// mine\n{\"context_servers\": {\"deliberate\": {}}}",
     );
-    let found: Vec<(&str, bool, bool)> = found_clients(&machine.dirs)
+    let found: Vec<(&str, bool, bool)> = detect_clients(&machine.dirs)
         .iter()
         .filter(|found| found.exists)
         .map(|found| (found.name, found.exists, found.configured))

@@ -2,13 +2,16 @@
 
 use serde_json::json;
 
-use super::{CLAUDE, CURSOR, importing, list, names, ours, settings, went_well, write};
-use crate::support::Place;
+use super::{
+    CLAUDE_CONFIG, CURSOR_CONFIG, assert_success, home_with_imports, list_servers, names,
+    read_servers_file, write, write_settings,
+};
+use crate::support::TestHome;
 
 #[tokio::test]
 async fn a_server_is_added_listed_and_removed_again() {
-    let place = Place::new();
-    settings(&place, "");
+    let place = TestHome::new();
+    write_settings(&place, "");
     write(
         &place.path("config/deliberate/servers.json"),
         r#"{"note": "mine", "mcpServers": {"old": {"command": "x", "alwaysAllow": ["y"], "z": 1.50}}, "last": [1]}"#,
@@ -39,14 +42,14 @@ async fn a_server_is_added_listed_and_removed_again() {
             "--flag",
         ])
         .await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(
         ran.stdout.contains("deliberate servers test files"),
         "{}",
         ran.stdout
     );
     assert_eq!(
-        ours(&place),
+        read_servers_file(&place),
         json!({
             "note": "mine",
             "mcpServers": {
@@ -81,21 +84,21 @@ async fn a_server_is_added_listed_and_removed_again() {
             "--force",
         ])
         .await;
-    went_well(&forced);
+    assert_success(&forced);
     assert!(
         forced.stdout.contains("NOT_SET is not set here"),
         "{}",
         forced.stdout
     );
     assert_eq!(
-        ours(&place)["mcpServers"]["files"],
+        read_servers_file(&place)["mcpServers"]["files"],
         json!({
             "type": "sse", "url": "https://example.org/mcp", "headers": { "X-Key": "${NOT_SET}" }, "expose": "all",
         })
     );
-    went_well(&place.run(&["servers", "remove", "files"]).await);
-    let left = ours(&place);
-    assert_eq!(names(&list(&place).await), ["old"]);
+    assert_success(&place.run(&["servers", "remove", "files"]).await);
+    let left = read_servers_file(&place);
+    assert_eq!(names(&list_servers(&place).await), ["old"]);
     assert_eq!(left["mcpServers"]["old"]["alwaysAllow"], json!(["y"]));
     assert_eq!(
         left.as_object().unwrap().keys().collect::<Vec<_>>(),
@@ -114,13 +117,13 @@ async fn a_server_is_added_listed_and_removed_again() {
 #[tokio::test]
 async fn the_file_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = TestHome::new();
     let file = place.path("config/deliberate/servers.json");
     let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
-    went_well(&place.run(&["servers", "add", "a", "--", "x"]).await);
+    assert_success(&place.run(&["servers", "add", "a", "--", "x"]).await);
     assert_eq!(mode(), 0o600);
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
-    went_well(&place.run(&["servers", "add", "b", "--", "x"]).await);
+    assert_success(&place.run(&["servers", "add", "b", "--", "x"]).await);
     assert_eq!(mode(), 0o600);
     let folder = std::fs::read_dir(place.path("config/deliberate")).unwrap();
     assert_eq!(folder.count(), 1, "nothing else is left behind");
@@ -145,7 +148,7 @@ async fn what_is_not_understood_is_not_added() {
         (&["a", "--", "deliberate", "serve"], "without end"),
         (&["a", "--env", "sk-secret", "--", "x"], "KEY=VALUE"),
     ];
-    let place = Place::new();
+    let place = TestHome::new();
     for (arguments, told) in cases {
         let ran = place.run(&[&["servers", "add"], arguments].concat()).await;
         assert_eq!(
@@ -160,13 +163,13 @@ async fn what_is_not_understood_is_not_added() {
 
 #[tokio::test]
 async fn another_clients_servers_are_taken_over() {
-    let place = Place::new();
-    write(&place.path("work/claude.json"), CLAUDE);
-    write(&place.path("work/cursor.json"), CURSOR);
+    let place = TestHome::new();
+    write(&place.path("work/claude.json"), CLAUDE_CONFIG);
+    write(&place.path("work/cursor.json"), CURSOR_CONFIG);
     let ran = place
         .run(&["servers", "add", "--from", "claude.json"])
         .await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(
         ran.stdout
             .contains("Left out \"deliberate\": it is this program"),
@@ -194,7 +197,7 @@ async fn another_clients_servers_are_taken_over() {
         ran.stdout
     );
     assert!(!ran.stdout.contains("sk-"), "{}", ran.stdout);
-    let kept = ours(&place);
+    let kept = read_servers_file(&place);
     assert_eq!(kept["mcpServers"]["filesystem"]["command"], "npx");
     assert_eq!(
         kept["mcpServers"]["github"]["env"]["GITHUB_TOKEN"],
@@ -210,8 +213,11 @@ async fn another_clients_servers_are_taken_over() {
             "--force",
         ])
         .await;
-    went_well(&ran);
-    assert_eq!(ours(&place)["mcpServers"]["filesystem"]["command"], "other");
+    assert_success(&ran);
+    assert_eq!(
+        read_servers_file(&place)["mcpServers"]["filesystem"]["command"],
+        "other"
+    );
     let ran = place
         .run(&["servers", "add", "--from", "cursor.json", "nobody"])
         .await;
@@ -233,7 +239,7 @@ async fn another_clients_servers_are_taken_over() {
 
 #[tokio::test]
 async fn what_is_written_elsewhere_is_left_to_its_writer() {
-    let place = importing();
+    let place = home_with_imports();
     let ran = place.run(&["servers", "remove", "linear"]).await;
     assert_eq!(ran.code, Some(2));
     assert!(
@@ -241,7 +247,7 @@ async fn what_is_written_elsewhere_is_left_to_its_writer() {
         "{}",
         ran.stderr
     );
-    settings(&place, "[servers.files]\ncommand = \"x\"\n");
+    write_settings(&place, "[servers.files]\ncommand = \"x\"\n");
     for arguments in [
         &["servers", "remove", "files"][..],
         &["servers", "add", "files", "--", "y"],
@@ -252,18 +258,18 @@ async fn what_is_written_elsewhere_is_left_to_its_writer() {
     }
     assert_eq!(
         std::fs::read_to_string(place.path("work/cursor.json")).unwrap(),
-        CURSOR
+        CURSOR_CONFIG
     );
 }
 
 #[tokio::test]
 async fn a_file_with_comments_is_read_but_not_written() {
-    let place = Place::new();
-    settings(&place, "");
+    let place = TestHome::new();
+    write_settings(&place, "");
     let file = place.path("config/deliberate/servers.json");
     let text = "{\n  // mine\n  \"mcpServers\": { \"a\": { \"command\": \"x\" }, }\n}\n";
     write(&file, text);
-    assert_eq!(names(&list(&place).await), ["a"]);
+    assert_eq!(names(&list_servers(&place).await), ["a"]);
     let ran = place.run(&["servers", "add", "b", "--", "y"]).await;
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("comments"), "{}", ran.stderr);
@@ -272,7 +278,7 @@ async fn a_file_with_comments_is_read_but_not_written() {
 
 #[tokio::test]
 async fn a_client_is_taken_over_by_its_name() {
-    let place = Place::new();
+    let place = TestHome::new();
     let nothing = place.run(&["servers", "add", "--from", "cursor"]).await;
     assert_eq!(nothing.code, Some(2));
     assert!(
@@ -281,24 +287,24 @@ async fn a_client_is_taken_over_by_its_name() {
         nothing.stderr
     );
     std::fs::create_dir(place.path("home/.cursor")).unwrap();
-    write(&place.path("home/.cursor/mcp.json"), CURSOR);
-    went_well(
+    write(&place.path("home/.cursor/mcp.json"), CURSOR_CONFIG);
+    assert_success(
         &place
             .run(&["servers", "add", "--from", "cursor", "linear"])
             .await,
     );
-    assert_eq!(names(&list(&place).await), ["linear"]);
+    assert_eq!(names(&list_servers(&place).await), ["linear"]);
 }
 
 #[tokio::test]
 async fn servers_that_are_added_at_the_same_time_are_all_kept() {
-    let place = Place::new();
-    settings(&place, "");
+    let place = TestHome::new();
+    write_settings(&place, "");
     let names = ["one", "two", "three", "four", "five", "six"];
     let commands = names.map(|name| ["servers", "add", name, "--", "true"]);
     let running = commands.iter().map(|command| place.run(command));
     for ran in futures::future::join_all(running).await {
-        went_well(&ran);
+        assert_success(&ran);
     }
     let listed = place.run(&["servers", "list", "--json"]).await;
     for name in names {

@@ -1,28 +1,28 @@
 //! A server whose tools turn suspicious: what is held back, and how it is let through.
 
-use deliberate_testkit::upstream_program;
+use deliberate_testkit::mock_mcp_server_program;
 use serde_json::Value;
 
-use super::{settings, went_well};
-use crate::support::Place;
+use super::{assert_success, write_settings};
+use crate::support::TestHome;
 
 /// The settings with one server, which lists its tools with something hidden in one of them, or
 /// without.
-fn server(place: &Place, hidden: bool) {
+fn write_upstream_settings(place: &TestHome, hidden: bool) {
     let args = if hidden {
         "'--fault', 'hidden-text'"
     } else {
         ""
     };
-    let program = upstream_program().display();
-    settings(
+    let program = mock_mcp_server_program().display();
+    write_settings(
         place,
         &format!("[servers.up]\ncommand = '{program}'\nargs = [{args}]\n"),
     );
 }
 
-async fn standing(place: &Place, tool: &str) -> Value {
-    let tools = place.json(&["servers", "tools", "up", "--json"]).await;
+async fn tool_status(place: &TestHome, tool: &str) -> Value {
+    let tools = place.run_json(&["servers", "tools", "up", "--json"]).await;
     let mut tools = tools.as_array().unwrap().iter();
     let found = tools.find(|it| it["name"] == tool).unwrap();
     found["standing"]["is"].clone()
@@ -30,18 +30,18 @@ async fn standing(place: &Place, tool: &str) -> Value {
 
 #[tokio::test]
 async fn what_has_turned_suspicious_is_held_back_until_it_is_approved() {
-    let place = Place::new();
-    server(&place, false);
+    let place = TestHome::new();
+    write_upstream_settings(&place, false);
     let echo = &["servers", "call", "up__echo", "text=hello"];
     let ran = place.run(echo).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert_eq!(ran.stdout, "hello\n");
-    assert_eq!(standing(&place, "echo").await, "fine");
+    assert_eq!(tool_status(&place, "echo").await, "fine");
 
-    server(&place, true);
-    let now = standing(&place, "echo").await;
+    write_upstream_settings(&place, true);
+    let now = tool_status(&place, "echo").await;
     assert!(now == "flagged" || now == "changed", "{now}");
-    assert_eq!(standing(&place, "add").await, "fine");
+    assert_eq!(tool_status(&place, "add").await, "fine");
     let ran = place.run(echo).await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     assert!(
@@ -77,13 +77,13 @@ async fn what_has_turned_suspicious_is_held_back_until_it_is_approved() {
         .await;
     assert_eq!(ran.code, Some(0));
     assert!(ran.stdout.ends_with("Approved: echo.\n"), "{}", ran.stdout);
-    went_well(&place.run(echo).await);
+    assert_success(&place.run(echo).await);
 }
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_not_approved() {
-    let place = Place::new();
-    server(&place, false);
+    let place = TestHome::new();
+    write_upstream_settings(&place, false);
     let ran = place
         .run(&["servers", "approve", "up", "ecko", "--yes"])
         .await;

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::{names, settings, went_well, write};
-use crate::support::{PROGRAM, Place, run_with};
+use super::{assert_success, names, write, write_settings};
+use crate::support::{PROGRAM, TestHome, run_with_input};
 
 /// A place that has a server which works, one which ends at once, and one which is switched off.
-fn connected() -> Place {
-    let place = Place::new();
+fn home_with_servers() -> TestHome {
+    let place = TestHome::new();
     let guest = place.path("work/guest.toml");
     write(
         &guest,
         "[database]\npath = \"guest.db\"\n[tools]\nsets = [\"reasoning\"]\n",
     );
-    settings(
+    write_settings(
         &place,
         &format!(
             "[servers.guest]\ncommand = {PROGRAM:?}\nargs = [\"--config\", '{guest}', \"serve\"]\n\n\
@@ -29,7 +29,7 @@ fn connected() -> Place {
 
 #[tokio::test]
 async fn each_server_is_tested_and_one_that_fails_spoils_no_other() {
-    let place = connected();
+    let place = home_with_servers();
     let ran = place.run(&["servers", "test"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""), "{ran:?}");
     let line = |start: &str| {
@@ -52,8 +52,8 @@ async fn each_server_is_tested_and_one_that_fails_spoils_no_other() {
 
 #[tokio::test]
 async fn a_server_that_is_named_is_tested_even_if_it_is_switched_off() {
-    let place = connected();
-    let tested = place.json(&["servers", "test", "off", "--json"]).await;
+    let place = home_with_servers();
+    let tested = place.run_json(&["servers", "test", "off", "--json"]).await;
     let [off] = tested.as_array().unwrap().as_slice() else {
         panic!("{tested}");
     };
@@ -73,19 +73,21 @@ async fn a_server_that_is_named_is_tested_even_if_it_is_switched_off() {
 
 #[tokio::test]
 async fn tools_are_listed_with_what_each_takes() {
-    let place = connected();
+    let place = home_with_servers();
     let table = place.run(&["servers", "tools", "guest"]).await;
-    went_well(&table);
+    assert_success(&table);
     assert!(
         table.stdout.contains("reasoning_sessions"),
         "{}",
         table.stdout
     );
     let schema = place
-        .json(&["servers", "tools", "guest", "--schema", "reasoning_search"])
+        .run_json(&["servers", "tools", "guest", "--schema", "reasoning_search"])
         .await;
     assert!(schema["properties"].is_object(), "{schema}");
-    let all = place.json(&["servers", "tools", "guest", "--json"]).await;
+    let all = place
+        .run_json(&["servers", "tools", "guest", "--json"])
+        .await;
     assert!(
         all[0]["name"].is_string() && all[0]["standing"].is_object(),
         "{all}"
@@ -106,7 +108,7 @@ async fn tools_are_listed_with_what_each_takes() {
 
 #[tokio::test]
 async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
-    let place = connected();
+    let place = home_with_servers();
     let ways: [&[&str]; 4] = [
         &["guest__reasoning_search", "query=nothing there", "limit=3"],
         &[
@@ -125,7 +127,7 @@ async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
     for way in ways {
         let mut command = place.command();
         command.args(["servers", "call", "--json"]).args(way);
-        let ran = run_with(&mut command, r#"{"query": "nothing there"}"#).await;
+        let ran = run_with_input(&mut command, r#"{"query": "nothing there"}"#).await;
         assert_eq!(
             (ran.code, ran.stderr.as_str()),
             (Some(0), ""),
@@ -143,13 +145,13 @@ async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
             "query=nothing there",
         ])
         .await;
-    went_well(&text);
+    assert_success(&text);
     assert!(!text.stdout.trim().is_empty() && !text.stdout.contains("structuredContent"));
 }
 
 #[tokio::test]
 async fn a_call_that_fails_is_told_by_the_exit_code() {
-    let place = connected();
+    let place = home_with_servers();
     let cases: [(&[&str], i32, &str); 6] = [
         // The tool itself says no.
         (
@@ -173,10 +175,10 @@ async fn a_call_that_fails_is_told_by_the_exit_code() {
 
 #[tokio::test]
 async fn a_server_with_nothing_to_approve_is_left_as_it_is() {
-    let place = connected();
+    let place = home_with_servers();
     let ran = place.run(&["servers", "approve", "guest"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(ran.stdout.contains("Nothing of \"guest\" is held back"));
-    let list = place.json(&["servers", "list", "--json"]).await;
+    let list = place.run_json(&["servers", "list", "--json"]).await;
     assert_eq!(names(&list), ["guest", "broken", "off"]);
 }

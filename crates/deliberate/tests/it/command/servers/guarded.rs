@@ -1,5 +1,5 @@
 //! A server that wants a login, and who gives the tokens for it, at one address. Every token holds
-//! [`HUSH`], so that one that is told is seen.
+//! [`SECRET_MARKER`], so that one that is told is seen.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,23 +18,23 @@ use tokio::net::TcpListener;
 use url::Url;
 
 /// What stands in every code, token and secret.
-pub(super) const HUSH: &str = "hush";
+pub(super) const SECRET_MARKER: &str = "hush";
 
 /// What there is to know of the server, and to change.
 #[derive(Default)]
-pub(super) struct Mind {
+pub(super) struct LoginServerState {
     /// The one token that is good.
-    pub(super) good: Option<String>,
+    pub(super) valid_token: Option<String>,
     /// The one that can be turned into another.
-    renewable: Option<String>,
+    refresh_token: Option<String>,
     /// How many were given.
-    given: u32,
+    issued_tokens: u32,
     /// For how many seconds they are.
-    pub(super) lasts: u64,
+    pub(super) token_lifetime: u64,
     /// Whether anybody may come in.
     pub(super) is_open: bool,
     /// Whether whoever is asked says no.
-    pub(super) disagrees: bool,
+    pub(super) denies_consent: bool,
     /// What tokens were asked for with.
     pub(super) grants: Vec<String>,
     /// What the agreed codes are to be proven with.
@@ -42,56 +42,61 @@ pub(super) struct Mind {
 }
 
 /// The server.
-pub(super) struct Guarded {
+pub(super) struct LoginTestServer {
     /// Where it is, without a path.
     pub(super) base: String,
-    mind: Arc<Mutex<Mind>>,
+    state: Arc<Mutex<LoginServerState>>,
 }
 
 #[derive(Clone)]
-struct Here {
+struct LoginHandlerState {
     base: String,
-    mind: Arc<Mutex<Mind>>,
+    state: Arc<Mutex<LoginServerState>>,
 }
 
-impl Guarded {
+impl LoginTestServer {
     /// One that gives tokens for an hour.
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let mind = Arc::new(Mutex::new(Mind {
-            lasts: 3600,
-            ..Mind::default()
+        let mind = Arc::new(Mutex::new(LoginServerState {
+            token_lifetime: 3600,
+            ..LoginServerState::default()
         }));
-        let here = Here {
+        let here = LoginHandlerState {
             base: base.clone(),
-            mind: mind.clone(),
+            state: mind.clone(),
         };
-        let router = Router::new().fallback(answer).with_state(here);
+        let router = Router::new().fallback(handle_request).with_state(here);
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { base, mind }
+        Self { base, state: mind }
     }
 
-    pub(super) fn mind(&self) -> MutexGuard<'_, Mind> {
-        self.mind.lock().unwrap()
+    pub(super) fn state(&self) -> MutexGuard<'_, LoginServerState> {
+        self.state.lock().unwrap()
     }
 
     /// It in the settings, with this beside its address.
-    pub(super) fn written(&self, more: &str) -> String {
+    pub(super) fn settings_text(&self, more: &str) -> String {
         format!("[servers.guarded]\nurl = '{}/mcp'\n{more}\n", self.base)
     }
 }
 
-async fn answer(State(here): State<Here>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    let Here { base, mind } = here;
+async fn handle_request(
+    State(here): State<LoginHandlerState>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let LoginHandlerState { base, state: mind } = here;
     let mut mind = mind.lock().unwrap();
     match uri.path() {
-        "/.well-known/oauth-protected-resource/mcp" => told(&json!({
+        "/.well-known/oauth-protected-resource/mcp" => json_response(&json!({
             "resource": format!("{base}/mcp"),
             "authorization_servers": [base],
             "scopes_supported": ["read"],
         })),
-        "/.well-known/oauth-authorization-server" => told(&json!({
+        "/.well-known/oauth-authorization-server" => json_response(&json!({
             "issuer": base,
             "authorization_endpoint": format!("{base}/authorize"),
             "token_endpoint": format!("{base}/token"),
@@ -100,34 +105,34 @@ async fn answer(State(here): State<Here>, uri: Uri, headers: HeaderMap, body: By
             "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
             "code_challenge_methods_supported": ["S256"],
         })),
-        "/register" => told(&json!({
+        "/register" => json_response(&json!({
             "client_id": "registered",
-            "client_secret": format!("{HUSH}-client"),
+            "client_secret": format!("{SECRET_MARKER}-client"),
             "redirect_uris": [],
         })),
-        "/authorize" => page(&mut mind, uri.query().unwrap()),
-        "/token" => token(&mut mind, &form(&body)),
-        "/mcp" => served(&mind, &base, &headers, &body),
+        "/authorize" => authorize_response(&mut mind, uri.query().unwrap()),
+        "/token" => token_response(&mut mind, &parse_form(&body)),
+        "/mcp" => mcp_response(&mind, &base, &headers, &body),
         _ => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-fn told(body: &Value) -> Response {
+fn json_response(body: &Value) -> Response {
     let json = [(header::CONTENT_TYPE, "application/json")];
     (json, body.to_string()).into_response()
 }
 
-fn form(body: &[u8]) -> HashMap<String, String> {
+fn parse_form(body: &[u8]) -> HashMap<String, String> {
     url::form_urlencoded::parse(body).into_owned().collect()
 }
 
 /// The page whose reader agrees at once, or does not.
-fn page(mind: &mut Mind, query: &str) -> Response {
-    let asked = form(query.as_bytes());
+fn authorize_response(mind: &mut LoginServerState, query: &str) -> Response {
+    let asked = parse_form(query.as_bytes());
     assert_eq!(asked["code_challenge_method"], "S256");
     let mut back = Url::parse(&asked["redirect_uri"]).unwrap();
-    let code = format!("{HUSH}-code-{}", mind.challenges.len());
-    let said = if mind.disagrees {
+    let code = format!("{SECRET_MARKER}-code-{}", mind.challenges.len());
+    let said = if mind.denies_consent {
         ("error", "access_denied")
     } else {
         ("code", code.as_str())
@@ -140,39 +145,39 @@ fn page(mind: &mut Mind, query: &str) -> Response {
     (StatusCode::FOUND, place).into_response()
 }
 
-fn token(mind: &mut Mind, form: &HashMap<String, String>) -> Response {
+fn token_response(mind: &mut LoginServerState, form: &HashMap<String, String>) -> Response {
     let grant = form["grant_type"].clone();
     let is_good = match grant.as_str() {
         // Each code once.
         "authorization_code" => {
             form.contains_key("code_verifier") && mind.challenges.remove(&form["code"]).is_some()
         }
-        "refresh_token" => mind.renewable.as_ref() == Some(&form["refresh_token"]),
+        "refresh_token" => mind.refresh_token.as_ref() == Some(&form["refresh_token"]),
         _ => grant == "client_credentials",
     };
     mind.grants.push(grant);
     if !is_good {
         let error = json!({ "error": "invalid_grant", "error_description": format!("{form:?}") });
-        return (StatusCode::BAD_REQUEST, told(&error)).into_response();
+        return (StatusCode::BAD_REQUEST, json_response(&error)).into_response();
     }
-    mind.given += 1;
+    mind.issued_tokens += 1;
     let (access, refresh) = (
-        format!("{HUSH}-access-{}", mind.given),
-        format!("{HUSH}-refresh-{}", mind.given),
+        format!("{SECRET_MARKER}-access-{}", mind.issued_tokens),
+        format!("{SECRET_MARKER}-refresh-{}", mind.issued_tokens),
     );
-    mind.good = Some(access.clone());
-    mind.renewable = Some(refresh.clone());
-    told(&json!({
+    mind.valid_token = Some(access.clone());
+    mind.refresh_token = Some(refresh.clone());
+    json_response(&json!({
         "access_token": access, "refresh_token": refresh,
-        "token_type": "Bearer", "expires_in": mind.lasts,
+        "token_type": "Bearer", "expires_in": mind.token_lifetime,
     }))
 }
 
-fn served(mind: &Mind, base: &str, headers: &HeaderMap, body: &[u8]) -> Response {
+fn mcp_response(mind: &LoginServerState, base: &str, headers: &HeaderMap, body: &[u8]) -> Response {
     let sent = headers.get(header::AUTHORIZATION);
     let sent = sent.map_or("", |it| it.to_str().unwrap());
     let is_good = |good: &String| sent == format!("Bearer {good}");
-    if !mind.is_open && !mind.good.as_ref().is_some_and(is_good) {
+    if !mind.is_open && !mind.valid_token.as_ref().is_some_and(is_good) {
         let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
         let said = format!("Bearer resource_metadata=\"{place}\"");
         let said = [(header::WWW_AUTHENTICATE, said)];
@@ -198,8 +203,10 @@ fn served(mind: &Mind, base: &str, headers: &HeaderMap, body: &[u8]) -> Response
         "ping" => json!({}),
         _ => {
             let error = json!({ "code": -32601, "message": "there is no such method" });
-            return told(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }));
+            return json_response(
+                &json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }),
+            );
         }
     };
-    told(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))
+    json_response(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))
 }

@@ -11,22 +11,23 @@ use tokio::{
 use url::Url;
 
 use super::{
-    guarded::{Guarded, HUSH},
-    settings, went_well,
+    assert_success,
+    guarded::{LoginTestServer, SECRET_MARKER},
+    write_settings,
 };
-use crate::support::{Place, Ran, end, serve, terminate};
+use crate::support::{CliOutput, TestHome, serve, shut_down, terminate};
 
 /// Longer than anything takes on a busy machine; only a hang exceeds it.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-async fn guarded() -> (Place, Guarded) {
-    written("").await
+async fn home_with_oauth_server() -> (TestHome, LoginTestServer) {
+    home_with_settings("").await
 }
 
 /// A place whose settings have the server, with this beside its address.
-async fn written(more: &str) -> (Place, Guarded) {
-    let (place, server) = (Place::new(), Guarded::start().await);
-    settings(&place, &server.written(more));
+async fn home_with_settings(more: &str) -> (TestHome, LoginTestServer) {
+    let (place, server) = (TestHome::new(), LoginTestServer::start().await);
+    write_settings(&place, &server.settings_text(more));
     (place, server)
 }
 
@@ -48,16 +49,16 @@ async fn browse(page: &Url) -> RawResponse {
 }
 
 /// Starts to log in, up to where a page is shown; what is done with the page is up to the test.
-struct LoggingIn {
+struct LoginProcess {
     child: tokio::process::Child,
     lines: BufReader<tokio::process::ChildStdout>,
-    shown: String,
+    stdout: String,
     page: Url,
 }
 
-impl LoggingIn {
+impl LoginProcess {
     /// With a log of all there is to tell.
-    async fn start(place: &Place) -> Self {
+    async fn start(place: &TestHome) -> Self {
         let mut command = place.command();
         command
             .args(["--log-level", "trace"])
@@ -72,7 +73,7 @@ impl LoggingIn {
         let mut shown = String::new();
         let page = loop {
             let mut line = String::new();
-            let read = timeout(PATIENCE, lines.read_line(&mut line));
+            let read = timeout(TEST_TIMEOUT, lines.read_line(&mut line));
             assert_ne!(read.await.unwrap().unwrap(), 0, "no page: {shown}");
             shown.push_str(&line);
             if line.trim().starts_with("http") {
@@ -82,55 +83,55 @@ impl LoggingIn {
         Self {
             child,
             lines,
-            shown,
+            stdout: shown,
             page,
         }
     }
 
-    async fn end(mut self) -> Ran {
-        let rest = self.lines.read_to_string(&mut self.shown);
-        timeout(PATIENCE, rest).await.unwrap().unwrap();
-        let output = timeout(PATIENCE, self.child.wait_with_output()).await;
+    async fn wait(mut self) -> CliOutput {
+        let rest = self.lines.read_to_string(&mut self.stdout);
+        timeout(TEST_TIMEOUT, rest).await.unwrap().unwrap();
+        let output = timeout(TEST_TIMEOUT, self.child.wait_with_output()).await;
         let output = output.unwrap().unwrap();
-        Ran {
+        CliOutput {
             code: output.status.code(),
-            stdout: self.shown,
+            stdout: self.stdout,
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
 }
 
-async fn log_in(place: &Place) -> Ran {
-    let logging_in = LoggingIn::start(place).await;
+async fn log_in(place: &TestHome) -> CliOutput {
+    let logging_in = LoginProcess::start(place).await;
     let back = browse(&logging_in.page).await;
     assert_eq!(back.status, 200);
-    logging_in.end().await
+    logging_in.wait().await
 }
 
-async fn greet(place: &Place) -> Ran {
+async fn greet(place: &TestHome) -> CliOutput {
     let ran = place.run(&["servers", "call", "guarded__greet"]).await;
-    assert_tells_nothing(&ran);
+    assert_no_secrets(&ran);
     ran
 }
 
-fn assert_tells_nothing(ran: &Ran) {
-    assert!(!ran.stdout.contains(HUSH), "{}", ran.stdout);
-    assert!(!ran.stderr.contains(HUSH), "{}", ran.stderr);
+fn assert_no_secrets(ran: &CliOutput) {
+    assert!(!ran.stdout.contains(SECRET_MARKER), "{}", ran.stdout);
+    assert!(!ran.stderr.contains(SECRET_MARKER), "{}", ran.stderr);
 }
 
-fn assert_refused(ran: &Ran, told: &str) {
+fn assert_refused(ran: &CliOutput, told: &str) {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    assert_tells_nothing(ran);
+    assert_no_secrets(ran);
 }
 
-fn kept(place: &Place) -> std::path::PathBuf {
+fn login_folder(place: &TestHome) -> std::path::PathBuf {
     place.path("data/deliberate/logins/guarded.json")
 }
 
 #[tokio::test]
 async fn who_has_logged_in_is_let_in_until_they_log_out() {
-    let (place, server) = guarded().await;
+    let (place, server) = home_with_oauth_server().await;
     assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
     let ran = place.run(&["servers", "test", "--json"]).await;
     let tested: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -141,24 +142,24 @@ async fn who_has_logged_in_is_let_in_until_they_log_out() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("Logged in to \"guarded\""), "{ran:?}");
     assert!(ran.stdout.contains("deliberate servers test guarded"));
-    assert_tells_nothing(&ran);
+    assert_no_secrets(&ran);
 
     let ran = greet(&place).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert_eq!(ran.stdout, "hello, you\n");
     let ran = place.run(&["servers", "test"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(ran.stdout.contains("1 tool,"), "{}", ran.stdout);
-    assert_tells_nothing(&ran);
-    assert_eq!(server.mind().grants, ["authorization_code"]);
+    assert_no_secrets(&ran);
+    assert_eq!(server.state().grants, ["authorization_code"]);
 
     let ran = place.run(&["servers", "logout", "guarded"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(ran.stdout.contains("Logged out of \"guarded\""), "{ran:?}");
-    assert!(!kept(&place).exists());
+    assert!(!login_folder(&place).exists());
     assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
     let ran = place.run(&["servers", "logout", "guarded"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(ran.stdout.contains("Nobody was logged in"), "{ran:?}");
 }
 
@@ -166,43 +167,47 @@ async fn who_has_logged_in_is_let_in_until_they_log_out() {
 #[tokio::test]
 async fn the_tokens_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (place, _server) = guarded().await;
+    let (place, _server) = home_with_oauth_server().await;
     log_in(&place).await;
     let mode = |path: &std::path::Path| {
         let about = std::fs::metadata(path).unwrap();
         about.permissions().mode() & 0o777
     };
-    let file = kept(&place);
+    let file = login_folder(&place);
     let folder = file.parent().unwrap();
     assert_eq!((mode(folder), mode(&file)), (0o700, 0o600));
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
-    assert!(std::fs::read_to_string(&file).unwrap().contains(HUSH));
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .contains(SECRET_MARKER)
+    );
 }
 
 #[tokio::test]
 async fn a_token_that_has_ended_is_renewed_and_the_next_is_kept() {
-    let (place, server) = guarded().await;
-    server.mind().lasts = 0;
+    let (place, server) = home_with_oauth_server().await;
+    server.state().token_lifetime = 0;
     log_in(&place).await;
-    server.mind().lasts = 3600;
+    server.state().token_lifetime = 3600;
     for _ in 0..2 {
-        went_well(&greet(&place).await);
+        assert_success(&greet(&place).await);
     }
     let both = ["authorization_code", "refresh_token"];
-    assert_eq!(server.mind().grants, both, "the renewed one is kept");
+    assert_eq!(server.state().grants, both, "the renewed one is kept");
     // What the server no longer takes is renewed too, and what can't be needs a person again.
-    server.mind().good = None;
-    went_well(&greet(&place).await);
-    assert_eq!(server.mind().grants.len(), 3);
-    std::fs::write(kept(&place), "rubbish").unwrap();
+    server.state().valid_token = None;
+    assert_success(&greet(&place).await);
+    assert_eq!(server.state().grants.len(), 3);
+    std::fs::write(login_folder(&place), "rubbish").unwrap();
     assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
     assert_eq!(log_in(&place).await.code, Some(0));
-    went_well(&greet(&place).await);
+    assert_success(&greet(&place).await);
 }
 
 #[tokio::test]
 async fn a_server_that_runs_already_uses_the_login_at_once() {
-    let (place, _server) = guarded().await;
+    let (place, _server) = home_with_oauth_server().await;
     let mut client = serve(place.command().arg("serve")).await;
     let call = json!({ "tool": "guarded__greet", "arguments": {} });
     let before = client.call("gateway_call", call.clone()).await.unwrap();
@@ -215,34 +220,39 @@ async fn a_server_that_runs_already_uses_the_login_at_once() {
     log_in(&place).await;
     let after = client.call("gateway_call", call.clone()).await.unwrap();
     assert!(after.to_string().contains("hello, you"), "{after}");
-    went_well(&place.run(&["servers", "logout", "guarded"]).await);
+    assert_success(&place.run(&["servers", "logout", "guarded"]).await);
     let out = client.call("gateway_call", call).await.unwrap();
     assert!(!out.to_string().contains("hello, you"), "{out}");
     for told in [before, after, out] {
-        assert!(!told.to_string().contains(HUSH), "{told}");
+        assert!(!told.to_string().contains(SECRET_MARKER), "{told}");
     }
-    assert!(!client.stderr().contains(HUSH), "{}", client.stderr());
-    end(client).await;
+    assert!(
+        !client.stderr().contains(SECRET_MARKER),
+        "{}",
+        client.stderr()
+    );
+    shut_down(client).await;
 }
 
 #[tokio::test]
 async fn another_who_gives_tokens_is_not_trusted() {
-    let (place, server) = written("auth = { issuer = 'https://login.example.org' }").await;
+    let (place, server) =
+        home_with_settings("auth = { issuer = 'https://login.example.org' }").await;
     let ran = place.run(&["servers", "login", "guarded"]).await;
     assert_refused(&ran, "not to https://login.example.org");
-    assert!(server.mind().grants.is_empty());
-    assert!(!kept(&place).exists());
+    assert!(server.state().grants.is_empty());
+    assert!(!login_folder(&place).exists());
 }
 
 #[tokio::test]
 async fn the_one_who_is_expected_is_asked_as_written() {
-    let (place, server) = guarded().await;
+    let (place, server) = home_with_oauth_server().await;
     let more = format!(
         "auth = {{ issuer = '{}', client_id = 'us', scopes = ['write'] }}",
         server.base
     );
-    settings(&place, &server.written(&more));
-    let logging_in = LoggingIn::start(&place).await;
+    write_settings(&place, &server.settings_text(&more));
+    let logging_in = LoginProcess::start(&place).await;
     let asked: Vec<(String, String)> = logging_in.page.query_pairs().into_owned().collect();
     for (name, value) in [("client_id", "us"), ("scope", "write")] {
         assert!(
@@ -251,48 +261,48 @@ async fn the_one_who_is_expected_is_asked_as_written() {
         );
     }
     browse(&logging_in.page).await;
-    assert_eq!(logging_in.end().await.code, Some(0));
-    went_well(&greet(&place).await);
+    assert_eq!(logging_in.wait().await.code, Some(0));
+    assert_success(&greet(&place).await);
 }
 
 #[tokio::test]
 async fn who_does_not_agree_or_comes_from_elsewhere_is_not_logged_in() {
-    let (place, server) = guarded().await;
-    server.mind().disagrees = true;
+    let (place, server) = home_with_oauth_server().await;
+    server.state().denies_consent = true;
     let ran = log_in(&place).await;
     assert_refused(&ran, "access_denied");
 
-    let logging_in = LoggingIn::start(&place).await;
+    let logging_in = LoginProcess::start(&place).await;
     let mut pairs = logging_in.page.query_pairs();
     let (_, back) = pairs.find(|(name, _)| name == "redirect_uri").unwrap();
     let mut back = Url::parse(&back).unwrap();
     back.set_query(Some("code=hush-theirs&state=theirs"));
     get(&back).await;
-    let ran = logging_in.end().await;
+    let ran = logging_in.wait().await;
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert_tells_nothing(&ran);
-    assert!(server.mind().grants.is_empty());
-    assert!(!kept(&place).exists());
+    assert_no_secrets(&ran);
+    assert!(server.state().grants.is_empty());
+    assert!(!login_folder(&place).exists());
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn one_may_stop_before_anybody_agrees() {
-    let (place, _server) = guarded().await;
-    let logging_in = LoggingIn::start(&place).await;
+    let (place, _server) = home_with_oauth_server().await;
+    let logging_in = LoginProcess::start(&place).await;
     terminate(logging_in.child.id().unwrap()).await;
-    assert_refused(&logging_in.end().await, "nobody was logged in");
-    assert!(!kept(&place).exists());
+    assert_refused(&logging_in.wait().await, "nobody was logged in");
+    assert!(!login_folder(&place).exists());
 }
 
 #[tokio::test]
 async fn a_login_that_can_not_be_kept_is_no_success() {
-    let (place, _server) = guarded().await;
-    let logging_in = LoggingIn::start(&place).await;
+    let (place, _server) = home_with_oauth_server().await;
+    let logging_in = LoginProcess::start(&place).await;
     std::fs::create_dir_all(place.path("data/deliberate")).unwrap();
     std::fs::write(place.path("data/deliberate/logins"), "no folder").unwrap();
     browse(&logging_in.page).await;
-    assert_refused(&logging_in.end().await, "could not be kept");
+    assert_refused(&logging_in.wait().await, "could not be kept");
     // Now it is seen before anybody is asked.
     let ran = place.run(&["servers", "login", "guarded"]).await;
     assert_refused(&ran, "can't be read");
@@ -300,23 +310,23 @@ async fn a_login_that_can_not_be_kept_is_no_success() {
 
 #[tokio::test]
 async fn who_needs_no_login_is_told_so() {
-    let (place, server) = guarded().await;
-    server.mind().is_open = true;
+    let (place, server) = home_with_oauth_server().await;
+    server.state().is_open = true;
     let ran = place.run(&["servers", "login", "guarded"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
 
     // A secret is enough where nobody has to agree.
-    server.mind().is_open = false;
-    let secret = format!("auth = {{ client_id = 'us', client_secret = '{HUSH}-own' }}");
-    settings(&place, &server.written(&secret));
+    server.state().is_open = false;
+    let secret = format!("auth = {{ client_id = 'us', client_secret = '{SECRET_MARKER}-own' }}");
+    write_settings(&place, &server.settings_text(&secret));
     let ran = place.run(&["servers", "login", "guarded"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
-    went_well(&greet(&place).await);
+    assert_success(&greet(&place).await);
     assert!(
         server
-            .mind()
+            .state()
             .grants
             .iter()
             .all(|it| it == "client_credentials")
@@ -325,11 +335,14 @@ async fn who_needs_no_login_is_told_so() {
 
 #[tokio::test]
 async fn where_one_can_not_log_in_the_reason_is_told() {
-    let (place, server) = guarded().await;
-    let header = format!("headers = {{ authorization = 'Bearer {HUSH}-wrong' }}");
+    let (place, server) = home_with_oauth_server().await;
+    let header = format!("headers = {{ authorization = 'Bearer {SECRET_MARKER}-wrong' }}");
     let others = "[servers.program]\ncommand = 'x'\n[servers.socket]\nurl = 'ws://127.0.0.1:9/'\n\
                   [servers.gone]\nurl = 'http://127.0.0.1:9/mcp'\n";
-    settings(&place, &format!("{}\n{others}", server.written(&header)));
+    write_settings(
+        &place,
+        &format!("{}\n{others}", server.settings_text(&header)),
+    );
     for (name, told) in [
         ("program", "a program of this machine"),
         ("socket", "WebSocket"),

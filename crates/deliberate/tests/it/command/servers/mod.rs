@@ -10,10 +10,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Ran, run};
+use crate::support::{CliOutput, TestHome, run_command};
 
 /// What Claude Desktop keeps, ourselves included.
-const CLAUDE: &str = r#"{
+const CLAUDE_CONFIG: &str = r#"{
   "globalShortcut": "",
   "mcpServers": {
     "deliberate": { "command": "/opt/bin/deliberate", "args": ["serve"] },
@@ -31,7 +31,7 @@ const CLAUDE: &str = r#"{
 "#;
 
 /// What Cursor keeps.
-const CURSOR: &str = r#"{
+const CURSOR_CONFIG: &str = r#"{
   "mcpServers": {
     "filesystem": { "command": "other", "args": [] },
     "linear": { "url": "https://mcp.linear.app/sse", "type": "sse", "headers": { "Authorization": "Bearer sk-cursor" } },
@@ -42,7 +42,7 @@ const CURSOR: &str = r#"{
 "#;
 
 /// What VS Code keeps.
-const VSCODE: &str = r#"{
+const VSCODE_CONFIG: &str = r#"{
   // asked for once
   "inputs": [{ "type": "promptString", "id": "pg-password", "password": true, },],
   "servers": {
@@ -53,11 +53,14 @@ const VSCODE: &str = r#"{
 "#;
 
 /// A place whose settings import all three.
-fn importing() -> Place {
-    let place = Place::new();
-    write(&place.path("work/claude_desktop_config.json"), CLAUDE);
-    write(&place.path("work/cursor.json"), CURSOR);
-    write(&place.path("work/mcp.json"), VSCODE);
+fn home_with_imports() -> TestHome {
+    let place = TestHome::new();
+    write(
+        &place.path("work/claude_desktop_config.json"),
+        CLAUDE_CONFIG,
+    );
+    write(&place.path("work/cursor.json"), CURSOR_CONFIG);
+    write(&place.path("work/mcp.json"), VSCODE_CONFIG);
     let folder = place.path("work");
     let imports = [
         "claude_desktop_config.json",
@@ -66,14 +69,14 @@ fn importing() -> Place {
         "nowhere.json",
     ]
     .map(|name| format!("'{}'", folder.join(name).display()));
-    settings(
+    write_settings(
         &place,
         &format!("[gateway]\nimport = [{}]\n", imports.join(", ")),
     );
     place
 }
 
-fn settings(place: &Place, text: &str) {
+fn write_settings(place: &TestHome, text: &str) {
     std::fs::create_dir_all(place.path("config/deliberate")).unwrap();
     write(&place.path("config/deliberate/config.toml"), text);
 }
@@ -82,8 +85,8 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-async fn list(place: &Place) -> Value {
-    place.json(&["servers", "list", "--json"]).await
+async fn list_servers(place: &TestHome) -> Value {
+    place.run_json(&["servers", "list", "--json"]).await
 }
 
 fn names(list: &Value) -> Vec<&str> {
@@ -94,28 +97,28 @@ fn names(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn server<'a>(list: &'a Value, name: &str) -> &'a Value {
+fn find_server<'a>(list: &'a Value, name: &str) -> &'a Value {
     let mut servers = list["servers"].as_array().unwrap().iter();
     servers.find(|it| it["name"] == name).unwrap()
 }
 
 /// The file that is written.
-fn ours(place: &Place) -> Value {
+fn read_servers_file(place: &TestHome) -> Value {
     let text = std::fs::read_to_string(place.path("config/deliberate/servers.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-fn went_well(ran: &Ran) {
+fn assert_success(ran: &CliOutput) {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
 }
 
 #[tokio::test]
 async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
-    let place = importing();
+    let place = home_with_imports();
     let mut command = place.command();
     command.env("SEARCH_KEY", "sk-environment");
-    let ran = run(command.args(["servers", "list", "--json"])).await;
-    went_well(&ran);
+    let ran = run_command(command.args(["servers", "list", "--json"])).await;
+    assert_success(&ran);
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
     // Ourselves left out, and the first of a name counts.
     assert_eq!(
@@ -123,15 +126,15 @@ async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
         ["filesystem", "github", "linear", "search", "docs"]
     );
     assert_eq!(
-        server(&all, "linear"),
+        find_server(&all, "linear"),
         &json!({
             "name": "linear", "enabled": true, "type": "sse",
             "reached_by": "https://mcp.linear.app/sse", "env": [], "headers": ["Authorization"],
             "expose": null, "from": place.path("work/cursor.json"),
         })
     );
-    assert_eq!(server(&all, "search")["enabled"], false);
-    assert_eq!(server(&all, "github")["env"], json!(["GITHUB_TOKEN"]));
+    assert_eq!(find_server(&all, "search")["enabled"], false);
+    assert_eq!(find_server(&all, "github")["env"], json!(["GITHUB_TOKEN"]));
     let problems: Vec<(&str, &str)> = all["problems"]
         .as_array()
         .unwrap()
@@ -154,7 +157,7 @@ async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
 
 #[tokio::test]
 async fn nothing_shows_a_key() {
-    let place = importing();
+    let place = home_with_imports();
     let mut said = String::new();
     for arguments in [
         &["servers"][..],
@@ -167,7 +170,7 @@ async fn nothing_shows_a_key() {
     ] {
         let mut command = place.command();
         command.env("SEARCH_KEY", "sk-environment");
-        let ran = run(command.args(arguments)).await;
+        let ran = run_command(command.args(arguments)).await;
         said.push_str(&ran.stdout);
         said.push_str(&ran.stderr);
     }
@@ -182,14 +185,14 @@ async fn nothing_shows_a_key() {
 
 #[tokio::test]
 async fn a_server_starts_whatever_other_clients_files_hold() {
-    let place = importing();
+    let place = home_with_imports();
     let client = crate::support::serve(place.command().arg("serve")).await;
-    crate::support::end(client).await;
+    crate::support::shut_down(client).await;
 }
 
 #[tokio::test]
 async fn the_settings_count_before_the_own_file_and_that_before_imports() {
-    let place = importing();
+    let place = home_with_imports();
     write(
         &place.path("config/deliberate/servers.json"),
         r#"{"mcpServers": {"filesystem": {"command": "own"}, "linear": {"command": "own"}, "docs": 3}}"#,
@@ -200,13 +203,13 @@ async fn the_settings_count_before_the_own_file_and_that_before_imports() {
         &file,
         &format!("{text}\n[servers.filesystem]\ncommand = \"table\"\nexpose = [\"read_*\"]\n"),
     );
-    let all = list(&place).await;
-    let by = |name: &str| server(&all, name)["reached_by"].clone();
+    let all = list_servers(&place).await;
+    let by = |name: &str| find_server(&all, name)["reached_by"].clone();
     assert_eq!(
         (by("filesystem"), by("linear")),
         (json!("table"), json!("own"))
     );
-    let table = server(&all, "filesystem");
+    let table = find_server(&all, "filesystem");
     assert_eq!(table["from"], format!("{}:4", file.display()));
     assert_eq!(table["expose"], "read_*");
     // One that is broken in the own file was still meant to be the one.
@@ -215,7 +218,7 @@ async fn the_settings_count_before_the_own_file_and_that_before_imports() {
 
 #[tokio::test]
 async fn mistakes_in_the_settings_stop_every_command_and_are_told_together() {
-    let place = Place::new();
+    let place = TestHome::new();
     let text = "[servers.files]\ncomand = \"npx\"\n[servers.web]\nurl = \"gopher://a\"\nper_minute = \"many\"\n\
                 [servers.web2]\nurl = \"gopher://a\"\n";
     write(&place.path("work/wrong.toml"), text);
@@ -230,8 +233,8 @@ async fn mistakes_in_the_settings_stop_every_command_and_are_told_together() {
 
 #[tokio::test]
 async fn the_doctor_counts_them_and_tells_what_is_wrong() {
-    let place = importing();
-    let ran = run(place.command().env("SEARCH_KEY", "x").arg("doctor")).await;
+    let place = home_with_imports();
+    let ran = run_command(place.command().env("SEARCH_KEY", "x").arg("doctor")).await;
     let lines: Vec<&str> = ran
         .stdout
         .lines()
@@ -256,9 +259,9 @@ async fn the_doctor_counts_them_and_tells_what_is_wrong() {
 
 #[tokio::test]
 async fn without_servers_the_way_to_one_is_told() {
-    let place = Place::new();
+    let place = TestHome::new();
     let ran = place.run(&["servers"]).await;
-    went_well(&ran);
+    assert_success(&ran);
     assert!(
         ran.stdout.contains("deliberate servers add"),
         "{}",

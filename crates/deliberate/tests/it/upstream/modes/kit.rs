@@ -1,27 +1,27 @@
 //! A server with its provider for every tool that asks, what its store holds, and answers that are
 //! made wrong.
 
-use deliberate_testkit::{Client, Fault, Standin, standin::Rule};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient, standin::ScriptedAnswer};
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
 
-use super::super::asking::{ASKING, Asking};
-use crate::support::{Place, Wire, failure, output, serve};
+use super::super::asking::{MODEL_TOOL_CASES, ModelToolCase};
+use crate::support::{ProviderFormat, TestHome, output, serve, tool_failure};
 
 /// A server, its provider, and the tools that are there.
-pub(super) struct Bench {
-    pub(super) place: Place,
-    pub(super) standin: Standin,
-    pub(super) client: Client,
-    wire: Wire,
-    pub(super) tools: Vec<&'static Asking>,
+pub(super) struct ModeTestServer {
+    pub(super) place: TestHome,
+    pub(super) standin: MockProvider,
+    pub(super) client: StdioClient,
+    wire: ProviderFormat,
+    pub(super) tools: Vec<&'static ModelToolCase>,
 }
 
-impl Bench {
-    pub(super) async fn new(wire: Wire) -> Self {
-        let (place, standin) = (Place::new(), Standin::start().await.unwrap());
-        let mut client = serve(&mut command(&place, wire, &standin)).await;
-        let tools = asking_tools(&mut client).await;
+impl ModeTestServer {
+    pub(super) async fn new(wire: ProviderFormat) -> Self {
+        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve(&mut provider_command(&place, wire, &standin)).await;
+        let tools = model_tools(&mut client).await;
         Self {
             place,
             standin,
@@ -32,61 +32,84 @@ impl Bench {
     }
 
     /// The arguments of a call, with all that they name.
-    pub(super) async fn arguments(&mut self, asking: &Asking) -> Value {
+    pub(super) async fn arguments(&mut self, asking: &ModelToolCase) -> Value {
         self.standin.reset();
-        (asking.arguments)(&asking.needs.meet(&mut self.client).await)
+        (asking.arguments)(&asking.precondition.set_up(&mut self.client).await)
     }
 
     /// Calls a tool while the provider has this fault, once or for good.
-    pub(super) async fn meets(&mut self, asking: &Asking, fault: &Fault, lasts: Lasts) -> Ended {
+    pub(super) async fn call_with_fault(
+        &mut self,
+        asking: &ModelToolCase,
+        fault: &MockFault,
+        lasts: FaultDuration,
+    ) -> ModeCallEnd {
         let arguments = self.arguments(asking).await;
         self.standin.reset();
         match lasts {
-            Lasts::Once => self.standin.push(fault.clone()),
-            Lasts::Always => self.standin.always(fault.clone()),
+            FaultDuration::Once => self.standin.push_fault(fault.clone()),
+            FaultDuration::Always => self.standin.set_default_fault(fault.clone()),
         }
         let what = format!("{fault:?} {lasts:?}");
         self.call(asking, arguments, &what).await
     }
 
     /// Calls a tool while the model says this to its ask, and the usual to others.
-    pub(super) async fn hears(&mut self, asking: &Asking, said: &str) -> Ended {
+    pub(super) async fn call_with_reply(
+        &mut self,
+        asking: &ModelToolCase,
+        said: &str,
+    ) -> ModeCallEnd {
         let arguments = self.arguments(asking).await;
         self.standin.reset();
-        self.standin.rules(vec![Rule::new(asking.asked_by, said)]);
+        self.standin
+            .set_scripted_answers(vec![ScriptedAnswer::new(asking.prompt_markers, said)]);
         self.call(asking, arguments, said).await
     }
 
     /// Calls a tool. Whatever comes of it, no half of it is kept, and of an error nothing.
-    pub(super) async fn call(&mut self, asking: &Asking, arguments: Value, what: &str) -> Ended {
-        let before = kept(&self.place).await;
+    pub(super) async fn call(
+        &mut self,
+        asking: &ModelToolCase,
+        arguments: Value,
+        what: &str,
+    ) -> ModeCallEnd {
+        let before = dump_tables(&self.place).await;
         let response = self.client.call(asking.tool, arguments).await.unwrap();
-        let ended = Ended::of(&response);
+        let ended = ModeCallEnd::from_response(&response);
         let what = format!("{:?} {} {what}", self.wire, asking.tool);
-        let after = kept(&self.place).await;
+        let after = dump_tables(&self.place).await;
         match &ended {
-            Ended::Answer(_) => assert_eq!(after != before, asking.keeps, "{what}"),
-            Ended::Error(code) => {
-                let failure = failure(&response);
+            ModeCallEnd::Answer(_) => assert_eq!(after != before, asking.stores_changes, "{what}"),
+            ModeCallEnd::Error(code) => {
+                let failure = tool_failure(&response);
                 assert!(failure.text.len() > code.len() + 10, "{what}: {failure:?}");
                 assert!(failure.hint.is_some(), "{what}: {failure:?}");
                 assert_eq!(after, before, "{what}: {code} left something");
             }
         }
-        assert_eq!(broken(&self.place).await, [] as [&str; 0], "{what}");
+        assert_eq!(
+            find_partial_writes(&self.place).await,
+            [] as [&str; 0],
+            "{what}"
+        );
         ended
     }
 }
 
-pub(super) fn command(place: &Place, wire: Wire, standin: &Standin) -> Command {
+pub(super) fn provider_command(
+    place: &TestHome,
+    wire: ProviderFormat,
+    standin: &MockProvider,
+) -> Command {
     let mut command = place.command();
-    wire.set(&mut command, standin);
+    wire.configure(&mut command, standin);
     command.env("MAX_RETRIES", "1");
     command
 }
 
 /// The tools that ask, as far as they are there.
-pub(super) async fn asking_tools(client: &mut Client) -> Vec<&'static Asking> {
+pub(super) async fn model_tools(client: &mut StdioClient) -> Vec<&'static ModelToolCase> {
     let list = client.request("tools/list", json!({})).await.unwrap();
     let list = list["result"]["tools"].as_array().unwrap();
     let there = |name: &str| list.iter().any(|tool| tool["name"] == name);
@@ -94,30 +117,30 @@ pub(super) async fn asking_tools(client: &mut Client) -> Vec<&'static Asking> {
         let name = tool["name"].as_str().unwrap();
         let asks = tool["annotations"]["openWorldHint"] != false;
         // The front of research has no way of its own: what it stands for has.
-        let known = name == "research" || ASKING.iter().any(|asking| asking.tool == name);
+        let known = name == "research" || MODEL_TOOL_CASES.iter().any(|asking| asking.tool == name);
         assert_eq!(asks, known, "{name} is missing from the table, or too much");
     }
-    let tools = ASKING.iter().filter(|asking| there(asking.tool));
+    let tools = MODEL_TOOL_CASES.iter().filter(|asking| there(asking.tool));
     tools.collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Lasts {
+pub(super) enum FaultDuration {
     Once,
     Always,
 }
 
 /// How a call ended.
 #[derive(Debug, PartialEq)]
-pub(super) enum Ended {
+pub(super) enum ModeCallEnd {
     Answer(Value),
     Error(String),
 }
 
-impl Ended {
-    pub(super) fn of(response: &Value) -> Self {
+impl ModeCallEnd {
+    pub(super) fn from_response(response: &Value) -> Self {
         if response["result"]["isError"] == true {
-            return Self::Error(failure(response).code.to_owned());
+            return Self::Error(tool_failure(response).code.to_owned());
         }
         let answer = output(response);
         assert!(answer.is_object() && answer.get("needs_reply").is_none());
@@ -146,11 +169,11 @@ pub(super) const TABLES: [&str; 9] = [
 ];
 
 /// All that is stored, as text.
-pub(super) async fn kept(place: &Place) -> Vec<String> {
+pub(super) async fn dump_tables(place: &TestHome) -> Vec<String> {
     if !place.database().exists() {
         return vec![String::new(); TABLES.len()];
     }
-    let mut database = place.open().await;
+    let mut database = place.open_database().await;
     let mut all = Vec::new();
     for table in TABLES {
         let sql = format!(
@@ -175,7 +198,7 @@ pub(super) async fn kept(place: &Place) -> Vec<String> {
 }
 
 /// What must never be: half a step.
-pub(super) const HALVES: &[(&str, &str)] = &[
+pub(super) const PARTIAL_WRITE_CHECKS: &[(&str, &str)] = &[
     (
         "a session without thought or graph",
         "SELECT count(*) FROM sessions WHERE id NOT IN (SELECT session_id FROM thoughts)
@@ -212,13 +235,13 @@ pub(super) const HALVES: &[(&str, &str)] = &[
 ];
 
 /// The halves there are.
-pub(super) async fn broken(place: &Place) -> Vec<&'static str> {
+pub(super) async fn find_partial_writes(place: &TestHome) -> Vec<&'static str> {
     if !place.database().exists() {
         return Vec::new();
     }
-    let mut database = place.open().await;
+    let mut database = place.open_database().await;
     let mut found = Vec::new();
-    for (what, sql) in HALVES {
+    for (what, sql) in PARTIAL_WRITE_CHECKS {
         let count: i64 = sqlx::query_scalar(*sql)
             .fetch_one(&mut database)
             .await
@@ -231,13 +254,16 @@ pub(super) async fn broken(place: &Place) -> Vec<&'static str> {
 }
 
 /// A value with every number in it made into something else.
-pub(super) fn with_numbers(value: &Value, make: fn(f64) -> Value) -> Value {
+pub(super) fn replace_numbers(value: &Value, make: fn(f64) -> Value) -> Value {
     match value {
         Value::Number(number) => make(number.as_f64().unwrap()),
-        Value::Array(items) => items.iter().map(|item| with_numbers(item, make)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| replace_numbers(item, make))
+            .collect(),
         Value::Object(fields) => fields
             .iter()
-            .map(|(name, field)| (name.clone(), with_numbers(field, make)))
+            .map(|(name, field)| (name.clone(), replace_numbers(field, make)))
             .collect::<Map<_, _>>()
             .into(),
         other => other.clone(),
@@ -245,7 +271,7 @@ pub(super) fn with_numbers(value: &Value, make: fn(f64) -> Value) -> Value {
 }
 
 /// A value in which nothing has the type it should have.
-pub(super) fn with_wrong_types(value: &Value) -> Value {
+pub(super) fn replace_types(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
@@ -263,12 +289,12 @@ pub(super) fn with_wrong_types(value: &Value) -> Value {
     }
 }
 
-pub(super) fn with_nothing(value: &Value) -> Value {
+pub(super) fn replace_with_null(value: &Value) -> Value {
     let fields = value.as_object().unwrap().keys();
     let none = fields.map(|name| (name.clone(), Value::Null));
     Value::Object(none.collect())
 }
 
-pub(super) fn said(text: impl Into<String>) -> Fault {
-    Fault::Text(text.into())
+pub(super) fn model_reply(text: impl Into<String>) -> MockFault {
+    MockFault::Text(text.into())
 }

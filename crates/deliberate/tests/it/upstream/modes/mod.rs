@@ -4,19 +4,22 @@
 
 mod kit;
 
-use deliberate_testkit::{Fault, Standin};
+use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::{Value, json};
 
-use crate::support::{Wire, end, serve};
-use kit::{Bench, Ended, Lasts, command, said, with_nothing, with_numbers, with_wrong_types};
+use crate::support::{ProviderFormat, serve, shut_down};
+use kit::{
+    FaultDuration, ModeCallEnd, ModeTestServer, model_reply, provider_command, replace_numbers,
+    replace_types, replace_with_null,
+};
 
-async fn untidy_answers_are_used(wire: Wire) {
-    let mut bench = Bench::new(wire).await;
+async fn untidy_answers_are_used(wire: ProviderFormat) {
+    let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
-        let good = (asking.good)();
+        let good = (asking.good_answer)();
         let mut chatty = good.clone();
         chatty["remark"] = json!("I hope that helps.");
-        let numbers = |make: fn(f64) -> Value| with_numbers(&good, make).to_string();
+        let numbers = |make: fn(f64) -> Value| replace_numbers(&good, make).to_string();
         for said in [
             good.to_string(),
             format!("```json\n{good:#}\n```"),
@@ -29,39 +32,45 @@ async fn untidy_answers_are_used(wire: Wire) {
             numbers(|number| json!(-number)),
             numbers(|_| json!(1e300)),
         ] {
-            let ended = bench.hears(asking, &said).await;
+            let ended = bench.call_with_reply(asking, &said).await;
             let what = format!("{wire:?} {} {said}", asking.tool);
             assert_eq!(ended.code(), None, "{what}");
             assert!(!was_asked_again(&bench.standin), "{what}: asked again");
         }
     }
-    end(bench.client).await;
+    shut_down(bench.client).await;
 }
 
-fn was_asked_again(standin: &Standin) -> bool {
+fn was_asked_again(standin: &MockProvider) -> bool {
     let asks = standin.asks();
     let mut told = asks.iter().map(|ask| ask.body["messages"].to_string());
     told.any(|messages| messages.contains("can't be used"))
 }
 
-async fn useless_answers_are_asked_for_again(wire: Wire) {
-    let mut bench = Bench::new(wire).await;
+async fn useless_answers_are_asked_for_again(wire: ProviderFormat) {
+    let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
-        let wrong = with_wrong_types(&(asking.good)()).to_string();
-        let nothing = with_nothing(&(asking.good)()).to_string();
+        let wrong = replace_types(&(asking.good_answer)()).to_string();
+        let nothing = replace_with_null(&(asking.good_answer)()).to_string();
         for text in ["", " \n\t", "{}", "null", "[]", "{\"", &wrong, &nothing] {
-            let ended = bench.meets(asking, &said(text), Lasts::Once).await;
+            let ended = bench
+                .call_with_fault(asking, &model_reply(text), FaultDuration::Once)
+                .await;
             assert_eq!(ended.code(), None, "{wire:?} {} {text}", asking.tool);
         }
         for text in ["", "{}", "null", "{\"", &nothing] {
-            let ended = bench.meets(asking, &said(text), Lasts::Always).await;
+            let ended = bench
+                .call_with_fault(asking, &model_reply(text), FaultDuration::Always)
+                .await;
             let what = format!("{wire:?} {} {text}", asking.tool);
             assert_eq!(ended.code(), Some("InvalidResponse"), "{what}");
             // Once more each, and never for ever.
-            let most = 2 * asking.at_once;
+            let most = 2 * asking.parallel_asks;
             assert!(bench.standin.asks().len() <= most, "{what}");
         }
-        let ended = bench.meets(asking, &said(wrong), Lasts::Always).await;
+        let ended = bench
+            .call_with_fault(asking, &model_reply(wrong), FaultDuration::Always)
+            .await;
         let code = ended.code();
         assert!(
             matches!(code, None | Some("InvalidResponse")),
@@ -69,36 +78,40 @@ async fn useless_answers_are_asked_for_again(wire: Wire) {
             asking.tool
         );
         let ended = bench
-            .meets(asking, &said("Just words."), Lasts::Always)
+            .call_with_fault(asking, &model_reply("Just words."), FaultDuration::Always)
             .await;
-        let wanted = (!asking.takes_words).then_some("InvalidResponse");
+        let wanted = (!asking.accepts_plain_text).then_some("InvalidResponse");
         assert_eq!(ended.code(), wanted, "{wire:?} {}: words", asking.tool);
-        let refusal = Fault::Refusal("I would rather not.".to_owned());
-        let ended = bench.meets(asking, &refusal, Lasts::Always).await;
+        let refusal = MockFault::Refusal("I would rather not.".to_owned());
+        let ended = bench
+            .call_with_fault(asking, &refusal, FaultDuration::Always)
+            .await;
         assert_eq!(ended.code(), Some("InvalidResponse"), "{}", asking.tool);
     }
-    end(bench.client).await;
+    shut_down(bench.client).await;
 }
 
 /// An answer may break off anywhere. What was said whole may be used; half a sentence never is.
-async fn no_half_of_a_sentence_is_kept(wire: Wire) {
-    let mut bench = Bench::new(wire).await;
+async fn no_half_of_a_sentence_is_kept(wire: ProviderFormat) {
+    let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
-        let good = (asking.good)();
+        let good = (asking.good_answer)();
         let mut whole = Vec::new();
-        sentences(&good, &mut whole);
+        collect_sentences(&good, &mut whole);
         let good = good.to_string();
-        for length in (0..good.len()).step_by(STRIDE) {
+        for length in (0..good.len()).step_by(CUT_STRIDE) {
             let cut = good.get(..length).unwrap();
-            for fault in [said(cut), Fault::Truncated(cut.to_owned())] {
-                let ended = bench.meets(asking, &fault, Lasts::Always).await;
+            for fault in [model_reply(cut), MockFault::Truncated(cut.to_owned())] {
+                let ended = bench
+                    .call_with_fault(asking, &fault, FaultDuration::Always)
+                    .await;
                 let what = format!("{wire:?} {} {fault:?}", asking.tool);
-                let Ended::Answer(answer) = ended else {
+                let ModeCallEnd::Answer(answer) = ended else {
                     assert_eq!(ended.code(), Some("InvalidResponse"), "{what}");
                     continue;
                 };
                 let mut told = Vec::new();
-                sentences(&answer, &mut told);
+                collect_sentences(&answer, &mut told);
                 for sentence in told {
                     let half = whole
                         .iter()
@@ -108,129 +121,145 @@ async fn no_half_of_a_sentence_is_kept(wire: Wire) {
             }
         }
     }
-    end(bench.client).await;
+    shut_down(bench.client).await;
 }
 
 /// An answer is cut at every so many letters.
-const STRIDE: usize = 23;
+const CUT_STRIDE: usize = 23;
 
 /// The texts in a value that could be half of another: ids and single words are not.
-fn sentences(value: &Value, into: &mut Vec<String>) {
+fn collect_sentences(value: &Value, into: &mut Vec<String>) {
     match value {
         Value::String(text) if text.contains(' ') => into.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| sentences(item, into)),
-        Value::Object(fields) => fields.values().for_each(|field| sentences(field, into)),
+        Value::Array(items) => items.iter().for_each(|item| collect_sentences(item, into)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| collect_sentences(field, into)),
         _ => {}
     }
 }
 
-async fn what_cannot_be_cured_is_told_at_once(wire: Wire) {
-    let mut bench = Bench::new(wire).await;
+async fn what_cannot_be_cured_is_told_at_once(wire: ProviderFormat) {
+    let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
         for (fault, code) in [
-            (Fault::Html200, "InvalidResponse"),
-            (Fault::Body("{}".to_owned()), "InvalidResponse"),
-            (Fault::status(400), "ApiError"),
-            (Fault::status(401), "ApiError"),
-            (Fault::status(403), "ApiError"),
-            (Fault::status(404), "ApiError"),
+            (MockFault::Html200, "InvalidResponse"),
+            (MockFault::Body("{}".to_owned()), "InvalidResponse"),
+            (MockFault::status(400), "ApiError"),
+            (MockFault::status(401), "ApiError"),
+            (MockFault::status(403), "ApiError"),
+            (MockFault::status(404), "ApiError"),
         ] {
-            let ended = bench.meets(asking, &fault, Lasts::Always).await;
+            let ended = bench
+                .call_with_fault(asking, &fault, FaultDuration::Always)
+                .await;
             let what = format!("{wire:?} {} {fault:?}", asking.tool);
             assert_eq!(ended.code(), Some(code), "{what}");
             // A pipe that is missing is made, and run again, once; a thread that is missing too.
             let times = match (wire, &fault) {
-                (Wire::Langbase, Fault::Status { code: 404, .. }) => 3,
+                (ProviderFormat::Langbase, MockFault::Status { code: 404, .. }) => 3,
                 _ => 1,
             };
             let asks = bench.standin.asks().len();
-            assert!(asks <= times * asking.at_once, "{what}: {asks} asks");
+            assert!(asks <= times * asking.parallel_asks, "{what}: {asks} asks");
         }
     }
-    end(bench.client).await;
+    shut_down(bench.client).await;
 }
 
-async fn what_may_pass_is_tried_again(wire: Wire) {
-    let mut bench = Bench::new(wire).await;
+async fn what_may_pass_is_tried_again(wire: ProviderFormat) {
+    let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
         for fault in [
-            Fault::status(500),
-            Fault::status(503),
-            Fault::status_with(429, "retry-after", "0"),
-            Fault::CutConnection,
-            Fault::CutBody,
+            MockFault::status(500),
+            MockFault::status(503),
+            MockFault::status_with(429, "retry-after", "0"),
+            MockFault::CutConnection,
+            MockFault::CutBody,
         ] {
-            let ended = bench.meets(asking, &fault, Lasts::Once).await;
+            let ended = bench
+                .call_with_fault(asking, &fault, FaultDuration::Once)
+                .await;
             assert_eq!(ended.code(), None, "{wire:?} {} {fault:?}", asking.tool);
         }
-        for fault in [Fault::status(500), Fault::CutConnection, Fault::CutBody] {
-            let ended = bench.meets(asking, &fault, Lasts::Always).await;
+        for fault in [
+            MockFault::status(500),
+            MockFault::CutConnection,
+            MockFault::CutBody,
+        ] {
+            let ended = bench
+                .call_with_fault(asking, &fault, FaultDuration::Always)
+                .await;
             let what = format!("{wire:?} {} {fault:?}", asking.tool);
-            assert_eq!(ended.code(), Some(wire.unavailable()), "{what}");
+            assert_eq!(ended.code(), Some(wire.unavailable_code()), "{what}");
             let asks = bench.standin.asks().len();
-            assert!(asks <= 2 * asking.at_once, "{what}: {asks} asks");
+            assert!(asks <= 2 * asking.parallel_asks, "{what}: {asks} asks");
         }
     }
-    end(bench.client).await;
+    shut_down(bench.client).await;
 }
 
 /// Calls every tool while the provider has this fault for good, each in a server of its own with
 /// these settings. What must be there is made before, by a server that has time.
-async fn all_end_in(wire: Wire, fault: Fault, code: &str, settings: &[(&str, &str)]) {
-    let mut bench = Bench::new(wire).await;
+async fn all_end_in(wire: ProviderFormat, fault: MockFault, code: &str, settings: &[(&str, &str)]) {
+    let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
         let arguments = bench.arguments(asking).await;
-        let mut command = command(&bench.place, wire, &bench.standin);
+        let mut command = provider_command(&bench.place, wire, &bench.standin);
         command.envs(settings.iter().copied());
         let other = serve(&mut command).await;
         let patient = std::mem::replace(&mut bench.client, other);
         bench.standin.reset();
-        bench.standin.always(fault.clone());
+        bench.standin.set_default_fault(fault.clone());
         let ended = bench.call(asking, arguments, code).await;
         assert_eq!(ended.code(), Some(code), "{wire:?} {}", asking.tool);
         let asks = bench.standin.asks().len();
-        assert!(asks <= asking.at_once, "{wire:?} {}: {asks}", asking.tool);
-        end(std::mem::replace(&mut bench.client, patient)).await;
+        assert!(
+            asks <= asking.parallel_asks,
+            "{wire:?} {}: {asks}",
+            asking.tool
+        );
+        shut_down(std::mem::replace(&mut bench.client, patient)).await;
     }
-    end(bench.client).await;
+    shut_down(bench.client).await;
 }
 
-async fn what_takes_too_long_is_given_up(wire: Wire) {
+async fn what_takes_too_long_is_given_up(wire: ProviderFormat) {
     let settings = [("REQUEST_TIMEOUT_MS", "150"), ("MAX_RETRIES", "0")];
-    all_end_in(wire, Fault::Hang, "Timeout", &settings).await;
+    all_end_in(wire, MockFault::Hang, "Timeout", &settings).await;
 }
 
-async fn a_wait_that_does_not_fit_is_told(wire: Wire) {
-    let fault = Fault::status_with(429, "retry-after", "3600");
+async fn a_wait_that_does_not_fit_is_told(wire: ProviderFormat) {
+    let fault = MockFault::status_with(429, "retry-after", "3600");
     let settings = [("DELIBERATE_LIMITS_CALL_TIMEOUT_MS", "20000")];
     all_end_in(wire, fault, "RateLimited", &settings).await;
 }
 
 /// One test for each wire, so that they run side by side.
-macro_rules! on_every_wire {
+macro_rules! for_every_provider_format {
     ($($what:ident),* $(,)?) => {
         mod langbase {
             $(#[tokio::test]
             async fn $what() {
-                super::$what(super::Wire::Langbase).await;
+                super::$what(super::ProviderFormat::Langbase).await;
             })*
         }
         mod openai {
             $(#[tokio::test]
             async fn $what() {
-                super::$what(super::Wire::OpenAi).await;
+                super::$what(super::ProviderFormat::OpenAi).await;
             })*
         }
         mod anthropic {
             $(#[tokio::test]
             async fn $what() {
-                super::$what(super::Wire::Anthropic).await;
+                super::$what(super::ProviderFormat::Anthropic).await;
             })*
         }
     };
 }
 
-on_every_wire!(
+for_every_provider_format!(
     untidy_answers_are_used,
     useless_answers_are_asked_for_again,
     no_half_of_a_sentence_is_kept,

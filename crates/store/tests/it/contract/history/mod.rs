@@ -7,12 +7,12 @@ use std::cell::Cell;
 
 use deliberate_core::Change;
 use deliberate_store::{Store, StoreError};
-use model::{Attempt, Model};
+use model::{ExpectedChange, SessionModel};
 use proptest::{
     collection::vec,
     test_runner::{Config, TestRunner},
 };
-use steps::{Step, step};
+use steps::{HistoryStep, step};
 use tokio::runtime::Handle;
 
 use super::Fixture;
@@ -20,18 +20,22 @@ use crate::samples::session;
 
 /// Lives through a history, in a session of its own. What does not fit must be refused and change
 /// nothing.
-async fn live(store: &dyn Store, name: &str, steps: &[Step]) {
+async fn run_history(store: &dyn Store, name: &str, steps: &[HistoryStep]) {
     let begin = session(name);
-    let mut model = Model::of(&begin);
+    let mut model = SessionModel::for_session(&begin);
     store.commit(vec![Change::AddSession(begin)]).await.unwrap();
     for step in steps {
         let before = model.now.clone();
-        let Some(Attempt { change, fits }) = model.take(step) else {
+        let Some(ExpectedChange {
+            change,
+            is_valid: fits,
+        }) = model.apply(step)
+        else {
             continue;
         };
         let returns = if let Change::Backtrack { to, .. } = &change {
-            let way = store.way_back(to).await.unwrap();
-            assert_eq!(way, Some(Model::way(&before, &model.now)));
+            let way = store.preview_backtrack(to).await.unwrap();
+            assert_eq!(way, Some(SessionModel::preview(&before, &model.now)));
             true
         } else {
             false
@@ -62,7 +66,7 @@ pub(crate) async fn any_history_is_as_if_checkpoints_were_copies(it: Fixture) {
         TestRunner::new(config).run(&vec(step(), 1..60), |steps| {
             number.set(number.get() + 1);
             let name = format!("s{}", number.get());
-            Handle::current().block_on(live(&*it.store, &name, &steps));
+            Handle::current().block_on(run_history(&*it.store, &name, &steps));
             Ok(())
         })
     });

@@ -3,37 +3,37 @@
 use std::collections::{BTreeSet, HashMap};
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, GraphId, NodeId, NodeMarks,
+    Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, GraphId, NodeId, NodeUpdate,
     Session, SessionId, Thought, Timestamp,
 };
-use deliberate_store::{Moved, Store, WayBack};
+use deliberate_store::{BacktrackPreview, EntityCounts, Store};
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};
 
 use super::{
     super::{
         ALL, All, Current,
-        seen::{Seen, look},
+        seen::{SessionView, load_view},
     },
-    steps::Step,
+    steps::HistoryStep,
 };
-use crate::samples::{at, branch, checkpoint, cross_ref, edge, graph, node, thought};
+use crate::samples::{at_second, branch, checkpoint, cross_ref, edge, graph, node, thought};
 
 /// A step as a change, and whether it fits what is there; if not it must be refused.
-pub(super) struct Attempt {
+pub(super) struct ExpectedChange {
     pub(super) change: Change,
-    pub(super) fits: bool,
+    pub(super) is_valid: bool,
 }
 
 /// The session as it should be.
-pub(super) struct Model {
+pub(super) struct SessionModel {
     session: SessionId,
     /// When it last changed.
     time: Timestamp,
-    pub(super) now: Seen,
+    pub(super) now: SessionView,
     /// All that ever was, by id.
-    ever: Seen,
-    checkpoints: Vec<(CheckpointId, Seen)>,
+    ever: SessionView,
+    checkpoints: Vec<(CheckpointId, SessionView)>,
     made: usize,
 }
 
@@ -58,13 +58,13 @@ fn join(metadata: Option<Value>, notes: &Value) -> Value {
     Value::Object(joined)
 }
 
-impl Model {
-    pub(super) fn of(session: &Session) -> Self {
+impl SessionModel {
+    pub(super) fn for_session(session: &Session) -> Self {
         Self {
             session: session.id.clone(),
             time: session.updated_at,
-            now: Seen::default(),
-            ever: Seen::default(),
+            now: SessionView::default(),
+            ever: SessionView::default(),
             checkpoints: Vec::new(),
             made: 0,
         }
@@ -104,22 +104,29 @@ impl Model {
     }
 
     /// Makes the step in the model and gives it as a change; `None` if it is about nothing.
-    pub(super) fn take(&mut self, step: &Step) -> Option<Attempt> {
+    pub(super) fn apply(&mut self, step: &HistoryStep) -> Option<ExpectedChange> {
         let (change, fits) = match step {
-            Step::SetState(which, state, second) => self.set_state(*which, *state, at(*second))?,
-            Step::Mark(which, marks, second) => self.mark(*which, marks, at(*second))?,
-            Step::Prune(which, second) => self.prune(which, at(*second))?,
-            Step::Checkpoint(branch, thought) => self.make_checkpoint(*branch, *thought),
+            HistoryStep::SetState(which, state, second) => {
+                self.set_state(*which, *state, at_second(*second))?
+            }
+            HistoryStep::UpdateNode(which, marks, second) => {
+                self.update_node(*which, marks, at_second(*second))?
+            }
+            HistoryStep::Prune(which, second) => self.prune(which, at_second(*second))?,
+            HistoryStep::Checkpoint(branch, thought) => self.make_checkpoint(*branch, *thought),
             other => (self.add(other)?, true),
         };
-        Some(Attempt { change, fits })
+        Some(ExpectedChange {
+            change,
+            is_valid: fits,
+        })
     }
 
     /// A step that always fits.
-    fn add(&mut self, step: &Step) -> Option<Change> {
+    fn add(&mut self, step: &HistoryStep) -> Option<Change> {
         let session = self.session.to_string();
         Some(match step {
-            Step::Think(parent, on, given) => {
+            HistoryStep::Think(parent, on, given) => {
                 let parent = parent.and_then(|it| pick(it, &self.now.thoughts).cloned());
                 let on = on.and_then(|it| pick(it, &self.now.branches).cloned());
                 let thought = Thought {
@@ -133,7 +140,7 @@ impl Model {
                 self.ever.thoughts.push(thought.clone());
                 Change::AddThought(thought)
             }
-            Step::OpenBranch(parent, values) => {
+            HistoryStep::OpenBranch(parent, values) => {
                 let parent = parent.and_then(|it| pick(it, &self.now.branches).cloned());
                 let opened = values.branch(Branch {
                     parent_id: parent.map(|it| it.id),
@@ -143,16 +150,16 @@ impl Model {
                 self.ever.branches.push(opened.clone());
                 Change::AddBranch(opened)
             }
-            Step::Follow(which) => {
+            HistoryStep::Follow(which) => {
                 let which = which.and_then(|it| pick(it, &self.now.branches).cloned());
                 self.now.active = which.map(|it| it.id);
                 Change::FollowBranch {
                     session_id: self.session.clone(),
                     branch_id: self.now.active.clone(),
-                    at: at(0),
+                    at: at_second(0),
                 }
             }
-            Step::Refer(from, to) => {
+            HistoryStep::Refer(from, to) => {
                 let from = pick(*from, &self.now.branches)?.id.to_string();
                 let to = pick(*to, &self.now.branches)?.id.to_string();
                 let reference = cross_ref(&self.name("r"), &from, &to);
@@ -160,14 +167,14 @@ impl Model {
                 self.ever.cross_refs.push(reference.clone());
                 Change::AddCrossRef(reference)
             }
-            Step::BeginGraph => {
+            HistoryStep::BeginGraph => {
                 let graph = graph(&self.name("g"), &session);
                 self.time = self.time.max(graph.updated_at);
                 self.now.graphs.push(graph.clone());
                 self.ever.graphs.push(graph.clone());
                 Change::AddGraph(graph)
             }
-            Step::AddNode(graph, values) => {
+            HistoryStep::AddNode(graph, values) => {
                 let graph = pick(*graph, &self.now.graphs)?.id.clone();
                 let node = values.node(node(&self.name("n"), graph.as_str(), &session));
                 self.touch(&graph, node.created_at);
@@ -175,7 +182,7 @@ impl Model {
                 self.ever.nodes.push(node.clone());
                 Change::AddNode(node)
             }
-            Step::Connect(from, to) => {
+            HistoryStep::Connect(from, to) => {
                 let from = pick(*from, &self.now.nodes)?.clone();
                 let to = pick(*to, &self.now.nodes)?.id.to_string();
                 let graph = from.graph_id.to_string();
@@ -184,7 +191,7 @@ impl Model {
                 self.ever.edges.push(edge.clone());
                 Change::AddEdge(edge)
             }
-            Step::Backtrack(to) => {
+            HistoryStep::Backtrack(to) => {
                 let (to, _) = pick(*to, &self.checkpoints)?.clone();
                 let left = self.checkpoint();
                 self.time = self.time.max(left.created_at);
@@ -197,7 +204,10 @@ impl Model {
                     left,
                 }
             }
-            Step::SetState(..) | Step::Mark(..) | Step::Prune(..) | Step::Checkpoint(..) => {
+            HistoryStep::SetState(..)
+            | HistoryStep::UpdateNode(..)
+            | HistoryStep::Prune(..)
+            | HistoryStep::Checkpoint(..) => {
                 return None;
             }
         })
@@ -220,7 +230,12 @@ impl Model {
         Some((Change::SetBranchState { id, state, at }, fits))
     }
 
-    fn mark(&mut self, of: Index, marks: &NodeMarks, at: Timestamp) -> Option<(Change, bool)> {
+    fn update_node(
+        &mut self,
+        of: Index,
+        marks: &NodeUpdate,
+        at: Timestamp,
+    ) -> Option<(Change, bool)> {
         let id = pick(of, &self.ever.nodes)?.id.clone();
         let mut current = self.now.nodes.iter_mut();
         let current = current.find(|it| it.id == id && !it.pruned);
@@ -287,29 +302,29 @@ impl Model {
     }
 
     /// What going from `now` to `then` moves.
-    pub(super) fn way(now: &Seen, then: &Seen) -> WayBack {
-        let moved = |from: &Seen, into: &Seen| {
+    pub(super) fn preview(now: &SessionView, then: &SessionView) -> BacktrackPreview {
+        let moved = |from: &SessionView, into: &SessionView| {
             let stays: BTreeSet<_> = into.ids().concat().into_iter().collect();
             let [thoughts, branches, _, _, nodes, _] = from
                 .ids()
                 .map(|ids| ids.iter().filter(|id| !stays.contains(*id)).count() as u64);
-            Moved {
+            EntityCounts {
                 thoughts,
                 branches,
                 nodes,
             }
         };
-        WayBack {
+        BacktrackPreview {
             set_aside: moved(now, then),
-            brought_back: moved(then, now),
+            restored: moved(then, now),
         }
     }
 
     pub(super) async fn check(&self, store: &dyn Store) {
         let session = store.session(&self.session).await.unwrap().unwrap();
         assert_eq!(session.updated_at, self.time);
-        assert_eq!(look(store, &self.session, Current).await, self.now);
-        let all = look(store, &self.session, All).await;
+        assert_eq!(load_view(store, &self.session, Current).await, self.now);
+        let all = load_view(store, &self.session, All).await;
         assert_eq!(all.ids(), self.ever.ids());
         let current: BTreeSet<_> = self.now.ids().concat().into_iter().collect();
         let [thoughts, branches, _, graphs, nodes, _] = self.ever.ids();
@@ -318,7 +333,7 @@ impl Model {
             .into_iter()
             .filter(|id| !current.contains(id))
             .collect();
-        assert_eq!(all.aside(), aside);
+        assert_eq!(all.set_aside_ids(), aside);
         let places = store.checkpoints(&self.session, ALL).await.unwrap();
         let places: Vec<_> = places.iter().map(|it| &it.id).collect();
         let made: Vec<_> = self.checkpoints.iter().rev().map(|(id, _)| id).collect();
@@ -329,7 +344,7 @@ impl Model {
     /// The reads that give only some of the thoughts.
     async fn check_thoughts(&self, store: &dyn Store) {
         let given = self.now.thoughts.iter().find(|it| it.input.is_some());
-        let opening = store.opening(&self.session).await.unwrap();
+        let opening = store.first_prompt(&self.session).await.unwrap();
         assert_eq!(opening.as_ref(), given);
         for branch in &self.ever.branches {
             for (which, seen) in [(Current, &self.now), (All, &self.ever)] {
@@ -340,7 +355,7 @@ impl Model {
                     .filter(on_it)
                     .map(|it| &it.id)
                     .collect();
-                let listed = store.on_branch(&branch.id, which, ALL).await.unwrap();
+                let listed = store.branch_thoughts(&branch.id, which, ALL).await.unwrap();
                 let listed: Vec<_> = listed.iter().map(|it| &it.id).collect();
                 assert_eq!(listed, wanted);
             }
@@ -352,7 +367,7 @@ impl Model {
             .map(|it| (&it.id, it.parent_id.as_ref()))
             .collect();
         for mut wanted in parents.keys().copied() {
-            let start = store.line_start(wanted).await.unwrap().unwrap();
+            let start = store.root_of(wanted).await.unwrap().unwrap();
             while let Some(parent) = parents[wanted] {
                 wanted = parent;
             }

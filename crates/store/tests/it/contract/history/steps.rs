@@ -1,24 +1,24 @@
 //! The steps of a history, at random.
 
-use deliberate_core::{Branch, BranchState, GraphNode, NodeKind, NodeMarks};
+use deliberate_core::{Branch, BranchState, GraphNode, NodeKind, NodeUpdate};
 use proptest::{collection::vec, option, prelude::*, sample::Index};
 use serde_json::{Value, json};
 
-use crate::samples::{at, score};
+use crate::samples::{at_second, score};
 
 /// One step of a history. What it is about is chosen from what is there, or from all that ever was.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum HistoryStep {
     /// On a thought, on a branch; with something given or not.
     Think(Option<Index>, Option<Index>, bool),
-    OpenBranch(Option<Index>, Values),
+    OpenBranch(Option<Index>, EntityValues),
     /// The number is the second of the change, here and below.
     SetState(Index, BranchState, i64),
     Follow(Option<Index>),
     Refer(Index, Index),
     BeginGraph,
-    AddNode(Index, Values),
-    Mark(Index, NodeMarks, i64),
+    AddNode(Index, EntityValues),
+    UpdateNode(Index, NodeUpdate, i64),
     Prune(Vec<Index>, i64),
     Connect(Index, Index),
     /// On the branch that is followed or another, at a thought.
@@ -28,7 +28,7 @@ pub(super) enum Step {
 
 /// What branches and nodes are made with.
 #[derive(Debug, Clone)]
-pub(super) struct Values {
+pub(super) struct EntityValues {
     text: String,
     score: f64,
     number: i64,
@@ -36,11 +36,11 @@ pub(super) struct Values {
     metadata: Option<Value>,
 }
 
-fn values() -> impl Strategy<Value = Values> {
+fn values() -> impl Strategy<Value = EntityValues> {
     let text = vec(any::<char>(), 0..6).prop_map(String::from_iter);
     let metadata = option::of(prop_oneof![4 => fields(), 1 => value()]);
     let parts = (text, 0.0..=1.0, any::<i64>(), any::<bool>(), metadata);
-    parts.prop_map(|(text, score, number, flag, metadata)| Values {
+    parts.prop_map(|(text, score, number, flag, metadata)| EntityValues {
         text,
         score,
         number,
@@ -71,11 +71,11 @@ fn fields() -> impl Strategy<Value = Value> {
     })
 }
 
-fn marks() -> impl Strategy<Value = NodeMarks> {
+fn node_update() -> impl Strategy<Value = NodeUpdate> {
     let score = option::of((0.0..=1.0).prop_map(score));
     let flag = || option::of(any::<bool>());
     let parts = (score, flag(), flag(), option::of(fields()));
-    parts.prop_map(|(score, is_active, is_terminal, notes)| NodeMarks {
+    parts.prop_map(|(score, is_active, is_terminal, notes)| NodeUpdate {
         score,
         is_active,
         is_terminal,
@@ -91,38 +91,38 @@ fn state() -> impl Strategy<Value = BranchState> {
     ]
 }
 
-pub(super) fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = HistoryStep> {
     let one = || any::<Index>();
     let maybe = || option::of(one());
     let second = || 0..200_i64;
     prop_oneof![
         4 => (maybe(), maybe(), any::<bool>())
-            .prop_map(|(parent, branch, given)| Step::Think(parent, branch, given)),
-        2 => (maybe(), values()).prop_map(|(parent, values)| Step::OpenBranch(parent, values)),
+            .prop_map(|(parent, branch, given)| HistoryStep::Think(parent, branch, given)),
+        2 => (maybe(), values()).prop_map(|(parent, values)| HistoryStep::OpenBranch(parent, values)),
         4 => (one(), state(), second())
-            .prop_map(|(which, state, second)| Step::SetState(which, state, second)),
-        1 => maybe().prop_map(Step::Follow),
-        1 => (one(), one()).prop_map(|(from, to)| Step::Refer(from, to)),
-        1 => Just(Step::BeginGraph),
-        3 => (one(), values()).prop_map(|(graph, values)| Step::AddNode(graph, values)),
-        6 => (one(), marks(), second())
-            .prop_map(|(which, marks, second)| Step::Mark(which, marks, second)),
-        2 => (vec(one(), 1..4), second()).prop_map(|(which, second)| Step::Prune(which, second)),
-        1 => (one(), one()).prop_map(|(from, to)| Step::Connect(from, to)),
+            .prop_map(|(which, state, second)| HistoryStep::SetState(which, state, second)),
+        1 => maybe().prop_map(HistoryStep::Follow),
+        1 => (one(), one()).prop_map(|(from, to)| HistoryStep::Refer(from, to)),
+        1 => Just(HistoryStep::BeginGraph),
+        3 => (one(), values()).prop_map(|(graph, values)| HistoryStep::AddNode(graph, values)),
+        6 => (one(), node_update(), second())
+            .prop_map(|(which, marks, second)| HistoryStep::UpdateNode(which, marks, second)),
+        2 => (vec(one(), 1..4), second()).prop_map(|(which, second)| HistoryStep::Prune(which, second)),
+        1 => (one(), one()).prop_map(|(from, to)| HistoryStep::Connect(from, to)),
         4 => (option::weighted(0.3, one()), option::weighted(0.3, one()))
-            .prop_map(|(branch, thought)| Step::Checkpoint(branch, thought)),
-        4 => one().prop_map(Step::Backtrack),
+            .prop_map(|(branch, thought)| HistoryStep::Checkpoint(branch, thought)),
+        4 => one().prop_map(HistoryStep::Backtrack),
     ]
 }
 
-impl Values {
+impl EntityValues {
     pub(super) fn branch(&self, it: Branch) -> Branch {
         Branch {
             name: self.flag.then(|| self.text.clone()),
             state: [BranchState::Active, BranchState::Abandoned][usize::from(self.flag)],
             confidence: score(self.score),
             priority: self.number,
-            updated_at: at(self.number.rem_euclid(200)),
+            updated_at: at_second(self.number.rem_euclid(200)),
             metadata: self.metadata.clone(),
             ..it
         }

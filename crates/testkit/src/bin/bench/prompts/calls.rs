@@ -3,18 +3,18 @@
 
 use std::time::{Duration, Instant};
 
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use super::{
     command,
-    cpu::Cost,
-    workspace::{TINY, Workspace},
+    cpu::CpuCost,
+    workspace::{BenchWorkspace, TINY},
 };
 use crate::{
-    report::{Report, Row},
-    samples::Time,
-    setup::{Bench, CONTENT, Place},
+    report::{BenchReport, ReportRow},
+    samples::DisplayTime,
+    setup::{BenchSetup, CONTENT, DatabaseLocation},
 };
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -22,23 +22,23 @@ const ROUNDS: usize = 10;
 const WARM_UP: usize = 20;
 
 /// A kind of call.
-struct Kind {
-    what: &'static str,
+struct CallKind {
+    label: &'static str,
     tool: &'static str,
     arguments: Value,
-    most: Option<Duration>,
-    cost: Cost,
+    max: Option<Duration>,
+    cost: CpuCost,
 }
 
 pub(super) async fn measure(
-    bench: &Bench,
-    full: &Workspace,
-    report: &mut Report,
+    bench: &BenchSetup,
+    full: &BenchWorkspace,
+    report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    nothing_added(bench, full, report).await?;
-    for place in bench.places() {
-        let mut echo = Cost::default();
-        let mut floor = bench.floor().await?;
+    check_plain_output(bench, full, report).await?;
+    for place in bench.locations() {
+        let mut echo = CpuCost::default();
+        let mut floor = bench.baseline().await?;
         let mut server = bench.server_in(place, full.path()).await?;
         let mut kinds = kinds();
         for kind in &kinds {
@@ -49,18 +49,18 @@ pub(super) async fn measure(
         // In turns, so that a neighbour's load falls on all alike.
         for _ in 0..ROUNDS {
             echo.begin(&floor)?;
-            for _ in 0..bench.times(100) {
+            for _ in 0..bench.scaled(100) {
                 let begun = Instant::now();
                 floor.call("echo", json!({ "text": CONTENT })).await?;
-                echo.waited(begun);
+                echo.add_call(begun);
             }
             echo.end(&floor)?;
             for kind in &mut kinds {
                 kind.cost.begin(&server)?;
-                for _ in 0..bench.times(100) {
+                for _ in 0..bench.scaled(100) {
                     let begun = Instant::now();
                     kind.call(&mut server).await?;
-                    kind.cost.waited(begun);
+                    kind.cost.add_call(begun);
                 }
                 kind.cost.end(&server)?;
             }
@@ -72,13 +72,13 @@ pub(super) async fn measure(
     Ok(())
 }
 
-fn kinds() -> Vec<Kind> {
-    let engine = |what, command: &str, most| Kind {
-        what,
+fn kinds() -> Vec<CallKind> {
+    let engine = |what, command: &str, most| CallKind {
+        label: what,
         tool: "prompt_engine",
         arguments: json!({ "command": command }),
-        most,
-        cost: Cost::default(),
+        max: most,
+        cost: CpuCost::default(),
     };
     vec![
         engine(
@@ -102,61 +102,65 @@ fn kinds() -> Vec<Kind> {
             None,
         ),
         engine("a name that is not known", ">>tsak_0500 tea", None),
-        Kind {
-            what: "`resource_manager` `list`",
+        CallKind {
+            label: "`resource_manager` `list`",
             tool: "resource_manager",
             arguments: json!({ "action": "list", "resource_type": "prompt" }),
-            most: None,
-            cost: Cost::default(),
+            max: None,
+            cost: CpuCost::default(),
         },
-        Kind {
-            what: "`system_control` `status`",
+        CallKind {
+            label: "`system_control` `status`",
             tool: "system_control",
             arguments: json!({ "action": "status" }),
-            most: None,
-            cost: Cost::default(),
+            max: None,
+            cost: CpuCost::default(),
         },
     ]
 }
 
-impl Kind {
+impl CallKind {
     /// Whether the answer is the wanted one is a matter of tests; here it must only be one.
-    async fn call(&self, server: &mut Client) -> anyhow::Result<()> {
+    async fn call(&self, server: &mut StdioClient) -> anyhow::Result<()> {
         let answer = server.call(self.tool, self.arguments.clone()).await?;
         let failed = answer["result"]["isError"] == true;
-        let expected = self.what == "a name that is not known";
+        let expected = self.label == "a name that is not known";
         anyhow::ensure!(
             answer["result"].is_object() && failed == expected,
             "{}: {answer}",
-            self.what
+            self.label
         );
         Ok(())
     }
 
-    fn row(self, place: Place, echo: &Cost) -> Row {
-        let each = self.cost.each();
-        let (what, calls) = (self.what, self.cost.calls());
-        Row {
-            what: format!("{what}, {place:?}, CPU; wait p50 / p99 of {calls}"),
-            floor: format!("{echo} (echo)"),
+    fn row(self, place: DatabaseLocation, echo: &CpuCost) -> ReportRow {
+        let each = self.cost.per_call();
+        let (what, calls) = (self.label, self.cost.calls());
+        ReportRow {
+            label: format!("{what}, {place:?}, CPU; wait p50 / p99 of {calls}"),
+            baseline: format!("{echo} (echo)"),
             server: self.cost.to_string(),
-            judged: format!("{} of CPU", Time(each)),
-            bar: self.most.map(|most| ("< 1 ms".to_owned(), each < most)),
+            result: format!("{} of CPU", DisplayTime(each)),
+            bar: self.max.map(|most| ("< 1 ms".to_owned(), each < most)),
         }
     }
 }
 
 /// A plain prompt's answer is the prompt.
-async fn nothing_added(bench: &Bench, full: &Workspace, report: &mut Report) -> anyhow::Result<()> {
+async fn check_plain_output(
+    bench: &BenchSetup,
+    full: &BenchWorkspace,
+    report: &mut BenchReport,
+) -> anyhow::Result<()> {
     let mut server = bench.server_in(bench.fastest(), full.path()).await?;
     let answer = command(&mut server, ">>tiny").await?;
     let said = answer["said"].as_str().unwrap_or_default();
     let added = said.chars().count().saturating_sub(TINY.chars().count());
-    report.add(Row {
-        what: format!("characters in the answer of a prompt of {}", TINY.len()),
-        floor: TINY.len().to_string(),
+    report.add(ReportRow {
+        label: format!("characters in the answer of a prompt of {}", TINY.len()),
+        baseline: TINY.len().to_string(),
         server: said.chars().count().to_string(),
-        judged: format!("{added} added"),
+        result: format!("{added} added"),
         bar: Some(("none added".to_owned(), said == TINY)),
     });
     Ok(())

@@ -3,73 +3,73 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use super::{
     command,
-    cpu::Cost,
+    cpu::CpuCost,
     engine,
-    workspace::{STEPS, Workspace},
+    workspace::{BenchWorkspace, STEPS},
 };
 use crate::{
-    report::{Report, Row},
-    samples::Time,
-    setup::{Bench, CONTENT},
+    report::{BenchReport, ReportRow},
+    samples::DisplayTime,
+    setup::{BenchSetup, CONTENT},
 };
 
-const MOST: Duration = Duration::from_millis(2);
+const MAX_STEP_TIME: Duration = Duration::from_millis(2);
 
 pub(super) async fn measure(
-    bench: &Bench,
-    full: &Workspace,
-    report: &mut Report,
+    bench: &BenchSetup,
+    full: &BenchWorkspace,
+    report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    for place in bench.places() {
+    for place in bench.locations() {
         let mut server = bench.server_in(place, full.path()).await?;
-        let (mut all, mut late) = (Cost::default(), Cost::default());
-        let runs = bench.times(10);
+        let (mut all, mut late) = (CpuCost::default(), CpuCost::default());
+        let runs = bench.scaled(10);
         for _ in 0..runs {
-            let run = begin(&mut server).await?;
+            let run = start_run(&mut server).await?;
             all.begin(&server)?;
             for step in 1..STEPS {
                 if step == STEPS - 20 {
                     late.begin(&server)?;
                 }
                 let begun = Instant::now();
-                go_on(&mut server, &run, step).await?;
-                all.waited(begun);
+                continue_run(&mut server, &run, step).await?;
+                all.add_call(begun);
                 if step >= STEPS - 20 {
-                    late.waited(begun);
+                    late.add_call(begun);
                 }
             }
             all.end(&server)?;
             late.end(&server)?;
         }
         for (cost, which) in [(&all, "all"), (&late, "the last 20")] {
-            let each = cost.each();
-            report.add(Row {
-                what: format!(
+            let each = cost.per_call();
+            report.add(ReportRow {
+                label: format!(
                     "a resume in a chain of {STEPS} ({which}), {place:?}, CPU; wait p50 / p99 of {}",
                     cost.calls()
                 ),
                 server: cost.to_string(),
-                judged: format!("{} of CPU", Time(each)),
-                bar: Some(("< 2 ms".to_owned(), each < MOST)),
-                ..Row::default()
+                result: format!("{} of CPU", DisplayTime(each)),
+                bar: Some(("< 2 ms".to_owned(), each < MAX_STEP_TIME)),
+                ..ReportRow::default()
             });
         }
     }
     Ok(())
 }
 
-async fn begin(server: &mut Client) -> anyhow::Result<String> {
+async fn start_run(server: &mut StdioClient) -> anyhow::Result<String> {
     let first = command(server, r#">>long topic:"the two caches""#).await?;
     let run = first["chain_id"].as_str();
     Ok(run.context("a chain has no run")?.to_owned())
 }
 
-async fn go_on(server: &mut Client, run: &str, step: usize) -> anyhow::Result<()> {
+async fn continue_run(server: &mut StdioClient, run: &str, step: usize) -> anyhow::Result<()> {
     let answer = format!("Step {step}. {CONTENT} {CONTENT}");
     let arguments = json!({ "chain_id": run, "step": step, "user_response": answer });
     let next = engine(server, arguments).await?;

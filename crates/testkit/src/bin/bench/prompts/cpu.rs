@@ -6,16 +6,16 @@ use std::{
 };
 
 use anyhow::Context as _;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 
-use crate::samples::{Samples, Time};
+use crate::samples::{DisplayTime, Samples};
 
 /// How finely Linux tells processor time, on every machine it runs on.
 const TICK: Duration = Duration::from_millis(10);
 
 /// The processor time that a process has used, in user and in system mode (Linux only). Whole
 /// ticks, so it takes many calls to say something about one.
-pub(super) fn used(client: &Client) -> anyhow::Result<Duration> {
+pub(super) fn cpu_time(client: &StdioClient) -> anyhow::Result<Duration> {
     let pid = client.pid().context("the process has ended")?;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name stands in brackets and may hold anything; user and system time are the 12th and the
@@ -28,37 +28,37 @@ pub(super) fn used(client: &Client) -> anyhow::Result<Duration> {
 
 /// What calls of one kind cost.
 #[derive(Default)]
-pub(super) struct Cost {
+pub(super) struct CpuCost {
     pub(super) waits: Samples,
     cpu: Duration,
     calls: u32,
     /// When a stretch of calls began, and what had been used by then.
-    begun: Option<Duration>,
+    started_at: Option<Duration>,
 }
 
-impl Cost {
+impl CpuCost {
     /// From here on, processor time counts.
-    pub(super) fn begin(&mut self, client: &Client) -> anyhow::Result<()> {
-        self.begun = Some(used(client)?);
+    pub(super) fn begin(&mut self, client: &StdioClient) -> anyhow::Result<()> {
+        self.started_at = Some(cpu_time(client)?);
         Ok(())
     }
 
     /// One call was made.
-    pub(super) fn waited(&mut self, since: Instant) {
+    pub(super) fn add_call(&mut self, since: Instant) {
         self.waits.push(since.elapsed());
         self.calls += 1;
     }
 
     /// Up to here.
-    pub(super) fn end(&mut self, client: &Client) -> anyhow::Result<()> {
-        if let Some(begun) = self.begun.take() {
-            self.cpu += used(client)?.saturating_sub(begun);
+    pub(super) fn end(&mut self, client: &StdioClient) -> anyhow::Result<()> {
+        if let Some(begun) = self.started_at.take() {
+            self.cpu += cpu_time(client)?.saturating_sub(begun);
         }
         Ok(())
     }
 
     /// Processor time of one call.
-    pub(super) fn each(&self) -> Duration {
+    pub(super) fn per_call(&self) -> Duration {
         self.cpu.checked_div(self.calls).unwrap_or_default()
     }
 
@@ -67,10 +67,13 @@ impl Cost {
     }
 }
 
-impl std::fmt::Display for Cost {
+impl std::fmt::Display for CpuCost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (p50, p99) = (Time(self.waits.median()), Time(self.waits.p99()));
-        write!(f, "{}; {p50} / {p99}", Time(self.each()))
+        let (p50, p99) = (
+            DisplayTime(self.waits.median()),
+            DisplayTime(self.waits.p99()),
+        );
+        write!(f, "{}; {p50} / {p99}", DisplayTime(self.per_call()))
     }
 }
 
@@ -87,15 +90,15 @@ mod tests {
             "-c",
             "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo {}; cat",
         ]);
-        let mut client = Client::spawn(&mut command).unwrap();
+        let mut client = StdioClient::spawn(&mut command).unwrap();
         client.next_message().await.unwrap();
-        let after = used(&client).unwrap();
+        let after = cpu_time(&client).unwrap();
         assert!(after > Duration::ZERO);
-        assert!(used(&client).unwrap() >= after);
+        assert!(cpu_time(&client).unwrap() >= after);
     }
 
     #[test]
     fn nothing_costs_nothing() {
-        assert_eq!(Cost::default().each(), Duration::ZERO);
+        assert_eq!(CpuCost::default().per_call(), Duration::ZERO);
     }
 }

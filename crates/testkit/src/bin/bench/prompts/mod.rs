@@ -10,14 +10,14 @@ mod weight;
 mod workspace;
 
 use anyhow::Context as _;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
-use crate::{report::Report, setup::Bench, setup::succeeded};
-use workspace::Workspace;
+use crate::{report::BenchReport, setup::BenchSetup, setup::check_success};
+use workspace::BenchWorkspace;
 
-pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let full = Workspace::full(bench)?;
+pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let full = BenchWorkspace::full(bench)?;
     start::measure(bench, &full, report).await?;
     calls::measure(bench, &full, report).await?;
     chain::measure(bench, &full, report).await?;
@@ -26,13 +26,13 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> anyhow::Resul
 }
 
 /// Calls the engine and returns its answer; an error if the call failed.
-async fn engine(server: &mut Client, arguments: Value) -> anyhow::Result<Value> {
+async fn engine(server: &mut StdioClient, arguments: Value) -> anyhow::Result<Value> {
     let response = server.call("prompt_engine", arguments).await?;
-    let answer = succeeded(&response).cloned();
+    let answer = check_success(&response).cloned();
     answer.with_context(|| format!("stderr:\n{}", server.stderr()))
 }
 
 /// Likewise for a command.
-async fn command(server: &mut Client, command: &str) -> anyhow::Result<Value> {
+async fn command(server: &mut StdioClient, command: &str) -> anyhow::Result<Value> {
     engine(server, json!({ "command": command })).await
 }

@@ -3,69 +3,69 @@
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::json;
 
-use super::workspace::{PROMPTS, Workspace};
+use super::workspace::{BenchWorkspace, PROMPTS};
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time},
-    setup::{Bench, Place},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples},
+    setup::{BenchSetup, DatabaseLocation},
 };
 
 /// How long the server waits for files to come to rest.
-const REST: Duration = Duration::from_millis(100);
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
-const MOST: Duration = Duration::from_millis(100);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_RELOAD: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is changed.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum ReloadChange {
     Message,
     Yaml,
     New,
 }
 
 pub(super) async fn measure(
-    bench: &Bench,
-    full: &Workspace,
-    report: &mut Report,
+    bench: &BenchSetup,
+    full: &BenchWorkspace,
+    report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let mut server = bench.server_in(Place::Disk, full.path()).await?;
+    let mut server = bench.server_in(DatabaseLocation::Disk, full.path()).await?;
     // Files are watched once the library was read; the first answer waits for that, and the
     // watching of a thousand folders comes right after.
-    seen(&mut server, 0, "Keep to").await?;
+    is_visible(&mut server, 0, "Keep to").await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let rounds = bench.times(20);
-    for what in [What::Message, What::Yaml, What::New] {
+    let rounds = bench.scaled(20);
+    for what in [ReloadChange::Message, ReloadChange::Yaml, ReloadChange::New] {
         let mut times = Samples::default();
         for round in 0..rounds {
             // Not in step with the server's own looking.
             let pause = Duration::from_millis(150 + 7 * u64::try_from(round)?);
             tokio::time::sleep(pause).await;
-            times.push(one(full, &mut server, what, round).await?);
+            times.push(measure_reload(full, &mut server, what, round).await?);
         }
         let name = match what {
-            What::Message => "`user-message.md` changed",
-            What::Yaml => "`prompt.yaml` changed",
-            What::New => "a new prompt",
+            ReloadChange::Message => "`user-message.md` changed",
+            ReloadChange::Yaml => "`prompt.yaml` changed",
+            ReloadChange::New => "a new prompt",
         };
-        let after = |time: Duration| Time(time.saturating_sub(REST));
-        report.add(Row {
-            what: format!("{name} → visible, min / median / worst of {rounds}"),
-            floor: format!("{} (at rest)", Time(REST)),
+        let after = |time: Duration| DisplayTime(time.saturating_sub(DEBOUNCE));
+        report.add(ReportRow {
+            label: format!("{name} → visible, min / median / worst of {rounds}"),
+            baseline: format!("{} (at rest)", DisplayTime(DEBOUNCE)),
             server: format!(
                 "{} / {} / {}",
-                Time(times.min()),
-                Time(times.median()),
-                Time(times.max())
+                DisplayTime(times.min()),
+                DisplayTime(times.median()),
+                DisplayTime(times.max())
             ),
-            judged: format!("{} after the rest", after(times.median())),
+            result: format!("{} after the rest", after(times.median())),
             bar: Some((
                 "< 100 ms after the rest".to_owned(),
-                times.median().saturating_sub(REST) < MOST,
+                times.median().saturating_sub(DEBOUNCE) < MAX_RELOAD,
             )),
         });
     }
@@ -73,36 +73,36 @@ pub(super) async fn measure(
 }
 
 /// Changes a file and looks until the change shows.
-async fn one(
-    full: &Workspace,
-    server: &mut Client,
-    what: What,
+async fn measure_reload(
+    full: &BenchWorkspace,
+    server: &mut StdioClient,
+    what: ReloadChange,
     round: usize,
 ) -> anyhow::Result<Duration> {
     let mark = format!("mark-{what:?}-{round}");
     let number = match what {
-        What::New => PROMPTS + round,
-        What::Message | What::Yaml => 300 + round,
+        ReloadChange::New => PROMPTS + round,
+        ReloadChange::Message | ReloadChange::Yaml => 300 + round,
     };
     match what {
-        What::Message => full.write_message(number, &mark)?,
-        What::Yaml => full.write_yaml(number, &mark)?,
-        What::New => {
+        ReloadChange::Message => full.write_message(number, &mark)?,
+        ReloadChange::Yaml => full.write_yaml(number, &mark)?,
+        ReloadChange::New => {
             full.write_yaml(number, "anyone")?;
             full.write_message(number, &mark)?;
         }
     }
     let begun = Instant::now();
-    while !seen(server, number, &mark).await? {
-        ensure!(begun.elapsed() < PATIENCE, "{mark} is not seen");
-        tokio::time::sleep(LOOK_EVERY).await;
+    while !is_visible(server, number, &mark).await? {
+        ensure!(begun.elapsed() < TIMEOUT, "{mark} is not seen");
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(begun.elapsed())
 }
 
 /// Whether a prompt is there and says that.
-async fn seen(server: &mut Client, number: usize, mark: &str) -> anyhow::Result<bool> {
-    let command = format!("%clean >>{} topic:tea", Workspace::id(number));
+async fn is_visible(server: &mut StdioClient, number: usize, mark: &str) -> anyhow::Result<bool> {
+    let command = format!("%clean >>{} topic:tea", BenchWorkspace::id(number));
     let answer = server
         .call("prompt_engine", json!({ "command": command }))
         .await?;

@@ -4,24 +4,24 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::json;
 
 use super::{
     command, cpu,
-    workspace::{PROMPTS, Workspace},
+    workspace::{BenchWorkspace, PROMPTS},
 };
 use crate::{
-    report::{Report, Row},
-    samples::{Samples, Time},
-    setup::{Bench, Place},
+    report::{BenchReport, ReportRow},
+    samples::{DisplayTime, Samples},
+    setup::{BenchSetup, DatabaseLocation},
 };
 
-const MOST_MORE: Duration = Duration::from_millis(50);
+const MAX_ADDED: Duration = Duration::from_millis(50);
 
 /// Times from the start of a process.
 #[derive(Default)]
-struct Times {
+struct StartTimes {
     initialize: Samples,
     list: Samples,
     call: Samples,
@@ -30,13 +30,13 @@ struct Times {
 }
 
 pub(super) async fn measure(
-    bench: &Bench,
-    full: &Workspace,
-    report: &mut Report,
+    bench: &BenchSetup,
+    full: &BenchWorkspace,
+    report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let empty = Workspace::empty(bench)?;
-    let (mut without, mut with) = (Times::default(), Times::default());
-    let starts = bench.times(30);
+    let empty = BenchWorkspace::empty(bench)?;
+    let (mut without, mut with) = (StartTimes::default(), StartTimes::default());
+    let starts = bench.scaled(30);
     for _ in 0..starts {
         without.start(bench, &empty, None).await?;
         with.start(bench, full, Some("%clean >>task_0500 topic:tea"))
@@ -44,47 +44,54 @@ pub(super) async fn measure(
     }
     let more = |a: &Samples, b: &Samples| b.median().saturating_sub(a.median());
     let initialize = more(&without.initialize, &with.initialize);
-    report.add(Row {
-        what: format!("start to `initialize`, {PROMPTS} prompts on disk, median of {starts}"),
-        floor: format!("{} (none on disk)", Time(without.initialize.median())),
-        server: Time(with.initialize.median()).to_string(),
-        judged: format!("{} more", Time(initialize)),
-        bar: Some(("< 50 ms more".to_owned(), initialize < MOST_MORE)),
+    report.add(ReportRow {
+        label: format!("start to `initialize`, {PROMPTS} prompts on disk, median of {starts}"),
+        baseline: format!(
+            "{} (none on disk)",
+            DisplayTime(without.initialize.median())
+        ),
+        server: DisplayTime(with.initialize.median()).to_string(),
+        result: format!("{} more", DisplayTime(initialize)),
+        bar: Some(("< 50 ms more".to_owned(), initialize < MAX_ADDED)),
     });
     let list = more(&without.list, &with.list);
-    report.add(Row {
-        what: format!(
+    report.add(ReportRow {
+        label: format!(
             "… to the first page of `prompts/list` ({} prompts)",
             with.page
         ),
-        floor: format!("{} ({} prompts)", Time(without.list.median()), without.page),
-        server: Time(with.list.median()).to_string(),
-        judged: format!("{} more", Time(list)),
+        baseline: format!(
+            "{} ({} prompts)",
+            DisplayTime(without.list.median()),
+            without.page
+        ),
+        server: DisplayTime(with.list.median()).to_string(),
+        result: format!("{} more", DisplayTime(list)),
         bar: None,
     });
-    report.add(Row {
-        what: "… to the first `%clean` call after it".to_owned(),
-        server: Time(with.call.median()).to_string(),
-        ..Row::default()
+    report.add(ReportRow {
+        label: "… to the first `%clean` call after it".to_owned(),
+        server: DisplayTime(with.call.median()).to_string(),
+        ..ReportRow::default()
     });
-    report.add(Row {
-        what: "… processor time used by then, to a tick of 10 ms".to_owned(),
-        floor: Time(without.cpu.median()).to_string(),
-        server: Time(with.cpu.median()).to_string(),
-        ..Row::default()
+    report.add(ReportRow {
+        label: "… processor time used by then, to a tick of 10 ms".to_owned(),
+        baseline: DisplayTime(without.cpu.median()).to_string(),
+        server: DisplayTime(with.cpu.median()).to_string(),
+        ..ReportRow::default()
     });
     Ok(())
 }
 
-impl Times {
+impl StartTimes {
     async fn start(
         &mut self,
-        bench: &Bench,
-        workspace: &Workspace,
+        bench: &BenchSetup,
+        workspace: &BenchWorkspace,
         call: Option<&str>,
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
-        let mut client = bench.spawn_server_in(Place::Disk, workspace.path())?;
+        let mut client = bench.spawn_server_in(DatabaseLocation::Disk, workspace.path())?;
         client.initialize().await?;
         self.initialize.push(begun.elapsed());
         self.page = first_page(&mut client).await?;
@@ -93,14 +100,14 @@ impl Times {
             command(&mut client, call).await?;
             self.call.push(begun.elapsed());
         }
-        self.cpu.push(cpu::used(&client)?);
+        self.cpu.push(cpu::cpu_time(&client)?);
         client.kill().await?;
         Ok(())
     }
 }
 
 /// How many prompts the first page lists.
-async fn first_page(client: &mut Client) -> anyhow::Result<usize> {
+async fn first_page(client: &mut StdioClient) -> anyhow::Result<usize> {
     let answer = client.request("prompts/list", json!({})).await?;
     let page = answer["result"]["prompts"].as_array();
     Ok(page.context("no prompts are listed")?.len())

@@ -1,60 +1,64 @@
 //! What the engine weighs: in memory, and in the list of tools that every client reads.
 
 use anyhow::Context as _;
-use deliberate_testkit::Client;
+use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use super::{
     command,
-    workspace::{PROMPTS, Workspace},
+    workspace::{BenchWorkspace, PROMPTS},
 };
 use crate::{
-    report::{Report, Row},
-    setup::Bench,
+    report::{BenchReport, ReportRow},
+    setup::BenchSetup,
 };
 
-const MOST_KIB: u64 = 40 * 1024;
+const MAX_KIB: u64 = 40 * 1024;
 const CALLS: usize = 1_000;
 
 const TOOLS: [&str; 3] = ["prompt_engine", "resource_manager", "system_control"];
-const MOST_TOKENS: usize = 1_200;
+const MAX_TOKENS: usize = 1_200;
 
 /// Tokens differ from model to model; this many characters make about one.
 const TOKEN_CHARS: usize = 4;
 
 pub(super) async fn measure(
-    bench: &Bench,
-    full: &Workspace,
-    report: &mut Report,
+    bench: &BenchSetup,
+    full: &BenchWorkspace,
+    report: &mut BenchReport,
 ) -> anyhow::Result<()> {
     let mut server = bench.server_in(bench.fastest(), full.path()).await?;
     memory(bench, &mut server, report).await?;
     tools(&mut server, report).await
 }
 
-async fn memory(bench: &Bench, server: &mut Client, report: &mut Report) -> anyhow::Result<()> {
-    let empty = Workspace::empty(bench)?;
+async fn memory(
+    bench: &BenchSetup,
+    server: &mut StdioClient,
+    report: &mut BenchReport,
+) -> anyhow::Result<()> {
+    let empty = BenchWorkspace::empty(bench)?;
     let mut other = bench.server_in(bench.fastest(), empty.path()).await?;
     all_prompts(&mut other).await?;
     let floor = other.resident_kib()?;
     let listed = all_prompts(server).await?;
     let start = server.resident_kib()?;
-    let calls = bench.times(CALLS);
+    let calls = bench.scaled(CALLS);
     for call in 0..calls {
-        let id = Workspace::id(call % PROMPTS);
+        let id = BenchWorkspace::id(call % PROMPTS);
         command(server, &format!("%clean >>{id} topic:tea")).await?;
     }
     let end = server.resident_kib()?;
-    report.add(Row {
-        what: format!("memory with {listed} prompts, after the list / after {calls} calls"),
-        floor: format!("{} (none on disk)", mib(floor)),
+    report.add(ReportRow {
+        label: format!("memory with {listed} prompts, after the list / after {calls} calls"),
+        baseline: format!("{} (none on disk)", mib(floor)),
         server: format!("{} / {}", mib(start), mib(end)),
-        judged: format!(
+        result: format!(
             "{}, {} of it the program's file",
             mib(end),
-            mib(of_file(server)?)
+            mib(file_backed_kib(server)?)
         ),
-        bar: Some(("< 40 MB".to_owned(), end < MOST_KIB)),
+        bar: Some(("< 40 MB".to_owned(), end < MAX_KIB)),
     });
     Ok(())
 }
@@ -64,7 +68,7 @@ fn mib(kib: u64) -> String {
 }
 
 /// How much of a process's memory is pages of files, nearly all of them the program itself.
-fn of_file(client: &Client) -> anyhow::Result<u64> {
+fn file_backed_kib(client: &StdioClient) -> anyhow::Result<u64> {
     let pid = client.pid().context("the process has ended")?;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status
@@ -75,7 +79,7 @@ fn of_file(client: &Client) -> anyhow::Result<u64> {
 }
 
 /// Goes through all pages and counts what they list.
-async fn all_prompts(client: &mut Client) -> anyhow::Result<usize> {
+async fn all_prompts(client: &mut StdioClient) -> anyhow::Result<usize> {
     let mut listed = 0;
     let mut params = json!({});
     loop {
@@ -91,7 +95,7 @@ async fn all_prompts(client: &mut Client) -> anyhow::Result<usize> {
     }
 }
 
-async fn tools(server: &mut Client, report: &mut Report) -> anyhow::Result<()> {
+async fn tools(server: &mut StdioClient, report: &mut BenchReport) -> anyhow::Result<()> {
     let answer = server.request("tools/list", json!({})).await?;
     let tools = answer["result"]["tools"].as_array();
     let tools: &[Value] = tools.map_or(&[], Vec::as_slice);
@@ -105,15 +109,15 @@ async fn tools(server: &mut Client, report: &mut Report) -> anyhow::Result<()> {
     let whole: usize = tools.iter().map(tokens).sum();
     let share: usize = shares.iter().sum();
     let each: Vec<String> = shares.iter().map(usize::to_string).collect();
-    report.add(Row {
-        what: format!(
+    report.add(ReportRow {
+        label: format!(
             "tokens of {} in `tools/list`, at {TOKEN_CHARS} characters",
             TOOLS.join(", ")
         ),
-        floor: format!("{whole} (all tools)"),
+        baseline: format!("{whole} (all tools)"),
         server: each.join(" / "),
-        judged: share.to_string(),
-        bar: Some(("≤ 1,200".to_owned(), share <= MOST_TOKENS)),
+        result: share.to_string(),
+        bar: Some(("≤ 1,200".to_owned(), share <= MAX_TOKENS)),
     });
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::setup::{Bench, Place};
+use crate::setup::{BenchSetup, DatabaseLocation};
 
 /// How many prompts there are, chains left out.
 pub(super) const PROMPTS: usize = 1_000;
@@ -21,19 +21,19 @@ pub(super) const TINY: &str = "Be brief";
 const CATEGORIES: usize = 10;
 
 /// A folder with `resources/prompts` in it.
-pub(super) struct Workspace(PathBuf);
+pub(super) struct BenchWorkspace(PathBuf);
 
-impl Workspace {
+impl BenchWorkspace {
     /// An empty one.
-    pub(super) fn empty(bench: &Bench) -> anyhow::Result<Self> {
-        let folder = bench.directory(Place::Disk).join("empty");
+    pub(super) fn empty(bench: &BenchSetup) -> anyhow::Result<Self> {
+        let folder = bench.directory(DatabaseLocation::Disk).join("empty");
         fs::create_dir_all(folder.join("resources/prompts"))?;
         Ok(Self(folder))
     }
 
     /// One with everything.
-    pub(super) fn full(bench: &Bench) -> anyhow::Result<Self> {
-        let workspace = Self(bench.directory(Place::Disk).join("full"));
+    pub(super) fn full(bench: &BenchSetup) -> anyhow::Result<Self> {
+        let workspace = Self(bench.directory(DatabaseLocation::Disk).join("full"));
         for number in 0..PROMPTS {
             workspace.add(number)?;
         }
@@ -139,7 +139,7 @@ fn chain(id: &str, steps: usize) -> String {
          arguments: [{{ name: topic, required: true }}]\nchainSteps:\n"
     );
     for step in 0..steps {
-        let prompt = Workspace::id(step);
+        let prompt = BenchWorkspace::id(step);
         let _ = writeln!(text, "  - {{ promptId: {prompt}, stepName: step {step} }}");
     }
     text
