@@ -3,48 +3,43 @@
 //! knowledge of tools, models, databases or protocols.
 
 mod article;
-mod branch;
-mod chain;
+mod chain_run;
 mod change;
-mod checkpoint;
 mod clock;
-mod graph;
-mod identifier;
+mod document;
 mod ids;
 mod invocation;
-mod item;
-mod json;
-mod likeness;
-mod mode;
-mod names;
 mod score;
 mod session;
-mod suspension;
-mod text;
-mod thought;
+mod suspended_call;
+pub(crate) mod text;
 mod time;
 
+pub use article::doi_arxiv::{ArxivId, Doi};
 pub use article::{Article, Author, PartialDate, WorkKind};
-pub use branch::{Branch, BranchState, CrossRef, CrossRefKind};
-pub use chain::{ChainEvent, ChainRun, ChainState};
+pub use chain_run::{ChainEvent, ChainRun, ChainState};
 pub use change::{Change, NodeUpdate, Precondition};
-pub use checkpoint::{Checkpoint, CheckpointKind, StateSnapshot};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
-pub use graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind};
-pub use identifier::{ArxivId, Doi};
+pub use document::{IndexKey, StoredDocument};
 pub use ids::{
     BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, RunId, SessionId,
     SnapshotId, SuspensionId, ThoughtId,
 };
 pub use invocation::{Invocation, ModelUsage};
-pub use item::{IndexKey, StoredDocument};
-pub use json::truncate_json;
-pub use likeness::did_you_mean;
-pub use mode::{Mode, UnknownMode};
-pub use names::split_person_names;
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;
-pub use suspension::SuspendedCall;
-pub use text::{approximate_tokens, truncate_chars, truncate_tokens};
-pub use thought::Thought;
+pub use session::{
+    branch::{Branch, BranchState, CrossRef, CrossRefKind},
+    checkpoint::{Checkpoint, CheckpointKind, StateSnapshot},
+    graph::{EdgeKind, Graph, GraphEdge, GraphNode, NodeKind},
+    mode::{Mode, UnknownMode},
+    thought::Thought,
+};
+pub use suspended_call::SuspendedCall;
+pub use text::{
+    person_names::split_person_names,
+    suggest::did_you_mean,
+    truncate::{approximate_tokens, truncate_chars, truncate_tokens},
+    truncate_json::truncate_json,
+};
 pub use time::Timestamp;

@@ -1,0 +1,6 @@
+//! Text utilities: truncation and suggestions for misspelled names.
+
+pub(crate) mod person_names;
+pub(crate) mod suggest;
+pub(crate) mod truncate;
+pub(crate) mod truncate_json;
