@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deliberate_thinker::ChatModel;
+use deliberate_llm::ChatModel;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

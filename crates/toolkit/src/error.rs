@@ -4,8 +4,8 @@
 //! next step. Nothing here carries a secret or a stack, and none of it grows with what was sent.
 
 use deliberate_core::{BranchState, Mode};
+use deliberate_llm::ModelError;
 use deliberate_store::StoreError;
-use deliberate_thinker::ModelError;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -9,60 +9,52 @@
 //!
 //! The crate knows nothing of MCP, SQL or HTTP.
 
-mod acting;
-mod answer;
-mod bill;
-mod call;
+mod agent_loop;
+mod background;
 mod caller;
+mod dispatch;
 mod error;
 mod event;
-mod far;
-mod find;
-mod gate;
-mod guests;
-mod hands;
-mod held;
-mod left;
-mod leg;
-mod menu;
-mod nested;
+mod external_tools;
 mod principal;
-mod record;
+mod prompt_provider;
 mod registry;
-mod resource;
+mod resource_provider;
 mod schema;
-mod signs;
-mod stopping;
-mod suspend;
 mod tool;
-mod trace;
-mod waits;
+mod tool_context;
+mod trace_context;
+mod upstream_error;
 
-pub use acting::{AgentLimits, AgentRun, AgentStopReason, ToolSpec, ToolUse};
-pub use answer::{CallOutcome, ClientPrompt, NeedsReply};
-pub use call::{ModelAnswer, ToolContext};
+pub use agent_loop::{AgentLimits, AgentRun, AgentStopReason, ToolSpec, ToolUse};
+pub use background::{
+    StillRunning, TimedOutcome,
+    caller_presence::CallerPresence,
+    status::{BackgroundCall, BackgroundStatus},
+};
 pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
     ModelSelector,
 };
+pub use dispatch::{
+    call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
+    suspend::RESUME_TOOL,
+};
 pub use error::{ArgumentIssue, EntityKind, ToolError};
 pub use event::{CallEvent, CallInfo, CallListener};
-pub use far::UpstreamError;
-pub use guests::{AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT};
-pub use held::{StillRunning, TimedOutcome};
-pub use left::{BackgroundCall, BackgroundStatus};
-pub use menu::{
+pub use external_tools::{AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT};
+pub use principal::{Principal, ToolScope, matches_pattern};
+pub use prompt_provider::{
     PromptArgumentInfo, PromptContent, PromptInfo, PromptProvider, PromptRole, RenderedMessage,
     RenderedPrompt,
 };
-pub use principal::{Principal, ToolScope, matches_pattern};
 pub use registry::{CallLimits, Registry, RegistryDeps, ToolInfo};
-pub use resource::{
+pub use resource_provider::{
     CompletionRequest, CompletionValues, ResourceBody, ResourceChange, ResourceContext,
     ResourceData, ResourceInfo, ResourcePage, ResourceProvider, UriTemplate,
 };
 pub use schema::answer_schema;
-pub use suspend::RESUME_TOOL;
 pub use tool::{STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta, ToolOutput};
-pub use trace::{ASK_SPAN, CALL_SPAN, SpanReader, TraceContext};
-pub use waits::CallerPresence;
+pub use tool_context::{ModelAnswer, ToolContext};
+pub use trace_context::{ASK_SPAN, CALL_SPAN, SpanReader, TraceContext};
+pub use upstream_error::UpstreamError;

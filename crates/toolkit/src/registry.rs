@@ -14,16 +14,20 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::{
+    background::BackgroundCalls,
+    dispatch::{
+        invocation_log::InvocationWriter,
+        suspend::{self, ResumeArguments},
+    },
+    trace_context::SpanReader,
+};
 use crate::{
     ArgumentIssue, CallListener, ExternalTools, ModelSelector, Principal, PromptProvider,
     ResourceProvider, Tool, ToolError, ToolMeta,
     event::CallListeners,
-    held::BackgroundCalls,
-    record::InvocationWriter,
     schema::ArgumentChecker,
-    suspend::{self, ResumeArguments},
     tool::{AnyTool, STEP_STATE},
-    trace::SpanReader,
 };
 
 /// What every call is run with.

@@ -7,10 +7,12 @@
 //! and the model meets the same ids again. Only a process that dies in the midst of a call forgets:
 //! whoever picks that call up begins it anew.
 
+pub(crate) mod tool_selection;
+
 use std::{fmt::Write as _, future::Future, time::Instant};
 
 use deliberate_core::Change;
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ModelError, ModelRequest, ModelTurn, ToolCall, ToolCallOutput, ToolDefinition,
 };
 use futures::future::join_all;

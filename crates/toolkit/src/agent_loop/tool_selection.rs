@@ -4,7 +4,7 @@ use deliberate_core::did_you_mean;
 use serde_json::Value;
 
 use crate::{
-    ArgumentIssue, ToolContext, ToolError, ToolSpec, guests::ExternalTool, matches_pattern,
+    ArgumentIssue, ToolContext, ToolError, ToolSpec, external_tools::ExternalTool, matches_pattern,
     registry::ToolAction,
 };
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::held::CallStage;
+use super::CallStage;
 
 /// Whether someone waits for the answer of a call.
 #[derive(Clone)]

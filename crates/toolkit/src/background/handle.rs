@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{RunningGuard, StatusText};
+use super::running::{RunningGuard, StatusText};
 
 /// What is between a call and its caller.
 #[derive(Default)]

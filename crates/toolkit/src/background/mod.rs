@@ -6,8 +6,10 @@
 //! Whoever runs it says so again and again; if that ends, the call is run again from its start by
 //! the next who asks for it, or told as lost if its work was outside.
 
-mod calls;
-mod hold;
+pub(crate) mod caller_presence;
+mod handle;
+mod running;
+pub(crate) mod status;
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,11 +20,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use calls::{BackgroundCalls, RunningGuard, StatusText};
-pub(crate) use hold::{CallHandle, CallStage, ResumeState, StoredCall};
+pub(crate) use handle::{CallHandle, CallStage, ResumeState, StoredCall};
+pub(crate) use running::{BackgroundCalls, RunningGuard, StatusText};
 
 use crate::{CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolError, UpstreamError};
-use calls::RunningBackgroundCall;
+use running::RunningBackgroundCall;
 
 /// How long it is believed that a call runs, after someone said so.
 const LEASE: Duration = Duration::from_secs(20);

@@ -4,7 +4,7 @@ use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::Value;
 
-use crate::{Principal, Registry, ToolError, held};
+use crate::{Principal, Registry, ToolError};
 
 /// How a call that was left stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ impl Registry {
         let asks_nothing = suspended.asks.as_array().is_some_and(Vec::is_empty);
         let left = match (suspended.outcome, suspended.failed) {
             (Some(outcome), false) => BackgroundStatus::Ended(Ok(outcome)),
-            (Some(outcome), true) => BackgroundStatus::Ended(Err(held::decode_failure(&outcome))),
+            (Some(outcome), true) => BackgroundStatus::Ended(Err(super::decode_failure(&outcome))),
             (None, _) if runs => BackgroundStatus::Running(self.background_calls.status(&id)),
             (None, _) if asks_nothing => BackgroundStatus::Abandoned,
             (None, _) => BackgroundStatus::Waiting,
@@ -90,7 +90,7 @@ impl Registry {
         }
         let end = Change::EndSuspension {
             id,
-            outcome: held::encode_failure(&ToolError::Cancelled),
+            outcome: super::encode_failure(&ToolError::Cancelled),
             failed: true,
         };
         match self.deps.store.commit(vec![end]).await {
@@ -104,7 +104,7 @@ impl Registry {
     pub(crate) async fn mark_lost(&self, abandoned: &SuspendedCall) -> Result<(), ToolError> {
         let lost = Change::EndSuspension {
             id: abandoned.id.clone(),
-            outcome: held::encode_failure(&lost_error()),
+            outcome: super::encode_failure(&lost_error()),
             failed: true,
         };
         match self.deps.store.commit(vec![lost]).await {

@@ -1,6 +1,6 @@
 //! How a call ends that ends well: with its answer, or with what its client has to think about.
 
-use deliberate_thinker::{ChatMessage, ModelRequest};
+use deliberate_llm::{ChatMessage, ModelRequest};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -22,7 +22,8 @@ use tokio_util::task::TaskTracker;
 use tracing::Span;
 
 use crate::{
-    CallEvent, CallInfo, Principal, Registry, ToolError, bill::UsageTally, event::CallListeners,
+    CallEvent, CallInfo, Principal, Registry, ToolError, event::CallListeners,
+    tool_context::usage::UsageTally,
 };
 
 /// How long the answer to a failed call waits for its record.

@@ -1,10 +1,17 @@
 //! The one gate: [`Registry::call`].
 
+pub(crate) mod call_outcome;
+pub(crate) mod heartbeat;
+pub(crate) mod invocation_log;
+pub(crate) mod shutdown;
+pub(crate) mod steps;
+pub(crate) mod suspend;
+
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use deliberate_core::{Change, ModelUsage, SessionId, SuspendedCall, SuspensionId};
+use deliberate_llm::ModelError;
 use deliberate_store::StoreError;
-use deliberate_thinker::ModelError;
 use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio::{
@@ -13,19 +20,20 @@ use tokio::{
 };
 use tracing::{Instrument as _, Span, field::Empty};
 
+use super::{
+    background::{self, CallHandle, StoredCall},
+    external_tools::ResolvedCall,
+    tool_context::{Journal, usage::UsageTally},
+};
 use crate::{
     CALL_SPAN, CallEvent, CallOutcome, CallerContext, Principal, Registry, ResourceChange,
     ToolContext, ToolError, ToolOutput, TraceContext,
-    bill::UsageTally,
-    call::Journal,
-    guests::ResolvedCall,
-    held::{self, CallHandle, StoredCall},
-    record::CallStart,
     registry::{RegisteredTool, ToolAction},
-    signs::send_waiting_heartbeats,
-    suspend::Resumption,
     tool::{AnyTool, StepOutput},
 };
+use heartbeat::send_waiting_heartbeats;
+use invocation_log::CallStart;
+use suspend::Resumption;
 
 /// What is to be run: a tool, its arguments, and the replies it was given if it was suspended.
 pub(crate) struct ToolRun<'a> {
@@ -299,7 +307,7 @@ impl Registry {
         let suspension = self.deps.store.suspended_call(id).await?;
         match suspension.map(|it| (it.outcome, it.failed)) {
             Some((Some(outcome), false)) => Ok(CallOutcome::Done(outcome)),
-            Some((Some(outcome), true)) => Err(held::decode_failure(&outcome)),
+            Some((Some(outcome), true)) => Err(background::decode_failure(&outcome)),
             _ => Err(ToolError::Cancelled),
         }
     }

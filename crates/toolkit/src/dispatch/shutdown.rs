@@ -10,9 +10,11 @@ use std::time::Duration;
 use deliberate_core::Change;
 use tokio_util::sync::CancellationToken;
 
+use super::{ToolRun, invocation_log::CallStart, steps::with_partial_summary};
 use crate::{
-    Registry, ToolContext, ToolError, gate::ToolRun, held::CallHandle, left::lost_error,
-    leg::with_partial_summary, record::CallStart, registry::RegisteredTool,
+    Registry, ToolContext, ToolError,
+    background::{CallHandle, status::lost_error},
+    registry::RegisteredTool,
 };
 
 /// How often it is looked whether calls are still open.

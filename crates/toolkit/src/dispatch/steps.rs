@@ -12,15 +12,17 @@ use deliberate_store::StoreError;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::{
+    CallFailure, TimeLimit, ToolRun,
+    heartbeat::{heartbeat_interval, send_heartbeats},
+    invocation_log::CallStart,
+};
 use crate::{
     CallEvent, CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolContext, ToolError,
     ToolOutput,
-    call::{CallEnv, Journal},
-    gate::{CallFailure, TimeLimit, ToolRun},
-    held::{self, CallHandle, CallStage, ResumeState, StoredCall, lease_expiry},
-    record::CallStart,
-    signs::{heartbeat_interval, send_heartbeats},
+    background::{self, CallHandle, CallStage, ResumeState, StoredCall, lease_expiry},
     tool::StepOutput,
+    tool_context::{CallEnv, Journal},
 };
 
 /// How often a leg is run again because others were faster. Each time someone else came further,
@@ -169,7 +171,7 @@ impl Registry {
         let handed_over = ending.background_id.or(kept);
         let over = handed_over.map(|id| Change::EndSuspension {
             id,
-            outcome: held::encode_failure(&ending.error),
+            outcome: background::encode_failure(&ending.error),
             failed: true,
         });
         self.record_failure(begun, &ending.error, call.usage(), over)

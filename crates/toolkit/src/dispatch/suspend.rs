@@ -14,13 +14,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::ToolRun;
 use crate::{
     ArgumentIssue, ClientPrompt, EntityKind, NeedsReply, Principal, Registry, ToolContext,
     ToolError, ToolHints, ToolLimits, ToolMeta,
-    call::Journal,
-    gate::ToolRun,
-    held::{self, CallHandle, StoredCall},
+    background::{self, CallHandle, StoredCall},
     schema,
+    tool_context::Journal,
 };
 
 /// The tool that brings replies.
@@ -87,7 +87,7 @@ impl Registry {
             let suspended = self.find_suspended(&id, principal).await?;
             if let Some(outcome) = suspended.outcome {
                 if suspended.failed {
-                    return Err(held::decode_failure(&outcome));
+                    return Err(background::decode_failure(&outcome));
                 }
                 return Ok(Resumption::Ended(outcome));
             }

@@ -7,7 +7,7 @@ use deliberate_core::did_you_mean;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
-use super::separated;
+use super::split_list;
 use crate::{ArgumentIssue, ToolError};
 
 /// What is wrong with the arguments is told up to this number; a caller who gets more wrong is
@@ -190,7 +190,7 @@ fn coerce(value: Value, schema: &Value) -> Value {
     }
     match value {
         Value::String(text) if wanted == "array" => {
-            Value::Array(separated::split_items(&text, schema))
+            Value::Array(split_list::split_items(&text, schema))
         }
         Value::Object(_) if wanted == "array" => Value::Array(vec![value]),
         value => value,

@@ -5,7 +5,7 @@
 //! inline, no titles, no dialect, optional fields simply not required.
 
 mod check;
-mod separated;
+mod split_list;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ pub fn answer_schema<T: JsonSchema>() -> Value {
 /// The schema of what a tool takes.
 pub(crate) fn input_schema<T: JsonSchema>() -> Value {
     let mut schema = arguments_schema::<T>();
-    separated::remove_marks(&mut schema);
+    split_list::remove_marks(&mut schema);
     schema
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn output_schema<T: JsonSchema>(thinks: bool) -> Value {
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let mut schema = generate_marked::<T>(settings);
-    separated::remove_marks(&mut schema);
+    split_list::remove_marks(&mut schema);
     schema
 }
 

@@ -1,7 +1,10 @@
 //! What a running tool has at hand: reading the store, asking the model, telling its progress.
 
-mod telling;
-mod thinking;
+pub(crate) mod entity_lookup;
+mod model;
+pub(crate) mod nested_call;
+mod progress;
+pub(crate) mod usage;
 
 use std::{
     collections::BTreeMap,
@@ -9,8 +12,8 @@ use std::{
 };
 
 use deliberate_core::Timestamp;
+use deliberate_llm::ClientDriven;
 use deliberate_store::Store;
-use deliberate_thinker::ClientDriven;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{
@@ -20,19 +23,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use super::{
+    background::{CallStage, StatusText},
+    dispatch::invocation_log::InvocationWriter,
+    trace_context::SpanReader,
+};
 use crate::{
     ArgumentIssue, CallerContext, CallerPresence, RegistryDeps, ToolError, TraceContext,
-    bill::UsageTally,
-    event::CallListeners,
-    held::{CallStage, StatusText},
-    record::InvocationWriter,
-    registry::ToolTable,
-    trace::SpanReader,
+    event::CallListeners, registry::ToolTable,
 };
-use telling::ProgressState;
-use thinking::CallModel;
+use model::CallModel;
+use progress::ProgressState;
+use usage::UsageTally;
 
-pub use thinking::ModelAnswer;
+pub use model::ModelAnswer;
 
 /// One run of a tool.
 pub struct ToolContext {

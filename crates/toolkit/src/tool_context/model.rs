@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use deliberate_core::ModelUsage;
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatModel, ClientDriven, ModelError, ModelReply, ModelRequest, ModelTurn, StructuredError,
     ask_structured, ask_turn,
 };
@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
-use super::Journal;
-use crate::{
-    CallEvent, ToolContext, ToolError,
-    bill::{UsageTally, model_span, record_answer, total_usage},
+use super::{
+    Journal,
+    usage::{UsageTally, model_span, record_answer, total_usage},
 };
+use crate::{CallEvent, ToolContext, ToolError};
 
 /// Who thinks in this call.
 pub(super) enum CallModel {
@@ -96,7 +96,7 @@ impl ToolContext {
     fn finish_request<T>(
         &self,
         asking: &InFlightRequest<'_>,
-        answer: Result<deliberate_thinker::StructuredOutput<T>, StructuredError>,
+        answer: Result<deliberate_llm::StructuredOutput<T>, StructuredError>,
     ) -> Result<ModelAnswer<T>, ToolError> {
         record_answer(&asking.span, &answer);
         let provider = asking.model.name();

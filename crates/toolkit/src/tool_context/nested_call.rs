@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput, guests::ResolvedCall,
+    RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput, external_tools::ResolvedCall,
     registry::ToolAction, tool::StepOutput,
 };
 

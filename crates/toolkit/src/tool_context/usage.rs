@@ -1,7 +1,7 @@
 //! What asking cost, and whom; and what a trace is told of an ask. Knows nothing of calls.
 
 use deliberate_core::ModelUsage;
-use deliberate_thinker::{ModelError, ModelReply, StructuredError, StructuredOutput};
+use deliberate_llm::{ModelError, ModelReply, StructuredError, StructuredOutput};
 use tracing::{Span, field::Empty};
 
 use crate::ASK_SPAN;

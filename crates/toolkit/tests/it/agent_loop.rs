@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use deliberate_core::SystemIds;
-use deliberate_thinker::ChatModel;
+use deliberate_llm::ChatModel;
 use deliberate_toolkit::{
     AgentLimits, AgentRun, AgentStopReason, CallerContext, NeedsReply, Registry, RegistryDeps,
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, ToolSpec,
@@ -15,11 +15,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    house::{RegistryFixture, deps, expect_done, expect_needs_reply},
-    recorder::RecordingStore,
-    scripted::{ScriptedModel, reply, reply_with_cost},
-    tools::{AskOnceTool, NoteTool, model_request},
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{RegistryFixture, deps, expect_done, expect_needs_reply},
+    scripted_model::{ScriptedModel, reply, reply_with_cost},
+    test_tools::{AskOnceTool, NoteTool, model_request},
 };
 
 fn meta(name: &'static str, thinks: bool) -> ToolMeta {
@@ -70,7 +70,7 @@ impl Tool for AgentTool {
             calls: input.calls.unwrap_or(usual.calls),
             result_bytes: input.result_bytes.unwrap_or(usual.result_bytes),
         };
-        let ask = deliberate_thinker::ModelRequest {
+        let ask = deliberate_llm::ModelRequest {
             schema: Value::Null,
             ..model_request("think", "What is there?")
         };

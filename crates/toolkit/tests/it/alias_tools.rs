@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    house::{RegistryFixture, deps, expect_done},
-    tools::{EchoTool, NoteTool},
+use super::{
+    registry_fixture::{RegistryFixture, deps, expect_done},
+    test_tools::{EchoTool, NoteTool},
 };
 
 /// Stands for `echo` and `note`; by itself it tells that.

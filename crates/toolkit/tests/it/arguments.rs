@@ -5,7 +5,7 @@ use deliberate_testkit::CountingIds;
 use deliberate_toolkit::{CallLimits, ToolError};
 use serde_json::{Value, json};
 
-use crate::house::{ALL, RegistryFixture, expect_done};
+use super::registry_fixture::{ALL, RegistryFixture, expect_done};
 
 #[tokio::test]
 async fn an_unknown_tool_is_named_with_the_nearest() {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{
     BackgroundStatus, CallLimits, CallOutcome, CallerContext, Principal, RESUME_TOOL, StillRunning,
     TimedOutcome, ToolError,
@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    house::{RegistryFixture, expect_done},
-    scripted::reply,
+use super::{
+    registry_fixture::{RegistryFixture, expect_done},
+    scripted_model::reply,
 };
 
 /// A model that answers when it is let.
@@ -348,8 +348,10 @@ async fn a_call_that_takes_too_long_ends_even_when_nobody_waits() {
 #[tokio::test]
 async fn a_suspended_call_is_asked_for_again_by_its_id_alone() {
     let house = RegistryFixture::without_model();
-    let first = crate::house::expect_needs_reply(house.call("ponder", ponder_arguments()).await);
-    let again =
-        crate::house::expect_needs_reply(house.call(RESUME_TOOL, json!({ "id": first.id })).await);
+    let first =
+        super::registry_fixture::expect_needs_reply(house.call("ponder", ponder_arguments()).await);
+    let again = super::registry_fixture::expect_needs_reply(
+        house.call(RESUME_TOOL, json!({ "id": first.id })).await,
+    );
     assert_eq!(first, again);
 }

@@ -6,10 +6,10 @@ use deliberate_testkit::CountingIds;
 use deliberate_toolkit::{CallerContext, Registry, ToolError};
 use serde_json::{Value, json};
 
-use crate::{
-    house::{ALL, RegistryFixture, deps, expect_done, without_latency},
-    recorder::RecordingStore,
-    tools::NoteTool,
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{ALL, RegistryFixture, deps, expect_done, without_latency},
+    test_tools::NoteTool,
 };
 
 fn timestamp(text: &str) -> Timestamp {

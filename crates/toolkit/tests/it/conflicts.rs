@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use deliberate_core::{ChainEvent, ChainRun, ChainState, Change, SystemIds, Timestamp};
+use deliberate_llm::ChatModel;
 use deliberate_store::StoreError;
-use deliberate_thinker::ChatModel;
 use deliberate_toolkit::{
     CallerContext, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints, ToolLimits,
     ToolMeta, ToolOutput,
@@ -17,12 +17,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    house::{RegistryFixture, deps, expect_done},
-    legs::SteppingTool,
-    recorder::RecordingStore,
-    scripted::{ScriptedModel, reply},
-    tools::{ViewAnswer, model_request},
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{RegistryFixture, deps, expect_done},
+    scripted_model::{ScriptedModel, reply},
+    steps::SteppingTool,
+    test_tools::{ViewAnswer, model_request},
 };
 
 /// Adds to a run what follows what it read.

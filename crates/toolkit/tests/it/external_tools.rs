@@ -10,11 +10,11 @@ use deliberate_toolkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    guests_kit::{ChangingForwardTool, ForwardTool, NestedTool, TwoExternalTools},
-    house::{RegistryFixture, deps, expect_done},
-    recorder::RecordingStore,
-    tools::EchoTool,
+use super::{
+    external_tools_support::{ChangingForwardTool, ForwardTool, NestedTool, TwoExternalTools},
+    recording_store::RecordingStore,
+    registry_fixture::{RegistryFixture, deps, expect_done},
+    test_tools::EchoTool,
 };
 
 const SHORT_TIMEOUT: Duration = Duration::from_millis(20);

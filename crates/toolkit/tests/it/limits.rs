@@ -9,10 +9,10 @@ use deliberate_toolkit::{
 use serde_json::json;
 use tokio::{task::JoinHandle, time::Instant};
 
-use crate::{
-    house::{RegistryFixture, deps, expect_done},
-    recorder::RecordingStore,
-    tools::{WaitControl, WaitTool, wait_tools},
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{RegistryFixture, deps, expect_done},
+    test_tools::{WaitControl, WaitTool, wait_tools},
 };
 
 /// A registry of waiting tools on a store that needs no time.

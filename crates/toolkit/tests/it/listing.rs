@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::house::RegistryFixture;
+use super::registry_fixture::RegistryFixture;
 
 #[test]
 fn tools_are_listed_in_their_order_and_resuming_comes_last() {

@@ -8,24 +8,24 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
-mod acting;
+mod agent_loop;
+mod alias_tools;
 mod arguments;
+mod background;
 mod commits;
-mod fronts;
-mod guests;
-mod guests_kit;
-mod held;
-mod house;
-mod legs;
+mod conflicts;
+mod external_tools;
+mod external_tools_support;
 mod limits;
 mod listing;
+mod model_requests;
 mod nested;
-mod overtaken;
 mod progress;
-mod recorder;
+mod recording_store;
+mod registry_fixture;
+mod reply_rounds;
 mod resume;
-mod rounds;
-mod scripted;
-mod stopping;
-mod thinking;
-mod tools;
+mod scripted_model;
+mod shutdown;
+mod steps;
+mod test_tools;

@@ -3,16 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::ModelUsage;
-use deliberate_thinker::ModelError;
+use deliberate_llm::ModelError;
 use deliberate_toolkit::{CallLimits, CallerContext, Registry, RegistryDeps, ToolError};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::{
-    house::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
-    recorder::RecordingStore,
-    scripted::{ScriptedModel, reply, reply_with_cost},
-    tools::{AskOnceTool, model_request},
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
+    scripted_model::{ScriptedModel, reply, reply_with_cost},
+    test_tools::{AskOnceTool, model_request},
 };
 
 const GOOD: &str = r#"{"view": "yes", "percent": 85}"#;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use deliberate_core::SystemIds;
-use deliberate_thinker::ChatModel;
+use deliberate_llm::ChatModel;
 use deliberate_toolkit::{
     CallerContext, Principal, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
     ToolLimits, ToolMeta, ToolOutput, ToolScope,
@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    house::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
-    legs::SteppingTool,
-    recorder::RecordingStore,
-    scripted::{ScriptedModel, reply_with_cost},
-    tools::{AskOnceTool, NoteTool, ProgressTool},
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
+    scripted_model::{ScriptedModel, reply_with_cost},
+    steps::SteppingTool,
+    test_tools::{AskOnceTool, NoteTool, ProgressTool},
 };
 
 /// Runs other tools, all at once, and hands on what they changed.

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use deliberate_toolkit::{CallProgress, CallerContext, Registry};
 use serde_json::{Value, json};
 
-use crate::{
-    house::{deps, expect_done},
-    recorder::RecordingStore,
-    tools::ProgressTool,
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{deps, expect_done},
+    test_tools::ProgressTool,
 };
 
 /// What is heard of one call of `steps`.
@@ -67,7 +67,7 @@ async fn a_silent_call_gives_signs_of_life() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_said_anything_is_said_to_be_working() {
     let (tools, waiting) =
-        crate::tools::wait_tools([("wait", deliberate_toolkit::ToolLimits::default())]);
+        super::test_tools::wait_tools([("wait", deliberate_toolkit::ToolLimits::default())]);
     let store = RecordingStore::new();
     let registry = tools
         .into_iter()

@@ -3,19 +3,19 @@
 use std::{path::Path, sync::Arc};
 
 use deliberate_core::{Invocation, SystemIds, Thought};
+use deliberate_llm::ChatModel;
 use deliberate_store::{
     EpochFilter, Pagination, Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::ChatModel;
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallerContext, FixedModel, RESUME_TOOL, Registry, RegistryDeps,
     ToolError,
 };
 use serde_json::{Value, json};
 
-use crate::tools::{AskOnceTool, AskThriceTool, EchoTool, NoteTool, PanicTool};
+use super::test_tools::{AskOnceTool, AskThriceTool, EchoTool, NoteTool, PanicTool};
 
 pub(crate) const ALL: Pagination = Pagination::limit(Pagination::MAX);
 

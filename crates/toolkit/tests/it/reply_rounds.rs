@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{RegistryFixture, expect_done, expect_needs_reply};
+use super::registry_fixture::{RegistryFixture, expect_done, expect_needs_reply};
 
 fn view(text: &str) -> Value {
     json!({ "view": text, "percent": 70 })

@@ -3,16 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{SuspendedCall, Timestamp};
+use deliberate_llm::ChatMessage;
 use deliberate_testkit::CountingIds;
-use deliberate_thinker::ChatMessage;
 use deliberate_toolkit::{CallLimits, ClientPrompt, NeedsReply, ToolError, answer_schema};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::{
-    house::{ALL, RegistryFixture, expect_done, expect_needs_reply},
-    scripted::{ScriptedModel, reply},
-    tools::ViewAnswer,
+use super::{
+    registry_fixture::{ALL, RegistryFixture, expect_done, expect_needs_reply},
+    scripted_model::{ScriptedModel, reply},
+    test_tools::ViewAnswer,
 };
 
 pub(crate) fn good_reply() -> Value {

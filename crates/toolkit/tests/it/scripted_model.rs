@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 

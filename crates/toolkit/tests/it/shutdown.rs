@@ -9,10 +9,10 @@ use deliberate_toolkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    guests_kit::ForwardTool,
-    house::{RegistryFixture, deps, expect_done},
-    legs::SteppingTool,
+use super::{
+    external_tools_support::ForwardTool,
+    registry_fixture::{RegistryFixture, deps, expect_done},
+    steps::SteppingTool,
 };
 
 const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
@@ -107,7 +107,11 @@ async fn what_earlier_legs_kept_is_there_and_told() {
     assert_eq!(error.code(), "Stopping");
     let hint = error.hint().unwrap_or_default();
     assert!(hint.ends_with("kept. It climbed 1 so far."), "{hint}");
-    let sessions = house.store.sessions(crate::house::ALL).await.unwrap();
+    let sessions = house
+        .store
+        .sessions(super::registry_fixture::ALL)
+        .await
+        .unwrap();
     assert_eq!(sessions.len(), 1);
 }
 
@@ -128,7 +132,11 @@ async fn a_call_that_was_told_to_run_on_is_gone_on_with_at_once_by_another_proce
     let (answer, ()) = tokio::join!(resumed, async { second.allow_steps(1) });
     assert_eq!(expect_done(answer)["step"], 2);
     assert_eq!(second.steps_run(), [2]);
-    let sessions = other.store.sessions(crate::house::ALL).await.unwrap();
+    let sessions = other
+        .store
+        .sessions(super::registry_fixture::ALL)
+        .await
+        .unwrap();
     assert_eq!(sessions.len(), 2);
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use deliberate_core::{Change, Mode, Session, SystemIds};
-use deliberate_thinker::ChatModel;
+use deliberate_llm::ChatModel;
 use deliberate_toolkit::{
     BackgroundCall, BackgroundStatus, CallProgress, CallerContext, Principal, RESUME_TOOL,
     Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext, ToolError, ToolHints,
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    house::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
-    recorder::RecordingStore,
-    scripted::{ScriptedModel, reply_with_cost},
-    tools::{ViewAnswer, model_request},
+use super::{
+    recording_store::RecordingStore,
+    registry_fixture::{ALL, RegistryFixture, deps, expect_done, expect_needs_reply},
+    scripted_model::{ScriptedModel, reply_with_cost},
+    test_tools::{ViewAnswer, model_request},
 };
 
 /// Climbs step by step, each a leg that leaves a session, and remembers which it ran.

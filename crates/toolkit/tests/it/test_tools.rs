@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deliberate_core::{Change, Mode, Percent, Score, Session, SessionId, Thought};
-use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
 };
