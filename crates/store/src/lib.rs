@@ -5,15 +5,15 @@
 //! [`sqlite`] keeps it in one file. The crate knows the domain types of `deliberate-core` and
 //! nothing of tools, models or protocols.
 
+mod documents;
 mod error;
-mod items;
 mod store;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+pub use documents::{DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch};
 pub use error::StoreError;
-pub use items::{DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch};
 pub use store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination,
     SearchEntity, SearchHit, SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,

@@ -8,7 +8,7 @@ use deliberate_core::{
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
-use super::{epochs, graphs, items, rows::query_error, runs, suspensions};
+use super::{chain_runs, documents, epochs, graphs, rows::query_error, suspended_calls};
 use crate::StoreError;
 
 pub(super) type SqlStatement<'q> = Query<'q, Sqlite, SqliteArguments>;
@@ -33,11 +33,11 @@ pub(super) async fn apply(
                 continue;
             }
             Change::PutItem { item, parts } => {
-                items::put(connection, item, parts.as_deref()).await?;
+                documents::put(connection, item, parts.as_deref()).await?;
                 continue;
             }
             Change::DropItem { kind, id, at } => {
-                items::remove(connection, kind, id, *at).await?;
+                documents::remove(connection, kind, id, *at).await?;
                 continue;
             }
             Change::PruneNodes { nodes, .. } if nodes.is_empty() => continue,
@@ -93,9 +93,9 @@ fn conflict_for(change: &Change) -> StoreError {
         | Change::AddEdge(_) => StoreError::Conflict {
             reason: "what it builds on was set aside or deleted".to_owned(),
         },
-        Change::BeginRun(_) => runs::conflict(runs::ALREADY_STARTED),
-        Change::AddRunEvent { .. } => runs::conflict(runs::RUN_ADVANCED),
-        Change::SetState { .. } => runs::conflict(runs::STATE_FULL),
+        Change::BeginRun(_) => chain_runs::conflict(chain_runs::ALREADY_STARTED),
+        Change::AddRunEvent { .. } => chain_runs::conflict(chain_runs::RUN_ADVANCED),
+        Change::SetState { .. } => chain_runs::conflict(chain_runs::STATE_FULL),
         _ => StoreError::Conflict {
             reason: "what it changes is not there".to_owned(),
         },
@@ -107,7 +107,7 @@ fn follow_up(change: &Change) -> Option<SqlStatement<'_>> {
     let Change::Suspend(suspension) = change else {
         return None;
     };
-    Some(suspensions::delete_expired(suspension))
+    Some(suspended_calls::delete_expired(suspension))
 }
 
 /// Whether what a call relies on still holds.
@@ -222,26 +222,26 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
             at,
         } => graphs::prune(graph_id, nodes, *at),
         Change::AddEdge(edge) => graphs::add_edge(edge),
-        Change::Suspend(suspension) => suspensions::suspend(suspension),
-        Change::RunOn { id, seen, until } => suspensions::renew_lease(id, *seen, *until),
+        Change::Suspend(suspension) => suspended_calls::suspend(suspension),
+        Change::RunOn { id, seen, until } => suspended_calls::renew_lease(id, *seen, *until),
         Change::EndSuspension {
             id,
             outcome,
             failed,
-        } => suspensions::end(id, outcome, *failed),
-        Change::BeginRun(run) => runs::start(run),
+        } => suspended_calls::end(id, outcome, *failed),
+        Change::BeginRun(run) => chain_runs::start(run),
         Change::AddRunEvent {
             event,
             state,
             at_step,
-        } => runs::add_event(event, *state, *at_step),
+        } => chain_runs::add_event(event, *state, *at_step),
         Change::ForgetRuns {
             base,
             keep,
             idle_since,
-        } => runs::prune(base, *keep, *idle_since),
-        Change::DeleteRun(id) => runs::delete(id),
-        Change::SetState { key, value, at } => runs::set_state(key, value.as_ref(), *at),
+        } => chain_runs::prune(base, *keep, *idle_since),
+        Change::DeleteRun(id) => chain_runs::delete(id),
+        Change::SetState { key, value, at } => chain_runs::set_state(key, value.as_ref(), *at),
         Change::AddInvocation(invocation) => add_invocation(invocation),
     })
 }

@@ -9,8 +9,8 @@ use sqlx::{Row, Sqlite, SqliteConnection, query_builder::QueryBuilder, sqlite::S
 use super::{
     SqliteStore,
     apply::run,
+    chain_runs::conflict,
     rows::{Columns, FromRow, query_error},
-    runs::conflict,
 };
 use crate::{
     DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch, Pagination, StoreError,

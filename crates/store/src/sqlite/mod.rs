@@ -6,20 +6,19 @@
 //! first use.
 
 mod apply;
-mod copy;
+mod backup;
+mod chain_runs;
+mod documents;
 mod epochs;
-mod excerpt;
-mod fetch;
 mod graphs;
 mod import;
-mod items;
 mod open;
+mod query;
 mod read;
 mod rows;
-mod runs;
 mod search;
-mod suspensions;
-mod usage;
+mod suspended_calls;
+mod tool_stats;
 mod writer;
 
 use std::{

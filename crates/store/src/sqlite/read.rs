@@ -11,7 +11,9 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use sqlx::Row;
 
-use super::{SqliteStore, epochs::BACKTRACK_PREVIEW, rows::query_error, runs, search, usage};
+use super::{
+    SqliteStore, chain_runs, epochs::BACKTRACK_PREVIEW, rows::query_error, search, tool_stats,
+};
 use crate::{
     BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, SearchHit, SearchQuery,
     SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
@@ -338,14 +340,14 @@ impl Store for SqliteStore {
         &'a self,
         id: &'a RunId,
     ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
-        Box::pin(runs::fetch_run(self, id, true))
+        Box::pin(chain_runs::fetch_run(self, id, true))
     }
 
     fn run_without_plan<'a>(
         &'a self,
         id: &'a RunId,
     ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
-        Box::pin(runs::fetch_run(self, id, false))
+        Box::pin(chain_runs::fetch_run(self, id, false))
     }
 
     fn runs<'a>(
@@ -353,7 +355,7 @@ impl Store for SqliteStore {
         filter: &'a ChainRunFilter,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<ChainRun>> {
-        Box::pin(self.fetch_rows(runs::list(filter, page)))
+        Box::pin(self.fetch_rows(chain_runs::list(filter, page)))
     }
 
     fn newest_run<'a>(
@@ -361,19 +363,19 @@ impl Store for SqliteStore {
         base: &'a str,
         owner: Option<&'a str>,
     ) -> StoreFuture<'a, Option<RunId>> {
-        Box::pin(runs::newest(self, base, owner))
+        Box::pin(chain_runs::newest(self, base, owner))
     }
 
     fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64> {
-        Box::pin(runs::last_number(self, base))
+        Box::pin(chain_runs::last_number(self, base))
     }
 
     fn settings<'a>(&'a self, names: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
-        Box::pin(runs::settings(self, names))
+        Box::pin(chain_runs::settings(self, names))
     }
 
     fn tool_usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>> {
-        Box::pin(self.fetch_rows(usage::usage_by_tool(since)))
+        Box::pin(self.fetch_rows(tool_stats::usage_by_tool(since)))
     }
 
     fn tool_invocations<'a>(
@@ -382,7 +384,7 @@ impl Store for SqliteStore {
         since: Option<Timestamp>,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>> {
-        Box::pin(self.fetch_rows(usage::invocations_by_tool(tool, since, page)))
+        Box::pin(self.fetch_rows(tool_stats::invocations_by_tool(tool, since, page)))
     }
 
     fn info(&self) -> StoreFuture<'_, StoreInfo> {

@@ -16,9 +16,9 @@ mod samples;
 #[cfg(feature = "sqlite")]
 mod import;
 #[cfg(feature = "sqlite")]
-mod migration;
+mod legacy_database;
 #[cfg(feature = "sqlite")]
-mod original;
+mod migration;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]

@@ -10,9 +10,9 @@ use deliberate_store::{
 use futures::future::join_all;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
+use super::legacy_database;
 use crate::{
     contract::{ALL, Fixture, commit},
-    original,
     samples::{session, thought},
 };
 
@@ -147,10 +147,10 @@ async fn another_programs_database_is_left_alone() {
 
 #[tokio::test]
 async fn the_originals_database_is_recognised_and_left_alone() {
-    for build in [original::DOCUMENTED, original::RELEASED] {
+    for build in [legacy_database::DOCUMENTED, legacy_database::RELEASED] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("reasoning.db");
-        original::create_legacy_database(&path, build, &[]).await;
+        legacy_database::create_legacy_database(&path, build, &[]).await;
         let before = std::fs::read(&path).unwrap();
         let error = first_use(&path).await.unwrap_err();
         let location = path.display().to_string();

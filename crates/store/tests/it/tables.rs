@@ -8,12 +8,9 @@ use deliberate_core::{
 use deliberate_store::{Store, StoreError};
 use serde_json::json;
 
+use super::contract::chain_runs::{continue_run, end, event, run};
 use crate::{
-    contract::{
-        assert_conflict, commit, prune,
-        runs::{continue_run, end, event, run},
-        set_state, update_node,
-    },
+    contract::{assert_conflict, commit, prune, set_state, update_node},
     samples::{ODD_TEXT, branch, checkpoint, everything, graph, node, session, thought},
     sqlite::{open, raw_connection},
 };

@@ -9,7 +9,7 @@ use deliberate_core::{
 };
 use serde_json::{Value, json};
 
-use super::{ImportCount, ImportReport, source::LegacyRow};
+use super::{ImportCount, ImportReport, legacy_source::LegacyRow};
 use crate::{Store, StoreError};
 
 /// Turns one row into a change.

@@ -5,13 +5,13 @@
 //! happen. Whatever can't be taken is counted; the old file is only read.
 
 mod convert;
-mod order;
-mod source;
+mod legacy_source;
+mod sort;
 
 use std::path::Path;
 
 use convert::Importer;
-use source::LegacySource;
+use legacy_source::LegacySource;
 
 use crate::{Store, StoreError};
 
@@ -62,7 +62,7 @@ pub async fn import_legacy(path: &Path, target: &dyn Store) -> Result<ImportRepo
     source.close().await;
     let (changes, report) = import.finish();
     if !changes.is_empty() {
-        target.commit(order::sort_by_time(changes)).await?;
+        target.commit(sort::sort_by_time(changes)).await?;
     }
     Ok(report)
 }

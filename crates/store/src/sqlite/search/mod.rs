@@ -3,12 +3,14 @@
 //! Words are looked up in the index. Scripts that put no blanks between words (Chinese, Japanese,
 //! Thai…) are one long word to it, so their terms are looked for in the text itself.
 
+pub(crate) mod snippet;
+
 use deliberate_core::{GraphNode, Mode, SessionId, Thought, Timestamp};
 use serde_json::json;
 use sqlx::{Row, Sqlite, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
 
 use super::{
-    SqliteStore, excerpt,
+    SqliteStore,
     rows::{FromRow, query_error},
 };
 use crate::{Pagination, SearchEntity, SearchHit, SearchQuery, StoreError};
@@ -132,9 +134,9 @@ impl RankedHit {
     /// The same, with its passage in the form that is shown.
     fn into_hit(self, terms: &SearchTerms) -> SearchHit {
         let excerpt = if terms.index_query.is_some() {
-            excerpt::shorten_indexed(&self.hit.excerpt, &terms.text_terms)
+            snippet::shorten_indexed(&self.hit.excerpt, &terms.text_terms)
         } else {
-            excerpt::snippet_around(&self.hit.excerpt, &terms.text_terms)
+            snippet::snippet_around(&self.hit.excerpt, &terms.text_terms)
         };
         SearchHit {
             excerpt,

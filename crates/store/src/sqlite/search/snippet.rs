@@ -10,7 +10,7 @@ const CONTEXT_CHARS: usize = 40;
 const MAX_CHARS: usize = 400;
 
 /// The passage around the first of the terms, which are in lower case.
-pub(super) fn snippet_around(text: &str, terms: &[String]) -> String {
+pub(crate) fn snippet_around(text: &str, terms: &[String]) -> String {
     let small = text.to_ascii_lowercase();
     let first = terms
         .iter()
@@ -24,7 +24,7 @@ pub(super) fn snippet_around(text: &str, terms: &[String]) -> String {
 }
 
 /// The passage the index gave, with marks around the terms too.
-pub(super) fn shorten_indexed(excerpt: &str, terms: &[String]) -> String {
+pub(crate) fn shorten_indexed(excerpt: &str, terms: &[String]) -> String {
     let excerpt = highlight(excerpt, terms);
     if excerpt.chars().nth(MAX_CHARS).is_none() {
         return excerpt;

@@ -6,7 +6,7 @@ use deliberate_store::{Pagination, Store};
 use super::{
     ALL, All, Current, Fixture, commit,
     lists::{ids, with_branches},
-    seen::{backtrack_to, checkpoint_at},
+    session_view::{backtrack_to, checkpoint_at},
 };
 use crate::samples::{session, thought};
 

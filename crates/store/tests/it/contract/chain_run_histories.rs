@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 
 use super::{
     ALL, Fixture,
-    runs::{continue_run, end, event, run},
+    chain_runs::{continue_run, end, event, run},
 };
 use crate::samples::at_second;
 

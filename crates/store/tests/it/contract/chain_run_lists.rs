@@ -5,8 +5,9 @@ use deliberate_store::{ChainRunFilter, Pagination, Store};
 use serde_json::Value;
 
 use super::{
-    ALL, Fixture, commit,
-    runs::{continue_run, end, event, run},
+    ALL, Fixture,
+    chain_runs::{continue_run, end, event, run},
+    commit,
 };
 use crate::samples::at_second;
 

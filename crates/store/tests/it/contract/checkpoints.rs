@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     ALL, All, Current, Fixture, assert_conflict, commit,
     epochs::{base_changes, later_changes},
-    seen::{backtrack_to, checkpoint_at, load_view},
+    session_view::{backtrack_to, checkpoint_at, load_view},
 };
 use crate::samples::{checkpoint, full_checkpoint, odd_json, session, thought};
 

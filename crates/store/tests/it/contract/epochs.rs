@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     ALL, All, Current, Fixture, assert_conflict, commit, prune,
-    seen::{SessionView, backtrack_to, checkpoint_at, follow_branch, load_view},
+    session_view::{SessionView, backtrack_to, checkpoint_at, follow_branch, load_view},
     set_state, update_node,
 };
 use crate::samples::{

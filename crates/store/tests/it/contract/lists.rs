@@ -5,7 +5,7 @@ use deliberate_store::{BranchEntry, EpochFilter, Pagination, SessionEntry};
 
 use super::{
     ALL, All, Current, Fixture, commit,
-    seen::{backtrack_to, checkpoint_at},
+    session_view::{backtrack_to, checkpoint_at},
 };
 use crate::samples::{
     at_second, branch, checkpoint, everything, graph, invocation, node, session, thought,

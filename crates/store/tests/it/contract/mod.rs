@@ -1,30 +1,30 @@
 //! The contract of `Store`, as tests of the trait alone. `store_contract!` runs all of them on a
 //! backend.
 
+pub(crate) mod ancestors;
+pub(crate) mod chain_run_histories;
+pub(crate) mod chain_run_lists;
+pub(crate) mod chain_runs;
 pub(crate) mod checkpoints;
 pub(crate) mod commits;
+pub(crate) mod documents;
 pub(crate) mod epochs;
-pub(crate) mod findings;
 pub(crate) mod handles;
 pub(crate) mod history;
-pub(crate) mod items;
-pub(crate) mod lines;
 pub(crate) mod lists;
-pub(crate) mod marks;
-pub(crate) mod notes;
+pub(crate) mod node_metadata;
+pub(crate) mod node_updates;
+pub(crate) mod preconditions;
 pub(crate) mod references;
-pub(crate) mod requirements;
+pub(crate) mod revisions;
 pub(crate) mod round_trip;
-pub(crate) mod run_histories;
-pub(crate) mod run_lists;
-pub(crate) mod runs;
 pub(crate) mod search;
-mod seen;
+pub(crate) mod search_entities;
+mod session_view;
 pub(crate) mod sessions;
 pub(crate) mod settings;
-pub(crate) mod suspensions;
-pub(crate) mod usage;
-pub(crate) mod values;
+pub(crate) mod suspended_calls;
+pub(crate) mod tool_usage;
 
 use std::{any::Any, sync::Arc};
 
@@ -137,7 +137,7 @@ macro_rules! store_contract {
                     records_come_newest_first_for_all_or_for_one_session,
                     lists_keep_to_their_session_and_graph,
                 }
-                lines {
+                ancestors {
                     the_latest_on_a_branch_come_newest_first,
                     the_thoughts_on_a_branch_come_oldest_first_in_pages,
                     a_session_opens_with_the_first_current_thought_that_was_given_something,
@@ -147,7 +147,7 @@ macro_rules! store_contract {
                     a_line_starts_where_it_did_whatever_was_set_aside,
                     a_line_out_of_a_deleted_session_starts_where_it_left_it,
                 }
-                marks {
+                node_updates {
                     a_mark_changes_its_part_and_no_other,
                     marks_of_different_parts_hold_in_any_order,
                     marks_of_different_parts_made_at_once_all_hold,
@@ -156,7 +156,7 @@ macro_rules! store_contract {
                     a_branch_that_was_set_aside_keeps_its_state,
                     what_was_set_aside_is_not_pruned,
                 }
-                notes {
+                node_metadata {
                     notes_join_the_metadata_and_the_rest_of_it_stays,
                     a_note_takes_the_place_of_one_of_its_name,
                     a_note_of_null_takes_the_field_away,
@@ -213,7 +213,7 @@ macro_rules! store_contract {
                     sessions_go_back_each_on_their_own,
                     the_way_back_tells_what_will_move,
                 }
-                values {
+                revisions {
                     changed_values_return_exactly,
                     pruning_is_undone_and_done_again,
                     pruning_nothing_is_no_problem,
@@ -222,7 +222,7 @@ macro_rules! store_contract {
                 history {
                     any_history_is_as_if_checkpoints_were_copies,
                 }
-                requirements {
+                preconditions {
                     nothing_is_built_on_what_was_set_aside,
                     what_is_there_is_not_taken_for_what_was_refused,
                     a_branch_can_be_required_to_be_open,
@@ -247,7 +247,7 @@ macro_rules! store_contract {
                     words_of_other_scripts_are_found,
                     the_thoughts_of_a_deleted_session_are_not_found,
                 }
-                findings {
+                search_entities {
                     nodes_are_found_whole_with_their_passage,
                     the_best_match_comes_first_whatever_its_kind,
                     session_and_mode_hold_for_both_kinds,
@@ -262,7 +262,7 @@ macro_rules! store_contract {
                     the_case_of_letters_within_a_term_does_not_matter,
                     the_newest_comes_first_where_nothing_tells_matches_apart,
                 }
-                suspensions {
+                suspended_calls {
                     a_suspended_call_comes_back_whole,
                     a_running_call_is_kept_by_who_knows_what_was_said_last,
                     a_call_that_ended_runs_no_more_and_may_have_failed,
@@ -275,7 +275,7 @@ macro_rules! store_contract {
                     a_call_that_was_never_suspended_can_not_end,
                     an_expired_call_is_kept_until_another_is_suspended,
                 }
-                runs {
+                chain_runs {
                     a_run_and_its_events_come_back_whole,
                     what_never_ran_is_none_or_empty,
                     a_number_is_begun_once,
@@ -290,17 +290,17 @@ macro_rules! store_contract {
                     what_happened_survives_closing,
                     a_deleted_run_takes_its_events_along,
                 }
-                run_lists {
+                chain_run_lists {
                     forgetting_keeps_the_newest_and_all_that_are_open,
                     open_runs_that_nobody_goes_on_with_are_forgotten,
                     the_newest_run_is_looked_up_among_those_of_an_owner,
                     runs_come_last_changed_first_without_their_plans,
                     runs_are_listed_by_base_state_and_owner,
                 }
-                run_histories {
+                chain_run_histories {
                     any_history_of_runs_is_as_if_they_were_lists,
                 }
-                items {
+                documents {
                     an_item_comes_back_as_it_was,
                     who_has_not_seen_the_last_version_is_refused,
                     what_only_one_may_have_is_one_items,
@@ -313,7 +313,7 @@ macro_rules! store_contract {
                     settings_survive_closing,
                     no_more_settings_are_made_than_can_be_read,
                 }
-                usage {
+                tool_usage {
                     figures_are_those_of_each_tool,
                     figures_count_what_is_not_older,
                     a_tools_calls_come_newest_first_in_pages,

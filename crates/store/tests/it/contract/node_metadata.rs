@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Fixture, commit,
-    seen::{backtrack_to, checkpoint_at},
+    session_view::{backtrack_to, checkpoint_at},
     update_node,
 };
 use crate::samples::{ODD_TEXT, graph, node, odd_json, session};

@@ -10,7 +10,7 @@ use super::{
     ALL, All, Current, Fixture, assert_conflict, branches, commit,
     epochs::{base_changes, later_changes},
     prune,
-    seen::{backtrack_to, load_view},
+    session_view::{backtrack_to, load_view},
     set_state, update_node,
 };
 use crate::samples::{

@@ -6,7 +6,7 @@ use super::{
     All, Current, Fixture, assert_conflict, commit,
     epochs::{base_changes, later_changes},
     prune,
-    seen::{backtrack_to, follow_branch, load_view},
+    session_view::{backtrack_to, follow_branch, load_view},
     set_state, update_node,
 };
 use crate::samples::{branch, checkpoint, cross_ref, edge, node, session, thought};

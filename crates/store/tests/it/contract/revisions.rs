@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     ALL, Current, Fixture, commit, prune,
-    seen::{backtrack_to, checkpoint_at, load_view},
+    session_view::{backtrack_to, checkpoint_at, load_view},
     set_state, update_node,
 };
 use crate::samples::{ODD_TEXT, at_second, full_branch, full_node, graph, node, score, session};

@@ -6,7 +6,7 @@ use deliberate_store::{SearchEntity, SearchQuery, Store};
 use super::{
     Fixture, commit,
     search::{add_thoughts, found_ids, hit_id, run_search, search_query},
-    seen::{backtrack_to, checkpoint_at},
+    session_view::{backtrack_to, checkpoint_at},
 };
 use crate::samples::{at_second, full_node, graph, node, session, thought, thought_with_text};
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{ImportFixture, counts, time};
 use crate::{
     contract::{ALL, Current, branches},
-    original::{DOCUMENTED, DOCUMENTED_ROWS},
+    legacy_database::{DOCUMENTED, DOCUMENTED_ROWS},
     samples::score,
 };
 

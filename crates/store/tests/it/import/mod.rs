@@ -1,10 +1,10 @@
 //! Taking over a database of mcp-langbase-reasoning.
 
-mod again;
 mod documented;
-mod ordered;
-mod refused;
+mod ordering;
+mod rejected;
 mod released;
+mod repeated;
 
 use std::path::PathBuf;
 
@@ -14,7 +14,8 @@ use deliberate_store::{
     sqlite::{ImportCount, ImportReport, SqliteStore, import_legacy},
 };
 
-use crate::{original, sqlite::open};
+use super::legacy_database;
+use crate::sqlite::open;
 
 /// An old database and a new store, side by side.
 pub(crate) struct ImportFixture {
@@ -27,7 +28,7 @@ impl ImportFixture {
     pub(crate) async fn from(tables: &[&'static str], rows: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let old = folder.path().join("reasoning.db");
-        original::create_legacy_database(&old, tables, rows).await;
+        legacy_database::create_legacy_database(&old, tables, rows).await;
         Self {
             new: open(&folder.path().join("store.db")),
             old,

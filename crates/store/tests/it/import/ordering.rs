@@ -6,7 +6,7 @@ use deliberate_store::{BacktrackPreview, EntityCounts, Store};
 use super::ImportFixture;
 use crate::{
     contract::{ALL, All, Current, EpochFilter, branches, commit},
-    original::DOCUMENTED,
+    legacy_database::DOCUMENTED,
     samples::checkpoint,
 };
 

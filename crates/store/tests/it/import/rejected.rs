@@ -11,7 +11,7 @@ use deliberate_store::{
 use super::ImportFixture;
 use crate::{
     contract::{ALL, commit},
-    original::{self, DOCUMENTED, DOCUMENTED_ROWS},
+    legacy_database::{self, DOCUMENTED, DOCUMENTED_ROWS},
     samples::{session, thought},
     sqlite::open,
 };
@@ -56,7 +56,8 @@ async fn what_is_not_the_originals_database_is_refused_with_its_reason() {
     );
 
     let other = folder.path().join("other.db");
-    original::create_legacy_database(&other, &["CREATE TABLE sessions (id TEXT)"], &[]).await;
+    legacy_database::create_legacy_database(&other, &["CREATE TABLE sessions (id TEXT)"], &[])
+        .await;
     assert_eq!(
         import_error(&other, &target).await,
         foreign(&other, "it has no sessions, thoughts and invocations")

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ImportFixture, counts, time};
 use crate::{
     contract::{ALL, Current, branches},
-    original::{DOCUMENTED, RELEASED},
+    legacy_database::{DOCUMENTED, RELEASED},
     samples::score,
 };
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     contract::ALL,
-    original::{self, DOCUMENTED, DOCUMENTED_ROWS},
+    legacy_database::{self, DOCUMENTED, DOCUMENTED_ROWS},
 };
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn sessions_that_came_later_are_taken_by_the_next_import() {
         "INSERT INTO sessions VALUES ('new', 'linear', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL, NULL)",
         "INSERT INTO thoughts VALUES ('t9', 'new', 'later', 0.5, 'linear', NULL, NULL, '2026-01-01T00:00:00Z', NULL)",
     ];
-    original::create_legacy_database(&it.old, &[], &later).await;
+    legacy_database::create_legacy_database(&it.old, &[], &later).await;
     let report = it.import().await.unwrap();
     let mut wanted = [3, 2, 3, 1, 1, 2, 3, 1, 2].map(|known| (0, known, 0));
     wanted[0].0 = 1;
@@ -66,7 +66,7 @@ async fn steps_added_to_a_known_session_are_not_taken() {
     it.import().await.unwrap();
     let later = "INSERT INTO thoughts VALUES ('t9', 'lin', 'later', 0.5, 'linear', 't2', NULL, \
                  '2026-01-01T00:00:00Z', NULL)";
-    original::create_legacy_database(&it.old, &[], &[later]).await;
+    legacy_database::create_legacy_database(&it.old, &[], &[later]).await;
     let report = it.import().await.unwrap();
     let wanted = ImportCount {
         table: "thoughts",

@@ -11,13 +11,13 @@ use proptest::sample::Index;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{
-        ALL, All, Current,
-        seen::{SessionView, load_view},
-    },
+    super::{ALL, All, Current},
     steps::HistoryStep,
 };
-use crate::samples::{at_second, branch, checkpoint, cross_ref, edge, graph, node, thought};
+use crate::{
+    contract::session_view::{SessionView, load_view},
+    samples::{at_second, branch, checkpoint, cross_ref, edge, graph, node, thought},
+};
 
 /// A step as a change, and whether it fits what is there; if not it must be refused.
 pub(super) struct ExpectedChange {
