@@ -13,13 +13,17 @@ use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
-use crate::join::VectorJoiner;
-use crate::layout::PassageSchema;
-use crate::lock::{WriterSlot, is_busy};
-use crate::rest::Cooldown;
-use crate::vectors::{EmbedderIdentity, VectorStore, is_vectors};
-use crate::view::CachedSnapshot;
-use crate::{IndexError, IndexOptions, Passage, Stats, words};
+use super::{
+    embed::cooldown::Cooldown,
+    snapshot::CachedSnapshot,
+    text::{analyzer, schema::PassageSchema},
+    vectors::passage_join::VectorJoiner,
+    writer_lock::{WriterSlot, is_busy},
+};
+use crate::{
+    IndexError, IndexOptions, Passage, Stats,
+    vectors::{EmbedderIdentity, VectorStore, is_vectors},
+};
 
 /// A search index over passages. Copies are handles on the same one.
 #[derive(Clone)]
@@ -170,7 +174,7 @@ fn open(options: IndexOptions) -> Result<IndexInner, IndexError> {
     let layout = PassageSchema::new();
     let builder = tantivy::Index::builder()
         .schema(layout.schema.clone())
-        .tokenizers(words::tokenizers());
+        .tokenizers(analyzer::tokenizers());
     let index = match &options.folder {
         None => builder.create_in_ram()?,
         Some(folder) => {

@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::{
+    text::schema::{KEY, embedding_text},
+    writer::{NewVectors, embed_batch},
+};
 use crate::index::{Index, IndexInner};
-use crate::layout::{KEY, embedding_text};
-use crate::put::{NewVectors, embed_batch};
 use crate::vectors::VectorStore;
 use crate::{IndexError, MaintenanceReport};
 

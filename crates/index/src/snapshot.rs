@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tantivy::{Directory, Searcher};
 
+use super::vectors::passage_join::PassageVectors;
 use crate::IndexError;
 use crate::index::IndexInner;
-use crate::join::PassageVectors;
 
 /// How old what is seen may be before the files are looked at again.
 const REFRESH_INTERVAL: Duration = Duration::from_millis(200);

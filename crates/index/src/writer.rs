@@ -7,9 +7,9 @@ use tantivy::IndexWriter;
 
 use tokio::time::Instant;
 
+use super::text::schema::{embedding_text, keys};
 use crate::embed::EmbeddingPurpose;
 use crate::index::{Index, IndexInner};
-use crate::layout::{embedding_text, keys};
 use crate::limits::check_document;
 use crate::vectors::{QuantizedVector, quantize};
 use crate::{EmbedError, Embedder, IndexError, IndexedDocument};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use futures::{FutureExt as _, future::BoxFuture};
 
-use super::pieces::WordPieceVocabulary;
+use super::wordpiece::WordPieceVocabulary;
 use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
 /// How many numbers a vector has.

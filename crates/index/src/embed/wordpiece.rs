@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::words::for_each_word;
+use super::pre_tokenizer::for_each_word;
 
 /// What stands before a piece that goes on with a word.
 const CONTINUATION: &str = "##";

@@ -3,9 +3,11 @@
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
-use crate::bits::BitSet;
-use crate::layout::{NUMBERS, PassageSchema};
-use crate::{IndexError, IndexFilter};
+use crate::{
+    IndexError, IndexFilter,
+    bit_set::BitSet,
+    text::schema::{NUMBERS, PassageSchema},
+};
 
 /// Which living passages of each segment are let through, by segment; `None` when all are.
 pub(crate) fn allowed_passages(

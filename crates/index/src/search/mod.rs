@@ -1,27 +1,38 @@
 //! Searching: both sides asked at once, fused, and looked at again.
 
+pub(crate) mod filter;
+pub(crate) mod query;
+pub(crate) mod query_embedding;
+pub mod rank_fusion;
+pub(crate) mod reranking;
+pub(crate) mod top_k;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tantivy::DocAddress;
 
-use crate::bits::BitSet;
-use crate::index::{Index, IndexInner};
-use crate::join::PassageVectors;
-use crate::layout::KEY;
-use crate::limits::{
-    MAX_CANDIDATES, QUERY_BYTES, check_filter, check_k, check_query, truncate_bytes,
+use super::{
+    bit_set::BitSet,
+    snapshot::IndexSnapshot,
+    text::{
+        analyzer,
+        bm25::{self, ScoredPassage},
+        schema::KEY,
+    },
+    vectors::passage_join::PassageVectors,
 };
-use crate::rerank::rerank;
-use crate::text::{self, ScoredPassage};
-use crate::top::break_ties;
-use crate::vectors::{QuantizedVector, ScanStrategy, nearest};
-use crate::view::IndexSnapshot;
 use crate::{
     FusedItem, Fusion, IndexError, IndexFilter, PassageHit, PassageHits, Query, Ranking,
-    ScoredRanking, SearchMode, fuse, fuse_adaptive, words,
+    ScoredRanking, SearchMode, fuse_adaptive,
+    index::{Index, IndexInner},
+    limits::{MAX_CANDIDATES, QUERY_BYTES, check_filter, check_k, check_query, truncate_bytes},
+    vectors::{QuantizedVector, ScanStrategy, nearest},
 };
+use rank_fusion::fuse;
+use reranking::rerank;
+use top_k::break_ties;
 
 /// How many telling words stand in for a vector.
 const MAX_KEY_TERMS: usize = 32;
@@ -61,7 +72,7 @@ impl Index {
             }
         };
         let embed = began.elapsed();
-        let words = words::distinct_words(&query.text, self.inner.options.analyzer.query_words);
+        let words = analyzer::distinct_words(&query.text, self.inner.options.analyzer.query_words);
         let keep = match &query.reranker {
             Some(_) => query.k.max(query.rerank_candidates),
             None => query.k,
@@ -118,7 +129,7 @@ impl Index {
                 let vector = vector.filter(|vector| inner.can_use(&view, vector));
                 let words = match &vector {
                     Some(_) => Vec::new(),
-                    None => text::key_terms(&view.searcher, &inner.schema, &texts, MAX_KEY_TERMS)?,
+                    None => bm25::key_terms(&view.searcher, &inner.schema, &texts, MAX_KEY_TERMS)?,
                 };
                 inner.run_search(&SearchPlan {
                     words,
@@ -153,8 +164,7 @@ impl IndexInner {
 
     fn run_search(self: &Arc<Self>, sought: &SearchPlan) -> Result<PassageHits, IndexError> {
         let view = self.snapshot()?;
-        let allowed =
-            crate::filter::allowed_passages(&sought.filter, &view.searcher, &self.schema)?;
+        let allowed = filter::allowed_passages(&sought.filter, &view.searcher, &self.schema)?;
         let mut notes = Vec::new();
         let side = match &sought.vector {
             Some(vector) => self.vector_rows(&view, vector, &mut notes)?,
@@ -221,7 +231,7 @@ impl IndexInner {
             } else {
                 &[]
             };
-            let found = text::top_passages(
+            let found = bm25::top_passages(
                 &view.searcher,
                 &self.schema,
                 words,
@@ -331,7 +341,7 @@ impl IndexInner {
             });
             return Ok(fuse(&rankings, fusion.rank_constant));
         }
-        let covered = text::query_coverage(
+        let covered = bm25::query_coverage(
             &view.searcher,
             &self.schema,
             &sought.words,

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use crate::EmbedError;
-use crate::embed::EmbeddingPurpose;
-use crate::index::Index;
-use crate::limits::{QUERY_BYTES, truncate_bytes};
-use crate::put::check_vectors;
-use crate::vectors::{QuantizedVector, quantize};
+use crate::{
+    EmbedError,
+    embed::EmbeddingPurpose,
+    index::Index,
+    limits::{QUERY_BYTES, truncate_bytes},
+    vectors::{QuantizedVector, quantize},
+    writer::check_vectors,
+};
 
 impl Index {
     pub(crate) async fn query_vector(

@@ -8,8 +8,8 @@ use tantivy::tokenizer::{
     TokenizerManager,
 };
 
+use super::tokenizer::UnicodeTokenizer;
 use crate::limits::{QUERY_BYTES, truncate_bytes};
-use crate::runs::UnicodeTokenizer;
 
 /// The analyser's name in the index: changes when what it does changes, so that files made before
 /// are refused instead of half matching.

@@ -6,10 +6,8 @@ use tantivy::query::{
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Score, Searcher, Term};
 
-use crate::bits::BitSet;
-use crate::layout::PassageSchema;
-use crate::top::TopK;
-use crate::{AnalyzerOptions, IndexError, words};
+use super::{analyzer, schema::PassageSchema};
+use crate::{AnalyzerOptions, IndexError, bit_set::BitSet, search::top_k::TopK};
 
 /// What a word that fills a passage scores at the most, as a multiple of its rarity: one and the
 /// k1 of BM25.
@@ -117,7 +115,7 @@ pub(crate) fn key_terms(
     most: usize,
 ) -> Result<Vec<String>, IndexError> {
     let mut counted = Vec::new();
-    for word in words::distinct_words(&texts.join("\n"), usize::MAX) {
+    for word in analyzer::distinct_words(&texts.join("\n"), usize::MAX) {
         let passages = searcher.doc_freq(&Term::from_field_text(layout.body, &word))?;
         if passages > 0 {
             counted.push((passages, word));

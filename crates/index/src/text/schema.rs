@@ -10,8 +10,8 @@ use tantivy::schema::{
 };
 use tantivy::{TantivyDocument, Term};
 
+use super::analyzer::ANALYZER;
 use crate::limits::{TITLE_BYTES, truncate_bytes};
-use crate::words::ANALYZER;
 use crate::{IndexError, IndexedDocument, Passage};
 
 /// The column of the passages' keys.

@@ -4,7 +4,7 @@
 //! together so that a scan reads only what it needs, filled up to 64 bytes. Numbers are
 //! little-endian.
 
-use super::quantise::{QuantizedVector, signs};
+use super::quantization::{QuantizedVector, signs};
 use crate::IndexError;
 
 /// The length of either header.

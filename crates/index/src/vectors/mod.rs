@@ -3,17 +3,18 @@
 
 mod files;
 mod format;
-mod map;
-mod quantise;
-mod scan;
-mod set;
+mod mmap;
+mod nearest;
+pub(crate) mod passage_join;
+mod quantization;
+mod segments;
 mod store;
 
 pub(crate) use files::is_vectors;
 pub(crate) use format::EmbedderIdentity;
-pub(crate) use quantise::{QuantizedVector, quantize};
-pub(crate) use scan::{ScanStrategy, nearest};
-pub(crate) use set::VectorSet;
+pub(crate) use nearest::{ScanStrategy, nearest};
+pub(crate) use quantization::{QuantizedVector, quantize};
+pub(crate) use segments::VectorSet;
 pub(crate) use store::{NO_ROW, VectorSnapshot, VectorStore};
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::quantise::{QuantizedVector, signs};
-use super::set::{VectorSegment, VectorSet};
-use crate::bits::BitSet;
-use crate::top::TopK;
+use super::{
+    quantization::{QuantizedVector, signs},
+    segments::{VectorSegment, VectorSet},
+};
+use crate::{bit_set::BitSet, search::top_k::TopK};
 
 /// How many rows are looked at again after their signs: one in so many, and so many at the least.
 /// Measured at 200,000 rows for the best 50: one in 8 finds 99.7 % where some directions

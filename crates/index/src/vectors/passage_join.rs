@@ -6,11 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tantivy::index::SegmentId;
 use tantivy::{DocAddress, Searcher, SegmentReader};
 
-use crate::IndexError;
-use crate::bits::BitSet;
-use crate::layout::KEY;
-use crate::text::{pack, unpack};
-use crate::vectors::{NO_ROW, VectorSet, VectorSnapshot, VectorStore};
+use crate::{
+    IndexError,
+    bit_set::BitSet,
+    text::{
+        bm25::{pack, unpack},
+        schema::KEY,
+    },
+    vectors::{NO_ROW, VectorSet, VectorSnapshot, VectorStore},
+};
 
 /// Passages and vectors, joined.
 pub(crate) struct PassageVectors {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::format::{BlockLayout, HEADER, VectorBlockHeader, block_layout, read_block_header};
-use super::map::MappedBytes;
-use super::quantise::QuantizedVector;
+use super::{
+    format::{BlockLayout, HEADER, VectorBlockHeader, block_layout, read_block_header},
+    mmap::MappedBytes,
+    quantization::QuantizedVector,
+};
 use crate::IndexError;
 
 /// A piece of a file (or of memory) that is whole.

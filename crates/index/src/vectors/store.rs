@@ -9,15 +9,16 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::files;
-use super::format::{
-    EmbedderIdentity, HEADER, MAX_DIMENSIONS, VectorBlock, file_header, read_file_header,
+use super::{
+    files,
+    format::{
+        EmbedderIdentity, HEADER, MAX_DIMENSIONS, VectorBlock, file_header, read_file_header,
+    },
+    mmap::MappedBytes,
+    quantization::QuantizedVector,
+    segments::VectorSet,
 };
-use super::map::MappedBytes;
-use super::quantise::QuantizedVector;
-use super::set::VectorSet;
-use crate::IndexError;
-use crate::bits::BitSet;
+use crate::{IndexError, bit_set::BitSet};
 
 /// The row of a passage that has no vector.
 pub(crate) const NO_ROW: u32 = u32::MAX;

@@ -5,12 +5,13 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use super::format::HEADER;
-use super::quantise::{QuantizedVector, quantize};
-use super::scan::{ScanStrategy, nearest};
-use super::store::VectorStore;
-use crate::IndexError;
-use crate::bits::BitSet;
+use super::{
+    format::HEADER,
+    nearest::{ScanStrategy, nearest},
+    quantization::{QuantizedVector, quantize},
+    store::VectorStore,
+};
+use crate::{IndexError, bit_set::BitSet};
 
 const IDENTITY: [u8; 32] = [7; 32];
 

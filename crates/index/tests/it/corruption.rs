@@ -7,7 +7,7 @@ use deliberate_index::{Index, IndexError, IndexOptions, SearchMode};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::help::{document, hashing, in_folder, search};
+use super::support::{document, hashing, in_folder, search};
 
 async fn build_index(folder: &Path) {
     let index = in_folder(folder, Some(hashing()));
@@ -134,10 +134,10 @@ async fn wiping_leaves_what_is_not_ours() {
 
 #[tokio::test]
 async fn what_can_not_be_indexed_is_refused() {
-    let index = crate::help::in_memory(None);
+    let index = super::support::in_memory(None);
     let huge = "x".repeat(300 * 1024);
-    let named = crate::help::with_words(document("a", &["x"]), &[("no such.name", &["y"])]);
-    let empty_word = crate::help::with_words(document("a", &["x"]), &[("name", &[""])]);
+    let named = super::support::with_words(document("a", &["x"]), &[("no such.name", &["y"])]);
+    let empty_word = super::support::with_words(document("a", &["x"]), &[("name", &[""])]);
     let long_id = document(&"i".repeat(2000), &["x"]);
     for bad in [
         document("", &["x"]),

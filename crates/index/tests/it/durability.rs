@@ -9,7 +9,7 @@ use std::{fs, io};
 use deliberate_index::{Index, IndexError, IndexFilter, SearchMode};
 use tokio_util::sync::CancellationToken;
 
-use crate::help::{document, documents, hashing, in_folder, search};
+use super::support::{document, documents, hashing, in_folder, search};
 
 /// The folder as it was in one instant, as a crash would leave it: the index's own threads write
 /// and delete beside us, so what changed while it was copied is copied again.
@@ -236,7 +236,7 @@ async fn clearing_empties_it_and_the_mark() {
 
 #[tokio::test]
 async fn a_document_is_replaced_wholly() {
-    let index = crate::help::in_memory(Some(hashing()));
+    let index = super::support::in_memory(Some(hashing()));
     let long = document("a", &["one fish", "two fish", "three fish"]);
     index
         .put(vec![long, document("b", &["a bird"])])

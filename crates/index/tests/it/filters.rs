@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use deliberate_index::{Facets, Index, IndexFilter, IndexedDocument, Passage, Query, SearchMode};
 use proptest::prelude::*;
 
-use crate::help::{hashing, in_memory};
+use super::support::{hashing, in_memory};
 
 fn facets() -> impl Strategy<Value = Facets> {
     let words = prop::collection::btree_map("[ab]", prop::collection::vec("[xyz]", 0..3), 0..3);

@@ -9,15 +9,15 @@
 )]
 
 mod chunk;
-mod damage;
-mod durable;
+mod corruption;
+mod durability;
 mod filters;
-mod fuse;
-mod fusion;
-mod help;
+mod hybrid_search;
 mod query;
+mod rank_fusion;
 mod rerank;
 #[cfg(feature = "http")]
 mod services;
 mod static_embedder;
+mod support;
 mod vectors;

@@ -2,7 +2,7 @@
 
 use deliberate_index::{IndexError, IndexFilter, Query, SearchMode};
 
-use crate::help::{document, documents, hashing, in_memory, search};
+use super::support::{document, documents, hashing, in_memory, search};
 
 async fn animal_index() -> deliberate_index::Index {
     let index = in_memory(Some(hashing()));

@@ -6,7 +6,7 @@ use deliberate_index::{EmbedError, Index, PassageHits, Query, Reranker};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
-use crate::help::{document, in_memory};
+use super::support::{document, in_memory};
 
 type RerankAnswer = fn(usize) -> Result<Vec<f32>, EmbedError>;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deliberate_index::{Embedder, IndexError, SearchMode};
 use tokio_util::sync::CancellationToken;
 
-use crate::help::{CountingEmbedder, document, documents, in_folder, in_memory, search};
+use super::support::{CountingEmbedder, document, documents, in_folder, in_memory, search};
 
 #[tokio::test]
 async fn unchanged_passages_keep_their_vectors() {

@@ -2,9 +2,9 @@
 //! bounded and checked, and what may pass is tried again before a deadline.
 
 mod cohere;
+mod error_message;
 mod openai;
 mod retry;
-mod said;
 mod service;
 
 use std::time::Duration;

@@ -16,9 +16,8 @@ use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
 use super::{
-    ServiceSettings,
+    ServiceSettings, error_message,
     retry::{self, EmbedAttemptError},
-    said,
 };
 use crate::EmbedError;
 
@@ -116,7 +115,7 @@ impl ServiceClient {
         let reason = format!(
             "it answered {}: {}",
             status.as_u16(),
-            said::error_message(&text)
+            error_message::error_message(&text)
         );
         Err(match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
@@ -155,9 +154,11 @@ impl ServiceClient {
 
     fn unreadable(&self, answer: &[u8], error: &serde_json::Error) -> EmbedError {
         let text = self.redact_key(&String::from_utf8_lossy(answer));
-        let reason = match said::describe_body(&text) {
+        let reason = match error_message::describe_body(&text) {
             Some(kind) => format!("it is {kind}; check the base URL"),
-            None => said::excerpt(&format!("{error}; check that the service is of this kind")),
+            None => {
+                error_message::excerpt(&format!("{error}; check that the service is of this kind"))
+            }
         };
         EmbedError::Malformed { reason }
     }
@@ -248,5 +249,5 @@ fn root_cause(error: &reqwest::Error) -> String {
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    said::excerpt(&cause.to_string())
+    error_message::excerpt(&cause.to_string())
 }
