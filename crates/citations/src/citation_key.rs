@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use deliberate_core::Article;
 
-use crate::{BibliographyEntry, clean};
+use super::text_normalization;
+use crate::BibliographyEntry;
 
 /// Keys that are made are not longer than this, but for letters that tell them apart.
 const MAX_GENERATED_CHARS: usize = 60;
@@ -24,7 +25,7 @@ const STOP_WORDS: &[&str] = &[
 pub fn citation_key(article: &Article) -> String {
     let author = article.authors.first().map(|it| ascii_word(&it.family));
     let year = article.year().map(|it| it.to_string());
-    let words = clean::folded_words(&article.title);
+    let words = text_normalization::folded_words(&article.title);
     let says_something = |it: &&String| !STOP_WORDS.contains(&it.as_str()) && it.is_ascii();
     let word = words
         .iter()
@@ -98,7 +99,7 @@ fn is_key_char(it: char) -> bool {
 }
 
 fn ascii_word(text: &str) -> String {
-    clean::fold_text(text)
+    text_normalization::fold_text(text)
         .chars()
         .filter(char::is_ascii_alphanumeric)
         .collect()

@@ -4,41 +4,36 @@
 //!
 //! Text in, text out. Knows nothing of files, the web, stores or tools.
 
-mod clean;
-mod csl_item;
-mod format;
-mod identity;
-mod key;
-mod markup;
+mod citation_key;
+pub mod csl;
 mod merge;
-mod missing;
+mod missing_fields;
+mod name_suffix;
+mod printed_reference;
 mod read;
-mod reference;
-pub mod same;
-mod style;
-mod style_guard;
-mod style_repair;
-mod suffix;
-mod tidy;
+pub mod same_work;
+mod text_normalization;
 mod write;
 
 use deliberate_core::Article;
 
-pub use clean::fold_text;
-pub use format::{
-    CitationError, FormatOptions, FormattedBibliography, FormattedEntry, MAX_ENTRIES, format,
+pub use citation_key::{citation_key, citation_keys};
+pub use csl::{
+    format::{
+        CitationError, FormatOptions, FormattedBibliography, FormattedEntry, MAX_ENTRIES, format,
+    },
+    output_markup::OutputFormat,
+    style::{CitationStyle, StyleError, UnknownStyle},
 };
-pub use identity::{MergeKey, is_same_work, merge_key, merge_keys};
-pub use key::{citation_key, citation_keys};
-pub use markup::OutputFormat;
 pub use merge::{merge, merge_all};
-pub use missing::{MissingField, missing_fields};
+pub use missing_fields::{MissingField, missing_fields};
+pub use printed_reference::read_reference;
 pub use read::{
     BibRecord, BibliographyFormat, MAX_INPUT_BYTES, ReadProblem, detect_format, read_any,
     read_bibtex, read_csl_json, read_ris,
 };
-pub use reference::read_reference;
-pub use style::{CitationStyle, StyleError, UnknownStyle};
+pub use same_work::identifiers::{MergeKey, is_same_work, merge_key, merge_keys};
+pub use text_normalization::fold_text;
 pub use write::{to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
 
 /// A work to cite, with the key it is known by, if it has one already.

@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::HashSet};
 
 use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
-use crate::{clean, same::is_same_venue};
+use super::{same_work::is_same_venue, text_normalization};
 
 /// What preprints are registered under.
 const PREPRINTS: &[&str] = &[
@@ -183,7 +183,7 @@ fn best_summary(ranked: &[&Article]) -> Option<String> {
 }
 
 fn letter_count(text: &str) -> usize {
-    clean::single_line(text).chars().count()
+    text_normalization::single_line(text).chars().count()
 }
 
 /// The one with the highest key; of equals the first, where `max_by_key` would take the last.
@@ -228,12 +228,12 @@ fn merge_authors(ranked: &[&Article]) -> Vec<Author> {
         .enumerate()
         .filter(|(_, it)| it.orcid.is_none())
     {
-        let family = clean::fold_text(&author.family);
+        let family = text_normalization::fold_text(&author.family);
         author.orcid = ranked
             .iter()
             .filter_map(|it| it.authors.get(at))
             .filter(|it| it.orcid.is_some())
-            .find(|it| clean::fold_text(&it.family) == family)
+            .find(|it| text_normalization::fold_text(&it.family) == family)
             .and_then(|it| it.orcid.clone());
     }
     authors

@@ -12,9 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::{item, output_markup, punctuation_cleanup};
 use crate::{
-    BibliographyEntry, CitationStyle, MissingField, OutputFormat, clean, csl_item, key, markup,
-    missing, tidy,
+    BibliographyEntry, CitationStyle, MissingField, OutputFormat, citation_key, missing_fields,
+    text_normalization,
 };
 
 /// The most entries formatted at once.
@@ -96,7 +97,7 @@ pub fn format(
     let items: Vec<Item> = entries
         .iter()
         .enumerate()
-        .map(|(at, it)| csl_item::to_csl_item(&at.to_string(), it.article))
+        .map(|(at, it)| item::to_csl_item(&at.to_string(), it.article))
         .collect();
     let mut order: Vec<usize> = (0..items.len()).collect();
     let mut rendered = render(&items, style, locale.as_ref(), &order)?;
@@ -107,7 +108,7 @@ pub fn format(
         rendered = render(&items, style, locale.as_ref(), &sorted)?;
         order = sorted;
     }
-    let keys = key::citation_keys(entries);
+    let keys = citation_key::citation_keys(entries);
     let mut texts = bibliography(&rendered, options.output);
     // A style without a bibliography says everything in its notes.
     if texts.is_empty() {
@@ -118,16 +119,24 @@ pub fn format(
         let cited_as = order.iter().position(|it| *it == index)?;
         let cited = &rendered.citations.get(cited_as)?.citation;
         let in_text = mark_missing_date(
-            tidy::clean_punctuation(&markup::render_elements(cited, options.output), article),
+            punctuation_cleanup::clean_punctuation(
+                &output_markup::render_elements(cited, options.output),
+                article,
+            ),
             article,
         );
-        let text = text.map(|it| mark_missing_date(tidy::clean_punctuation(&it, article), article));
+        let text = text.map(|it| {
+            mark_missing_date(
+                punctuation_cleanup::clean_punctuation(&it, article),
+                article,
+            )
+        });
         Some(FormattedEntry {
             index,
             key: keys.get(index)?.clone(),
             text: text.unwrap_or_else(|| in_text.clone()),
             in_text,
-            missing: missing::missing_fields(article),
+            missing: missing_fields::missing_fields(article),
         })
     });
     Ok(FormattedBibliography {
@@ -152,10 +161,10 @@ fn bibliography(rendered: &Rendered, output: OutputFormat) -> Vec<(usize, Option
             let label = item
                 .first_field
                 .as_ref()
-                .map(|it| markup::render_element(it, output));
-            let content = markup::render_elements(&item.content, output);
+                .map(|it| output_markup::render_element(it, output));
+            let content = output_markup::render_elements(&item.content, output);
             let text = [label.unwrap_or_default(), content].join(" ");
-            Some((index, clean::non_empty_line(&text)))
+            Some((index, text_normalization::non_empty_line(&text)))
         })
         .collect()
 }

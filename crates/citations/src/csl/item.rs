@@ -5,7 +5,7 @@ use citationberg::json::{
 };
 use deliberate_core::{Article, ArxivId, Author, PartialDate, WorkKind};
 
-use crate::{clean, suffix};
+use crate::{name_suffix, text_normalization};
 
 /// Longer than any title, in characters; a citation is no place for more.
 const MAX_VALUE_CHARS: usize = 2_000;
@@ -94,32 +94,57 @@ pub(crate) fn text_fields(article: &Article) -> Vec<(&'static str, String)> {
     let preprint = csl_type(article) == "article";
     let arxiv = article.arxiv_id.as_ref().filter(|_| preprint);
     let archive = arxiv.map(|_| "arXiv".to_owned());
-    let venue = clean::optional_line(article.venue.as_ref());
+    let venue = text_normalization::optional_line(article.venue.as_ref());
     // A preprint has no container: the repository is who publishes it.
-    let publisher = clean::optional_line(article.publisher.as_ref());
+    let publisher = text_normalization::optional_line(article.publisher.as_ref());
     let (container, publisher) = if preprint {
         (None, archive.clone().or(venue).or(publisher))
     } else {
         (venue, publisher)
     };
     let doi = article.doi.as_ref().map(ToString::to_string);
-    let url = clean::optional_line(article.url.as_ref()).or_else(|| arxiv.map(ArxivId::url));
+    let url =
+        text_normalization::optional_line(article.url.as_ref()).or_else(|| arxiv.map(ArxivId::url));
     let fields = [
-        ("title", clean::non_empty_line(&article.title)),
+        ("title", text_normalization::non_empty_line(&article.title)),
         ("container-title", container),
         ("publisher", publisher),
-        ("volume", clean::optional_line(article.volume.as_ref())),
-        ("issue", clean::optional_line(article.issue.as_ref())),
-        ("page", clean::optional_line(article.pages.as_ref())),
+        (
+            "volume",
+            text_normalization::optional_line(article.volume.as_ref()),
+        ),
+        (
+            "issue",
+            text_normalization::optional_line(article.issue.as_ref()),
+        ),
+        (
+            "page",
+            text_normalization::optional_line(article.pages.as_ref()),
+        ),
         ("number", arxiv.map(|it| format!("arXiv:{it}"))),
         ("genre", genre(article)),
         ("DOI", doi),
-        ("ISSN", clean::optional_line(article.issn.as_ref())),
-        ("ISBN", clean::optional_line(article.isbn.as_ref())),
-        ("PMID", clean::optional_line(article.pmid.as_ref())),
-        ("PMCID", clean::optional_line(article.pmcid.as_ref())),
+        (
+            "ISSN",
+            text_normalization::optional_line(article.issn.as_ref()),
+        ),
+        (
+            "ISBN",
+            text_normalization::optional_line(article.isbn.as_ref()),
+        ),
+        (
+            "PMID",
+            text_normalization::optional_line(article.pmid.as_ref()),
+        ),
+        (
+            "PMCID",
+            text_normalization::optional_line(article.pmcid.as_ref()),
+        ),
         ("URL", url),
-        ("language", clean::optional_line(article.language.as_ref())),
+        (
+            "language",
+            text_normalization::optional_line(article.language.as_ref()),
+        ),
     ];
     fields
         .into_iter()
@@ -150,13 +175,13 @@ fn printed_authors(authors: &[Author]) -> impl Iterator<Item = &Author> {
 }
 
 fn name(author: &Author) -> Option<NameValue> {
-    let family = clean::non_empty_line(&author.family)?;
+    let family = text_normalization::non_empty_line(&author.family)?;
     if author.organisation {
         return Some(NameValue::Literal(LiteralName { literal: family }));
     }
     let (particle, family) = split_particle(&family);
-    let given = clean::optional_line(author.given.as_ref());
-    let (given, suffix) = given.as_deref().map(suffix::split_suffix).unzip();
+    let given = text_normalization::optional_line(author.given.as_ref());
+    let (given, suffix) = given.as_deref().map(name_suffix::split_suffix).unzip();
     Some(NameValue::Item(NameItem {
         family,
         given: given.map(str::to_owned),

@@ -6,7 +6,7 @@ use citationberg::{IndependentStyle, LocaleCode, StyleClass};
 use hayagriva::archive::ArchivedStyle;
 use thiserror::Error;
 
-use crate::{style_guard, style_repair};
+use super::{style_repair, style_safety};
 
 /// A citation style, ready to format with.
 #[derive(Clone)]
@@ -145,7 +145,7 @@ impl CitationStyle {
 
     /// A user's own style, in the XML of the Citation Style Language.
     pub fn from_csl_xml(xml: &str) -> Result<Self, StyleError> {
-        style_guard::check(xml)?;
+        style_safety::check(xml)?;
         let read = citationberg::Style::from_xml(xml).map_err(|err| {
             StyleError::Unreadable(deliberate_core::truncate_chars(&err.to_string(), 200))
         })?;

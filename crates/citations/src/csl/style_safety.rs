@@ -8,7 +8,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use crate::style::StyleError;
+use super::style::StyleError;
 
 /// The largest styles in use have about 300 kB.
 const MAX_STYLE_BYTES: usize = 1_000_000;

@@ -3,7 +3,7 @@
 use deliberate_core::Author;
 
 use super::patterns::{ALL_INITIALS, INITIALS, VANCOUVER, captures, matches};
-use crate::{clean, read::is_organization};
+use crate::{read::is_organization, text_normalization};
 
 const PARTICLES: &[&str] = &[
     "van", "von", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "la", "le", "ten",
@@ -18,7 +18,7 @@ pub(super) fn parse_authors(text: &str) -> Option<Vec<Author>> {
         return None;
     }
     if is_organization(text) && !text.contains(',') {
-        let family = clean::non_empty_line(text.trim_end_matches('.'))?;
+        let family = text_normalization::non_empty_line(text.trim_end_matches('.'))?;
         return Some(vec![Author {
             family,
             organisation: true,
@@ -74,7 +74,9 @@ fn tokens(text: &str) -> Vec<String> {
         .replace(" & ", " , ")
         .replace(" and ", " , ")
         .replace(';', ",");
-    text.split(',').filter_map(clean::non_empty_line).collect()
+    text.split(',')
+        .filter_map(text_normalization::non_empty_line)
+        .collect()
 }
 
 /// One author, and how many tokens that took.

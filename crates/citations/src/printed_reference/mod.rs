@@ -4,11 +4,11 @@
 mod authors;
 mod identifiers;
 mod patterns;
-mod tail;
+mod publication_details;
 
 use deliberate_core::{Article, PartialDate, WorkKind};
 
-use crate::clean;
+use super::text_normalization;
 use identifiers::Identifiers;
 use patterns::{AUTHOR_YEAR, COLON_TITLE, EDITION, LABEL, PAREN_YEAR, QUOTED, YEAR, captures};
 
@@ -18,13 +18,13 @@ const MAX_CHARS: usize = 3_000;
 /// Reads a printed reference.
 pub fn read_reference(text: &str) -> Article {
     let text: String = text.chars().take(MAX_CHARS).collect();
-    let text = clean::single_line(&text);
+    let text = text_normalization::single_line(&text);
     let text = captures(&LABEL, &text)
         .and_then(|it| it.get(1))
         .map_or(text.as_str(), |it| it.as_str());
     let (ids, text) = Identifiers::extract(text);
     let parts = split_reference(&text);
-    let found = tail::parse_details(&parts.details);
+    let found = publication_details::parse_details(&parts.details);
     let year = parts
         .year
         .or_else(|| find_year(&parts.details))
@@ -64,7 +64,7 @@ fn infer_fields(article: &mut Article) {
         article.publisher = place
             .split(',')
             .find(is_place)
-            .and_then(clean::non_empty_line);
+            .and_then(text_normalization::non_empty_line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands behind the title of a printed reference: where it appeared, volume, issue, pages.
 
 use super::patterns::{ISSUE, PAGES, VOLUME, VOLUME_ISSUE, VOLUME_PAGES, YEAR, captures, matches};
-use crate::clean;
+use crate::text_normalization;
 
 #[derive(Default)]
 pub(super) struct PublicationDetails {
@@ -74,7 +74,7 @@ fn find_venue(text: &str) -> Option<String> {
         .find(|it| it.start() > 0)
         .map_or(text.len(), |it| it.start());
     let text = text.get(..year)?;
-    let text = clean::single_line(text);
+    let text = text_normalization::single_line(text);
     let text = text.trim_matches([' ', '.', ',', ';', ':', '(', '[', ']']);
     let text = text
         .strip_suffix(')')

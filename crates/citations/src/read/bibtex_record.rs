@@ -8,7 +8,7 @@ use super::{
     BibRecord, ReadProblem, RecordCollector, bibtex, complete_identifiers, is_retraction_note,
     latex, limit_input, names, pages,
 };
-use crate::{clean, write::MONTHS};
+use crate::{text_normalization, write::MONTHS};
 
 /// Reads BibTeX and BibLaTeX.
 pub fn read_bibtex(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
@@ -35,13 +35,14 @@ impl BibtexFields<'_> {
 
     /// The first of these fields with text in it.
     fn text(&self, any: &[&str]) -> Option<String> {
-        let of = |name: &&str| clean::non_empty_line(&latex::decode(self.0.get(*name)?));
+        let of =
+            |name: &&str| text_normalization::non_empty_line(&latex::decode(self.0.get(*name)?));
         any.iter().find_map(of)
     }
 
     fn url(&self, any: &[&str]) -> Option<String> {
         any.iter()
-            .find_map(|it| clean::non_empty_line(&latex::decode_url(self.0.get(*it)?)))
+            .find_map(|it| text_normalization::non_empty_line(&latex::decode_url(self.0.get(*it)?)))
     }
 }
 
@@ -81,7 +82,7 @@ fn article(kind: &str, fields: &BibtexFields<'_>) -> Article {
         language: fields.text(&["language", "langid"]),
         keywords: keywords
             .split([',', ';'])
-            .filter_map(clean::non_empty_line)
+            .filter_map(text_normalization::non_empty_line)
             .collect(),
         retracted: fields
             .text(&["note"])

@@ -7,7 +7,7 @@ use super::{
     BibRecord, MAX_AUTHORS, MAX_VALUE_BYTES, ReadProblem, RecordCollector, complete_identifiers,
     is_retraction_note, limit_input, pages, truncate_bytes,
 };
-use crate::clean;
+use crate::text_normalization;
 
 /// Reads CSL-JSON.
 pub fn read_csl_json(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
@@ -53,13 +53,13 @@ fn items(value: &Value) -> &[Value] {
 fn text_field(item: &Value, name: &str) -> Option<String> {
     match item.get(name)? {
         Value::String(text) => {
-            clean::non_empty_line(&without_tags(truncate_bytes(text, MAX_VALUE_BYTES)))
+            text_normalization::non_empty_line(&without_tags(truncate_bytes(text, MAX_VALUE_BYTES)))
         }
         Value::Number(number) => Some(number.to_string()),
         Value::Array(list) => list
             .first()
             .and_then(Value::as_str)
-            .and_then(|it| clean::non_empty_line(truncate_bytes(it, MAX_VALUE_BYTES))),
+            .and_then(|it| text_normalization::non_empty_line(truncate_bytes(it, MAX_VALUE_BYTES))),
         _ => None,
     }
 }
@@ -120,7 +120,7 @@ fn article(item: &Value) -> Article {
         url: text("URL"),
         keywords: keywords
             .split([',', ';'])
-            .filter_map(clean::non_empty_line)
+            .filter_map(text_normalization::non_empty_line)
             .collect(),
         language: text("language"),
         retracted: text("status").and_then(|it| is_retraction_note(&it)),
@@ -149,7 +149,7 @@ fn author(value: &Value) -> Option<Author> {
         (Some(given), Some(suffix)) => Some(format!("{given}, {suffix}")),
         (given, _) => given,
     };
-    let family = clean::non_empty_line(&family)?;
+    let family = text_normalization::non_empty_line(&family)?;
     Some(Author {
         family,
         given,

@@ -17,7 +17,8 @@ use deliberate_core::{Article, ArxivId, Doi};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{clean, write::RETRACTED};
+use super::text_normalization;
+use crate::write::RETRACTED;
 
 /// The longest text that is read, in bytes.
 pub const MAX_INPUT_BYTES: usize = 16_000_000;
@@ -122,7 +123,7 @@ impl RecordCollector {
             );
             return false;
         }
-        let key = clean::single_line(key);
+        let key = text_normalization::single_line(key);
         if article.title.is_empty() {
             self.add_problem(
                 line,
@@ -164,7 +165,7 @@ fn truncate_bytes(text: &str, bytes: usize) -> &str {
 
 /// Pages with one hyphen, however they were joined.
 fn pages(text: &str) -> Option<String> {
-    let text = clean::non_empty_line(text)?;
+    let text = text_normalization::non_empty_line(text)?;
     let mut out = String::with_capacity(text.len());
     for it in text.chars() {
         let it = if matches!(it, '‐' | '‑' | '–' | '—') {

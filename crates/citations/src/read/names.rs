@@ -3,12 +3,12 @@
 use deliberate_core::Author;
 
 use super::{MAX_AUTHORS, latex};
-use crate::clean;
+use crate::text_normalization;
 
 /// The names of a BibTeX field: parted by `and`, in one of BibTeX's three orders.
 pub(super) fn parse_bibtex_names(value: &str) -> Vec<Author> {
     // Runs of white space would be gone through again and again.
-    let value = format!(" {} ", clean::single_line(value));
+    let value = format!(" {} ", text_normalization::single_line(value));
     let parts = split_outside(&value, NameSeparator::And);
     parts
         .into_iter()
@@ -19,7 +19,7 @@ pub(super) fn parse_bibtex_names(value: &str) -> Vec<Author> {
 
 fn parse_bibtex_name(name: &str) -> Option<Author> {
     let name = name.trim();
-    let text = |it: &str| clean::single_line(&latex::decode(it));
+    let text = |it: &str| text_normalization::single_line(&latex::decode(it));
     if ["", "and", "others"]
         .iter()
         .any(|it| name.eq_ignore_ascii_case(it))
@@ -27,7 +27,7 @@ fn parse_bibtex_name(name: &str) -> Option<Author> {
         return None;
     }
     if is_one_group(name) {
-        let family = clean::non_empty_line(&latex::decode(name))?;
+        let family = text_normalization::non_empty_line(&latex::decode(name))?;
         return Some(Author {
             family,
             organisation: true,
@@ -65,9 +65,9 @@ fn parse_person(name: &str) -> Author {
 
 /// A name of RIS or `EndNote`: `Family, Given`; one that ends in a comma is an organisation's.
 pub(super) fn parse_comma_name(value: &str) -> Option<Author> {
-    let value = clean::non_empty_line(value)?;
+    let value = text_normalization::non_empty_line(value)?;
     if let Some(name) = value.strip_suffix(',') {
-        let family = clean::non_empty_line(name)?;
+        let family = text_normalization::non_empty_line(name)?;
         return Some(Author {
             family,
             organisation: true,
@@ -118,7 +118,7 @@ pub(crate) fn is_organization(name: &str) -> bool {
         "center",
         "bank",
     ];
-    clean::folded_words(name)
+    text_normalization::folded_words(name)
         .iter()
         .any(|it| WORDS.contains(&it.as_str()))
 }

@@ -8,7 +8,7 @@ use super::{
     BibRecord, MAX_AUTHORS, MAX_VALUE_BYTES, ReadProblem, RecordCollector, complete_identifiers,
     is_retraction_note, limit_input, names, pages,
 };
-use crate::clean;
+use crate::text_normalization;
 
 /// The tags of one record with their values, in order.
 type RisTags = HashMap<String, Vec<String>>;
@@ -118,7 +118,7 @@ fn first(tags: &RisTags, any: &[&str]) -> Option<String> {
     any.iter().find_map(|it| {
         tags.get(*it)?
             .iter()
-            .find_map(|it| clean::non_empty_line(it))
+            .find_map(|it| text_normalization::non_empty_line(it))
     })
 }
 
@@ -134,7 +134,7 @@ fn article(kind: &str, tags: &RisTags) -> Article {
     let note = |prefix: &str| {
         notes
             .iter()
-            .find_map(|it| clean::non_empty_line(it.strip_prefix(prefix)?))
+            .find_map(|it| text_normalization::non_empty_line(it.strip_prefix(prefix)?))
     };
     let is_book = matches!(kind, "BOOK" | "CHAP" | "EBOOK" | "ECHAP" | "EDBOOK");
     let (issn, isbn) = if is_book {
@@ -169,7 +169,7 @@ fn article(kind: &str, tags: &RisTags) -> Article {
         pdf_url: first(tags, &["L1"]).filter(|it| it.starts_with("http")),
         keywords: all(&["KW"])
             .iter()
-            .filter_map(|it| clean::non_empty_line(it))
+            .filter_map(|it| text_normalization::non_empty_line(it))
             .collect(),
         language: first(tags, &["LA"]),
         retracted: notes.iter().find_map(|it| is_retraction_note(it)),

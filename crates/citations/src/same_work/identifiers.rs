@@ -2,7 +2,7 @@
 
 use deliberate_core::{Article, ArxivId, Doi};
 
-use crate::clean;
+use crate::text_normalization;
 
 /// By what two records are known to be of the same work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,14 +35,14 @@ pub fn merge_keys(article: &Article) -> Vec<MergeKey> {
     let mut keys = Vec::new();
     keys.extend(publisher_doi(article).cloned().map(MergeKey::Doi));
     keys.extend(arxiv_id(article).map(MergeKey::Arxiv));
-    let title = clean::fold_text(&article.title);
+    let title = text_normalization::fold_text(&article.title);
     let says_something = !title.is_empty()
         && (!article.authors.is_empty() || title.split(' ').count() >= MIN_TITLE_WORDS);
     if says_something {
         let family = article
             .authors
             .first()
-            .map(|it| clean::fold_text(&it.family))
+            .map(|it| text_normalization::fold_text(&it.family))
             .unwrap_or_default();
         keys.push(MergeKey::Title { title, family });
     }

@@ -1,12 +1,13 @@
 //! How like two records are, and whether they are the same work.
 
-mod alike;
+pub(crate) mod identifiers;
+mod similarity;
 
 use deliberate_core::{Article, Author};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clean;
+use super::text_normalization;
 
 /// What a title, the authors, the year and the venue weigh.
 const WEIGHTS: [f32; 4] = [0.45, 0.25, 0.15, 0.15];
@@ -82,7 +83,7 @@ pub struct SameWorkDecision {
 /// How like two records are.
 pub fn similarity(given: &Article, found: &Article) -> Similarity {
     let title =
-        both_non_empty(&given.title, &found.title).map(|(a, b)| alike::title_similarity(a, b));
+        both_non_empty(&given.title, &found.title).map(|(a, b)| similarity::title_similarity(a, b));
     let authors = author_similarity(&given.authors, &found.authors);
     let year = given
         .year()
@@ -93,7 +94,7 @@ pub fn similarity(given: &Article, found: &Article) -> Similarity {
         .as_deref()
         .zip(found.venue.as_deref())
         .and_then(|(a, b)| both_non_empty(a, b));
-    let venue = venue.map(|(a, b)| alike::venue_similarity(a, b));
+    let venue = venue.map(|(a, b)| similarity::venue_similarity(a, b));
     let parts = [title, authors, year, venue];
     let (sum, weight) = parts
         .iter()
@@ -155,7 +156,7 @@ pub fn decide_same_work<'a>(
 
 /// Whether two names are of one venue, be it that one abbreviates the other.
 pub(crate) fn is_same_venue(a: &str, b: &str) -> bool {
-    alike::venue_similarity(a, b) >= SAME_THRESHOLD
+    similarity::venue_similarity(a, b) >= SAME_THRESHOLD
 }
 
 /// Two texts, if there is something to compare in both.
@@ -174,10 +175,10 @@ fn year_similarity(a: u16, b: u16) -> f32 {
 }
 
 fn author_similarity(given: &[Author], found: &[Author]) -> Option<f32> {
-    let first = alike::person_similarity(given.first()?, found.first()?);
+    let first = similarity::person_similarity(given.first()?, found.first()?);
     let families = |all: &[Author]| {
         all.iter()
-            .map(|it| clean::fold_text(&it.family))
+            .map(|it| text_normalization::fold_text(&it.family))
             .collect::<std::collections::HashSet<_>>()
     };
     let (a, b) = (families(given), families(found));
@@ -190,7 +191,8 @@ fn author_similarity(given: &[Author], found: &[Author]) -> Option<f32> {
 fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Difference> {
     let mut all = Vec::new();
     let mut put = |field: &str, given: &str, found: &str| {
-        let cut = |it: &str| deliberate_core::truncate_chars(&clean::single_line(it), 300);
+        let cut =
+            |it: &str| deliberate_core::truncate_chars(&text_normalization::single_line(it), 300);
         all.push(Difference {
             field: field.to_owned(),
             given: cut(given),
@@ -198,15 +200,15 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
         });
     };
     if both_non_empty(&given.title, &found.title)
-        .is_some_and(|(a, b)| clean::fold_text(a) != clean::fold_text(b))
+        .is_some_and(|(a, b)| text_normalization::fold_text(a) != text_normalization::fold_text(b))
     {
         put("title", &given.title, &found.title);
     }
-    if alike::authors_differ(&given.authors, &found.authors) {
+    if similarity::authors_differ(&given.authors, &found.authors) {
         put(
             "authors",
-            &alike::family_names(&given.authors),
-            &alike::family_names(&found.authors),
+            &similarity::family_names(&given.authors),
+            &similarity::family_names(&found.authors),
         );
     }
     if let Some((a, b)) = given.year().zip(found.year()).filter(|(a, b)| a != b) {
@@ -228,7 +230,7 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
         if let Some((a, b)) = a
             .as_deref()
             .zip(b.as_deref())
-            .filter(|(a, b)| clean::fold_text(a) != clean::fold_text(b))
+            .filter(|(a, b)| text_normalization::fold_text(a) != text_normalization::fold_text(b))
         {
             put(field, a, b);
         }

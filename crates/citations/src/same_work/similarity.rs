@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use deliberate_core::Author;
 
-use crate::clean;
+use crate::text_normalization;
 
 /// Longer texts are compared by their beginnings: comparing takes time by the square.
 const MAX_CHARS: usize = 600;
@@ -25,7 +25,7 @@ pub(super) fn title_similarity(a: &str, b: &str) -> f32 {
 
 fn limited_words(text: &str) -> Vec<String> {
     let text: String = text.chars().take(MAX_CHARS).collect();
-    clean::folded_words(&text)
+    text_normalization::folded_words(&text)
 }
 
 /// 1 for equal texts, 0 for texts with nothing in common.
@@ -76,7 +76,10 @@ fn shared_word_similarity(a: &[String], b: &[String]) -> f32 {
 
 /// How like two people are: the same family name, and given names that don't contradict.
 pub(super) fn person_similarity(a: &Author, b: &Author) -> f32 {
-    let (family_a, family_b) = (clean::fold_text(&a.family), clean::fold_text(&b.family));
+    let (family_a, family_b) = (
+        text_normalization::fold_text(&a.family),
+        text_normalization::fold_text(&b.family),
+    );
     let family = if a.family == b.family {
         1.0
     } else if family_a.is_empty() || family_b.is_empty() {
@@ -91,7 +94,7 @@ pub(super) fn person_similarity(a: &Author, b: &Author) -> f32 {
         if family < 0.8 { 0.0 } else { family }
     };
     let initial = |it: &Author| {
-        clean::fold_text(it.given.as_deref().unwrap_or_default())
+        text_normalization::fold_text(it.given.as_deref().unwrap_or_default())
             .chars()
             .next()
     };
@@ -136,7 +139,7 @@ pub(super) fn family_names(authors: &[Author]) -> String {
 
 /// How like two venues are; an abbreviation and its long form are the same.
 pub(super) fn venue_similarity(a: &str, b: &str) -> f32 {
-    if clean::fold_text(a) == clean::fold_text(b) {
+    if text_normalization::fold_text(a) == text_normalization::fold_text(b) {
         return 1.0;
     }
     let words = |it: &str| {

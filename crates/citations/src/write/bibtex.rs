@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use deliberate_core::{Article, Author, WorkKind};
 
-use super::{RETRACTED, authors, capitals, page_range};
-use crate::{BibliographyEntry, clean, key, suffix};
+use super::{RETRACTED, authors, bibtex_case_protection, page_range};
+use crate::{BibliographyEntry, citation_key, name_suffix, text_normalization};
 
 /// BibTeX's own names of the months; they are written without braces.
 pub(crate) const MONTHS: [&str; 12] = [
@@ -14,7 +14,7 @@ pub(crate) const MONTHS: [&str; 12] = [
 
 /// The entries as BibTeX.
 pub fn to_bibtex(entries: &[BibliographyEntry<'_>]) -> String {
-    let keys = key::citation_keys(entries);
+    let keys = citation_key::citation_keys(entries);
     let written: Vec<String> = entries
         .iter()
         .zip(&keys)
@@ -66,7 +66,8 @@ fn publisher_field(kind: WorkKind) -> &'static str {
 }
 
 fn fields(article: &Article) -> Vec<(&'static str, String)> {
-    let text = |it: Option<&String>| clean::optional_line(it).map(|it| braced(&escape(&it)));
+    let text =
+        |it: Option<&String>| text_normalization::optional_line(it).map(|it| braced(&escape(&it)));
     let month = article.date.and_then(|it| it.month);
     let month = month
         .and_then(|it| MONTHS.get(usize::from(it).checked_sub(1)?))
@@ -78,12 +79,13 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
     let keywords: Vec<String> = article
         .keywords
         .iter()
-        .filter_map(|it| clean::non_empty_line(&it.replace([',', ';'], " ")))
+        .filter_map(|it| text_normalization::non_empty_line(&it.replace([',', ';'], " ")))
         .collect();
     let all = [
         (
             "title",
-            clean::non_empty_line(&article.title).map(|it| braced(&protect_title(&it))),
+            text_normalization::non_empty_line(&article.title)
+                .map(|it| braced(&protect_title(&it))),
         ),
         ("author", author_names(article)),
         (venue_field(article.kind), text(article.venue.as_ref())),
@@ -104,7 +106,7 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
         ("number", text(article.issue.as_ref())),
         (
             "pages",
-            clean::optional_line(article.pages.as_ref()).map(|it| braced(&pages(&it))),
+            text_normalization::optional_line(article.pages.as_ref()).map(|it| braced(&pages(&it))),
         ),
         ("issn", text(article.issn.as_ref())),
         ("isbn", text(article.isbn.as_ref())),
@@ -122,7 +124,8 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
         ("pmcid", text(article.pmcid.as_ref())),
         (
             "url",
-            clean::optional_line(article.url.as_ref()).map(|it| braced(&escape_url(&it))),
+            text_normalization::optional_line(article.url.as_ref())
+                .map(|it| braced(&escape_url(&it))),
         ),
         ("language", text(article.language.as_ref())),
         ("entrysubtype", subtype),
@@ -155,7 +158,7 @@ fn protect_title(title: &str) -> String {
             escape(&word)
         }
     };
-    capitals::split_title(title)
+    bibtex_case_protection::split_title(title)
         .into_iter()
         .map(piece)
         .collect::<Vec<_>>()
@@ -186,7 +189,7 @@ fn name(author: &Author) -> String {
             escape(text)
         }
     };
-    match author.given.as_deref().map(suffix::split_suffix) {
+    match author.given.as_deref().map(name_suffix::split_suffix) {
         _ if author.organisation => braced(&escape(&author.family)),
         Some((given, Some(suffix))) => {
             let family = part(&author.family);

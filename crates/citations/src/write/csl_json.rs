@@ -4,11 +4,11 @@ use deliberate_core::{Article, Author};
 use serde_json::{Map, Value, json};
 
 use super::{RETRACTED, authors};
-use crate::{BibliographyEntry, clean, csl_item, key, suffix};
+use crate::{BibliographyEntry, citation_key, csl::item, name_suffix, text_normalization};
 
 /// The entries as CSL-JSON.
 pub fn to_csl_json(entries: &[BibliographyEntry<'_>]) -> String {
-    let keys = key::citation_keys(entries);
+    let keys = citation_key::citation_keys(entries);
     let items: Vec<Value> = entries
         .iter()
         .zip(&keys)
@@ -20,8 +20,8 @@ pub fn to_csl_json(entries: &[BibliographyEntry<'_>]) -> String {
 fn item(key: &str, article: &Article) -> Value {
     let mut fields = Map::new();
     fields.insert("id".to_owned(), key.into());
-    fields.insert("type".to_owned(), csl_item::csl_type(article).into());
-    for (name, value) in csl_item::text_fields(article) {
+    fields.insert("type".to_owned(), item::csl_type(article).into());
+    for (name, value) in item::text_fields(article) {
         fields.insert(name.to_owned(), value.into());
     }
     let names: Vec<Value> = authors(article).map(|it| name(&it)).collect();
@@ -31,13 +31,13 @@ fn item(key: &str, article: &Article) -> Value {
     if let Some(date) = article.date {
         fields.insert(
             "issued".to_owned(),
-            json!({"date-parts": [csl_item::date_parts(date)]}),
+            json!({"date-parts": [item::date_parts(date)]}),
         );
     }
     let keywords: Vec<String> = article
         .keywords
         .iter()
-        .filter_map(|it| clean::non_empty_line(&it.replace([',', ';'], " ")))
+        .filter_map(|it| text_normalization::non_empty_line(&it.replace([',', ';'], " ")))
         .collect();
     if !keywords.is_empty() {
         fields.insert("keyword".to_owned(), keywords.join(", ").into());
@@ -45,7 +45,7 @@ fn item(key: &str, article: &Article) -> Value {
     if article.retracted == Some(true) {
         fields.insert("status".to_owned(), RETRACTED.to_lowercase().into());
     }
-    if let Some(text) = clean::optional_line(article.summary.as_ref()) {
+    if let Some(text) = text_normalization::optional_line(article.summary.as_ref()) {
         fields.insert("abstract".to_owned(), text.into());
     }
     Value::Object(fields)
@@ -65,7 +65,7 @@ fn name(author: &Author) -> Value {
             name.insert("family".to_owned(), author.family.as_str().into());
         }
     }
-    if let Some((given, suffix)) = author.given.as_deref().map(suffix::split_suffix) {
+    if let Some((given, suffix)) = author.given.as_deref().map(name_suffix::split_suffix) {
         name.insert("given".to_owned(), given.into());
         if let Some(suffix) = suffix {
             name.insert("suffix".to_owned(), suffix.into());

@@ -3,7 +3,7 @@
 use deliberate_core::{Article, Author};
 
 use super::authors;
-use crate::{BibliographyEntry, clean, key};
+use crate::{BibliographyEntry, citation_key, text_normalization};
 
 const COLUMNS: [&str; 22] = [
     "key",
@@ -32,7 +32,7 @@ const COLUMNS: [&str; 22] = [
 
 /// The entries as a table.
 pub fn to_csv(entries: &[BibliographyEntry<'_>]) -> String {
-    let keys = key::citation_keys(entries);
+    let keys = citation_key::citation_keys(entries);
     let mut out = COLUMNS.join(",");
     out.push_str("\r\n");
     for (entry, key) in entries.iter().zip(&keys) {
@@ -44,17 +44,18 @@ pub fn to_csv(entries: &[BibliographyEntry<'_>]) -> String {
 }
 
 fn row(key: &str, article: &Article) -> [String; 22] {
-    let text = |it: &Option<String>| clean::optional_line(it.as_ref()).unwrap_or_default();
+    let text =
+        |it: &Option<String>| text_normalization::optional_line(it.as_ref()).unwrap_or_default();
     let names: Vec<String> = authors(article).map(|it| name(&it)).collect();
     let keywords: Vec<String> = article
         .keywords
         .iter()
-        .filter_map(|it| clean::non_empty_line(it))
+        .filter_map(|it| text_normalization::non_empty_line(it))
         .collect();
     [
         key.to_owned(),
         article.kind.as_str().to_owned(),
-        clean::single_line(&article.title),
+        text_normalization::single_line(&article.title),
         names.join("; "),
         article.year().map(|it| it.to_string()).unwrap_or_default(),
         article.date.map(|it| it.to_string()).unwrap_or_default(),

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use deliberate_core::{Article, WorkKind};
 
 use super::{RETRACTED, authors, comma_name, page_range};
-use crate::{BibliographyEntry, clean, key};
+use crate::{BibliographyEntry, citation_key, text_normalization};
 
 /// The entries as the tags of `EndNote`.
 pub fn to_endnote(entries: &[BibliographyEntry<'_>]) -> String {
-    let keys = key::citation_keys(entries);
+    let keys = citation_key::citation_keys(entries);
     let mut out = String::new();
     for (entry, key) in entries.iter().zip(&keys) {
         for (tag, value) in lines(key, entry.article) {
@@ -46,14 +46,20 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
     for author in authors(article) {
         put('A', Some(comma_name(&author)));
     }
-    put('T', clean::non_empty_line(&article.title));
+    put('T', text_normalization::non_empty_line(&article.title));
     let venue_tag = if article.kind == WorkKind::JournalArticle {
         'J'
     } else {
         'B'
     };
-    put(venue_tag, clean::optional_line(article.venue.as_ref()));
-    put('I', clean::optional_line(article.publisher.as_ref()));
+    put(
+        venue_tag,
+        text_normalization::optional_line(article.venue.as_ref()),
+    );
+    put(
+        'I',
+        text_normalization::optional_line(article.publisher.as_ref()),
+    );
     put('D', article.year().map(|it| it.to_string()));
     put(
         '8',
@@ -62,9 +68,15 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
             .filter(|it| it.month.is_some())
             .map(|it| it.to_string()),
     );
-    put('V', clean::optional_line(article.volume.as_ref()));
-    put('N', clean::optional_line(article.issue.as_ref()));
-    let pages = clean::optional_line(article.pages.as_ref());
+    put(
+        'V',
+        text_normalization::optional_line(article.volume.as_ref()),
+    );
+    put(
+        'N',
+        text_normalization::optional_line(article.issue.as_ref()),
+    );
+    let pages = text_normalization::optional_line(article.pages.as_ref());
     let range = pages
         .as_deref()
         .and_then(page_range)
@@ -72,8 +84,8 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
     put('P', range.or(pages));
     put(
         '@',
-        clean::optional_line(article.issn.as_ref())
-            .or_else(|| clean::optional_line(article.isbn.as_ref())),
+        text_normalization::optional_line(article.issn.as_ref())
+            .or_else(|| text_normalization::optional_line(article.isbn.as_ref())),
     );
     put('R', article.doi.as_ref().map(ToString::to_string));
     put(
@@ -82,11 +94,17 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
             .arxiv_id
             .as_ref()
             .map(|it| format!("arXiv:{it}"))
-            .or_else(|| clean::optional_line(article.pmid.as_ref())),
+            .or_else(|| text_normalization::optional_line(article.pmid.as_ref())),
     );
-    put('2', clean::optional_line(article.pmcid.as_ref()));
-    put('U', clean::optional_line(article.url.as_ref()));
-    put('G', clean::optional_line(article.language.as_ref()));
+    put(
+        '2',
+        text_normalization::optional_line(article.pmcid.as_ref()),
+    );
+    put('U', text_normalization::optional_line(article.url.as_ref()));
+    put(
+        'G',
+        text_normalization::optional_line(article.language.as_ref()),
+    );
     put(
         '9',
         (article.kind == WorkKind::Preprint).then(|| "Preprint".to_owned()),
@@ -95,8 +113,11 @@ fn lines(key: &str, article: &Article) -> Vec<(char, String)> {
     put('Z', retracted.then(|| RETRACTED.to_owned()));
     put('F', Some(key.to_owned()));
     for keyword in &article.keywords {
-        put('K', clean::non_empty_line(keyword));
+        put('K', text_normalization::non_empty_line(keyword));
     }
-    put('X', clean::optional_line(article.summary.as_ref()));
+    put(
+        'X',
+        text_normalization::optional_line(article.summary.as_ref()),
+    );
     lines
 }

@@ -2,7 +2,7 @@
 //! anything else, so none can end a field, a line or a record.
 
 mod bibtex;
-mod capitals;
+mod bibtex_case_protection;
 mod csl_json;
 mod csv;
 mod endnote;
@@ -17,7 +17,7 @@ pub use ris::to_ris;
 
 use deliberate_core::{Article, Author};
 
-use crate::clean;
+use super::text_normalization;
 
 /// What a file says of a work that was retracted.
 pub(crate) const RETRACTED: &str = "Retracted";
@@ -42,8 +42,8 @@ fn page_range(pages: &str) -> Option<(String, String)> {
 fn authors(article: &Article) -> impl Iterator<Item = Author> {
     article.authors.iter().filter_map(|author| {
         Some(Author {
-            family: clean::non_empty_line(&author.family)?,
-            given: clean::optional_line(author.given.as_ref()),
+            family: text_normalization::non_empty_line(&author.family)?,
+            given: text_normalization::optional_line(author.given.as_ref()),
             organisation: author.organisation,
             orcid: None,
         })
@@ -53,7 +53,7 @@ fn authors(article: &Article) -> impl Iterator<Item = Author> {
 /// `Family, Given` for formats in which a comma parts the two. `EndNote` and those that read its
 /// formats take a name that ends in a comma for that of an organisation.
 fn comma_name(author: &Author) -> String {
-    let plain = |it: &str| clean::single_line(&it.replace(',', " "));
+    let plain = |it: &str| text_normalization::single_line(&it.replace(',', " "));
     if author.organisation {
         return format!("{},", author.family.trim_end_matches([',', ' ']));
     }
@@ -61,7 +61,7 @@ fn comma_name(author: &Author) -> String {
         Some(given) => format!(
             "{}, {}",
             plain(&author.family),
-            clean::single_line(given.trim_matches([',', ' ']))
+            text_normalization::single_line(given.trim_matches([',', ' ']))
         ),
         None => plain(&author.family),
     }

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use deliberate_core::{Article, PartialDate, WorkKind};
 
 use super::{RETRACTED, authors, comma_name, page_range};
-use crate::{BibliographyEntry, clean, key};
+use crate::{BibliographyEntry, citation_key, text_normalization};
 
 /// The entries as RIS.
 pub fn to_ris(entries: &[BibliographyEntry<'_>]) -> String {
-    let keys = key::citation_keys(entries);
+    let keys = citation_key::citation_keys(entries);
     let mut out = String::new();
     for (entry, key) in entries.iter().zip(&keys) {
         for (tag, value) in lines(key, entry.article) {
@@ -50,14 +50,26 @@ fn lines(key: &str, article: &Article) -> Vec<(&'static str, String)> {
     for author in authors(article) {
         put("AU", Some(comma_name(&author)));
     }
-    put("TI", clean::non_empty_line(&article.title));
-    put("T2", clean::optional_line(article.venue.as_ref()));
-    put("PB", clean::optional_line(article.publisher.as_ref()));
+    put("TI", text_normalization::non_empty_line(&article.title));
+    put(
+        "T2",
+        text_normalization::optional_line(article.venue.as_ref()),
+    );
+    put(
+        "PB",
+        text_normalization::optional_line(article.publisher.as_ref()),
+    );
     put("PY", article.year().map(|it| it.to_string()));
     put("DA", article.date.filter(|it| it.month.is_some()).map(date));
-    put("VL", clean::optional_line(article.volume.as_ref()));
-    put("IS", clean::optional_line(article.issue.as_ref()));
-    let pages = clean::optional_line(article.pages.as_ref());
+    put(
+        "VL",
+        text_normalization::optional_line(article.volume.as_ref()),
+    );
+    put(
+        "IS",
+        text_normalization::optional_line(article.issue.as_ref()),
+    );
+    let pages = text_normalization::optional_line(article.pages.as_ref());
     match pages.as_deref().and_then(page_range) {
         Some((first, last)) => {
             put("SP", Some(first));
@@ -65,33 +77,45 @@ fn lines(key: &str, article: &Article) -> Vec<(&'static str, String)> {
         }
         None => put("SP", pages),
     }
-    let number = clean::optional_line(article.issn.as_ref())
-        .or_else(|| clean::optional_line(article.isbn.as_ref()));
+    let number = text_normalization::optional_line(article.issn.as_ref())
+        .or_else(|| text_normalization::optional_line(article.isbn.as_ref()));
     put("SN", number);
     put("DO", article.doi.as_ref().map(ToString::to_string));
     put(
         "AN",
         article.arxiv_id.as_ref().map(|it| format!("arXiv:{it}")),
     );
-    put("UR", clean::optional_line(article.url.as_ref()));
-    put("L1", clean::optional_line(article.pdf_url.as_ref()));
-    put("LA", clean::optional_line(article.language.as_ref()));
+    put(
+        "UR",
+        text_normalization::optional_line(article.url.as_ref()),
+    );
+    put(
+        "L1",
+        text_normalization::optional_line(article.pdf_url.as_ref()),
+    );
+    put(
+        "LA",
+        text_normalization::optional_line(article.language.as_ref()),
+    );
     let subtype = matches!(article.kind, WorkKind::Preprint | WorkKind::Document);
     put("M3", subtype.then(|| article.kind.as_str().to_owned()));
     put(
         "N1",
-        clean::optional_line(article.pmid.as_ref()).map(|it| format!("PMID: {it}")),
+        text_normalization::optional_line(article.pmid.as_ref()).map(|it| format!("PMID: {it}")),
     );
     put(
         "N1",
-        clean::optional_line(article.pmcid.as_ref()).map(|it| format!("PMCID: {it}")),
+        text_normalization::optional_line(article.pmcid.as_ref()).map(|it| format!("PMCID: {it}")),
     );
     let retracted = article.retracted == Some(true);
     put("N1", retracted.then(|| RETRACTED.to_owned()));
     for keyword in &article.keywords {
-        put("KW", clean::non_empty_line(keyword));
+        put("KW", text_normalization::non_empty_line(keyword));
     }
-    put("AB", clean::optional_line(article.summary.as_ref()));
+    put(
+        "AB",
+        text_normalization::optional_line(article.summary.as_ref()),
+    );
     lines
 }
 

@@ -3,17 +3,23 @@
 use deliberate_citations::{BibliographyEntry, citation_key, citation_keys};
 use deliberate_core::{Article, Author};
 
-use crate::given;
+use super::sample_articles;
 
 #[test]
 fn keys_say_who_when_and_what() {
-    assert_eq!(citation_key(&given::journal()), "lecun2015deep");
-    assert_eq!(citation_key(&given::thesis()), "shannon1940symbolic");
+    assert_eq!(citation_key(&sample_articles::journal()), "lecun2015deep");
     assert_eq!(
-        citation_key(&given::chapter()),
+        citation_key(&sample_articles::thesis()),
+        "shannon1940symbolic"
+    );
+    assert_eq!(
+        citation_key(&sample_articles::chapter()),
         "vandermaaten2009visualizing"
     );
-    assert_eq!(citation_key(&given::article_without_year()), "lecunnotes");
+    assert_eq!(
+        citation_key(&sample_articles::article_without_year()),
+        "lecunnotes"
+    );
     let accents = Article {
         authors: vec![Author::person("Łukasz-Müller", "Jan")],
         title: "Über die Größe".to_owned(),
@@ -23,7 +29,7 @@ fn keys_say_who_when_and_what() {
     let none_of_it = Article {
         authors: vec![Author::person("王", "小明")],
         title: "深度学习".to_owned(),
-        date: given::year(2020),
+        date: sample_articles::year(2020),
         ..Article::default()
     };
     assert_eq!(citation_key(&none_of_it), "ref2020");
@@ -32,7 +38,7 @@ fn keys_say_who_when_and_what() {
 
 #[test]
 fn equal_keys_get_letters_and_run_into_no_other() {
-    let work = given::journal();
+    let work = sample_articles::journal();
     let entry = |key| BibliographyEntry {
         key,
         article: &work,
@@ -60,13 +66,13 @@ fn a_given_key_is_kept_however_long_and_a_made_one_is_short() {
     assert_eq!(
         citation_keys(&[BibliographyEntry {
             key: Some(given),
-            article: &given::journal(),
+            article: &sample_articles::journal(),
         }]),
         [given]
     );
     let endless = Article {
         title: "x".repeat(300),
-        date: given::year(2020),
+        date: sample_articles::year(2020),
         ..Article::default()
     };
     let made = citation_key(&endless);

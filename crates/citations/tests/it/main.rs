@@ -6,12 +6,12 @@
     reason = "a test may fail by panicking"
 )]
 
-mod given;
 mod keys;
-mod laws;
 mod own_styles;
+mod properties;
 mod reading;
 mod references;
-mod same;
+mod same_work;
+mod sample_articles;
 mod styles;
 mod writing;

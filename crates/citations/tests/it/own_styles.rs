@@ -1,8 +1,7 @@
 //! Style files of a user's own, some of them hostile.
 
+use super::sample_articles;
 use deliberate_citations::{CitationStyle, FormatOptions, StyleError, format};
-
-use crate::given;
 
 fn style(macros: &str) -> String {
     format!(
@@ -27,8 +26,13 @@ fn a_users_own_style_is_used() {
     ))
     .unwrap();
     assert_eq!(style.name(), "House");
-    let works = [given::book()];
-    let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+    let works = [sample_articles::book()];
+    let formatted = format(
+        &sample_articles::entries(&works),
+        &style,
+        &FormatOptions::default(),
+    )
+    .unwrap();
     assert_eq!(
         formatted.entries[0].text,
         "Donald E. Knuth: The art of computer programming, Addison-Wesley."

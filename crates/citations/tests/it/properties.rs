@@ -1,10 +1,9 @@
 //! What holds for every record.
 
-use deliberate_citations::same::similarity;
 use deliberate_citations::{
     BibliographyEntry, CitationStyle, FormatOptions, OutputFormat, citation_keys, format,
     is_same_work, merge, merge_key, read_any, read_bibtex, read_csl_json, read_reference, read_ris,
-    to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
+    same_work::similarity, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
 };
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use proptest::prelude::*;

@@ -8,7 +8,7 @@ use deliberate_citations::{
 };
 use deliberate_core::{Article, WorkKind};
 
-use crate::given;
+use super::sample_articles;
 
 fn single_record(read: (Vec<BibRecord>, Vec<deliberate_citations::ReadProblem>)) -> BibRecord {
     assert_eq!(read.1, []);
@@ -180,8 +180,8 @@ fn csl_json_in_its_forms() {
 
 #[test]
 fn formats_are_told_by_their_looks() {
-    let works = given::every_kind();
-    let entries = given::entries(&works);
+    let works = sample_articles::every_kind();
+    let entries = sample_articles::entries(&works);
     let titles = |text: &str| -> Vec<String> {
         let (records, problems) = read_any(text);
         assert_eq!(problems, []);
@@ -207,7 +207,7 @@ fn an_entry_without_a_title_is_told() {
         records[0].article,
         Article {
             kind: WorkKind::Book,
-            date: given::year(1999),
+            date: sample_articles::year(1999),
             ..Article::default()
         }
     );

@@ -1,10 +1,10 @@
 //! Whether two records are the same work, and putting them together.
 
-use deliberate_citations::same::{SameWorkVerdict, decide_same_work, similarity};
 use deliberate_citations::{MergeKey, is_same_work, merge, merge_all, merge_key, read_reference};
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 
-use crate::given;
+use super::sample_articles;
+use deliberate_citations::same_work::{SameWorkVerdict, decide_same_work, similarity};
 
 #[test]
 fn a_reference_finds_its_work_among_others() {
@@ -13,7 +13,11 @@ fn a_reference_finds_its_work_among_others() {
     );
     let decision = decide_same_work(
         &reference,
-        [&given::conference(), &given::journal(), &given::preprint()],
+        [
+            &sample_articles::conference(),
+            &sample_articles::journal(),
+            &sample_articles::preprint(),
+        ],
     );
     assert_eq!(
         (decision.verdict, decision.best),
@@ -25,12 +29,12 @@ fn a_reference_finds_its_work_among_others() {
 #[test]
 fn what_differs_is_told() {
     let wrong = Article {
-        date: given::year(2012),
+        date: sample_articles::year(2012),
         pages: Some("1-9".to_owned()),
         doi: Doi::parse("10.1000/x"),
-        ..given::journal()
+        ..sample_articles::journal()
     };
-    let likeness = similarity(&wrong, &given::journal());
+    let likeness = similarity(&wrong, &sample_articles::journal());
     let fields: Vec<&str> = likeness
         .differs
         .iter()
@@ -39,27 +43,31 @@ fn what_differs_is_told() {
     assert_eq!(fields, ["year", "pages", "doi"]);
     assert!((likeness.score - 0.85).abs() < 1e-5, "{}", likeness.score);
     let invented = Article {
-        authors: given::people(&[("LeCun", "Yann"), ("Nobody", "N."), ("Hinton", "Geoffrey")]),
-        ..given::journal()
+        authors: sample_articles::people(&[
+            ("LeCun", "Yann"),
+            ("Nobody", "N."),
+            ("Hinton", "Geoffrey"),
+        ]),
+        ..sample_articles::journal()
     };
     assert_eq!(
-        self::similarity(&invented, &given::journal()).differs[0].field,
+        self::similarity(&invented, &sample_articles::journal()).differs[0].field,
         "authors"
     );
 }
 
 #[test]
 fn the_weights_are_those_documented() {
-    let same = given::journal();
+    let same = sample_articles::journal();
     let score = |other: &Article| similarity(&same, other).score;
     assert!((score(&same) - 1.0).abs() < 1e-5);
     let a_year_off = Article {
-        date: given::year(2016),
+        date: sample_articles::year(2016),
         ..same.clone()
     };
     assert!((score(&a_year_off) - (1.0 - 0.15 * 0.2)).abs() < 1e-5);
     let two_years_off = Article {
-        date: given::year(2013),
+        date: sample_articles::year(2013),
         ..same.clone()
     };
     assert!((score(&two_years_off) - (1.0 - 0.15 * 0.6)).abs() < 1e-5);
@@ -89,12 +97,12 @@ fn the_weights_are_those_documented() {
 fn probably_needs_to_be_ahead() {
     let given = Article {
         title: "A study of the growth of grass".to_owned(),
-        authors: given::people(&[("Green", "A.")]),
-        date: given::year(2010),
+        authors: sample_articles::people(&[("Green", "A.")]),
+        date: sample_articles::year(2010),
         ..Article::default()
     };
     let near = Article {
-        authors: given::people(&[("Brown", "B.")]),
+        authors: sample_articles::people(&[("Brown", "B.")]),
         ..given.clone()
     };
     let alone = decide_same_work(&given, [&near]);
@@ -104,7 +112,7 @@ fn probably_needs_to_be_ahead() {
         [
             &near,
             &Article {
-                date: self::given::year(2011),
+                date: super::sample_articles::year(2011),
                 ..near.clone()
             },
         ],
@@ -127,9 +135,9 @@ fn a_preprint_and_its_paper_are_one_work() {
         doi: Doi::parse("10.48550/arXiv.1706.03762"),
         arxiv_id: None,
         sources: vec!["datacite".to_owned()],
-        ..given::preprint()
+        ..sample_articles::preprint()
     };
-    assert!(is_same_work(&arxiv, &given::preprint()));
+    assert!(is_same_work(&arxiv, &sample_articles::preprint()));
     assert_eq!(
         merge_key(&arxiv),
         ArxivId::parse("1706.03762").map(MergeKey::Arxiv)
@@ -145,7 +153,7 @@ fn a_preprint_and_its_paper_are_one_work() {
         retracted: Some(false),
         citation_count: Some(5),
         sources: vec!["crossref".to_owned()],
-        ..given::preprint()
+        ..sample_articles::preprint()
     };
     assert!(is_same_work(&arxiv, &paper));
     let mut merged = Article {
@@ -173,7 +181,7 @@ fn a_preprint_and_its_paper_are_one_work() {
 fn two_editorials_of_one_journal_are_two_works() {
     let editorial = |doi: &str| Article {
         title: "Editorial".to_owned(),
-        authors: given::people(&[("Doe", "J.")]),
+        authors: sample_articles::people(&[("Doe", "J.")]),
         doi: Doi::parse(doi),
         ..Article::default()
     };
@@ -198,7 +206,7 @@ fn merging_keeps_what_is_more_complete() {
     let mut into = Article {
         authors: vec![Author::person("Doe", "J.")],
         title: "Short".to_owned(),
-        date: given::year(2020),
+        date: sample_articles::year(2020),
         keywords: vec!["AI".to_owned()],
         ..Article::default()
     };
@@ -225,22 +233,22 @@ fn merging_keeps_what_is_more_complete() {
 fn versions() -> (Article, Article) {
     let preprint = Article {
         title: "A STUDY OF GRASS".to_owned(),
-        authors: given::people(&[("Briain", "Seán Ó")]),
+        authors: sample_articles::people(&[("Briain", "Seán Ó")]),
         kind: WorkKind::Preprint,
         venue: Some("arXiv.org".to_owned()),
         volume: Some("abs/2001.00001".to_owned()),
         issn: Some("2331-8422".to_owned()),
         doi: Doi::parse("10.48550/arXiv.2001.00001"),
-        date: given::year(2020),
+        date: sample_articles::year(2020),
         ..Article::default()
     };
     let paper = Article {
         title: "A study of grass".to_owned(),
-        authors: given::people(&[("Ó Briain", "Seán")]),
+        authors: sample_articles::people(&[("Ó Briain", "Seán")]),
         kind: WorkKind::JournalArticle,
         venue: Some("Journal of Grass".to_owned()),
         doi: Doi::parse("10.1000/grass"),
-        date: given::year(2021),
+        date: sample_articles::year(2021),
         ..Article::default()
     };
     (preprint, paper)

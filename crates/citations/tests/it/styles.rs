@@ -1,8 +1,7 @@
 //! Citations in styles, against what the styles' manuals say.
 
+use super::sample_articles;
 use deliberate_citations::{CitationStyle, FormatOptions, OutputFormat, format};
-
-use crate::given;
 
 fn rendered(style: &str, articles: &[deliberate_core::Article], output: OutputFormat) -> String {
     let style = CitationStyle::find(style).unwrap();
@@ -10,7 +9,7 @@ fn rendered(style: &str, articles: &[deliberate_core::Article], output: OutputFo
         output,
         locale: None,
     };
-    let formatted = format(&given::entries(articles), &style, &options).unwrap();
+    let formatted = format(&sample_articles::entries(articles), &style, &options).unwrap();
     let lines = formatted
         .entries
         .iter()
@@ -33,7 +32,7 @@ fn every_kind_of_work_in_the_common_styles() {
         "acm",
         "ama",
     ] {
-        let text = rendered(style, &given::every_kind(), OutputFormat::Plain);
+        let text = rendered(style, &sample_articles::every_kind(), OutputFormat::Plain);
         all = format!("{all}## {style}\n{text}\n\n");
     }
     insta::assert_snapshot!(all);
@@ -41,7 +40,9 @@ fn every_kind_of_work_in_the_common_styles() {
 
 #[test]
 fn lists_of_authors_are_cut_as_the_style_says() {
-    let works: Vec<_> = [1, 2, 3, 7, 21].map(given::article_with_authors).to_vec();
+    let works: Vec<_> = [1, 2, 3, 7, 21]
+        .map(sample_articles::article_with_authors)
+        .to_vec();
     let mut all = String::new();
     for style in ["apa", "ieee", "vancouver", "nature", "mla", "chicago"] {
         for work in &works {
@@ -55,8 +56,16 @@ fn lists_of_authors_are_cut_as_the_style_says() {
 #[test]
 fn a_record_without_a_year_is_flagged() {
     let style = CitationStyle::find("apa").unwrap();
-    let works = [given::article_without_year(), given::journal()];
-    let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+    let works = [
+        sample_articles::article_without_year(),
+        sample_articles::journal(),
+    ];
+    let formatted = format(
+        &sample_articles::entries(&works),
+        &style,
+        &FormatOptions::default(),
+    )
+    .unwrap();
     let flagged = formatted.entries.iter().find(|it| it.index == 0).unwrap();
     assert!(flagged.text.contains("(date missing)"), "{}", flagged.text);
     assert!(!flagged.text.contains("n.d."), "{}", flagged.text);
@@ -75,8 +84,13 @@ fn a_record_without_a_year_is_flagged() {
 fn every_style_names_the_author_and_the_title_of_every_work() {
     for name in CitationStyle::names() {
         let style = CitationStyle::find(name).unwrap();
-        let works = given::every_kind();
-        let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+        let works = sample_articles::every_kind();
+        let formatted = format(
+            &sample_articles::entries(&works),
+            &style,
+            &FormatOptions::default(),
+        )
+        .unwrap();
         assert_eq!(formatted.entries.len(), works.len(), "{name}");
         for entry in &formatted.entries {
             let family = works[entry.index].authors[0]
@@ -97,7 +111,7 @@ fn every_style_names_the_author_and_the_title_of_every_work() {
 
 #[test]
 fn markdown_and_html_carry_the_marks_and_escape_the_text() {
-    let mut work = given::journal();
+    let mut work = sample_articles::journal();
     work.title = "A <script>alert('x')</script> & *stars* [link](javascript:x)".to_owned();
     let works = [work];
     insta::assert_snapshot!(
@@ -116,10 +130,14 @@ fn works_of_one_author_and_year_are_told_apart() {
     let other = deliberate_core::Article {
         title: "Shallow learning".to_owned(),
         doi: None,
-        ..given::journal()
+        ..sample_articles::journal()
     };
     // The letters go by the order of the bibliography, not by that of the list.
-    let text = rendered("apa", &[other, given::journal()], OutputFormat::Plain);
+    let text = rendered(
+        "apa",
+        &[other, sample_articles::journal()],
+        OutputFormat::Plain,
+    );
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains("2015a). Deep"), "{text}");
     assert!(lines[1].contains("2015b). Shallow"), "{text}");
@@ -129,8 +147,13 @@ fn works_of_one_author_and_year_are_told_apart() {
 #[test]
 fn two_equal_records_stay_two_entries() {
     let style = CitationStyle::find("ieee").unwrap();
-    let works = [given::journal(), given::journal()];
-    let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+    let works = [sample_articles::journal(), sample_articles::journal()];
+    let formatted = format(
+        &sample_articles::entries(&works),
+        &style,
+        &FormatOptions::default(),
+    )
+    .unwrap();
     let cited: Vec<&str> = formatted
         .entries
         .iter()
@@ -143,13 +166,13 @@ fn two_equal_records_stay_two_entries() {
 #[test]
 fn a_locale_changes_the_words() {
     let style = CitationStyle::find("apa").unwrap();
-    let works = [given::chapter()];
+    let works = [sample_articles::chapter()];
     let in_german = |locale: &str| {
         let options = FormatOptions {
             output: OutputFormat::Plain,
             locale: Some(locale.to_owned()),
         };
-        format(&given::entries(&works), &style, &options)
+        format(&sample_articles::entries(&works), &style, &options)
     };
     let german = in_german("de").unwrap();
     assert!(
@@ -181,8 +204,13 @@ fn an_unknown_style_gets_the_nearest_name() {
 #[test]
 fn too_many_works_are_refused() {
     let style = CitationStyle::find("ieee").unwrap();
-    let works = vec![given::book(); deliberate_citations::MAX_ENTRIES + 1];
-    let err = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap_err();
+    let works = vec![sample_articles::book(); deliberate_citations::MAX_ENTRIES + 1];
+    let err = format(
+        &sample_articles::entries(&works),
+        &style,
+        &FormatOptions::default(),
+    )
+    .unwrap_err();
     assert!(err.to_string().contains("give fewer"), "{err}");
 }
 
@@ -191,11 +219,16 @@ fn no_style_leaves_punctuation_of_nothing() {
     const GAPS: [&str; 13] = [
         ",)", ",.", "()", " ,", ":.", ",,", "..", "(,", ";.", "( ", " )", " .", "[]",
     ];
-    let mut works = given::every_kind();
-    works.extend(given::other_kinds());
+    let mut works = sample_articles::every_kind();
+    works.extend(sample_articles::other_kinds());
     for name in CitationStyle::names() {
         let style = CitationStyle::find(name).unwrap();
-        let formatted = format(&given::entries(&works), &style, &FormatOptions::default()).unwrap();
+        let formatted = format(
+            &sample_articles::entries(&works),
+            &style,
+            &FormatOptions::default(),
+        )
+        .unwrap();
         for entry in &formatted.entries {
             let gap = GAPS.iter().find(|it| entry.text.contains(**it));
             assert_eq!(gap, None, "{name}: {}", entry.text);
@@ -205,7 +238,7 @@ fn no_style_leaves_punctuation_of_nothing() {
 
 #[test]
 fn punctuation_of_the_record_itself_stays() {
-    let mut work = given::book();
+    let mut work = sample_articles::book();
     work.title = "Wait.. what,. (a ,) .NET story".to_owned();
     let text = rendered("ieee", &[work], OutputFormat::Plain);
     assert!(text.contains("Wait.. what,. (a ,) .NET story"), "{text}");
@@ -215,7 +248,7 @@ fn punctuation_of_the_record_itself_stays() {
 fn the_other_kinds_of_work() {
     let mut all = String::new();
     for style in ["ieee", "apa", "vancouver", "chicago"] {
-        let text = rendered(style, &given::other_kinds(), OutputFormat::Plain);
+        let text = rendered(style, &sample_articles::other_kinds(), OutputFormat::Plain);
         all = format!("{all}## {style}\n{text}\n\n");
     }
     insta::assert_snapshot!(all);
@@ -224,8 +257,8 @@ fn the_other_kinds_of_work() {
 #[test]
 fn a_generation_is_no_given_name() {
     let article = deliberate_core::Article {
-        authors: given::people(&[("King", "Martin Luther, Jr.")]),
-        ..given::journal()
+        authors: sample_articles::people(&[("King", "Martin Luther, Jr.")]),
+        ..sample_articles::journal()
     };
     let apa = rendered("apa", std::slice::from_ref(&article), OutputFormat::Plain);
     assert!(apa.contains("King, M. L., Jr. (2015)"), "{apa}");
@@ -237,10 +270,13 @@ fn a_generation_is_no_given_name() {
 fn parts_of_a_date_that_are_not_known_leave_no_gap() {
     let dated = |date| deliberate_core::Article {
         date,
-        ..given::journal()
+        ..sample_articles::journal()
     };
     for (date, expected) in [
-        (given::year(1999), "Nature. 1999;521(7553):436–44."),
+        (
+            sample_articles::year(1999),
+            "Nature. 1999;521(7553):436–44.",
+        ),
         (
             deliberate_core::PartialDate::new(2001, Some(12), None),
             "Nature. 2001 Dec;521(7553):436–44.",
@@ -251,7 +287,7 @@ fn parts_of_a_date_that_are_not_known_leave_no_gap() {
     }
     let preprint = deliberate_core::Article {
         date: None,
-        ..given::preprint()
+        ..sample_articles::preprint()
     };
     let apa = rendered("apa", &[preprint], OutputFormat::Plain);
     assert!(apa.contains("arXiv. https://arxiv.org/"), "{apa}");

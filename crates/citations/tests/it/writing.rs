@@ -6,7 +6,7 @@ use deliberate_citations::{
 };
 use deliberate_core::{Article, Author, WorkKind};
 
-use crate::given;
+use super::sample_articles;
 
 /// A work with everything in it that formats trip over.
 fn hostile_article() -> Article {
@@ -23,7 +23,7 @@ fn hostile_article() -> Article {
             },
         ],
         kind: WorkKind::Book,
-        date: given::year(2020),
+        date: sample_articles::year(2020),
         publisher: Some("=cmd|' /C calc'!A0".to_owned()),
         url: Some("https://example.org/a_b?c={d}&e=%20".to_owned()),
         keywords: vec!["a, b".to_owned(), "c\nd".to_owned()],
@@ -32,36 +32,36 @@ fn hostile_article() -> Article {
 }
 
 fn all_articles() -> Vec<Article> {
-    let mut all = given::every_kind();
+    let mut all = sample_articles::every_kind();
     all.push(hostile_article());
     all
 }
 
 #[test]
 fn bibtex() {
-    insta::assert_snapshot!(to_bibtex(&given::entries(&all_articles())));
+    insta::assert_snapshot!(to_bibtex(&sample_articles::entries(&all_articles())));
 }
 
 #[test]
 fn ris() {
-    insta::assert_snapshot!(to_ris(&given::entries(&all_articles())).replace('\r', ""));
+    insta::assert_snapshot!(to_ris(&sample_articles::entries(&all_articles())).replace('\r', ""));
 }
 
 #[test]
 fn endnote() {
-    insta::assert_snapshot!(to_endnote(&given::entries(&all_articles())));
+    insta::assert_snapshot!(to_endnote(&sample_articles::entries(&all_articles())));
 }
 
 #[test]
 fn csl_json() {
-    let text = to_csl_json(&given::entries(&all_articles()));
+    let text = to_csl_json(&sample_articles::entries(&all_articles()));
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn csv() {
-    insta::assert_snapshot!(to_csv(&given::entries(&all_articles())).replace('\r', ""));
+    insta::assert_snapshot!(to_csv(&sample_articles::entries(&all_articles())).replace('\r', ""));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_retraction_and_a_generation_go_with_the_record() {
             Author::person("de la Cruz", "Jean-Luc"),
         ],
         retracted: Some(true),
-        ..given::journal()
+        ..sample_articles::journal()
     };
     let entries = [BibliographyEntry::from(&article)];
     let bibtex = to_bibtex(&entries);
