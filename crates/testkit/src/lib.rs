@@ -15,14 +15,14 @@
     reason = "reading a field of a JSON value gives null where there is none"
 )]
 
-mod client;
 mod clock;
-pub mod http;
 pub mod load;
-pub mod standin;
-mod upstream;
+mod mock_mcp_server;
+pub mod mock_provider;
+pub mod raw_http;
+mod stdio_client;
 
-pub use client::{StdioClient, bare_command};
 pub use clock::{CountingIds, FixedClock};
-pub use standin::{MockFault, MockProvider, RequestRecord};
-pub use upstream::mock_mcp_server_program;
+pub use mock_mcp_server::mock_mcp_server_program;
+pub use mock_provider::{MockFault, MockProvider, RequestRecord};
+pub use stdio_client::{StdioClient, bare_command};

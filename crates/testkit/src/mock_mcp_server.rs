@@ -8,9 +8,9 @@ use std::{
     time::SystemTime,
 };
 
-const NAME: &str = "upstream";
+const NAME: &str = "mock_mcp_server";
 
-/// The program `upstream`, as fresh as its source.
+/// The program `mock_mcp_server`, as fresh as its source.
 pub fn mock_mcp_server_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

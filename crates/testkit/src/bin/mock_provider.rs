@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Parser;
-use deliberate_testkit::standin::{KEY, MockProvider, MockSettings};
+use deliberate_testkit::mock_provider::{KEY, MockProvider, MockSettings};
 
 /// Plays Langbase, OpenAI-compatible endpoints and Anthropic on one loopback port.
 #[derive(Debug, Parser)]

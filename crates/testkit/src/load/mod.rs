@@ -5,17 +5,17 @@
 //! [`LoadResponse`] is what came back, and [`LoadClient`] puts these together for a well-behaved client.
 //! What is asked and whether it is right is the caller's business.
 
-mod answer;
-mod caller;
+mod client;
+mod client_protocol;
 mod connection;
-mod era;
-mod server;
+mod response;
+mod server_process;
 
-pub use answer::LoadResponse;
-pub use caller::LoadClient;
+pub use client::LoadClient;
+pub use client_protocol::{ClientProtocol, request_head};
 pub use connection::{LoadConnection, LoadEventStream};
-pub use era::{ClientProtocol, request_head};
-pub use server::{ServerProcess, free_port};
+pub use response::LoadResponse;
+pub use server_process::{ServerProcess, free_port};
 
 /// Where servers serve MCP.
 pub const ENDPOINT: &str = "/mcp";

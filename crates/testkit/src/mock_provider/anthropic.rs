@@ -8,10 +8,10 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::{MockFinishReason, MockReply, prompt_tokens, tokens},
-    exchange::{MockProviderFormat, MockRejection, MockRequest, handle_ask},
+    default_reply::{MockFinishReason, MockReply, prompt_tokens, tokens},
+    handler::{MockProviderFormat, MockRejection, MockRequest, handle_ask},
     openai::check_messages,
-    records::RateLimitState,
+    request_log::RateLimitState,
     sse::{event_response, text_chunks},
 };
 

@@ -7,7 +7,7 @@ use axum::{Json, extract, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{MockFault, ScriptedAnswer, records::MockState};
+use super::{MockFault, ScriptedAnswer, request_log::MockState};
 
 /// What `POST /_control` takes. Fields that are absent change nothing; `null` turns off.
 #[expect(

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::told;
+use super::prompt_text;
 
 /// What the model says and why it stops.
 #[derive(Debug, Clone)]
@@ -49,13 +49,14 @@ pub(super) fn tokens(text: &str) -> usize {
 
 /// The tokens of all messages together.
 pub(super) fn prompt_tokens(body: &Value) -> usize {
-    let texts = told::messages(body).map(|message| told::content_text(&message["content"]));
+    let texts =
+        prompt_text::messages(body).map(|message| prompt_text::content_text(&message["content"]));
     texts.map(|text| tokens(&text)).sum()
 }
 
 fn last_user_text(body: &Value) -> String {
-    let last = told::messages(body).rfind(|message| message["role"] == "user");
-    last.map(|message| told::content_text(&message["content"]))
+    let last = prompt_text::messages(body).rfind(|message| message["role"] == "user");
+    last.map(|message| prompt_text::content_text(&message["content"]))
         .unwrap_or_default()
 }
 

@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::{
     MockFault,
-    answer::{MockFinishReason, MockReply, default_reply},
+    default_reply::{MockFinishReason, MockReply, default_reply},
     listener::CuttableConnection,
-    records::{KeyCheck, MockState, RateLimitState, RequestGuard, RequestKind, RequestView},
-    rules::scripted_reply,
-    told,
+    prompt_text,
+    request_log::{KeyCheck, MockState, RateLimitState, RequestGuard, RequestKind, RequestView},
+    scripted_answers::scripted_reply,
 };
 
 /// What differs between the providers.
@@ -177,7 +177,7 @@ pub(super) async fn handle_ask(call: MockRequest, wire: impl MockProviderFormat)
     let said = said.or_else(by_rule).unwrap_or_else(|| {
         let schema = wire
             .schema(&call)
-            .or_else(|| told::prompt_schema(&call.body));
+            .or_else(|| prompt_text::prompt_schema(&call.body));
         default_reply(number, &call.body, schema.as_ref())
     });
     opened.respond(wire.render_reply(&call, &said, number))

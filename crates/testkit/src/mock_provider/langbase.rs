@@ -9,10 +9,10 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::MockReply,
-    exchange::{MockProviderFormat, MockRejection, MockRequest, handle_ask, handle_management},
+    default_reply::MockReply,
+    handler::{MockProviderFormat, MockRejection, MockRequest, handle_ask, handle_management},
     openai,
-    records::{RateLimitState, RequestKind},
+    request_log::{RateLimitState, RequestKind},
 };
 
 const OWNER: &str = "stand-in";

@@ -14,19 +14,19 @@
 //! # }
 //! ```
 
-mod answer;
 mod anthropic;
 mod control;
-mod exchange;
+mod default_reply;
 mod fault;
+mod handler;
 mod langbase;
 mod listener;
 mod openai;
-mod records;
-mod rules;
+mod prompt_text;
+mod request_log;
+mod scripted_answers;
 mod settings;
 mod sse;
-mod told;
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -38,12 +38,12 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 pub use fault::MockFault;
-pub use records::{KeyCheck, RequestKind, RequestOutcome, RequestRecord};
-pub use rules::ScriptedAnswer;
+pub use request_log::{KeyCheck, RequestKind, RequestOutcome, RequestRecord};
+pub use scripted_answers::ScriptedAnswer;
 pub use settings::MockSettings;
 
 use listener::{CutSwitch, CuttableConnection, CuttableListener};
-use records::MockState;
+use request_log::MockState;
 
 /// The key a stand-in accepts unless told otherwise.
 pub const KEY: &str = "stand-in-key";
@@ -227,7 +227,7 @@ fn routes(state: Arc<MockState>) -> Router {
         .route("/v1/messages", post(anthropic::messages))
         .route("/_control", post(control::apply_control))
         .route("/_requests", get(control::show_state))
-        .fallback(exchange::handle_unknown)
+        .fallback(handler::handle_unknown)
         .layer(axum::extract::DefaultBodyLimit::max(256 << 20))
         .with_state(state)
 }

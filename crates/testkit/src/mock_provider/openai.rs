@@ -8,9 +8,9 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::{MockFinishReason, MockReply, prompt_tokens, tokens},
-    exchange::{MockProviderFormat, MockRejection, MockRequest, handle_ask, handle_management},
-    records::{RateLimitState, RequestKind},
+    default_reply::{MockFinishReason, MockReply, prompt_tokens, tokens},
+    handler::{MockProviderFormat, MockRejection, MockRequest, handle_ask, handle_management},
+    request_log::{RateLimitState, RequestKind},
     sse::{event_response, text_chunks},
 };
 

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    answer::{MockFinishReason, MockReply},
-    told,
+    default_reply::{MockFinishReason, MockReply},
+    prompt_text,
 };
 
 /// What the model says to an ask in which certain words occur. Over HTTP:
@@ -46,7 +46,7 @@ pub(super) fn scripted_reply(rules: &[ScriptedAnswer], body: &Value) -> Option<M
     if rules.is_empty() {
         return None;
     }
-    let told = told::prompt_text(body);
+    let told = prompt_text::prompt_text(body);
     let applies =
         |rule: &&ScriptedAnswer| rule.words.iter().all(|word| told.contains(word.as_str()));
     rules.iter().find(applies).map(ScriptedAnswer::reply)

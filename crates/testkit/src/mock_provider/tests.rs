@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::http::{RawHttp, RawResponse};
+use crate::raw_http::{RawHttp, RawResponse};
 
 async fn start_provider(settings: MockSettings) -> (MockProvider, RawHttp) {
     let standin = MockProvider::start_with(settings, 0).await.unwrap();

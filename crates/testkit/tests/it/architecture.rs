@@ -12,19 +12,19 @@ use serde_json::Value;
 /// decision, and is made here.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
-    ("deliberate-language", &[]),
-    ("deliberate-thinker", &[]),
+    ("deliberate-command-language", &[]),
+    ("deliberate-llm", &[]),
     ("deliberate-store", &["deliberate-core"]),
     (
         "deliberate-toolkit",
-        &["deliberate-core", "deliberate-store", "deliberate-thinker"],
+        &["deliberate-core", "deliberate-store", "deliberate-llm"],
     ),
     (
         "deliberate-reasoning",
         &[
             "deliberate-core",
             "deliberate-store",
-            "deliberate-thinker",
+            "deliberate-llm",
             "deliberate-toolkit",
         ],
     ),
@@ -32,16 +32,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-prompts",
         &[
             "deliberate-core",
-            "deliberate-language",
+            "deliberate-command-language",
             "deliberate-store",
-            "deliberate-thinker",
+            "deliberate-llm",
             "deliberate-toolkit",
         ],
     ),
-    (
-        "deliberate-adapter",
-        &["deliberate-core", "deliberate-thinker"],
-    ),
+    ("deliberate-adapter", &["deliberate-core", "deliberate-llm"]),
     (
         "deliberate-gateway",
         &[
@@ -62,17 +59,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-extract",
             "deliberate-index",
             "deliberate-store",
-            "deliberate-thinker",
+            "deliberate-llm",
             "deliberate-toolkit",
         ],
     ),
     (
         "deliberate-server",
-        &[
-            "deliberate-core",
-            "deliberate-thinker",
-            "deliberate-toolkit",
-        ],
+        &["deliberate-core", "deliberate-llm", "deliberate-toolkit"],
     ),
     (
         "deliberate",
@@ -82,13 +75,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-extract",
             "deliberate-gateway",
             "deliberate-index",
-            "deliberate-language",
+            "deliberate-command-language",
             "deliberate-prompts",
             "deliberate-reasoning",
             "deliberate-research",
             "deliberate-server",
             "deliberate-store",
-            "deliberate-thinker",
+            "deliberate-llm",
             "deliberate-toolkit",
         ],
     ),
@@ -111,9 +104,9 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "deliberate-citations",
             "deliberate-extract",
-            "deliberate-language",
+            "deliberate-command-language",
             "deliberate-server",
-            "deliberate-thinker",
+            "deliberate-llm",
         ],
     ),
 ];

@@ -10,7 +10,7 @@ use serde_json::json;
 #[tokio::test]
 async fn the_floor_answers_the_load_client() {
     for kind in [None, Some("--json")] {
-        let mut command = bare_command(env!("CARGO_BIN_EXE_echo_floor"));
+        let mut command = bare_command(env!("CARGO_BIN_EXE_echo_baseline"));
         command.args(kind);
         let server = ServerProcess::start(&mut command).await.unwrap();
         for era in ClientProtocol::ALL {

@@ -4,7 +4,7 @@ use deliberate_testkit::{StdioClient, bare_command};
 use serde_json::{Value, json};
 
 fn start_server(arguments: &[&str]) -> StdioClient {
-    let mut command = bare_command(env!("CARGO_BIN_EXE_upstream"));
+    let mut command = bare_command(env!("CARGO_BIN_EXE_mock_mcp_server"));
     command.args(arguments);
     StdioClient::spawn(&mut command).unwrap()
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use deliberate_testkit::{MockProvider, StdioClient, http::RawHttp, standin::KEY};
+use deliberate_testkit::{MockProvider, StdioClient, mock_provider::KEY, raw_http::RawHttp};
 use serde_json::json;
 
 use crate::{

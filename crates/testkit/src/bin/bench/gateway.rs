@@ -39,7 +39,7 @@ pub(crate) async fn measure(
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
     let here = std::env::current_exe()?;
-    let upstream = here.with_file_name("upstream");
+    let upstream = here.with_file_name("mock_mcp_server");
     ensure!(upstream.is_file(), "{} is not there", upstream.display());
     let ours = here.with_file_name("examples").join("measure");
     let theirs =

@@ -10,9 +10,9 @@
 
 mod calls;
 mod gateway;
-mod growth;
 mod http;
-mod http_crowd;
+mod http_throughput;
+mod memory;
 mod modes;
 mod pipelined;
 mod prompts;
@@ -89,11 +89,11 @@ async fn main() -> anyhow::Result<()> {
         start::measure(&bench, &mut report).await?;
         calls::measure(&bench, &mut report).await?;
         pipelined::measure(&bench, &mut report).await?;
-        growth::measure(&bench, &mut report).await?;
+        memory::measure(&bench, &mut report).await?;
     }
     if http {
         http::measure(&bench, &mut report).await?;
-        http_crowd::measure(&bench, &mut report).await?;
+        http_throughput::measure(&bench, &mut report).await?;
     }
     if modes {
         modes::measure(&bench, &mut report).await?;

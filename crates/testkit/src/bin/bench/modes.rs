@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
+use super::memory::{CallWindow, make_session};
 use crate::{
-    growth::{CallWindow, make_session},
     pipelined::{CALLS, PROVIDER, call_concurrently},
     report::{BenchReport, ReportRow},
     samples::{DisplayTime, Samples, ratio},

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use deliberate_testkit::{
     MockProvider, StdioClient, bare_command,
     load::ServerProcess,
-    standin::{KEY, MockSettings},
+    mock_provider::{KEY, MockSettings},
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -40,7 +40,7 @@ impl BenchSetup {
         let here = std::env::current_exe()?;
         let beside = |name: &str| here.with_file_name(name);
         let server = arguments.server.unwrap_or_else(|| beside("deliberate"));
-        let floor = arguments.floor.unwrap_or_else(|| beside("echo_floor"));
+        let floor = arguments.floor.unwrap_or_else(|| beside("echo_baseline"));
         for program in [&server, &floor] {
             ensure!(
                 program.is_file(),

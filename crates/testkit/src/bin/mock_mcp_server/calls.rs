@@ -4,10 +4,10 @@ use std::{fmt::Write as _, sync::atomic::Ordering, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::{
-    answers::{RpcFailure, RpcResult, code, text_result},
-    talk::{ClientExchange, lock},
-    upstream::{MockMcpServer, crash},
+use super::{
+    rpc_result::{RpcFailure, RpcResult, code, text_result},
+    server::{MockMcpServer, crash},
+    session::{ClientExchange, lock},
 };
 
 /// The size of an answer that nobody wants.

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    answers::{RpcFailure, RpcResult, code, text_result},
-    talk::ClientExchange,
-    upstream::MockMcpServer,
+use super::{
+    rpc_result::{RpcFailure, RpcResult, code, text_result},
+    server::MockMcpServer,
+    session::ClientExchange,
 };
 
 /// What the client must bring along when it calls again.

@@ -19,14 +19,14 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 
-use crate::{
-    ServedEras,
-    answers::{RpcFailure, code, response_message},
-    eras::{self, STATELESS},
-    fast,
-    talk::{ClientExchange, ClientSession, lock},
-    upstream::{ChangeSubscriber, MockMcpServer},
+use super::{
+    echo_fast_path,
+    protocol_version::{self, STATELESS},
+    rpc_result::{RpcFailure, code, response_message},
+    server::{ChangeSubscriber, MockMcpServer},
+    session::{ClientExchange, ClientSession, lock},
 };
+use crate::ServedEras;
 
 const SESSION: &str = "mcp-session-id";
 
@@ -75,7 +75,7 @@ impl HttpState {
         // Who names no session is of the era without, or was never here.
         if self.upstream.fast && !self.streams {
             let mut out = Vec::new();
-            if fast::echo(body, &mut out) {
+            if echo_fast_path::echo(body, &mut out) {
                 let kind = [(header::CONTENT_TYPE, "application/json")];
                 return Ok((kind, out).into_response());
             }
@@ -110,7 +110,7 @@ impl HttpState {
         message: &Value,
     ) -> Result<bool, Box<Response>> {
         let id = &message["id"];
-        let said = eras::version(&message["params"]).is_some();
+        let said = protocol_version::version(&message["params"]).is_some();
         let headed = headers
             .get("mcp-protocol-version")
             .is_some_and(|version| version == STATELESS);
@@ -151,7 +151,7 @@ impl HttpState {
                 .and_then(|value| value.to_str().ok())
                 .is_some_and(|value| value == wanted || value.starts_with("=?base64?"))
         };
-        let Some(version) = eras::version(params) else {
+        let Some(version) = protocol_version::version(params) else {
             let refused = RpcFailure::new(code::INVALID_PARAMS, "_meta holds no revision");
             return Err(error_response(400, id, refused));
         };
@@ -169,7 +169,7 @@ impl HttpState {
         if name.is_some_and(|name| !has("mcp-name", name)) {
             return Err(mismatch("Mcp-Name"));
         }
-        if version != STATELESS || !eras::is_known_method(method, true) {
+        if version != STATELESS || !protocol_version::is_known_method(method, true) {
             let refused = self.upstream.is_stateless_request(method, params).err();
             let refused = refused.unwrap_or_else(|| RpcFailure::unknown_method(method));
             let status = if refused.code == code::METHOD_NOT_FOUND {

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
-use crate::{
-    answers::{RpcFailure, RpcResult, code},
-    upstream::MockMcpServer,
+use super::{
+    rpc_result::{RpcFailure, RpcResult, code},
+    server::MockMcpServer,
 };
 
 const PAGE: usize = 2;

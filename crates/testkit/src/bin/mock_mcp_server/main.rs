@@ -8,19 +8,19 @@
     reason = "reading a field of a JSON value gives null where there is none"
 )]
 
-mod answers;
-mod asking;
 mod calls;
-mod eras;
-mod fast;
+mod client_requests;
+mod echo_fast_path;
 mod faults;
 mod http;
 mod listing;
-mod rest;
-mod socket;
+mod protocol_version;
+mod resources_and_prompts;
+mod rpc_result;
+mod server;
+mod session;
 mod stdio;
-mod talk;
-mod upstream;
+mod websocket;
 
 use std::{
     io::{self, Write as _},
@@ -32,7 +32,8 @@ use std::{
 use clap::{Parser, ValueEnum};
 use tokio::net::TcpListener;
 
-use self::{faults::ServerFaults, upstream::MockMcpServer};
+use self::faults::ServerFaults;
+use server::MockMcpServer;
 
 /// Plays a server, with faults on demand.
 #[derive(Debug, Parser)]
@@ -93,7 +94,7 @@ async fn main() -> anyhow::Result<()> {
         }
         (None, Some(address)) => {
             let listener = bind_listener(address).await?;
-            socket::serve(upstream, listener).await
+            websocket::serve(upstream, listener).await
         }
         (None, None) => stdio::serve(upstream).await,
     }

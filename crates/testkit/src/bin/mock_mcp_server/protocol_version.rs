@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    ServedEras,
-    answers::{RpcFailure, RpcResult, code},
-    upstream::MockMcpServer,
+use super::{
+    rpc_result::{RpcFailure, RpcResult, code},
+    server::MockMcpServer,
 };
+use crate::ServedEras;
 
 /// The revision without a handshake.
 pub(crate) const STATELESS: &str = "2026-07-28";

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    answers::{RpcFailure, RpcResult, code},
-    talk::ClientExchange,
-    upstream::MockMcpServer,
+use super::{
+    rpc_result::{RpcFailure, RpcResult, code},
+    server::MockMcpServer,
+    session::ClientExchange,
 };
 
 const GREETING: &str = "text://greeting";

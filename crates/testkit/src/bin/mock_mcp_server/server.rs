@@ -11,13 +11,12 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{
-    ServedEras,
-    answers::{RpcFailure, RpcResult, code, response_message},
-    eras,
-    faults::ServerFaults,
-    talk::{ClientExchange, MessageSender, lock},
+use super::{
+    protocol_version,
+    rpc_result::{RpcFailure, RpcResult, code, response_message},
+    session::{ClientExchange, MessageSender, lock},
 };
+use crate::{ServedEras, faults::ServerFaults};
 
 /// The server.
 #[derive(Debug, Default)]
@@ -116,7 +115,7 @@ impl MockMcpServer {
         params: &Value,
     ) -> RpcResult {
         let stateless = self.is_stateless_request(method, params)?;
-        if !eras::is_known_method(method, stateless) {
+        if !protocol_version::is_known_method(method, stateless) {
             return Err(RpcFailure::unknown_method(method));
         }
         let mut result = match method {

@@ -9,10 +9,10 @@ use std::{
 use serde_json::Value;
 use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::{
-    fast,
-    talk::{ClientExchange, ClientSession},
-    upstream::MockMcpServer,
+use super::{
+    echo_fast_path,
+    server::MockMcpServer,
+    session::{ClientExchange, ClientSession},
 };
 
 const READ_BYTES: usize = 64 * 1024;
@@ -55,7 +55,7 @@ fn read(upstream: &Arc<MockMcpServer>, talk: &ClientExchange) -> anyhow::Result<
         if input.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        if upstream.fast && fast::echo(&line, &mut out) {
+        if upstream.fast && echo_fast_path::echo(&line, &mut out) {
             out.push(b'\n');
         } else if let Ok(message) = serde_json::from_slice::<Value>(&line) {
             upstream.handle_message(talk.clone(), message);

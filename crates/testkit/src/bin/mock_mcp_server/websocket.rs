@@ -12,10 +12,10 @@ use axum::{
 };
 use tokio::net::TcpListener;
 
-use crate::{
-    fast,
-    talk::{ClientExchange, ClientSession},
-    upstream::MockMcpServer,
+use super::{
+    echo_fast_path,
+    server::MockMcpServer,
+    session::{ClientExchange, ClientSession},
 };
 
 pub(crate) async fn serve(
@@ -47,7 +47,7 @@ async fn serve_socket(upstream: Arc<MockMcpServer>, mut socket: WebSocket) {
             frame = socket.recv() => match frame {
                 Some(Ok(Message::Text(text))) => {
                     let mut out = Vec::new();
-                    if upstream.fast && fast::echo(text.as_bytes(), &mut out) {
+                    if upstream.fast && echo_fast_path::echo(text.as_bytes(), &mut out) {
                         let answer = String::from_utf8_lossy(&out).into_owned();
                         socket.send(Message::text(answer)).await
                     } else {

@@ -13,7 +13,8 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-use crate::{memory::MemorySamples, tally::SoakCounters};
+use super::counters::SoakCounters;
+use crate::memory::MemorySamples;
 
 const CONNECTIONS: usize = 64;
 /// Beyond what it held before: how much that is depends on what it did until then.

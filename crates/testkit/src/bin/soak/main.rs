@@ -10,17 +10,17 @@
     reason = "reading a field of a JSON value gives null where there is none"
 )]
 
-mod errands;
-mod flood;
-mod good;
-mod marker;
+mod client_tag;
+mod counters;
+mod handshake_flood;
+mod invalid_input;
 mod memory;
-mod rubbish;
-mod rude;
-mod scratch;
-mod shelf;
+mod misbehaving;
+mod resources;
+mod scenarios;
 mod sse;
-mod tally;
+mod temp_directory;
+mod well_behaved;
 
 use std::{
     io::Write,
@@ -33,17 +33,17 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Parser;
+use tokio::task::JoinSet;
+
+use counters::SoakCounters;
 use deliberate_testkit::{
     MockProvider, bare_command,
     load::ServerProcess,
-    standin::{KEY, MockSettings},
+    mock_provider::{KEY, MockSettings},
 };
-use tokio::task::JoinSet;
-
-use good::ServerFeatures;
 use memory::MemorySamples;
-use scratch::SoakDirectory;
-use tally::SoakCounters;
+use temp_directory::SoakDirectory;
+use well_behaved::ServerFeatures;
 
 /// What the model takes for an answer.
 const PROVIDER: Duration = Duration::from_millis(20);
@@ -104,7 +104,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 
     let soaked = soak(&arguments, &server, &tally, &mut memory).await;
     let flooded = match soaked {
-        Ok(()) => flood::run(&server, arguments.flood, &tally, &mut memory).await,
+        Ok(()) => handshake_flood::run(&server, arguments.flood, &tally, &mut memory).await,
         failed => failed,
     };
     if let Err(error) = flooded {
@@ -174,12 +174,18 @@ async fn soak(
         let (scene, offer) = (scene.clone(), Arc::clone(&offer));
         match number % 20 {
             12 | 13 if offer.sse => drop(crowd.spawn(sse::run(scene, number))),
-            14 => drop(crowd.spawn(rude::disconnect(scene, number))),
-            15 => drop(crowd.spawn(rude::read_slowly(scene))),
-            16 => drop(crowd.spawn(rude::write_slowly(scene, rude::RequestPart::Head))),
-            17 => drop(crowd.spawn(rude::write_slowly(scene, rude::RequestPart::Body))),
-            18 | 19 => drop(crowd.spawn(rubbish::run(scene, number))),
-            _ => drop(crowd.spawn(good::run(scene, offer, number))),
+            14 => drop(crowd.spawn(misbehaving::disconnect(scene, number))),
+            15 => drop(crowd.spawn(misbehaving::read_slowly(scene))),
+            16 => drop(crowd.spawn(misbehaving::write_slowly(
+                scene,
+                misbehaving::RequestPart::Head,
+            ))),
+            17 => drop(crowd.spawn(misbehaving::write_slowly(
+                scene,
+                misbehaving::RequestPart::Body,
+            ))),
+            18 | 19 => drop(crowd.spawn(invalid_input::run(scene, number))),
+            _ => drop(crowd.spawn(well_behaved::run(scene, offer, number))),
         }
     }
     memory.watch(server, until, arguments.seconds).await?;
@@ -188,7 +194,7 @@ async fn soak(
     }
     memory.check(tally);
     if arguments.seconds >= FULL_RUN_SECS {
-        for what in rude::CUT_OFF_LABELS {
+        for what in misbehaving::CUT_OFF_LABELS {
             tally.expect(what);
         }
     }

@@ -8,7 +8,7 @@ use std::{
 use deliberate_testkit::load::ServerProcess;
 use tokio::time::sleep;
 
-use crate::tally::SoakCounters;
+use super::counters::SoakCounters;
 
 /// How much more than on the plateau the server may hold at the end.
 const MAX_GROWTH: f64 = 1.3;

@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use deliberate_testkit::load::LoadClient;
 use serde_json::{Map, Value, json};
 
-use crate::errands::{SoakScenario, text};
+use super::scenarios::{SoakScenario, text};
 
 /// Lists what there is and reads this client's own session.
 pub(crate) async fn resources(

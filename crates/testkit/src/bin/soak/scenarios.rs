@@ -5,7 +5,7 @@ use anyhow::{Context as _, ensure};
 use deliberate_testkit::load::LoadClient;
 use serde_json::{Value, json};
 
-use crate::marker::ClientTag;
+use super::client_tag::ClientTag;
 
 /// One client's work so far.
 pub(crate) struct SoakScenario {

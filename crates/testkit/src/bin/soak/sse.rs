@@ -8,7 +8,8 @@ use deliberate_testkit::load::{LoadConnection, LoadEventStream, request_head};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::{SoakContext, marker::ClientTag};
+use super::client_tag::ClientTag;
+use crate::SoakContext;
 
 const PAUSE: Duration = Duration::from_millis(300);
 const TIMEOUT: Duration = Duration::from_mins(1);

@@ -7,7 +7,8 @@ use deliberate_testkit::load::{ClientProtocol, LoadClient, LoadConnection, reque
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::{SoakContext, errands::SoakScenario, marker::ClientTag, shelf};
+use super::{client_tag::ClientTag, resources, scenarios::SoakScenario};
+use crate::SoakContext;
 
 /// A person, or a program that thinks, is not faster.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -105,8 +106,10 @@ impl WellBehavedClient {
             7 => ("search", errands.search(caller).await),
             8 => ("sessions", errands.list(caller).await),
             9 => ("tools/list", self.check_tools().await),
-            10 if self.features.resources => ("resources", shelf::resources(caller, errands).await),
-            11 if self.features.prompts => ("prompts", shelf::prompts(caller, errands).await),
+            10 if self.features.resources => {
+                ("resources", resources::resources(caller, errands).await)
+            }
+            11 if self.features.prompts => ("prompts", resources::prompts(caller, errands).await),
             _ => ("ping or discover", self.ping().await),
         }
     }

@@ -4,9 +4,9 @@
 mod calls;
 mod chain;
 mod cpu;
+mod footprint;
 mod reload;
 mod start;
-mod weight;
 mod workspace;
 
 use anyhow::Context as _;
@@ -22,7 +22,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     calls::measure(bench, &full, report).await?;
     chain::measure(bench, &full, report).await?;
     reload::measure(bench, &full, report).await?;
-    weight::measure(bench, &full, report).await
+    footprint::measure(bench, &full, report).await
 }
 
 /// Calls the engine and returns its answer; an error if the call failed.
