@@ -10,7 +10,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::open_file::read_content;
+use super::document_file::read_content;
 use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// Begins the answer; it cannot stand inside JSON.

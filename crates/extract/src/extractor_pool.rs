@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::Semaphore;
 
-use crate::child::{ChildRequest, ChildResponse, RESPONSE_MARK};
+use super::child_process::{ChildRequest, ChildResponse, RESPONSE_MARK};
 use crate::{DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
 
 /// What the child may take to start and to write its answer, beyond its time.
@@ -38,7 +38,7 @@ struct ChildCommand {
 
 impl ExtractorPool {
     /// A workshop whose children are `program` with `arguments` before the job; that command
-    /// must call [`crate::child_main`] with all its arguments.
+    /// must call [`super::child_main`] with all its arguments.
     pub fn new(
         program: PathBuf,
         arguments: Vec<OsString>,

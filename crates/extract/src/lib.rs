@@ -8,10 +8,12 @@
 //!
 //! The crate knows nothing of articles, stores, tools or networks.
 
-mod child;
+mod child_process;
 mod document;
+mod document_file;
 mod error;
 mod extract;
+mod extractor_pool;
 mod format;
 #[allow(
     clippy::cast_possible_truncation,
@@ -21,7 +23,6 @@ mod format;
 mod layout;
 mod limits;
 mod markup;
-mod open_file;
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -34,17 +35,16 @@ mod pdf;
     reason = "sizes of type are small numbers, and such a cast saturates"
 )]
 mod structure;
-mod workshop;
 
-pub use child::child_main;
+pub use child_process::child_main;
 pub use document::{
     Caption, CaptionKind, DocumentMetadata, DocumentPage, DocumentReference, DocumentWarning,
     ExtractedDocument, Heading,
 };
+pub use document_file::DocumentFile;
 pub use error::ExtractError;
 pub use extract::extract;
+pub use extractor_pool::ExtractorPool;
 pub use format::DocumentFormat;
 pub use limits::ExtractLimits;
-pub use open_file::DocumentFile;
 pub use structure::{parse_reference, split_references};
-pub use workshop::ExtractorPool;

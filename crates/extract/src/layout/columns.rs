@@ -2,7 +2,7 @@
 //! before what is right of it, and lets whatever crosses it part one band of columns from the
 //! next. Tables have short cells and are left in rows.
 
-use super::rows::RowSegment;
+use super::lines::RowSegment;
 
 /// Columns within columns, this deep.
 const MAX_DEPTH: usize = 4;

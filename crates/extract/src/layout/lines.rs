@@ -1,8 +1,6 @@
 //! Words to rows across the page, rows to pieces parted by wide gaps, pieces to lines.
 
-use super::direction::order_words;
-use super::words::LayoutWord;
-use super::{LayoutLine, Rotation};
+use super::{LayoutLine, Rotation, bidi::order_words, words::LayoutWord};
 
 /// Words side by side on a row with no wide gap between them.
 #[derive(Debug)]

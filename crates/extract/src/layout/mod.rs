@@ -1,17 +1,17 @@
 //! From letters on a page to lines in reading order, and from lines to running text. It knows
 //! places and sizes, not file formats.
 
+mod bidi;
 mod columns;
-mod direction;
-mod flow;
-mod furniture;
-mod letters;
-mod rows;
+mod glyph_cleanup;
+mod lines;
+mod paragraphs;
+mod running_headers;
 mod words;
 
-pub(crate) use flow::{LayoutLineKind, LayoutParagraph, build_paragraphs, collect_compounds};
-pub(crate) use furniture::remove_running_headers;
-pub(crate) use letters::{GlyphReplacement, replace_glyph};
+pub(crate) use glyph_cleanup::{GlyphReplacement, replace_glyph};
+pub(crate) use paragraphs::{LayoutLineKind, LayoutParagraph, build_paragraphs, collect_compounds};
+pub(crate) use running_headers::remove_running_headers;
 
 /// Which way a letter stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,10 +77,10 @@ pub(crate) fn build_lines(glyphs: &[Glyph]) -> Vec<LayoutLine> {
             continue;
         }
         let words = words::build_words(glyphs.iter().filter(|glyph| glyph.rotation == turn));
-        let segments = rows::build_segments(words);
+        let segments = lines::build_segments(words);
         let first = lines.last().map_or(0, |line: &LayoutLine| line.block + 1);
         for (block, region) in (first..).zip(columns::order_blocks(segments)) {
-            lines.extend(rows::build_block_lines(region, block, turn));
+            lines.extend(lines::build_block_lines(region, block, turn));
         }
     }
     lines

@@ -1,8 +1,10 @@
 //! Letters to words, in the order the document shows them.
 
-use super::Glyph;
-use super::direction::reverse_if_rtl;
-use super::letters::{GlyphReplacement, compose_accent, is_accent, replace_glyph};
+use super::{
+    Glyph,
+    bidi::reverse_if_rtl,
+    glyph_cleanup::{GlyphReplacement, compose_accent, is_accent, replace_glyph},
+};
 
 /// A run of letters with no space between them.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::head::join_values;
+use super::html::meta::join_values;
 use crate::DocumentMetadata;
 use crate::structure::{find_arxiv, find_doi};
 

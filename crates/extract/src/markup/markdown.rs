@@ -1,9 +1,11 @@
 //! Markdown: headings by `#` and by underlines, everything else as written. Fenced code holds
 //! no headings; the block of YAML at the head is what the file says of itself.
 
-use super::charset::decode;
-use super::front::split_front_matter;
-use super::writer::{DocumentBuilder, complete_document};
+use super::{
+    charset::decode,
+    document_builder::{DocumentBuilder, complete_document},
+    front_matter::split_front_matter,
+};
 use crate::{ExtractError, ExtractedDocument};
 
 /// Reads a Markdown file.

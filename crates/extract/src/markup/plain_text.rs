@@ -1,7 +1,9 @@
 //! Plain text: form feeds part its pages, if it has any; headings are told by their number or name.
 
-use super::charset::decode;
-use super::writer::{DocumentBuilder, complete_document};
+use super::{
+    charset::decode,
+    document_builder::{DocumentBuilder, complete_document},
+};
 use crate::limits::check_limit;
 use crate::structure::is_known_section;
 use crate::{ExtractError, ExtractLimits, ExtractedDocument};

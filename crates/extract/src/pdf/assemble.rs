@@ -3,7 +3,7 @@
 
 use pdf_extract::Document as File;
 
-use super::{InterpretedPage, about, count_text_letters};
+use super::{InterpretedPage, count_text_letters, metadata};
 use crate::layout::{
     LayoutLine, LayoutLineKind, LayoutParagraph, build_paragraphs, collect_compounds,
     remove_running_headers,
@@ -22,7 +22,7 @@ pub(super) const WORK_LIMIT_WARNING: &str = "more is drawn than can be followed"
 /// Makes the document.
 pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) -> ExtractedDocument {
     let mut document = ExtractedDocument {
-        meta: about::read_metadata(file),
+        meta: metadata::read_metadata(file),
         extractor: if mended {
             "built-in, mended"
         } else {
@@ -37,7 +37,7 @@ pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) ->
             "the file was damaged and was mended; parts of it may be missing",
         );
     }
-    let mut labels = about::read_page_labels(file, read.len());
+    let mut labels = metadata::read_page_labels(file, read.len());
     warn_unmapped_glyphs(&mut document, &read);
     warn_work_limit(&mut document, &read);
     let (mut pages, states): (Vec<Vec<LayoutLine>>, Vec<(bool, bool)>) = read
@@ -53,7 +53,7 @@ pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) ->
         .first()
         .map(|first| find_title_lines(first))
         .unwrap_or_default();
-    let kinds = classify_lines(&pages, &about::read_outline(file), &title_at);
+    let kinds = classify_lines(&pages, &metadata::read_outline(file), &title_at);
     let known = collect_compounds(pages.iter().flatten());
     for (at, (lines, kinds)) in pages.iter().zip(&kinds).enumerate() {
         let number = u32::try_from(at + 1).unwrap_or(u32::MAX);

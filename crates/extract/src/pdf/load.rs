@@ -5,9 +5,11 @@ use std::collections::HashSet;
 
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 
-use super::mend::rebuild_xref;
-use super::object::{dict_at, get, list_at, name_at, numbers_at, resolve};
-use super::stream::{decode_stream, unpacked_size};
+use super::{
+    object_access::{dict_at, get, list_at, name_at, numbers_at, resolve},
+    stream_decoder::{decode_stream, unpacked_size},
+    xref_repair::rebuild_xref,
+};
 use crate::extract::catch_panic;
 use crate::format::find_bytes;
 use crate::limits::check_limit;

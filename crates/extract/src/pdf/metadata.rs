@@ -7,8 +7,10 @@ use std::sync::LazyLock;
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 use regex::Regex;
 
-use super::object::{decode_text, dict_at, get, integer, list_at, name_at, resolve, stream_at};
-use super::stream::decode_stream;
+use super::{
+    object_access::{decode_text, dict_at, get, integer, list_at, name_at, resolve, stream_at},
+    stream_decoder::decode_stream,
+};
 use crate::DocumentMetadata;
 use crate::structure::{PdfOutlineEntry, find_arxiv, find_doi};
 

@@ -1,20 +1,15 @@
 //! PDF to document. First our own reading of the letters and their places; if that fails or
 //! finds next to nothing, `pdftotext` where the machine has it; else the honest answer.
 
-mod about;
 mod assemble;
-mod cmap;
-mod font;
-mod mend;
-mod object;
-mod open;
-mod paint;
-mod pen;
-mod poppler;
-mod purse;
-mod scan;
-mod simple;
-mod stream;
+mod fonts;
+mod interpreter;
+mod load;
+mod metadata;
+mod object_access;
+mod pdftotext;
+mod stream_decoder;
+mod xref_repair;
 
 use pdf_extract::{Dictionary, Document as File};
 
@@ -61,7 +56,7 @@ pub(crate) fn read_pdf(
         Err(ExtractError::Broken { .. }) => 0,
         Err(_) => return own,
     };
-    let other = poppler::run_pdftotext(bytes, deadline)
+    let other = pdftotext::run_pdftotext(bytes, deadline)
         .filter(|pages| pages.len() <= limits.pages as usize)
         .map(|pages| markup::document_from_pages(pages, "pdftotext"));
     match (own, other) {
@@ -129,7 +124,7 @@ fn read_with_interpreter(
     limits: &ExtractLimits,
     deadline: &Deadline,
 ) -> Result<ExtractedDocument, ExtractError> {
-    read_loaded(&open::load_or_repair(bytes, limits)?, limits, deadline)
+    read_loaded(&load::load_or_repair(bytes, limits)?, limits, deadline)
 }
 
 /// A table of objects that can be read may still point to the wrong places: with no letters found,
@@ -140,22 +135,23 @@ fn read_repaired(
     deadline: &Deadline,
     first: ExtractedDocument,
 ) -> ExtractedDocument {
-    let second = open::load_repaired(bytes)
+    let second = load::load_repaired(bytes)
         .and_then(|opened| read_loaded(&opened, limits, deadline).ok())
         .filter(|second| count_letters(second) > 0);
     second.unwrap_or(first)
 }
 
 fn read_loaded(
-    opened: &open::LoadedPdf,
+    opened: &load::LoadedPdf,
     limits: &ExtractLimits,
     deadline: &Deadline,
 ) -> Result<ExtractedDocument, ExtractError> {
     deadline.check()?;
     let file = &opened.file;
-    let ids = open::page_ids(file, limits.pages as usize + 1);
+    let ids = load::page_ids(file, limits.pages as usize + 1);
     check_limit("number of pages", ids.len() as u64, u64::from(limits.pages))?;
-    let mut painter = paint::ContentInterpreter::new(file, *deadline, limits.max_unpacked_bytes());
+    let mut painter =
+        interpreter::ContentInterpreter::new(file, *deadline, limits.max_unpacked_bytes());
     let mut pages = Vec::with_capacity(ids.len());
     let mut text = 0;
     for id in ids {
@@ -184,7 +180,7 @@ fn read_loaded(
 fn interpret_page<'f>(
     file: &'f File,
     dict: &'f Dictionary,
-    painter: &mut paint::ContentInterpreter<'f>,
+    painter: &mut interpreter::ContentInterpreter<'f>,
     limits: &ExtractLimits,
 ) -> Result<InterpretedPage, ExtractError> {
     if painter.is_budget_spent() {
@@ -193,10 +189,10 @@ fn interpret_page<'f>(
             ..InterpretedPage::default()
         });
     }
-    let content = open::page_content(file, dict, limits.max_unpacked_bytes());
+    let content = load::page_content(file, dict, limits.max_unpacked_bytes());
     let cut = content.len() as u64 >= limits.max_unpacked_bytes();
-    let bounds = open::page_bounds(file, dict);
-    let read = catch_panic(|| match open::page_resources(file, dict) {
+    let bounds = load::page_bounds(file, dict);
+    let read = catch_panic(|| match load::page_resources(file, dict) {
         Some(resources) => painter
             .interpret_page(&content, resources, bounds)
             .map(Some),

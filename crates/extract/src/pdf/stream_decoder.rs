@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 use pdf_extract::{Dictionary, Document, Object, Stream};
 
-use super::object::{integer, resolve};
+use super::object_access::{integer, resolve};
 
 /// The unpacked bytes of a stream, at most `most` of them; what is broken gives what could be
 /// read of it. None if it is packed in a way that never holds text.

@@ -8,8 +8,7 @@ use std::sync::LazyLock;
 use pdf_extract::{Document, Object, ObjectId, ObjectStream};
 use regex::bytes::Regex;
 
-use super::object::name_at;
-use super::open::load;
+use super::{load::load, object_access::name_at};
 
 /// Object numbers above this are damage: a table is as long as its highest number.
 const MAX_OBJECT_NUMBER: u32 = 8_388_607;

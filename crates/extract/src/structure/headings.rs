@@ -3,9 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::captions::parse_caption_start;
-use super::names::{is_known_section, is_references, split_number};
-use super::references::is_entry_start;
+use super::{
+    captions::parse_caption_start,
+    heading_names::{is_known_section, is_references, split_number},
+    references::is_entry_start,
+};
 use crate::layout::{LayoutLine, LayoutLineKind};
 
 /// One line of a document's own outline.

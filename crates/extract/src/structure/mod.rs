@@ -2,19 +2,19 @@
 //! knows the habits of papers, not file formats.
 
 mod captions;
-mod entry;
+mod heading_names;
 mod headings;
-mod identify;
-mod names;
+mod identifiers;
+mod reference_parser;
 mod references;
 mod title;
 
 pub(crate) use captions::parse_caption_start;
+pub(crate) use heading_names::{is_known_section, is_references};
 pub(crate) use headings::{PdfOutlineEntry, classify_lines};
-pub(crate) use identify::{find_arxiv, find_doi, find_own_ids};
-pub(crate) use names::{is_known_section, is_references};
+pub(crate) use identifiers::{find_arxiv, find_doi, find_own_ids};
 pub(crate) use references::{EntryLine, parse_entries, split_entry_lines};
 pub(crate) use title::find_title_lines;
 
-pub use entry::parse_reference;
+pub use reference_parser::parse_reference;
 pub use references::split_references;

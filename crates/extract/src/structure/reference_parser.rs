@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::identify::{find_arxiv, find_doi, find_url, find_years};
+use super::identifiers::{find_arxiv, find_doi, find_url, find_years};
 use crate::DocumentReference;
 
 static QUOTED_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {

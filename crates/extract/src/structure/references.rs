@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::entry::parse_reference;
+use super::reference_parser::parse_reference;
 use crate::DocumentReference;
 
 /// One line of a bibliography.

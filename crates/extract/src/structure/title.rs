@@ -1,6 +1,6 @@
 //! The title: the largest print near the top of the first page.
 
-use super::names::is_known_section;
+use super::heading_names::is_known_section;
 use crate::layout::LayoutLine;
 
 /// The lines of the first page that are its title: the largest print on it, near its top.

@@ -4,8 +4,7 @@ use deliberate_extract::{
     DocumentFormat, DocumentMetadata, ExtractLimits, ExtractedDocument, extract,
 };
 
-use crate::laws::assert_invariants;
-use crate::maker::zip_files;
+use super::{pdf_builder::zip_files, properties::assert_invariants};
 
 fn extract_bytes(bytes: &[u8], format: DocumentFormat) -> ExtractedDocument {
     let document = extract(bytes, format, &ExtractLimits::default()).expect("a readable document");

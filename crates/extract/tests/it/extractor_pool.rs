@@ -10,7 +10,7 @@ use deliberate_extract::{
     DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractorPool, child_main,
 };
 
-use crate::maker::{build_pdf, deflate, sample_paper, stream_object};
+use super::pdf_builder::{build_pdf, deflate, sample_paper, stream_object};
 
 #[test]
 fn as_child() {

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use deliberate_extract::{DocumentFormat, ExtractError, ExtractLimits, extract};
 
-use crate::laws::assert_invariants;
-use crate::maker::{sample_paper, zip_files};
+use super::{
+    pdf_builder::{sample_paper, zip_files},
+    properties::assert_invariants,
+};
 
 fn extract_bytes(bytes: &[u8], format: DocumentFormat) -> deliberate_extract::ExtractedDocument {
     let document = extract(bytes, format, &ExtractLimits::default()).expect("a readable document");

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use deliberate_extract::{DocumentFormat, ExtractError, ExtractLimits, extract};
 
-use crate::laws::assert_invariants;
-use crate::maker::{
-    PdfPageBuilder, build_pages_pdf, build_pdf, build_pdf_with, deflate, extract_pdf, sample_paper,
-    stream_object,
+use super::{
+    pdf_builder::{
+        PdfPageBuilder, build_pages_pdf, build_pdf, build_pdf_with, deflate, extract_pdf,
+        sample_paper, stream_object,
+    },
+    properties::assert_invariants,
 };
 
 const LOCKED_PDF: &[u8] = include_bytes!("../fixtures/locked.pdf");

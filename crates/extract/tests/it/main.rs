@@ -6,10 +6,10 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod document_metadata;
+mod extractor_pool;
 mod formats;
 mod hostile;
-mod laws;
-mod maker;
 mod papers;
-mod records;
-mod workshop;
+mod pdf_builder;
+mod properties;

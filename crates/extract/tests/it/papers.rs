@@ -2,7 +2,7 @@
 
 use deliberate_extract::CaptionKind;
 
-use crate::maker::{PdfPageBuilder, build_pages_pdf, extract_pdf, sample_paper};
+use super::pdf_builder::{PdfPageBuilder, build_pages_pdf, extract_pdf, sample_paper};
 
 #[test]
 fn columns_are_read_one_after_the_other() {

@@ -8,7 +8,7 @@ use deliberate_extract::{
 };
 use proptest::prelude::*;
 
-use crate::maker::{sample_paper, zip_files};
+use super::pdf_builder::{sample_paper, zip_files};
 
 fn limits() -> ExtractLimits {
     ExtractLimits {

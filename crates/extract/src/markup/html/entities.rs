@@ -28,7 +28,7 @@ pub(crate) fn unescape(text: &str) -> String {
 }
 
 /// The character a reference names.
-pub(super) fn named_character(name: &str) -> Option<char> {
+pub(crate) fn named_character(name: &str) -> Option<char> {
     if let Some(digits) = name.strip_prefix('#') {
         let code = match digits.strip_prefix(['x', 'X']) {
             Some(digits) => u32::from_str_radix(digits, 16).ok()?,

@@ -1,7 +1,7 @@
 //! What a web page says of itself in its `<meta>` elements: in the words that publishers agreed on
 //! with search engines (`citation_title`), in those of Dublin Core, or in the plain ones.
 
-use super::tag::HtmlTag;
+use super::tokenizer::HtmlTag;
 use crate::DocumentMetadata;
 use crate::structure::{find_arxiv, find_doi};
 
@@ -44,11 +44,11 @@ const IDS: [&str; 4] = [
 
 /// The elements that were met, in their order.
 #[derive(Default)]
-pub(super) struct HtmlMetadata(Vec<(String, String)>);
+pub(crate) struct HtmlMetadata(Vec<(String, String)>);
 
 impl HtmlMetadata {
     /// Takes note of a `<meta>`.
-    pub(super) fn add_tag(&mut self, tag: &HtmlTag<'_>) {
+    pub(crate) fn add_tag(&mut self, tag: &HtmlTag<'_>) {
         if self.0.len() >= MAX_ELEMENTS {
             return;
         }
@@ -78,7 +78,7 @@ impl HtmlMetadata {
     }
 
     /// The record; `title` is what the page calls itself, often with the name of its site.
-    pub(super) fn to_metadata(&self, title: Option<String>) -> DocumentMetadata {
+    pub(crate) fn to_metadata(&self, title: Option<String>) -> DocumentMetadata {
         let author_list = self.first_values(AUTHORS);
         let together = || join_values(&self.first_values(AUTHOR_LISTS));
         let doi = |name: &&str| {
@@ -104,6 +104,6 @@ impl HtmlMetadata {
 }
 
 /// Several as one text; nothing if there are none.
-pub(super) fn join_values(all: &[String]) -> Option<String> {
+pub(crate) fn join_values(all: &[String]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }

@@ -2,12 +2,18 @@
 //! is hidden are never read. It is a tokenizer, not a browser: it follows no link and runs
 //! nothing.
 
-use super::charset::decode_markup;
-use super::entities::unescape;
-use super::head::HtmlMetadata;
-use super::tag::{HtmlTag, HtmlTokenizer};
-use super::writer::{DocumentBuilder, complete_document};
+pub(crate) mod entities;
+pub(crate) mod meta;
+pub(crate) mod tokenizer;
+
+use super::{
+    charset::decode_markup,
+    document_builder::{DocumentBuilder, complete_document},
+};
 use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
+use entities::unescape;
+use meta::HtmlMetadata;
+use tokenizer::{HtmlTag, HtmlTokenizer};
 
 /// Reads a web page.
 pub(crate) fn read_html(

@@ -8,19 +8,19 @@ const VOID_ELEMENTS: [&str; 13] = [
 ];
 
 /// One tag.
-pub(super) struct HtmlTag<'t> {
-    pub(super) name: String,
+pub(crate) struct HtmlTag<'t> {
+    pub(crate) name: String,
     /// All that stands between its brackets.
     attributes: &'t str,
-    pub(super) is_closing: bool,
-    pub(super) is_void: bool,
+    pub(crate) is_closing: bool,
+    pub(crate) is_void: bool,
     /// Whether its element says that it is not shown.
-    pub(super) is_hidden: bool,
+    pub(crate) is_hidden: bool,
 }
 
 /// The tags of a text that have not been met yet.
 #[derive(Clone)]
-pub(super) struct HtmlTokenizer<'t> {
+pub(crate) struct HtmlTokenizer<'t> {
     rest: &'t str,
     /// Whether quotes come in pairs. Where they do not, looking for the end of one would lead to
     /// the end of the text again and again.
@@ -30,7 +30,7 @@ pub(super) struct HtmlTokenizer<'t> {
 }
 
 impl<'t> HtmlTokenizer<'t> {
-    pub(super) const fn new(text: &'t str) -> Self {
+    pub(crate) const fn new(text: &'t str) -> Self {
         Self {
             rest: text,
             pairs: true,
@@ -39,12 +39,12 @@ impl<'t> HtmlTokenizer<'t> {
     }
 
     /// What is left when there are no more tags.
-    pub(super) const fn rest(&self) -> &'t str {
+    pub(crate) const fn rest(&self) -> &'t str {
         self.rest
     }
 
     /// The text before the next `<`, and the tag there; none if the `<` is only a sign.
-    pub(super) fn next(&mut self) -> Option<(&'t str, Option<HtmlTag<'t>>)> {
+    pub(crate) fn next(&mut self) -> Option<(&'t str, Option<HtmlTag<'t>>)> {
         let (before, after) = self.rest.split_once('<')?;
         let tag = self.parse_tag(after);
         let length = tag.as_ref().map_or(0, |(_, length)| *length);
@@ -112,7 +112,7 @@ impl<'t> HtmlTokenizer<'t> {
     }
 
     /// Takes all up to the closing tag of that name, whatever it looks like, and the tag.
-    pub(super) fn take_raw_text(&mut self, name: &str) -> &'t str {
+    pub(crate) fn take_raw_text(&mut self, name: &str) -> &'t str {
         let text = self.rest;
         let mut at = 0;
         while let Some(found) = text.get(at..).and_then(|rest| rest.find("</")) {
@@ -134,7 +134,7 @@ impl<'t> HtmlTokenizer<'t> {
 
     /// Steps over the rest of the element that `opened`, elements of its name inside it included.
     /// False, and nothing is stepped over, if it is never closed.
-    pub(super) fn skip_element(&mut self, opened: &HtmlTag<'_>) -> bool {
+    pub(crate) fn skip_element(&mut self, opened: &HtmlTag<'_>) -> bool {
         if !self.closed {
             return false;
         }
@@ -161,7 +161,7 @@ impl<'t> HtmlTokenizer<'t> {
 
 impl HtmlTag<'_> {
     /// What an attribute says, its references replaced.
-    pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
+    pub(crate) fn attribute(&self, wanted: &str) -> Option<String> {
         let space = |c: char| c.is_whitespace() || c == '/';
         let mut rest = self.attributes.get(self.name.len()..)?;
         loop {
@@ -177,7 +177,7 @@ impl HtmlTag<'_> {
             };
             let (said, after) = split_value(said.trim_start());
             if key.eq_ignore_ascii_case(wanted) {
-                return Some(super::unescape(said));
+                return Some(crate::markup::unescape(said));
             }
             rest = after;
         }

@@ -1,10 +1,14 @@
 //! A word processor's document: paragraphs with their styles, tables row by row, and the
 //! record it keeps of itself.
 
-use super::archive::{DocumentArchive, XmlAttributes, XmlEvent, for_each_text_element, parse_xml};
-use super::writer::{DocumentBuilder, complete_document};
-use crate::structure::is_known_section;
-use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
+use super::zip_archive::{
+    DocumentArchive, XmlAttributes, XmlEvent, for_each_text_element, parse_xml,
+};
+use crate::{
+    DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument,
+    markup::document_builder::{DocumentBuilder, complete_document},
+    structure::is_known_section,
+};
 
 /// Reads a DOCX.
 pub(crate) fn read_docx(

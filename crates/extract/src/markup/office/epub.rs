@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::archive::{DocumentArchive, XmlEvent, for_each_text_element, parse_xml};
-use super::head;
-use super::html;
-use super::writer::{DocumentBuilder, complete_document};
-use crate::limits::{Deadline, check_limit};
-use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
+use super::zip_archive::{DocumentArchive, XmlEvent, for_each_text_element, parse_xml};
+use crate::{
+    DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument,
+    limits::{Deadline, check_limit},
+    markup::{
+        document_builder::{DocumentBuilder, complete_document},
+        html::{self, meta},
+    },
+};
 
 /// The most authors, and the most subjects.
 const MAX_VALUES: usize = 100;
@@ -129,8 +132,8 @@ fn parse_metadata(xml: &str) -> Result<DocumentMetadata, ExtractError> {
         };
         place.get_or_insert_with(|| said.to_owned());
     })?;
-    meta.authors = head::join_values(&meta.author_list);
-    meta.keywords = head::join_values(&subjects);
+    meta.authors = meta::join_values(&meta.author_list);
+    meta.keywords = meta::join_values(&subjects);
     Ok(meta)
 }
 

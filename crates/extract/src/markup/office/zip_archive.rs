@@ -14,14 +14,14 @@ use crate::{ExtractError, ExtractLimits};
 const MAX_ENTRIES: usize = 20_000;
 
 /// An archive with a purse for what it may unpack.
-pub(super) struct DocumentArchive<'b> {
+pub(crate) struct DocumentArchive<'b> {
     zip: ZipArchive<Cursor<&'b [u8]>>,
     remaining: u64,
     limit: u64,
 }
 
 impl<'b> DocumentArchive<'b> {
-    pub(super) fn open(bytes: &'b [u8], limits: &ExtractLimits) -> Result<Self, ExtractError> {
+    pub(crate) fn open(bytes: &'b [u8], limits: &ExtractLimits) -> Result<Self, ExtractError> {
         let zip = ZipArchive::new(Cursor::new(bytes))
             .map_err(|error| ExtractError::broken(error.to_string()))?;
         check_limit(
@@ -38,7 +38,7 @@ impl<'b> DocumentArchive<'b> {
     }
 
     /// The text of an entry; none if there is no such entry.
-    pub(super) fn read_text(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
+    pub(crate) fn read_text(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
         let Ok(entry) = self.zip.by_name(name) else {
             return Ok(None);
         };
@@ -58,12 +58,12 @@ impl<'b> DocumentArchive<'b> {
             });
         }
         self.remaining -= used;
-        Ok(Some(super::charset::decode_markup(&bytes)))
+        Ok(Some(crate::markup::charset::decode_markup(&bytes)))
     }
 }
 
 /// One thing met in XML.
-pub(super) enum XmlEvent<'x> {
+pub(crate) enum XmlEvent<'x> {
     Open {
         name: &'x str,
         attributes: XmlAttributes<'x>,
@@ -75,10 +75,10 @@ pub(super) enum XmlEvent<'x> {
 }
 
 /// The attributes of an element, looked up by their local name.
-pub(super) struct XmlAttributes<'x>(&'x [(String, String)]);
+pub(crate) struct XmlAttributes<'x>(&'x [(String, String)]);
 
 impl<'x> XmlAttributes<'x> {
-    pub(super) fn get(&self, name: &str) -> Option<&'x str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'x str> {
         self.0
             .iter()
             .find(|(key, _)| key == name)
@@ -88,7 +88,7 @@ impl<'x> XmlAttributes<'x> {
 
 /// Reads XML from start to end. A document type is refused, so that no entity can be defined;
 /// only the five built-in ones and numbers are known.
-pub(super) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result<(), ExtractError> {
+pub(crate) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result<(), ExtractError> {
     let wrong = |error: &dyn std::fmt::Display| {
         ExtractError::broken(format!("its XML is not well formed: {error}"))
     };
@@ -108,7 +108,7 @@ pub(super) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result
             Event::Text(text) => meet(XmlEvent::Text(&text)),
             Event::CData(text) => meet(XmlEvent::Text(&text)),
             Event::GeneralRef(name) => {
-                if let Some(letter) = super::entities::named_character(&name) {
+                if let Some(letter) = crate::markup::html::entities::named_character(&name) {
                     meet(XmlEvent::Text(letter.encode_utf8(&mut [0; 4])));
                 }
             }
@@ -124,7 +124,7 @@ pub(super) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result
 }
 
 /// Meets the words of each element that holds nothing but words.
-pub(super) fn for_each_text_element(
+pub(crate) fn for_each_text_element(
     xml: &str,
     mut meet: impl FnMut(&str, &str),
 ) -> Result<(), ExtractError> {
@@ -152,7 +152,10 @@ fn emit_start(start: &quick_xml::events::BytesStart<'_>, meet: &mut impl FnMut(X
         .flatten()
         .map(|attribute| {
             let name = attribute.key.local_name();
-            (name.as_ref().to_owned(), super::unescape(&attribute.value))
+            (
+                name.as_ref().to_owned(),
+                crate::markup::unescape(&attribute.value),
+            )
         })
         .collect();
     meet(XmlEvent::Open {

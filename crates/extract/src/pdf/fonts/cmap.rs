@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::scan::{PdfLexer, PdfToken};
+use crate::pdf::interpreter::lexer::{PdfLexer, PdfToken};
 
 /// The most entries one map may have; a real font has at most 65,536 glyphs.
 const MAX_ENTRIES: usize = 200_000;
@@ -12,18 +12,18 @@ const MAX_CODESPACES: usize = 100;
 
 /// What a character map says.
 #[derive(Debug, Default)]
-pub(super) struct CharMap {
+pub(crate) struct CharMap {
     /// Length in bytes, lowest and highest code of each range of codes.
-    pub(super) codespaces: Vec<(u8, u32, u32)>,
+    pub(crate) codespaces: Vec<(u8, u32, u32)>,
     /// Text by code.
-    pub(super) text: HashMap<u32, Box<str>>,
+    pub(crate) text: HashMap<u32, Box<str>>,
     /// First code, last code and first glyph number of each range, in the order of their codes.
-    pub(super) glyphs: Vec<(u32, u32, u32)>,
+    pub(crate) glyphs: Vec<(u32, u32, u32)>,
 }
 
 impl CharMap {
     /// Reads a map; what cannot be read is left out.
-    pub(super) fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut map = Self::default();
         let mut words: Vec<PdfToken<'_>> = Vec::new();
         for token in PdfLexer::new(bytes) {
@@ -48,7 +48,7 @@ impl CharMap {
     }
 
     /// The glyph number of a code, where the map gives one.
-    pub(super) fn glyph_id(&self, code: u32) -> Option<u32> {
+    pub(crate) fn glyph_id(&self, code: u32) -> Option<u32> {
         let after = self.glyphs.partition_point(|(low, ..)| *low <= code);
         let (low, high, first) = self.glyphs.get(after.checked_sub(1)?)?;
         (code <= *high).then(|| first.wrapping_add(code - low))

@@ -1,16 +1,20 @@
 //! Fonts: what each code of a string says and how wide it is. Composite fonts are read here,
 //! one-byte fonts with the library's tables (`simple`). It knows nothing of places on a page.
 
+pub(crate) mod cmap;
+pub(crate) mod simple_font;
+
 use std::collections::HashMap;
 
 use pdf_extract::{Dictionary, Document, Object};
 
-use super::cmap::CharMap;
-use super::object::{
-    dict_at, get, list_at, name_at, number, number_at, numbers_at, resolve, stream_at,
+use super::{
+    object_access::{
+        dict_at, get, list_at, name_at, number, number_at, numbers_at, resolve, stream_at,
+    },
+    stream_decoder::decode_stream,
 };
-use super::simple;
-use super::stream::decode_stream;
+use cmap::CharMap;
 
 /// One code of a string: its text and how far it moves the pen, in parts of the font's size.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +66,7 @@ impl Font {
         let codes = if subtype == b"Type0" {
             FontEncoding::Composite(Box::new(CompositeFont::read(file, dict, map)))
         } else {
-            let mut table = simple::build_glyph_table(file, dict, &name);
+            let mut table = simple_font::build_glyph_table(file, dict, &name);
             for (code, (text, _)) in (0_u32..).zip(&mut table) {
                 if let Some(said) = map.text.get(&code).filter(|said| is_meaningful(said)) {
                     *text = said.clone();

@@ -8,15 +8,19 @@ use pdf_extract::{
     Dictionary, Document, MediaBox, Object, OutputDev, OutputError, Stream, Transform, output_doc,
 };
 
-use super::font::MAX_FONT_BYTES;
-use super::object::{dict_at, get, list_at, name_at, number, number_at, resolve, stream_at};
-use super::stream::decode_stream;
-use crate::extract::catch_panic;
+use super::MAX_FONT_BYTES;
+use crate::{
+    extract::catch_panic,
+    pdf::{
+        object_access::{dict_at, get, list_at, name_at, number, number_at, resolve, stream_at},
+        stream_decoder::decode_stream,
+    },
+};
 
 type GlyphTable = Vec<(Box<str>, f64)>;
 
 /// What each code says and how wide it is, in parts of the size.
-pub(super) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) -> GlyphTable {
+pub(crate) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) -> GlyphTable {
     let (encoding, named) = supported_encoding(file, dict);
     let based = matches!(&encoding, Some(Object::Dictionary(dict)) if dict.has(b"BaseEncoding"))
         || matches!(&encoding, Some(Object::Name(_)));

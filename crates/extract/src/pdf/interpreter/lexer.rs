@@ -3,7 +3,7 @@
 
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum PdfToken<'a> {
+pub(crate) enum PdfToken<'a> {
     Number(f64),
     Text(Vec<u8>),
     Name(&'a [u8]),
@@ -16,7 +16,7 @@ pub(super) enum PdfToken<'a> {
 
 /// Reads words from bytes, one after another.
 #[derive(Debug, Clone)]
-pub(super) struct PdfLexer<'a> {
+pub(crate) struct PdfLexer<'a> {
     bytes: &'a [u8],
     position: usize,
 }
@@ -33,7 +33,7 @@ const fn is_delimiter(byte: u8) -> bool {
 }
 
 impl<'a> PdfLexer<'a> {
-    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, position: 0 }
     }
 
@@ -142,7 +142,7 @@ impl<'a> PdfLexer<'a> {
     }
 
     /// Steps over the data of an inline image, up to and with its `EI`.
-    pub(super) fn skip_image(&mut self) {
+    pub(crate) fn skip_image(&mut self) {
         let data = self.bytes.get(self.position..).unwrap_or_default();
         let end = data.windows(4).position(|window| match *window {
             [before, b'E', b'I', after] => is_space(before) && is_space(after),

@@ -2,20 +2,26 @@
 //! nothing of lines or words. Forms inside forms, operators and letters are all bounded; a page
 //! that goes over a bound says so.
 
+pub(crate) mod lexer;
+pub(crate) mod text_state;
+pub(crate) mod work_budget;
+
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use pdf_extract::{Dictionary, Document, Object, Stream};
 
-use super::font::Font;
-use super::object::{dict_at, get, name_at, numbers_at, stream_at};
-use super::pen::{GraphicsState, IDENTITY, Matrix, PageOutput, TextState, multiply};
-use super::purse::WorkBudget;
-use super::scan::{PdfLexer, PdfToken};
-use super::stream::decode_stream;
+use super::{
+    fonts::Font,
+    object_access::{dict_at, get, name_at, numbers_at, stream_at},
+    stream_decoder::decode_stream,
+};
 use crate::ExtractError;
 use crate::layout::Glyph;
 use crate::limits::Deadline;
+use lexer::{PdfLexer, PdfToken};
+use text_state::{GraphicsState, IDENTITY, Matrix, PageOutput, TextState, multiply};
+use work_budget::WorkBudget;
 
 /// Forms may hold forms, this deep.
 const MAX_FORM_DEPTH: usize = 24;

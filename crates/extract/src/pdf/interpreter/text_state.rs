@@ -5,25 +5,27 @@ use std::rc::Rc;
 
 use pdf_extract::Object;
 
-use super::font::Font;
-use super::scan::PdfToken;
-use crate::layout::{Glyph, Rotation};
+use super::lexer::PdfToken;
+use crate::{
+    layout::{Glyph, Rotation},
+    pdf::fonts::Font,
+};
 
 /// A matrix as PDF writes it: `a b c d e f`.
-pub(super) type Matrix = [f64; 6];
+pub(crate) type Matrix = [f64; 6];
 
 /// What is gathered of the page at hand.
 #[derive(Default)]
-pub(super) struct PageOutput {
-    pub(super) glyphs: Vec<Glyph>,
-    pub(super) bounds: [f64; 4],
-    pub(super) has_image: bool,
+pub(crate) struct PageOutput {
+    pub(crate) glyphs: Vec<Glyph>,
+    pub(crate) bounds: [f64; 4],
+    pub(crate) has_image: bool,
     /// How many letters the fonts could not name.
-    pub(super) unmapped_glyphs: usize,
+    pub(crate) unmapped_glyphs: usize,
     /// How often letters or pictures were shown, wherever that was.
-    pub(super) draw_count: usize,
+    pub(crate) draw_count: usize,
     /// Whether more is drawn on it than was followed.
-    pub(super) hit_work_limit: bool,
+    pub(crate) hit_work_limit: bool,
 }
 
 /// The most letters on one page.
@@ -33,22 +35,22 @@ const MAX_STRING_BYTES: usize = 4 * MAX_PAGE_GLYPHS;
 
 impl PageOutput {
     /// Whether there is no room for more letters.
-    pub(super) const fn is_full(&self) -> bool {
+    pub(crate) const fn is_full(&self) -> bool {
         self.glyphs.len() > MAX_PAGE_GLYPHS
     }
 
     /// Notes that a picture is shown.
-    pub(super) const fn add_image(&mut self) {
+    pub(crate) const fn add_image(&mut self) {
         self.has_image = true;
         self.draw_count += 1;
     }
 }
 
 #[derive(Clone)]
-pub(super) struct GraphicsState {
-    pub(super) ctm: Matrix,
-    pub(super) font: Option<Rc<Font>>,
-    pub(super) size: f64,
+pub(crate) struct GraphicsState {
+    pub(crate) ctm: Matrix,
+    pub(crate) font: Option<Rc<Font>>,
+    pub(crate) size: f64,
     letter_space: f64,
     word_space: f64,
     scale: f64,
@@ -59,7 +61,7 @@ pub(super) struct GraphicsState {
 /// The text that stands for what is shown until the mark ends, and where it was shown.
 type MarkedContent = Option<(String, Option<Glyph>)>;
 
-pub(super) fn multiply(left: &Matrix, right: &Matrix) -> Matrix {
+pub(crate) fn multiply(left: &Matrix, right: &Matrix) -> Matrix {
     let [a, b, c, d, e, f] = *left;
     let [g, h, i, j, k, l] = *right;
     [
@@ -72,11 +74,11 @@ pub(super) fn multiply(left: &Matrix, right: &Matrix) -> Matrix {
     ]
 }
 
-pub(super) const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+pub(crate) const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
 /// The state of one content stream.
-pub(super) struct TextState {
-    pub(super) state: GraphicsState,
+pub(crate) struct TextState {
+    pub(crate) state: GraphicsState,
     saved: Vec<GraphicsState>,
     /// The text matrix and the start of its line.
     tm: Matrix,
@@ -85,7 +87,7 @@ pub(super) struct TextState {
 }
 
 impl TextState {
-    pub(super) fn new(ctm: Matrix) -> Self {
+    pub(crate) fn new(ctm: Matrix) -> Self {
         Self {
             state: GraphicsState {
                 ctm,
@@ -104,7 +106,7 @@ impl TextState {
         }
     }
 
-    pub(super) fn run_operator(
+    pub(crate) fn run_operator(
         &mut self,
         operator: &[u8],
         operands: &[PdfToken<'_>],
@@ -252,7 +254,7 @@ fn actual_text(operands: &[PdfToken<'_>]) -> MarkedContent {
     };
     let object = Object::string_literal(bytes.clone());
     Some((
-        super::object::decode_text(&object).unwrap_or_default(),
+        crate::pdf::object_access::decode_text(&object).unwrap_or_default(),
         None,
     ))
 }

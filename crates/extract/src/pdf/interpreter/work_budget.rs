@@ -14,7 +14,7 @@ const BYTES_PER_STEP: usize = 16;
 
 /// What was spent.
 #[derive(Debug, Default)]
-pub(super) struct WorkBudget {
+pub(crate) struct WorkBudget {
     page: WorkCount,
     document: WorkCount,
     page_exhausted: bool,
@@ -28,18 +28,18 @@ struct WorkCount {
 
 impl WorkBudget {
     /// A new page has its own allowance; that of the document goes on.
-    pub(super) fn start_page(&mut self) {
+    pub(crate) fn start_page(&mut self) {
         self.page = WorkCount::default();
         self.page_exhausted = false;
     }
 
     /// Pays for one operator.
-    pub(super) const fn spend_step(&mut self) {
+    pub(crate) const fn spend_step(&mut self) {
         self.spend(0, 1);
     }
 
     /// Pays for one form with so many bytes of content.
-    pub(super) const fn spend_form(&mut self, bytes: usize) {
+    pub(crate) const fn spend_form(&mut self, bytes: usize) {
         self.spend(1, bytes / BYTES_PER_STEP);
     }
 
@@ -54,17 +54,17 @@ impl WorkBudget {
     }
 
     /// Whether nothing more can be drawn on this page.
-    pub(super) const fn is_page_exhausted(&self) -> bool {
+    pub(crate) const fn is_page_exhausted(&self) -> bool {
         self.page_exhausted
     }
 
     /// Whether nothing more can be drawn in the document.
-    pub(super) const fn is_document_exhausted(&self) -> bool {
+    pub(crate) const fn is_document_exhausted(&self) -> bool {
         self.document.forms > MAX_DOCUMENT_FORMS || self.document.steps > MAX_DOCUMENT_STEPS
     }
 
     /// Whether it is time to look at the clock.
-    pub(super) const fn is_deadline_check_due(&self) -> bool {
+    pub(crate) const fn is_deadline_check_due(&self) -> bool {
         self.page.steps.is_multiple_of(4096)
     }
 }
