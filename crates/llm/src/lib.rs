@@ -9,42 +9,42 @@
 //! This crate knows nothing of tools, sessions or storage. Without its `http` feature it is
 //! only the trait, the reader and the providers that need no network.
 
-mod answer;
-mod ask;
+mod coerce;
 mod error;
-mod fit;
-mod function;
-mod lenient;
+mod json_repair;
 mod providers;
-mod shorten;
-mod turn;
+mod request;
+mod structured_output;
+mod tool_call;
+mod tool_use;
+mod truncate;
 
-#[cfg(feature = "http")]
-mod discover;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
+mod local_discovery;
+#[cfg(feature = "http")]
 mod vendors;
 
-pub use answer::{StructuredError, StructuredOutput, ask_structured};
-pub use ask::{
-    ChatMessage, ChatModel, ChatRole, FinishReason, ModelReply, ModelRequest, OnStreamEvent,
-    PlainText, Purpose, StreamEvent, TokenUsage,
-};
 pub use error::ModelError;
-pub use fit::coerce;
-pub use function::{ToolCall, ToolCallOutput, ToolDefinition};
-pub use lenient::{NoJson, read_json};
 pub use providers::{
     ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest, system_with_schema,
 };
 
-pub use turn::{MAX_TOOL_CALLS, ModelTurn, ask_turn, ask_turn_streaming};
+pub use coerce::coerce;
+pub use json_repair::{NoJson, read_json};
+pub use request::{
+    ChatMessage, ChatModel, ChatRole, FinishReason, ModelReply, ModelRequest, OnStreamEvent,
+    PlainText, Purpose, StreamEvent, TokenUsage,
+};
+pub use structured_output::{StructuredError, StructuredOutput, ask_structured};
+pub use tool_call::{ToolCall, ToolCallOutput, ToolDefinition};
+pub use tool_use::{MAX_TOOL_CALLS, ModelTurn, ask_turn, ask_turn_streaming};
 
 #[cfg(feature = "http")]
-pub use discover::{LocalServer, ProbeTarget, find_local};
-#[cfg(feature = "http")]
 pub use http::{HttpSettings, install_crypto, is_local_url};
+#[cfg(feature = "http")]
+pub use local_discovery::{LocalServer, ProbeTarget, find_local};
 #[cfg(feature = "http")]
 pub use providers::{
     Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, TokenPrices,

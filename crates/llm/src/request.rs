@@ -40,7 +40,7 @@ pub trait ChatModel: Send + Sync {
     }
 
     /// Whether it takes the functions of an ask as its provider has them. If not, they have to be
-    /// described in words, which [`ask_turn`](crate::ask_turn) does.
+    /// described in words, which [`ask_turn`](super::ask_turn) does.
     fn supports_tools(&self) -> bool {
         false
     }

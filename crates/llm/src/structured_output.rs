@@ -4,10 +4,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::{
+    json_repair::{self, Termination},
+    truncate::truncate,
+};
 use crate::{
     ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce,
-    lenient::{self, Termination},
-    shorten::truncate,
 };
 
 /// How much of a bad answer the model is shown again, and the record of the call keeps.
@@ -116,7 +118,7 @@ fn parse_reply<T: DeserializeOwned>(
     if reply.finish_reason == FinishReason::Refusal {
         return Err("the model refused to answer".to_owned());
     }
-    let text = lenient::strip_thinking(&reply.text).trim();
+    let text = json_repair::strip_thinking(&reply.text).trim();
     if text.is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -127,15 +129,15 @@ fn parse_reply<T: DeserializeOwned>(
     let is_cut = |of_text: fn(&str) -> bool| {
         reply.finish_reason == FinishReason::Length || of_text(&reply.text)
     };
-    match (lenient::parse_with_end(&reply.text, end), from_plain) {
+    match (json_repair::parse_with_end(&reply.text, end), from_plain) {
         // Half a thought is no thought: it is asked for again, shorter.
-        (Err(_), _) if is_cut(lenient::is_truncated) => Err("it ends in the middle".to_owned()),
+        (Err(_), _) if is_cut(json_repair::is_truncated) => Err("it ends in the middle".to_owned()),
         (Ok(value @ (Value::Object(_) | Value::Array(_))), _) => {
             let value = coerce(value, schema);
             // Where plain text is an answer, what is there of an object is one too. Of a structure
             // that was cut off, what is missing may be what the rest is judged by.
             if ask.plain_text == PlainText::IsRefused
-                && is_cut(lenient::has_open_bracket)
+                && is_cut(json_repair::has_open_bracket)
                 && is_missing_required(&value, schema)
             {
                 return Err("it ends in the middle".to_owned());

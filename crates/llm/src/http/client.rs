@@ -20,13 +20,13 @@ use url::Url;
 
 use super::{
     HttpSettings,
+    error_body::{error_message, excerpt, is_html},
     limiter::{Limiter, LimiterError},
-    message::{error_message, excerpt, is_html},
-    pace::{self, RateHeaders},
     request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse},
     retry::{self, ProviderAttemptError},
-    secure,
+    retry_after::{self, RateHeaders},
     stream::{ProviderEventStream, ResponseKind, is_stream},
+    tls,
 };
 use crate::ModelError;
 
@@ -47,7 +47,7 @@ pub(crate) struct ProviderClient {
 
 impl ProviderClient {
     pub(crate) fn new(endpoint: ProviderEndpoint) -> Result<Self, ModelError> {
-        let base = secure::base_url(&endpoint.provider, &endpoint.base_url)?;
+        let base = tls::base_url(&endpoint.provider, &endpoint.base_url)?;
         let headers = endpoint.header_map()?;
         Ok(Self {
             limiter: Limiter::new(&endpoint.settings),
@@ -292,8 +292,8 @@ impl ProviderClient {
     /// Takes up what the headers say about the pace, and gives the wait they ask for.
     fn apply_rate_headers(&self, status: u16, headers: &HeaderMap) -> Option<std::time::Duration> {
         let failed = status == 408 || status == 429 || status >= 500;
-        let asked = failed.then(|| pace::retry_after(headers)).flatten();
-        let wait = asked.or_else(|| pace::until_reset(headers, self.rate_headers));
+        let asked = failed.then(|| retry_after::retry_after(headers)).flatten();
+        let wait = asked.or_else(|| retry_after::until_reset(headers, self.rate_headers));
         if let Some(wait) = wait {
             self.limiter.pause(wait);
         }
@@ -303,7 +303,7 @@ impl ProviderClient {
     fn client(&self) -> Result<&Client, ProviderAttemptError> {
         let built = self
             .client
-            .get_or_init(|| secure::client(&self.base).map_err(|error| root_cause(&error)));
+            .get_or_init(|| tls::client(&self.base).map_err(|error| root_cause(&error)));
         built.as_ref().map_err(|reason| {
             ProviderAttemptError::Final(ModelError::Misconfigured {
                 provider: self.provider.clone(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::shorten::truncate;
+use crate::truncate::truncate;
 
 /// The longest excerpt of a foreign body.
 const MAX_CHARS: usize = 300;

@@ -1,22 +1,22 @@
 //! One way to talk HTTP for all providers: paced, retried where it can help, bounded in time and
 //! size, and never with a secret in an error.
 
-mod exchange;
+mod client;
+mod error_body;
 mod limiter;
-mod message;
-mod pace;
 mod request;
 mod retry;
-mod secure;
+mod retry_after;
 mod sse;
 mod stream;
+mod tls;
 
-pub(crate) use exchange::{ProviderClient, read_body};
-pub(crate) use pace::RateHeaders;
+pub(crate) use client::{ProviderClient, read_body};
 pub(crate) use request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse};
-pub(crate) use secure::{base_url, client};
-pub use secure::{install_crypto, is_local_url};
+pub(crate) use retry_after::RateHeaders;
 pub(crate) use stream::ResponseKind;
+pub(crate) use tls::{base_url, client};
+pub use tls::{install_crypto, is_local_url};
 
 use std::time::Duration;
 

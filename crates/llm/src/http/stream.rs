@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     ProviderClient,
-    exchange::root_cause,
+    client::root_cause,
     request::ProviderResponse,
     sse::{SseDecoder, SseEventTooLarge},
 };

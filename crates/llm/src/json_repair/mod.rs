@@ -8,21 +8,20 @@
 //! The time is linear in the length of the text, for hostile texts too: lists are bounded,
 //! looking ahead is bounded, nesting is bounded.
 
+mod candidates;
 mod cursor;
 mod latex;
-mod spans;
+mod parser;
 mod strings;
-mod tolerant;
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
-use spans::{JsonCandidates, QuoteHandling};
-
-pub(crate) use tolerant::Termination;
-use tolerant::UnterminatedString;
+use candidates::{JsonCandidates, QuoteHandling};
+pub(crate) use parser::Termination;
+use parser::UnterminatedString;
 
 /// The longest text that is searched for JSON; strict JSON may be longer.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -64,7 +63,7 @@ pub(crate) fn is_truncated(text: &str) -> bool {
 /// Whether a bracket that opens in the text is never closed, as in JSON without its end.
 pub(crate) fn has_open_bracket(text: &str) -> bool {
     let spans =
-        spans::bracketed_spans(strip_thinking(limit_length(text)), QuoteHandling::Respected);
+        candidates::bracketed_spans(strip_thinking(limit_length(text)), QuoteHandling::Respected);
     !spans.open.is_empty()
 }
 
@@ -137,7 +136,7 @@ fn parse_strict(text: &str, how: RepairOptions) -> Option<Value> {
 /// Searches fenced blocks and the text itself. What stands first in an answer that begins with a
 /// brace is the answer: a fence in it is part of a string.
 fn search(text: &str, how: RepairOptions, array: &mut Option<Value>) -> Option<Value> {
-    let fenced = spans::fenced_blocks(text);
+    let fenced = candidates::fenced_blocks(text);
     let (first, last) = if text.starts_with('{') {
         (Some(text), None)
     } else {
@@ -156,7 +155,7 @@ fn find_object(text: &str, how: RepairOptions, array: &mut Option<Value>) -> Opt
     }
     [QuoteHandling::Respected, QuoteHandling::Ignored]
         .into_iter()
-        .find_map(|quotes| find_object_in(spans::bracketed_spans(text, quotes), how, array))
+        .find_map(|quotes| find_object_in(candidates::bracketed_spans(text, quotes), how, array))
 }
 
 fn find_object_in(
@@ -189,7 +188,7 @@ fn find_object_in(
 /// objects. `[1]` in prose is a reference, `{}` a piece of code.
 fn parse_candidate(span: &str, how: RepairOptions) -> Option<Value> {
     let value = parse_strict(span, how)
-        .or_else(|| tolerant::parse(span, how.escapes, how.end, how.open_strings))?;
+        .or_else(|| parser::parse(span, how.escapes, how.end, how.open_strings))?;
     let meant = match &value {
         Value::Object(members) => !members.is_empty(),
         Value::Array(items) => items.iter().any(Value::is_object),

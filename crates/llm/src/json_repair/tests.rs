@@ -414,7 +414,7 @@ proptest! {
     #[test]
     fn the_tolerant_reader_agrees_on_strict_json(object in any_object()) {
         let object = without_escapes(object);
-        let read = tolerant::parse(&object.to_string(), latex::EscapePolicy::Careful, Termination::Complete, UnterminatedString::Close);
+        let read = parser::parse(&object.to_string(), latex::EscapePolicy::Careful, Termination::Complete, UnterminatedString::Close);
         prop_assert_eq!(read, Some(object));
     }
 

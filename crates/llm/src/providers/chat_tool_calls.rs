@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{system_with_tools, wire};
+use super::{chat_json, system_with_tools};
 use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall};
 
 /// The most calls that are taken from a completion; more is no turn but a flood.
@@ -17,7 +17,7 @@ pub(super) fn tools_json(ask: &ModelRequest) -> Value {
             "function": {
                 "name": function.name,
                 "description": function.description,
-                "parameters": wire::tool_parameters(function),
+                "parameters": chat_json::tool_parameters(function),
             },
         })
     });
@@ -42,7 +42,7 @@ fn push_message(message: &ChatMessage, all: &mut Vec<Value>) {
         all.push(json!({
             "role": "tool",
             "tool_call_id": result.id,
-            "content": wire::result_text(result),
+            "content": chat_json::result_text(result),
         }));
     }
     if message.role == ChatRole::Assistant && !message.calls.is_empty() {
@@ -95,8 +95,8 @@ fn parse_tool_call(call: &Value) -> Option<ToolCall> {
         other => other.cloned().unwrap_or_default(),
     };
     Some(ToolCall {
-        id: wire::string_field(call, "id").unwrap_or_default(),
-        name: wire::string_field(function, "name")?,
+        id: chat_json::string_field(call, "id").unwrap_or_default(),
+        name: chat_json::string_field(function, "name")?,
         arguments,
         extra: call
             .get("extra_content")
@@ -151,7 +151,7 @@ impl ChunkAssembler {
         for call in calls.into_iter().flatten() {
             self.push_call_delta(call);
         }
-        let text = wire::content_text(delta.get("content"));
+        let text = chat_json::content_text(delta.get("content"));
         self.text.push_str(&text);
         text
     }

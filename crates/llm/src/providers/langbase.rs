@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    chat,
-    refusal::ToolSupportError,
-    wire::{self, TokenPrices},
+    chat_json::{self, TokenPrices},
+    chat_tool_calls,
+    tool_support::ToolSupportError,
     without_native_tools,
 };
 use crate::{
@@ -259,11 +259,12 @@ impl Langbase {
         let text = match body.get("completion") {
             Some(Value::Null) | None => choice
                 .and_then(|choice| choice.pointer("/message/content"))
-                .map(|content| wire::content_text(Some(content))),
+                .map(|content| chat_json::content_text(Some(content))),
             Some(Value::String(text)) => Some(text.clone()),
             Some(other) => Some(other.to_string()),
         };
-        let calls = chat::parse_tool_calls(choice.and_then(|choice| choice.get("message")));
+        let calls =
+            chat_tool_calls::parse_tool_calls(choice.and_then(|choice| choice.get("message")));
         let text = text.or_else(|| (!calls.is_empty()).then(String::new));
         let Some(text) = text else {
             if body.get("error").is_some() {
@@ -283,11 +284,14 @@ impl Langbase {
         let usage = raw.get("usage").or_else(|| body.get("usage"));
         Ok(ModelReply {
             text,
-            finish_reason: wire::parse_finish_reason(reason.or_else(|| body.get("finish_reason"))),
-            model: wire::string_field(raw, "model").or_else(|| wire::string_field(&body, "model")),
+            finish_reason: chat_json::parse_finish_reason(
+                reason.or_else(|| body.get("finish_reason")),
+            ),
+            model: chat_json::string_field(raw, "model")
+                .or_else(|| chat_json::string_field(&body, "model")),
             pipe: Some(pipe),
-            thread: thread.or_else(|| wire::string_field(&body, "threadId")),
-            usage: TokenPrices::apply(self.prices, wire::parse_usage(usage)),
+            thread: thread.or_else(|| chat_json::string_field(&body, "threadId")),
+            usage: TokenPrices::apply(self.prices, chat_json::parse_usage(usage)),
             calls,
             tools_in_prompt: false,
         })
@@ -301,7 +305,7 @@ impl Langbase {
             .and_then(Value::as_u64)
             .and_then(|status| u16::try_from(status).ok())
             .unwrap_or(status);
-        let message = wire::string_field(error, "message")
+        let message = chat_json::string_field(error, "message")
             .or_else(|| error.as_str().map(str::to_owned))
             .unwrap_or_else(|| "it failed without saying why".to_owned());
         self.http.api_error_with_message(status, &message)
@@ -320,16 +324,16 @@ fn run_request(pipe: &str, ask: &ModelRequest) -> ProviderRequest {
 fn run_body(pipe: &str, ask: &ModelRequest) -> Value {
     let native = !ask.functions.is_empty();
     let messages = if native {
-        chat::messages_json(ask)
+        chat_tool_calls::messages_json(ask)
     } else {
-        wire::messages_with_system(ask)
+        chat_json::messages_with_system(ask)
     };
     let mut body = json!({ "name": pipe, "messages": messages, "stream": false });
     let Some(fields) = body.as_object_mut() else {
         return body;
     };
     if native {
-        fields.insert("tools".to_owned(), chat::tools_json(ask));
+        fields.insert("tools".to_owned(), chat_tool_calls::tools_json(ask));
     }
     if !ask.variables.is_empty() {
         let variables = ask

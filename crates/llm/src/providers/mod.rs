@@ -6,19 +6,15 @@ mod sampling;
 #[cfg(feature = "http")]
 mod anthropic;
 #[cfg(feature = "http")]
-mod blocks;
+mod chat_json;
 #[cfg(feature = "http")]
-mod chat;
-#[cfg(feature = "http")]
-mod dialect;
+mod chat_tool_calls;
 #[cfg(feature = "http")]
 mod langbase;
 #[cfg(feature = "http")]
 mod openai;
 #[cfg(feature = "http")]
-mod refusal;
-#[cfg(feature = "http")]
-mod wire;
+mod tool_support;
 
 pub use client_driven::ClientDriven;
 pub use sampling::{Sampling, SamplingPeer, SamplingReply, SamplingRequest};
@@ -26,17 +22,18 @@ pub use sampling::{Sampling, SamplingPeer, SamplingReply, SamplingRequest};
 #[cfg(feature = "http")]
 pub use anthropic::{Anthropic, AnthropicSettings};
 #[cfg(feature = "http")]
+pub use chat_json::TokenPrices;
+#[cfg(feature = "http")]
 pub use langbase::{Langbase, LangbaseSettings};
 #[cfg(feature = "http")]
 pub use openai::{OpenAi, OpenAiSettings};
-#[cfg(feature = "http")]
-pub use wire::TokenPrices;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{ModelRequest, turn::tools_as_prompt};
+use super::tool_use::tools_as_prompt;
+use crate::ModelRequest;
 
 /// The ask without functions, calls and results, for who takes none: what there is of them stands
 /// in words.

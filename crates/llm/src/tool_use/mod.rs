@@ -3,22 +3,22 @@
 //! Who has functions of their own is asked in their form, everybody else in words; either way the
 //! same comes out. What it calls is checked and mended here, and run by whoever asked.
 
-mod calls;
-mod read;
-mod words;
+mod parse;
+mod prompted;
+mod validate;
 
 #[cfg(test)]
 mod tests;
 
 use tokio::time::Instant;
 
+use super::{structured_output::unusable_reply, truncate::truncate};
 use crate::{
     ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, OnStreamEvent,
-    StreamEvent, StructuredError, StructuredOutput, ToolCall, answer::unusable_reply,
-    shorten::truncate,
+    StreamEvent, StructuredError, StructuredOutput, ToolCall,
 };
 
-pub(crate) use words::tools_as_prompt;
+pub(crate) use prompted::tools_as_prompt;
 
 /// The most functions a model can call in one turn; what it calls beyond that is left out.
 pub const MAX_TOOL_CALLS: usize = 16;
@@ -137,7 +137,7 @@ async fn attempt(
             }),
     };
     let reply = reply.map_err(TurnAttemptError::NoReply)?;
-    let turn = read::parse_turn(&reply, ask, which);
+    let turn = parse::parse_turn(&reply, ask, which);
     if let (Ok(turn), Some(on), true) = (&turn, on, reply.tools_in_prompt)
         && !turn.text.is_empty()
     {
@@ -153,7 +153,7 @@ fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> Mod
     ask.key.push_str("/again");
     let mut shown = reply.text.trim().to_owned();
     if shown.is_empty() && !reply.calls.is_empty() {
-        shown = words::render_calls(&reply.calls);
+        shown = prompted::render_calls(&reply.calls);
     }
     let shown = truncate(&shown, MAX_QUOTED_CHARS);
     if !shown.is_empty() {
@@ -167,7 +167,7 @@ fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> Mod
     } else {
         String::new()
     };
-    let wanted = if calls::tools_allowed(&ask) {
+    let wanted = if validate::tools_allowed(&ask) {
         "Call the functions you need rightly, or answer."
     } else {
         "Answer now, from what you have; nothing can be called any more."

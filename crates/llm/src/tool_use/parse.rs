@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use super::{
     AttemptKind, ModelTurn,
-    calls::{tools_allowed, validate_calls},
-    words::is_wrapped,
+    prompted::is_wrapped,
+    validate::{tools_allowed, validate_calls},
 };
 use crate::{
     FinishReason, ModelReply, ModelRequest, ToolCall,
-    answer::looks_like_json,
-    lenient::{self, Termination},
+    json_repair::{self, Termination},
+    structured_output::looks_like_json,
 };
 
 /// How many calls are looked at in a text.
@@ -25,7 +25,7 @@ pub(super) fn parse_turn(
     if reply.finish_reason == FinishReason::Refusal {
         return Err("the model refused to answer".to_owned());
     }
-    let text = lenient::strip_thinking(&reply.text).trim();
+    let text = json_repair::strip_thinking(&reply.text).trim();
     if tools_allowed(ask) && !reply.calls.is_empty() {
         return tool_turn(text.to_owned(), reply.calls.clone(), reply, ask, which);
     }
@@ -85,7 +85,7 @@ fn parse_prompted(
         FinishReason::Length => Termination::Truncated,
         FinishReason::Stop | FinishReason::Refusal => Termination::Complete,
     };
-    match lenient::parse_with_end(text, end) {
+    match json_repair::parse_with_end(text, end) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
             let calls = if tools_allowed(ask) {
                 // The reader mends mathematics, which arguments need not be.
@@ -95,7 +95,7 @@ fn parse_prompted(
                 Vec::new()
             };
             let cut =
-                reply.finish_reason == FinishReason::Length || lenient::has_open_bracket(text);
+                reply.finish_reason == FinishReason::Length || json_repair::has_open_bracket(text);
             if cut && which == AttemptKind::First {
                 return Err("it ends in the middle".to_owned());
             }
@@ -109,7 +109,7 @@ fn parse_prompted(
             }
             tool_turn(said, calls, reply, ask, which)
         }
-        Err(_) if lenient::is_truncated(text) => Err("it ends in the middle".to_owned()),
+        Err(_) if json_repair::is_truncated(text) => Err("it ends in the middle".to_owned()),
         Err(_) if looks_like_json(text) => {
             Err("it begins like JSON but can't be read as JSON".to_owned())
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{MAX_TOOL_CALLS, calls::tools_allowed};
+use super::{MAX_TOOL_CALLS, validate::tools_allowed};
 use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, ToolCallOutput};
 
 /// The ask as one can take it who knows no functions: in words, with a schema for the reply.

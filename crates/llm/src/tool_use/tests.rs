@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::calls::validate_calls;
+use super::validate::validate_calls;
 use crate::{ModelRequest, ToolCall, ToolDefinition};
 
 fn match_name(names: &[&str], called: &str) -> Option<String> {

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::MAX_TOOL_CALLS;
 use crate::{
     ModelRequest, ToolCall, ToolDefinition,
-    lenient::{self, Termination},
-    shorten::truncate,
+    json_repair::{self, Termination},
+    truncate::truncate,
 };
 
 /// The longest id that is taken as it is.
@@ -124,8 +124,8 @@ fn parse_arguments(arguments: Value) -> Option<Map<String, Value>> {
 /// Reads arguments. Half of them are none: what is missing may be what matters.
 fn parse_arguments_text(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| {
-        let whole = !lenient::has_open_bracket(text);
-        whole.then(|| lenient::parse_with_end(text, Termination::Complete).ok())?
+        let whole = !json_repair::has_open_bracket(text);
+        whole.then(|| json_repair::parse_with_end(text, Termination::Complete).ok())?
     })
 }
 

@@ -1,14 +1,12 @@
 //! The messages format's own ways.
 
-use deliberate_thinker::{
-    Anthropic, AnthropicSettings, ChatMessage, ChatModel, FinishReason, ModelRequest,
-};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
 
-use crate::{
-    mock::{KEY, ProviderKind, fast_retries, request_bodies, server},
-    support::{far_deadline, thought_request},
+use super::mock_servers::{KEY, ProviderKind, fast_retries, request_bodies, server};
+use crate::support::{far_deadline, thought_request};
+use deliberate_llm::{
+    Anthropic, AnthropicSettings, ChatMessage, ChatModel, FinishReason, ModelRequest,
 };
 
 const MESSAGES: &str = "/v1/messages";

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ChatModel, ClientDriven, FinishReason, ModelError, ModelReply, ModelRequest,
     Sampling, SamplingPeer, SamplingReply, SamplingRequest, ask_structured,
 };

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{FinishReason, HttpSettings, ModelError, ask_structured};
 use tokio::{
     io::AsyncReadExt,
     net::{TcpListener, TcpSocket},
@@ -16,14 +15,13 @@ use tokio::{
 };
 use wiremock::ResponseTemplate;
 
-use crate::{
-    mock::{
-        KEY, PROVIDER_KINDS, ProviderKind, fast_retries, request_bodies, request_count, server,
-    },
-    support::{
-        ThoughtAnswer, far_deadline, from_plain, plain_request, thought_answer, thought_request,
-    },
+use super::mock_servers::{
+    KEY, PROVIDER_KINDS, ProviderKind, fast_retries, request_bodies, request_count, server,
 };
+use crate::support::{
+    ThoughtAnswer, far_deadline, from_plain, plain_request, thought_answer, thought_request,
+};
+use deliberate_llm::{FinishReason, HttpSettings, ModelError, ask_structured};
 
 const GOOD: &str = r#"{"thought": "42", "confidence": 90}"#;
 

@@ -9,15 +9,13 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{
-    ChatMessage, ChatModel, Langbase, LangbaseSettings, ModelError, ModelRequest, Purpose,
-};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::path};
 
-use crate::{
-    mock::{KEY, ProviderKind, fast_retries, request_bodies, request_count, server},
-    support::{far_deadline, thought_request},
+use super::mock_servers::{KEY, ProviderKind, fast_retries, request_bodies, request_count, server};
+use crate::support::{far_deadline, thought_request};
+use deliberate_llm::{
+    ChatMessage, ChatModel, Langbase, LangbaseSettings, ModelError, ModelRequest, Purpose,
 };
 
 const RUN: &str = "/v1/pipes/run";
@@ -112,10 +110,7 @@ async fn answers_nested_and_flat_are_read() {
             .unwrap();
         assert_eq!(reply.text, "hi", "{body}");
         assert_eq!(reply.model.as_deref(), Some("m"));
-        assert_eq!(
-            reply.finish_reason,
-            deliberate_thinker::FinishReason::Length
-        );
+        assert_eq!(reply.finish_reason, deliberate_llm::FinishReason::Length);
         assert_eq!(
             (reply.usage.prompt_tokens, reply.usage.completion_tokens),
             (5, 6)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deliberate_thinker::{LocalServer, ProbeTarget, find_local};
+use deliberate_llm::{LocalServer, ProbeTarget, find_local};
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 

@@ -8,24 +8,24 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
-mod answer;
-mod local;
+mod client_models;
+mod structured_output;
 mod support;
 mod turns;
 
 #[cfg(feature = "http")]
 mod anthropic;
 #[cfg(feature = "http")]
-mod discover;
-#[cfg(feature = "http")]
 mod every_provider;
-#[cfg(feature = "http")]
-mod functions;
 #[cfg(feature = "http")]
 mod langbase;
 #[cfg(feature = "http")]
-mod mock;
+mod local_discovery;
+#[cfg(feature = "http")]
+mod mock_servers;
 #[cfg(feature = "http")]
 mod openai;
 #[cfg(feature = "http")]
-mod streams;
+mod streaming;
+#[cfg(feature = "http")]
+mod tool_calls;

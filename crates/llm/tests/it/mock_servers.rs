@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deliberate_thinker::{
+use deliberate_llm::{
     Anthropic, AnthropicSettings, ChatModel, HttpSettings, Langbase, LangbaseSettings, ModelError,
     OpenAi, OpenAiSettings, TokenPrices,
 };

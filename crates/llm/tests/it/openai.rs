@@ -1,17 +1,15 @@
 //! Chat completions' own ways.
 
-use deliberate_thinker::{
-    ChatModel, FinishReason, JsonMode, ModelError, OpenAi, OpenAiSettings, TokenLimit, find_vendor,
-};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request, ResponseTemplate,
     matchers::{method, path},
 };
 
-use crate::{
-    mock::{KEY, ProviderKind, fast_retries, request_bodies, request_count, server},
-    support::{far_deadline, thought_request},
+use super::mock_servers::{KEY, ProviderKind, fast_retries, request_bodies, request_count, server};
+use crate::support::{far_deadline, thought_request};
+use deliberate_llm::{
+    ChatModel, FinishReason, JsonMode, ModelError, OpenAi, OpenAiSettings, TokenLimit, find_vendor,
 };
 
 const CHAT: &str = "/chat/completions";

@@ -2,9 +2,6 @@
 
 use std::sync::Mutex;
 
-use deliberate_thinker::{
-    ChatModel, FinishReason, HttpSettings, ModelError, ModelReply, StreamEvent, ask_turn_streaming,
-};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -12,9 +9,10 @@ use tokio::{
 };
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
 
-use crate::{
-    mock::{ProviderKind, fast_retries, request_bodies, server},
-    support::{far_deadline, tool_call, tool_request},
+use super::mock_servers::{ProviderKind, fast_retries, request_bodies, server};
+use crate::support::{far_deadline, tool_call, tool_request};
+use deliberate_llm::{
+    ChatModel, FinishReason, HttpSettings, ModelError, ModelReply, StreamEvent, ask_turn_streaming,
 };
 
 const STREAMING: [ProviderKind; 2] = [ProviderKind::OpenAi, ProviderKind::Anthropic];
@@ -70,7 +68,7 @@ fn expected_reply() -> ModelReply {
     ModelReply {
         text: "Grüß dich".to_owned(),
         model: Some("m-1".to_owned()),
-        usage: deliberate_thinker::TokenUsage {
+        usage: deliberate_llm::TokenUsage {
             prompt_tokens: 1000,
             completion_tokens: 500,
             cost_usd: Some(0.002),

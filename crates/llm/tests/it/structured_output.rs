@@ -1,6 +1,6 @@
 //! Typed answers.
 
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, FinishReason, ModelError, ModelReply, StructuredError, StructuredOutput,
     TokenUsage, ask_structured,
 };

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose, ToolCall,
     ToolCallOutput, ToolDefinition,
 };

@@ -1,13 +1,13 @@
 //! Functions in the providers' own forms, there and back.
 
-use deliberate_thinker::{ToolCall, ask_turn};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
 
-use crate::{
-    mock::{PROVIDER_KINDS, ProviderKind, fast_retries, request_bodies, server},
-    support::{far_deadline, thought_request, tool_call, tool_request, tool_request_with_results},
+use super::mock_servers::{PROVIDER_KINDS, ProviderKind, fast_retries, request_bodies, server};
+use crate::support::{
+    far_deadline, thought_request, tool_call, tool_request, tool_request_with_results,
 };
+use deliberate_llm::{ToolCall, ask_turn};
 
 /// A completion that calls.
 fn completion_with_calls(kind: ProviderKind, text: &str, calls: &Value) -> ResponseTemplate {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ClientDriven, FinishReason, MAX_TOOL_CALLS, ModelError, ModelReply, ModelTurn,
     ToolCall, ask_structured, ask_turn, ask_turn_streaming,
 };
@@ -290,12 +290,12 @@ fn what_was_stored_before_there_were_functions_is_read() {
     assert_eq!(before.get("answer_now"), None);
     before["plain_text"] = json!("is_refused");
     assert_eq!(
-        serde_json::from_value::<deliberate_thinker::ModelRequest>(before).unwrap(),
+        serde_json::from_value::<deliberate_llm::ModelRequest>(before).unwrap(),
         thought_request()
     );
     let whole = serde_json::to_value(tool_request_with_results()).unwrap();
     assert_eq!(
-        serde_json::from_value::<deliberate_thinker::ModelRequest>(whole).unwrap(),
+        serde_json::from_value::<deliberate_llm::ModelRequest>(whole).unwrap(),
         tool_request_with_results()
     );
 }

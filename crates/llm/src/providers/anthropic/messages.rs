@@ -3,19 +3,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::wire;
-use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall};
+use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, providers::chat_json};
 
 /// The most blocks that are taken from a message; more is no turn but a flood.
 const MAX_BLOCKS: usize = 256;
 
 /// The functions of an ask.
-pub(super) fn tools_json(ask: &ModelRequest) -> Value {
+pub(crate) fn tools_json(ask: &ModelRequest) -> Value {
     let tools = ask.functions.iter().map(|function| {
         json!({
             "name": function.name,
             "description": function.description,
-            "input_schema": wire::tool_parameters(function),
+            "input_schema": chat_json::tool_parameters(function),
         })
     });
     Value::Array(tools.collect())
@@ -23,7 +22,7 @@ pub(super) fn tools_json(ask: &ModelRequest) -> Value {
 
 /// The conversation with its calls and results. What the same one says in a row is one message:
 /// the results of several calls must be.
-pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
+pub(crate) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
     let mut all: Vec<(ChatRole, Vec<Value>)> = Vec::new();
     for message in &ask.messages {
         let blocks = content_blocks(message);
@@ -73,15 +72,15 @@ fn content_blocks(message: &ChatMessage) -> Vec<Value> {
 }
 
 /// What a message calls.
-pub(super) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
+pub(crate) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
     let blocks = message.get("content").and_then(Value::as_array);
     let blocks = blocks.into_iter().flatten().take(MAX_BLOCKS);
     blocks
         .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
         .filter_map(|block| {
             Some(ToolCall {
-                id: wire::string_field(block, "id").unwrap_or_default(),
-                name: wire::string_field(block, "name")?,
+                id: chat_json::string_field(block, "id").unwrap_or_default(),
+                name: chat_json::string_field(block, "name")?,
                 arguments: block.get("input").cloned().unwrap_or_default(),
                 extra: None,
             })
@@ -91,7 +90,7 @@ pub(super) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
 
 /// The events of a message, put together.
 #[derive(Debug, Default)]
-pub(super) struct MessageAssembler {
+pub(crate) struct MessageAssembler {
     message: Map<String, Value>,
     blocks: Vec<PartialBlock>,
     usage: Map<String, Value>,
@@ -110,7 +109,7 @@ struct PartialBlock {
 
 impl MessageAssembler {
     /// Takes an event, and gives the text in it.
-    pub(super) fn push_event(&mut self, event: &Value) -> String {
+    pub(crate) fn push_event(&mut self, event: &Value) -> String {
         match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 if let Some(Value::Object(message)) = event.get("message") {
@@ -135,17 +134,17 @@ impl MessageAssembler {
     }
 
     /// Whether nothing more is to come.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.ended || self.error.is_some()
     }
 
     /// The error that came instead of the end.
-    pub(super) fn error(&self) -> Option<&Value> {
+    pub(crate) fn error(&self) -> Option<&Value> {
         self.error.as_ref()
     }
 
     /// The message, if it came to its end.
-    pub(super) fn into_message(mut self) -> Option<Value> {
+    pub(crate) fn into_message(mut self) -> Option<Value> {
         let reason = self.message.get("stop_reason");
         if !self.ended && !reason.is_some_and(Value::is_string) {
             return None;

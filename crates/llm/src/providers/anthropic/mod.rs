@@ -1,5 +1,8 @@
 //! The messages format of Anthropic.
 
+#[cfg(feature = "http")]
+pub(crate) mod messages;
+
 use std::{
     borrow::Cow,
     sync::atomic::{AtomicBool, Ordering},
@@ -11,10 +14,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    blocks::{self, MessageAssembler},
-    refusal::ToolSupportError,
+    chat_json::{self, TokenPrices},
     system_with_schema, system_with_tools,
-    wire::{self, TokenPrices},
+    tool_support::ToolSupportError,
     without_native_tools,
 };
 use crate::{
@@ -24,6 +26,7 @@ use crate::{
         ProviderResponse, RateHeaders, ResponseKind,
     },
 };
+use messages::MessageAssembler;
 
 /// The most steps down there are: the temperature; the functions, and one ask put in words.
 const MAX_DOWNGRADES: usize = 3;
@@ -148,10 +151,10 @@ impl Anthropic {
         streaming: bool,
     ) -> Value {
         let (system, messages) = if native {
-            (system_with_tools(ask), blocks::messages_json(ask))
+            (system_with_tools(ask), messages::messages_json(ask))
         } else {
             let system = system_with_schema(&ask.system, &ask.schema);
-            (system, wire::messages_json(ask))
+            (system, chat_json::messages_json(ask))
         };
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
@@ -165,7 +168,7 @@ impl Anthropic {
         }
         if native {
             let choice = if ask.answer_now { "none" } else { "auto" };
-            body.insert("tools".to_owned(), blocks::tools_json(ask));
+            body.insert("tools".to_owned(), messages::tools_json(ask));
             body.insert("tool_choice".to_owned(), json!({ "type": choice }));
         }
         if streaming {
@@ -190,7 +193,7 @@ impl Anthropic {
             ResponseKind::Buffered(answered) => {
                 let came = self.classify(answered)?;
                 if let MessagesResponse::Message(message) = &came {
-                    wire::emit_text(on, wire::content_text(message.get("content")));
+                    chat_json::emit_text(on, chat_json::content_text(message.get("content")));
                 }
                 return Ok(came);
             }
@@ -199,14 +202,15 @@ impl Anthropic {
         while let Some(data) = stream.next().await? {
             let event = serde_json::from_str(&data)
                 .map_err(|_| stream.invalid_stream("an event of it is not JSON"))?;
-            wire::emit_text(on, events.push_event(&event));
+            chat_json::emit_text(on, events.push_event(&event));
             if events.is_over() {
                 break;
             }
         }
         if let Some(error) = events.error() {
-            let kind = wire::string_field(error, "type").unwrap_or_default();
-            let said = wire::string_field(error, "message").unwrap_or_else(|| error.to_string());
+            let kind = chat_json::string_field(error, "type").unwrap_or_default();
+            let said =
+                chat_json::string_field(error, "message").unwrap_or_else(|| error.to_string());
             return Err(self.http.api_error_with_message(
                 if kind == "overloaded_error" { 529 } else { 500 },
                 &said,
@@ -234,11 +238,11 @@ impl Anthropic {
             ));
         }
         Ok(ModelReply {
-            text: wire::content_text(message.get("content")),
-            finish_reason: wire::parse_finish_reason(message.get("stop_reason")),
-            model: wire::string_field(message, "model"),
-            usage: TokenPrices::apply(self.prices, wire::parse_usage(message.get("usage"))),
-            calls: blocks::parse_tool_calls(message),
+            text: chat_json::content_text(message.get("content")),
+            finish_reason: chat_json::parse_finish_reason(message.get("stop_reason")),
+            model: chat_json::string_field(message, "model"),
+            usage: TokenPrices::apply(self.prices, chat_json::parse_usage(message.get("usage"))),
+            calls: messages::parse_tool_calls(message),
             ..ModelReply::default()
         })
     }

@@ -14,35 +14,35 @@ use crate::{JsonMode, ModelRequest, TokenLimit};
     clippy::struct_excessive_bools,
     reason = "each is a field of its own, sent or not"
 )]
-pub(super) struct EndpointCapabilities {
-    pub(super) json: JsonMode,
-    pub(super) token_limit: TokenLimit,
+pub(crate) struct EndpointCapabilities {
+    pub(crate) json: JsonMode,
+    pub(crate) token_limit: TokenLimit,
     /// Whether the temperature is sent; reasoning models take none.
-    pub(super) temperature: bool,
+    pub(crate) temperature: bool,
     /// How long strings may get.
-    pub(super) strings: StringLimit,
+    pub(crate) strings: StringLimit,
     /// Whether functions are sent as such.
-    pub(super) tools: bool,
+    pub(crate) tools: bool,
     /// Whether it is said if functions may be called.
-    pub(super) tool_choice: bool,
+    pub(crate) tool_choice: bool,
     /// Whether it is said that several may be called at once.
-    pub(super) parallel_tool_calls: bool,
+    pub(crate) parallel_tool_calls: bool,
     /// Whether a stream is asked to end with what it cost.
-    pub(super) stream_usage: bool,
+    pub(crate) stream_usage: bool,
 }
 
 /// What a request is to be, beside its ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RequestShape {
+pub(crate) struct RequestShape {
     /// Functions are sent as such.
-    pub(super) native_tools: bool,
+    pub(crate) native_tools: bool,
     /// The answer is to come as a stream.
-    pub(super) streaming: bool,
+    pub(crate) streaming: bool,
 }
 
 /// How long strings in an answer may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StringLimit {
+pub(crate) enum StringLimit {
     /// As the schema says.
     FromSchema,
     /// Short enough for the answer to end before the limit of tokens. Servers on this machine hold
@@ -53,10 +53,10 @@ pub(super) enum StringLimit {
 impl EndpointCapabilities {
     /// The most steps down there are: schema, object, none; the limit's name; the temperature; the
     /// functions, and one ask that is put in words; what goes with them; the cost of a stream.
-    pub(super) const MAX_DOWNGRADES: usize = 9;
+    pub(crate) const MAX_DOWNGRADES: usize = 9;
 
     /// What an endpoint takes of which nothing is known.
-    pub(super) fn assume_all(
+    pub(crate) fn assume_all(
         json: JsonMode,
         token_limit: TokenLimit,
         strings: StringLimit,
@@ -74,12 +74,12 @@ impl EndpointCapabilities {
     }
 
     /// Whether the functions of an ask can be sent as such.
-    pub(super) fn supports_tools_of(self, ask: &ModelRequest) -> bool {
+    pub(crate) fn supports_tools_of(self, ask: &ModelRequest) -> bool {
         !ask.functions.is_empty() && self.tools && (self.tool_choice || !ask.answer_now)
     }
 
     /// The next simpler form, if the refusal is about something that can be simpler.
-    pub(super) fn downgrade(self, status: u16, refusal: &str, shape: RequestShape) -> Option<Self> {
+    pub(crate) fn downgrade(self, status: u16, refusal: &str, shape: RequestShape) -> Option<Self> {
         if status != 400 && status != 422 {
             return None;
         }
@@ -140,7 +140,7 @@ impl EndpointCapabilities {
     }
 
     /// Puts what depends on the dialect into a request.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         self,
         ask: &ModelRequest,
         shape: RequestShape,
@@ -189,7 +189,10 @@ impl EndpointCapabilities {
     }
 
     fn apply_tools(self, ask: &ModelRequest, body: &mut Map<String, Value>) {
-        body.insert("tools".to_owned(), super::chat::tools_json(ask));
+        body.insert(
+            "tools".to_owned(),
+            crate::providers::chat_tool_calls::tools_json(ask),
+        );
         if self.tool_choice {
             let choice = if ask.answer_now { "none" } else { "auto" };
             body.insert("tool_choice".to_owned(), json!(choice));

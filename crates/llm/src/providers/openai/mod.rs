@@ -1,5 +1,8 @@
 //! Chat completions, the format of `OpenAI` and of most others: local servers, routers, vendors.
 
+#[cfg(feature = "http")]
+pub(crate) mod capabilities;
+
 use std::{
     borrow::Cow,
     sync::{Mutex, PoisonError},
@@ -11,22 +14,22 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
-    chat::{self, ChunkAssembler},
-    dialect::{EndpointCapabilities, RequestShape, StringLimit},
-    refusal::ToolSupportError,
-    wire::{self, TokenPrices},
+    chat_json::{self, TokenPrices},
+    chat_tool_calls::{self, ChunkAssembler},
+    tool_support::ToolSupportError,
     without_native_tools,
 };
 use crate::{
     ChatModel, FinishReason, JsonMode, ModelError, ModelReply, ModelRequest, OnStreamEvent,
     TokenLimit,
-    discover::first_model,
     http::{
         HttpSettings, ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest,
         ProviderResponse, RateHeaders, ResponseKind, is_local_url,
     },
+    local_discovery::first_model,
     vendors::Vendor,
 };
+use capabilities::{EndpointCapabilities, RequestShape, StringLimit};
 
 const RATE_HEADERS: RateHeaders = RateHeaders {
     remaining: "x-ratelimit-remaining-requests",
@@ -197,7 +200,7 @@ impl OpenAi {
                 let came = self.classify(answered)?;
                 if let CompletionResponse::Completion(completion) = &came {
                     let content = completion.pointer("/choices/0/message/content");
-                    wire::emit_text(on, wire::content_text(content));
+                    chat_json::emit_text(on, chat_json::content_text(content));
                 }
                 return Ok(came);
             }
@@ -210,7 +213,7 @@ impl OpenAi {
             }
             let chunk = serde_json::from_str(&data)
                 .map_err(|_| stream.invalid_stream("an event of it is not JSON"))?;
-            wire::emit_text(on, pieces.push_chunk(&chunk));
+            chat_json::emit_text(on, pieces.push_chunk(&chunk));
             if pieces.has_failed() {
                 break;
             }
@@ -278,7 +281,7 @@ impl OpenAi {
                 status
                     .and_then(|status| u16::try_from(status).ok())
                     .unwrap_or(200),
-                &wire::string_field(error, "message").unwrap_or_else(|| error.to_string()),
+                &chat_json::string_field(error, "message").unwrap_or_else(|| error.to_string()),
             ));
         }
         let Some(choice) = completion.pointer("/choices/0") else {
@@ -289,21 +292,21 @@ impl OpenAi {
         };
         let message = choice.get("message");
         let refusal = message
-            .and_then(|message| wire::string_field(message, "refusal"))
+            .and_then(|message| chat_json::string_field(message, "refusal"))
             .filter(|refusal| !refusal.is_empty());
         let (text, finish) = match refusal {
             Some(refusal) => (refusal, FinishReason::Refusal),
             None => (
-                wire::content_text(message.and_then(|message| message.get("content"))),
-                wire::parse_finish_reason(choice.get("finish_reason")),
+                chat_json::content_text(message.and_then(|message| message.get("content"))),
+                chat_json::parse_finish_reason(choice.get("finish_reason")),
             ),
         };
         Ok(ModelReply {
             text,
             finish_reason: finish,
-            model: wire::string_field(completion, "model"),
-            usage: TokenPrices::apply(self.prices, wire::parse_usage(completion.get("usage"))),
-            calls: chat::parse_tool_calls(message),
+            model: chat_json::string_field(completion, "model"),
+            usage: TokenPrices::apply(self.prices, chat_json::parse_usage(completion.get("usage"))),
+            calls: chat_tool_calls::parse_tool_calls(message),
             ..ModelReply::default()
         })
     }
@@ -324,9 +327,9 @@ fn build_request(
     dialect: EndpointCapabilities,
 ) -> ProviderRequest {
     let messages = if shape.native_tools {
-        chat::messages_json(ask)
+        chat_tool_calls::messages_json(ask)
     } else {
-        wire::messages_with_system(ask)
+        chat_json::messages_with_system(ask)
     };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
