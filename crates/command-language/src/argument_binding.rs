@@ -6,13 +6,15 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::{
+    argument_items,
+    ast::{ArgumentItem, StepArgs},
+    suggest::did_you_mean,
+};
 use crate::{
     diagnostic::{Diagnostic, DiagnosticCode},
-    items,
-    likeness::did_you_mean,
     quote::{QUOTE_CHARS, QuoteFinder, unquote},
     span::{Span, Spanned},
-    tree::{ArgumentItem, StepArgs},
 };
 
 /// Names that text without a name is likely meant for, the likeliest first.
@@ -164,7 +166,7 @@ impl ArgumentBinder<'_> {
         let mut loose: Vec<Spanned<(usize, usize)>> = Vec::new();
         let mut bare: Option<BareValue> = None;
         let mut apart = true;
-        for (item, place) in items::split_items(raw).into_iter().zip(placed) {
+        for (item, place) in argument_items::split_items(raw).into_iter().zip(placed) {
             let (span, shown) = (item_span(&item), item_span(place));
             match (item, place) {
                 (

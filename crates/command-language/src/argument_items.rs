@@ -1,10 +1,12 @@
 //! Raw argument text cut into pairs and words, nothing judged and no byte left out.
 
+use super::{
+    ast::ArgumentItem,
+    lexer::{CommandToken, TokenKind, tokenize_arguments},
+};
 use crate::{
     quote::unquote,
-    scan::{CommandToken, TokenKind, tokenize_arguments},
     span::{Span, Spanned},
-    tree::ArgumentItem,
 };
 
 /// The pairs and words of raw text, with offsets into it.

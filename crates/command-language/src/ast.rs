@@ -233,7 +233,7 @@ impl StepArgs {
         if raw.is_empty() {
             return Self::None;
         }
-        let items = crate::items::split_items(&raw);
+        let items = super::argument_items::split_items(&raw);
         let span = crate::Span::new(0, raw.len());
         Self::Text {
             raw: Spanned::new(raw, span),

@@ -5,7 +5,8 @@
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 use serde::Serialize;
 
-use crate::{likeness::did_you_mean, span::Span};
+use super::suggest::did_you_mean;
+use crate::span::Span;
 
 /// At most this much of the source is drawn on each side of the place, in characters.
 const WINDOW_CHARS: usize = 90;

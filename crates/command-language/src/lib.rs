@@ -3,28 +3,28 @@
 //!
 //! Knows nothing of prompts, files or runs: whether a name exists is for the caller to say.
 
-mod bind;
+pub mod argument_binding;
+mod argument_items;
+mod ast;
 mod diagnostic;
-mod expand;
-mod items;
-mod likeness;
+mod json_wrapper;
+mod lexer;
 mod limits;
 mod parse;
 mod print;
 mod quote;
-mod scan;
+mod repeat_expansion;
 mod span;
-mod tree;
-mod wrapper;
+mod suggest;
 
-pub use bind::{BoundArguments, DeclaredArgument, GivenArgument, bind};
-pub use diagnostic::{Diagnostic, DiagnosticCode, unknown_name};
-pub use limits::CommandLimits;
-pub use parse::{ParsedCommand, parse};
-pub use quote::quote;
-pub use scan::{CommandToken, TokenKind, tokenize};
-pub use span::{Span, Spanned};
-pub use tree::{
+pub use argument_binding::{BoundArguments, DeclaredArgument, GivenArgument, bind};
+pub use ast::{
     ArgumentItem, Arrow, CommandAnnotations, CommandModifier, CommandStage, CommandStep,
     CommandTree, GateAnnotation, ShellVerify, ShellVerifyPreset, StageKind, StepArgs,
 };
+pub use diagnostic::{Diagnostic, DiagnosticCode, unknown_name};
+pub use lexer::{CommandToken, TokenKind, tokenize};
+pub use limits::CommandLimits;
+pub use parse::{ParsedCommand, parse};
+pub use quote::quote;
+pub use span::{Span, Spanned};

@@ -5,14 +5,14 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use crate::{
-    quote::{QUOTE_CHARS, quote_with},
-    scan::{TokenKind, tokenize_arguments},
-    tree::{
+use super::{
+    ast::{
         Arrow, CommandAnnotations, CommandStep, CommandTree, GateAnnotation, ShellVerify,
         StageKind, StepArgs,
     },
+    lexer::{TokenKind, tokenize_arguments},
 };
+use crate::quote::{QUOTE_CHARS, quote_with};
 
 impl Display for CommandTree {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

@@ -1,10 +1,10 @@
 //! Repeats unrolled, after the sum is known to fit.
 
+use super::ast::{Arrow, CommandStage, CommandStep, CommandTree, StageKind};
 use crate::{
     diagnostic::{Diagnostic, DiagnosticCode},
     limits::CommandLimits,
     span::Span,
-    tree::{Arrow, CommandStage, CommandStep, CommandTree, StageKind},
 };
 
 impl CommandTree {

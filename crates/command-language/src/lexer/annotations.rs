@@ -1,7 +1,7 @@
 //! `%name`, `@name` and `#name`: where each is a mark and not data.
 
 use super::{CommandLexer, StepPosition, TokenKind};
-use crate::tree::CommandModifier;
+use crate::ast::CommandModifier;
 
 /// The old ways to write a style, by what opens its name and what closes it.
 const LEGACY_STYLE_SYNTAX: [(&str, &str); 3] = [("#style(", ")"), ("#style:", ""), ("#style=", "")];

@@ -3,14 +3,14 @@
 //!
 //! Judges nothing: what must not stand where it stands is the parser's to say.
 
+mod annotations;
+mod arguments;
 mod cursor;
-mod data;
 mod gate;
-mod marks;
-mod start;
+mod step_start;
 
-pub(crate) use marks::style_name;
-pub(crate) use start::bad_id_offset;
+pub(crate) use annotations::style_name;
+pub(crate) use step_start::bad_id_offset;
 
 use cursor::LexerCursor;
 

@@ -1,11 +1,11 @@
 //! Marks from tokens: modifier, framework, style and gates.
 
-use super::{CommandParser, draft::PendingAnnotation, faults};
+use super::{CommandParser, errors, partial_tree::PendingAnnotation};
 use crate::{
+    ast::{CommandModifier, GateAnnotation, ShellVerify, ShellVerifyPreset},
+    lexer::{CommandToken, TokenKind, style_name},
     quote::unquote,
-    scan::{CommandToken, TokenKind, style_name},
     span::{Span, Spanned},
-    tree::{CommandModifier, GateAnnotation, ShellVerify, ShellVerifyPreset},
 };
 
 impl CommandParser<'_> {
@@ -41,7 +41,7 @@ impl CommandParser<'_> {
         let name = self.slice(token).trim_start_matches('%').trim_start();
         let known = CommandModifier::from_name(&name.to_ascii_lowercase());
         if known.is_none() {
-            self.report(faults::unknown_modifier(token.span, name));
+            self.report(errors::unknown_modifier(token.span, name));
         }
         known.map(|known| PendingAnnotation::Modifier(Spanned::new(known, token.span)))
     }
@@ -63,7 +63,7 @@ impl CommandParser<'_> {
                 return None;
             }
             _ => {
-                self.report(faults::bad_gate_operand(
+                self.report(errors::bad_gate_operand(
                     sign.span,
                     "nothing to check stands here",
                 ));
@@ -72,7 +72,7 @@ impl CommandParser<'_> {
         };
         let glued = Span::new(end.end, end.end + self.glued_char_len(end.end));
         if glued.end > glued.start {
-            self.report(faults::bad_gate_operand(
+            self.report(errors::bad_gate_operand(
                 glued,
                 "a blank belongs here, or quotes",
             ));
@@ -108,7 +108,7 @@ impl CommandParser<'_> {
                 }
                 _ => {
                     let label = "another quoted criterion belongs here";
-                    self.report(faults::bad_gate_operand(separator.span, label));
+                    self.report(errors::bad_gate_operand(separator.span, label));
                     return None;
                 }
             }
@@ -123,7 +123,7 @@ impl CommandParser<'_> {
                 self.report_unclosed_quote(unclosed);
             } else {
                 let label = "a quoted text belongs after the colon";
-                self.report(faults::bad_gate_operand(name.span, label));
+                self.report(errors::bad_gate_operand(name.span, label));
             }
             return None;
         };
@@ -149,7 +149,7 @@ impl CommandParser<'_> {
             end = token.span;
             let written = self.slice(token);
             if set_verify_option(&mut verify, written).is_none() {
-                self.report(faults::bad_verify_option(token.span, written));
+                self.report(errors::bad_verify_option(token.span, written));
             }
         }
         (verify, end)

@@ -1,12 +1,12 @@
 //! The words of each fault of the grammar.
 
 use crate::{
+    ast::{CommandModifier, ShellVerifyPreset},
     diagnostic::{Diagnostic, DiagnosticCode},
-    likeness::did_you_mean,
+    lexer::bad_id_offset,
     limits::CommandLimits,
-    scan::bad_id_offset,
     span::Span,
-    tree::{CommandModifier, ShellVerifyPreset},
+    suggest::did_you_mean,
 };
 
 /// As much of a hostile word as a message repeats.

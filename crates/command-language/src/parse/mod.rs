@@ -1,21 +1,22 @@
 //! Tokens to a tree, with every fault at its place. Goes on after a fault where it can, so that
 //! one reading shows more than one.
 
-mod draft;
-mod faults;
-mod marks;
+mod annotations;
+mod errors;
+mod partial_tree;
 mod stages;
 
-use draft::PartialStage;
-
+use super::{
+    ast::{CommandTree, StageKind, StepArgs},
+    json_wrapper,
+    lexer::{CommandToken, TokenKind, tokenize},
+};
 use crate::{
     diagnostic::{Diagnostic, DiagnosticCode},
     limits::CommandLimits,
-    scan::{CommandToken, TokenKind, tokenize},
     span::Span,
-    tree::{CommandTree, StageKind, StepArgs},
-    wrapper,
 };
+use partial_tree::PartialStage;
 
 /// More faults than this help nobody.
 const MAX_DIAGNOSTICS: usize = 20;
@@ -40,7 +41,7 @@ impl ParsedCommand {
 
 /// Reads a command.
 pub fn parse(text: &str, limits: &CommandLimits) -> ParsedCommand {
-    match wrapper::unwrap_command(text) {
+    match json_wrapper::unwrap_command(text) {
         None => parse_unwrapped(text, limits),
         Some(Ok(wrapped)) => {
             let mut parsed = parse_unwrapped(&wrapped.command, limits);
@@ -78,7 +79,7 @@ fn parse_unwrapped(text: &str, limits: &CommandLimits) -> ParsedCommand {
     {
         let (again, _) = parse_once(&parsed.command.to_string(), limits);
         if !again.is_valid() || again.command != parsed.command {
-            parsed.diagnostics.push(faults::split_text(span));
+            parsed.diagnostics.push(errors::split_text(span));
         }
     }
     parsed
@@ -89,7 +90,8 @@ fn parse_once(text: &str, limits: &CommandLimits) -> (ParsedCommand, Option<Span
     let mut parser = CommandParser::new(text, limits);
     parser.parse_stages();
     let doubtful = parser.split_text_span;
-    let (command, mut faults) = draft::build_tree(text, std::mem::take(&mut parser.partial_stages));
+    let (command, mut faults) =
+        partial_tree::build_tree(text, std::mem::take(&mut parser.partial_stages));
     let mut diagnostics = parser.diagnostics;
     faults.truncate(MAX_DIAGNOSTICS.saturating_sub(diagnostics.len()));
     diagnostics.append(&mut faults);
@@ -171,7 +173,7 @@ impl<'a> CommandParser<'a> {
 
     /// After a quote that never closes, nothing is what it seems.
     fn report_unclosed_quote(&mut self, token: CommandToken) {
-        self.report(faults::unclosed_quote(token.span));
+        self.report(errors::unclosed_quote(token.span));
         self.halted = true;
     }
 }

@@ -1,15 +1,16 @@
 //! What was read before it is known which marks belong to whom, and the tree made of it.
 
+use super::errors;
 use crate::{
-    diagnostic::Diagnostic,
-    items,
-    parse::{MAX_DIAGNOSTICS, faults},
-    scan::{CommandToken, TokenKind},
-    span::{Span, Spanned},
-    tree::{
+    argument_items,
+    ast::{
         Arrow, CommandAnnotations, CommandModifier, CommandStage, CommandStep, CommandTree,
         GateAnnotation, StageKind, StepArgs,
     },
+    diagnostic::Diagnostic,
+    lexer::{CommandToken, TokenKind},
+    parse::MAX_DIAGNOSTICS,
+    span::{Span, Spanned},
 };
 
 pub(super) enum PendingAnnotation {
@@ -98,9 +99,10 @@ impl PartialStep {
         {
             return StepArgs::Json { raw, value };
         }
-        let items = items::map_item_spans(items::split_items(&raw.value), |span| {
-            self.source_span(span)
-        });
+        let items =
+            argument_items::map_item_spans(argument_items::split_items(&raw.value), |span| {
+                self.source_span(span)
+            });
         StepArgs::Text { raw, items }
     }
 
@@ -253,7 +255,7 @@ fn set_annotation<T>(
 ) {
     match slot {
         Some(first) if faults.len() < MAX_DIAGNOSTICS => {
-            faults.push(faults::duplicate_annotation(what, mark.span, first.span));
+            faults.push(errors::duplicate_annotation(what, mark.span, first.span));
         }
         Some(_) => {}
         None => *slot = Some(mark),

@@ -1,23 +1,22 @@
 //! Stages, branches and steps from tokens.
 
 use super::{
-    CommandParser,
-    draft::{PartialStage, PartialStageKind, PartialStep, PendingAnnotation},
-    faults,
+    CommandParser, errors,
+    partial_tree::{PartialStage, PartialStageKind, PartialStep, PendingAnnotation},
 };
 use crate::{
-    expand,
+    ast::Arrow,
+    lexer::{CommandToken, TokenKind},
     quote::unquote,
-    scan::{CommandToken, TokenKind},
+    repeat_expansion,
     span::Spanned,
-    tree::Arrow,
 };
 
 impl CommandParser<'_> {
     /// Reads all there is.
     pub(super) fn parse_stages(&mut self) {
         if self.tokens.is_empty() {
-            self.report(faults::empty_command(self.end_span()));
+            self.report(errors::empty_command(self.end_span()));
         }
         let mut arrow = Arrow::First;
         let mut sign: Option<CommandToken> = None;
@@ -25,7 +24,7 @@ impl CommandParser<'_> {
             if let Some(next) = arrow_from_token(token.kind) {
                 self.next();
                 if sign.is_some() || self.partial_stages.is_empty() {
-                    self.report(faults::missing_before(token.span, self.slice(token)));
+                    self.report(errors::missing_before(token.span, self.slice(token)));
                 } else {
                     arrow = next;
                 }
@@ -41,7 +40,7 @@ impl CommandParser<'_> {
         if let Some(sign) = sign
             && !self.partial_stages.is_empty()
         {
-            self.report(faults::missing_after(sign.span, self.slice(sign)));
+            self.report(errors::missing_after(sign.span, self.slice(sign)));
         }
     }
 
@@ -78,7 +77,7 @@ impl CommandParser<'_> {
                 None
             }
             _ => {
-                self.report(faults::bad_conditional(
+                self.report(errors::bad_conditional(
                     sign.span,
                     "a quoted condition belongs after this",
                 ));
@@ -87,7 +86,7 @@ impl CommandParser<'_> {
         };
         let colon = self.take(TokenKind::Colon);
         if let Some(condition) = condition.as_ref().filter(|_| colon.is_none()) {
-            self.report(faults::bad_conditional(
+            self.report(errors::bad_conditional(
                 condition.span,
                 "`:` and a step belong after this",
             ));
@@ -112,7 +111,7 @@ impl CommandParser<'_> {
 
     fn parse_branch(&mut self, colon: CommandToken, steps: &mut Vec<PartialStep>) {
         if self.peek().is_none_or(|token| ends_step(token.kind)) {
-            self.report(faults::bad_conditional(
+            self.report(errors::bad_conditional(
                 colon.span,
                 "a step belongs after this",
             ));
@@ -136,28 +135,28 @@ impl CommandParser<'_> {
         let mut before = lead;
         let id = loop {
             let Some(token) = self.peek() else {
-                self.report(faults::missing_prompt(self.end_span()));
+                self.report(errors::missing_prompt(self.end_span()));
                 return None;
             };
             match token.kind {
                 TokenKind::Reference => {}
                 TokenKind::SingleAngle => {
                     let rest = self.text.get(token.span.end..).unwrap_or_default();
-                    self.report(faults::single_angle(token.span, rest));
+                    self.report(errors::single_angle(token.span, rest));
                 }
                 TokenKind::Id => break Some(token),
                 TokenKind::BadId => {
-                    self.report(faults::bad_id(token.span, self.slice(token)));
+                    self.report(errors::bad_id(token.span, self.slice(token)));
                     break None;
                 }
                 TokenKind::Plus => {
-                    self.report(faults::missing_before(token.span, "+"));
+                    self.report(errors::missing_before(token.span, "+"));
                 }
                 _ => {
                     if self.parse_annotation(&mut before) {
                         continue;
                     }
-                    self.report(faults::missing_prompt(token.span));
+                    self.report(errors::missing_prompt(token.span));
                     // What no step begins with is left out, that the reading goes on.
                     if token.kind == TokenKind::Colon || !ends_step(token.kind) {
                         self.next();
@@ -206,9 +205,9 @@ impl CommandParser<'_> {
         let digits = self.slice(token).trim_start_matches('*').trim_start();
         let count = digits.parse().unwrap_or(u32::MAX);
         if let Some(first) = &step.repeat {
-            self.report(faults::duplicate_repeat(token.span, first.span));
+            self.report(errors::duplicate_repeat(token.span, first.span));
         } else if count == 0 || count > self.limits.repetitions {
-            self.report(faults::bad_repeat_count(token.span, digits, self.limits));
+            self.report(errors::bad_repeat_count(token.span, digits, self.limits));
         } else {
             step.repeat = Some(Spanned::new(count, token.span));
         }
@@ -220,7 +219,7 @@ impl CommandParser<'_> {
         self.step_count = self.step_count.saturating_add(copies as usize);
         if self.exceeds_step_limit() {
             let place = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
-            self.report(expand::too_many_steps(place, self.limits));
+            self.report(repeat_expansion::too_many_steps(place, self.limits));
         }
     }
 

@@ -1,6 +1,8 @@
 //! Arguments to names.
 
-use deliberate_language::{BoundArguments, DeclaredArgument, GivenArgument, StepArgs, bind};
+use deliberate_command_language::{
+    BoundArguments, DeclaredArgument, GivenArgument, StepArgs, bind,
+};
 use serde_json::{Value, json};
 
 use crate::{parse_single_step, parse_text};

@@ -1,6 +1,6 @@
 //! What looks like an operator and is data, byte for byte.
 
-use deliberate_language::{ArgumentItem, StepArgs};
+use deliberate_command_language::{ArgumentItem, StepArgs};
 
 use crate::{parse_single_step, parse_text, parse_valid, raw_args, step_ids};
 

@@ -1,6 +1,6 @@
 //! Each fault, drawn at its place.
 
-use deliberate_language::{Span, unknown_name};
+use deliberate_command_language::{Span, unknown_name};
 
 use crate::parse_text;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use deliberate_language::{DeclaredArgument, bind, tokenize};
+use deliberate_command_language::{DeclaredArgument, bind, tokenize};
 
 use crate::parse_text;
 

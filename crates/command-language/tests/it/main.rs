@@ -2,12 +2,12 @@
 
 mod arguments;
 mod data;
-mod faults;
+mod diagnostics;
 mod hostile;
-mod laws;
+mod properties;
 mod structure;
 
-use deliberate_language::{
+use deliberate_command_language::{
     CommandLimits, CommandStep, CommandTree, ParsedCommand, StageKind, StepArgs, parse,
 };
 

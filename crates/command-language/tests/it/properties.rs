@@ -1,6 +1,6 @@
 //! What holds for every text.
 
-use deliberate_language::{
+use deliberate_command_language::{
     Arrow, CommandAnnotations, CommandStage, CommandStep, CommandTree, DeclaredArgument, Span,
     Spanned, StageKind, StepArgs, bind, quote, tokenize,
 };

@@ -1,6 +1,6 @@
 //! Chains, groups, conditionals, repeats, wrappers, and whom a mark belongs to.
 
-use deliberate_language::{
+use deliberate_command_language::{
     Arrow, CommandLimits, CommandModifier, GateAnnotation, ShellVerify, ShellVerifyPreset,
     StageKind, StepArgs, parse,
 };
@@ -301,12 +301,16 @@ fn the_tree_can_be_written_as_json() {
 fn a_style_begins_with_a_letter_in_the_old_forms_too() {
     for written in ["#style=3s", "#style:3s", "#style(3s)"] {
         let text = format!(">>a x {written}");
-        let read =
-            deliberate_language::parse(&text, &deliberate_language::CommandLimits::default());
+        let read = deliberate_command_language::parse(
+            &text,
+            &deliberate_command_language::CommandLimits::default(),
+        );
         assert!(read.command.whole.style.is_none(), "{written}");
         let printed = read.command.to_string();
-        let again =
-            deliberate_language::parse(&printed, &deliberate_language::CommandLimits::default());
+        let again = deliberate_command_language::parse(
+            &printed,
+            &deliberate_command_language::CommandLimits::default(),
+        );
         assert_eq!(again.command, read.command, "{printed}");
     }
 }
@@ -314,7 +318,10 @@ fn a_style_begins_with_a_letter_in_the_old_forms_too() {
 #[test]
 fn a_condition_alone_is_not_sound() {
     for text in ["?\"\"", "?\"\"-->d", "? \"x\"", "? \"x\" :"] {
-        let read = deliberate_language::parse(text, &deliberate_language::CommandLimits::default());
+        let read = deliberate_command_language::parse(
+            text,
+            &deliberate_command_language::CommandLimits::default(),
+        );
         assert!(!read.is_valid(), "{text}");
     }
 }
