@@ -4,7 +4,7 @@
 //! caller gave go in through the `fenced` filter, which keeps them from closing the tag they
 //! stand in, so that text inside a thought can't pass for instructions.
 
-use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolError, answer_schema};
 use minijinja::{Environment, UndefinedBehavior, value::Serde};
 use schemars::JsonSchema;
@@ -75,9 +75,9 @@ impl AskTemplate {
         environment.set_fuel(Some(FUEL));
         environment.add_filter("fenced", escape_tags);
         for (name, text) in [
-            (HISTORY_TEMPLATE, include_str!("past.md")),
-            (ANCESTORS_TEMPLATE, include_str!("graph/line.md")),
-            (EVIDENCE_TEMPLATE, include_str!("found.md")),
+            (HISTORY_TEMPLATE, include_str!("history.md")),
+            (ANCESTORS_TEMPLATE, include_str!("graph/ancestors.md")),
+            (EVIDENCE_TEMPLATE, include_str!("evidence.md")),
             (purpose, question.trim()),
         ] {
             if let Err(error) = environment.add_template(name, text) {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use deliberate_core::{
     BranchId, Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
 };
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -13,14 +13,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
-use crate::{
-    context::{SessionHistory, current_open_history},
-    given::check_list,
-    prompt::{AskTemplate, GenerationParams, set_list_bounds},
-    said::{
+use super::{
+    ask_template::{AskTemplate, GenerationParams, set_list_bounds},
+    history::{SessionHistory, current_open_history},
+    model_fields::{
         Confidence, ThresholdNote, is_blank, lenient_vec, non_blank, normalized, optional_text,
     },
-    session::{ModeFilter, TargetSession, metadata_object, optional_session, require_open_branch},
+    text_list::check_list,
+};
+use crate::session::{
+    ModeFilter, TargetSession, metadata_object, optional_session, require_open_branch,
 };
 
 /// How many perspectives there are if the caller does not say.

@@ -4,13 +4,13 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{Change, truncate_tokens};
-use deliberate_thinker::{ModelRequest, PlainText};
+use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_toolkit::{AgentLimits, ToolContext, ToolError, ToolUse};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::prompt::{AskTemplate, GenerationParams};
+use super::ask_template::{AskTemplate, GenerationParams};
 
 /// The share of the budget that what was found may take in the ask for the step.
 const PROMPT_SHARE: usize = 2;
@@ -67,7 +67,7 @@ static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
         max_tokens: 1_500,
         temperature: 0.2,
     };
-    AskTemplate::new::<FreeTextReply>("act", include_str!("act.md"), freedom)
+    AskTemplate::new::<FreeTextReply>("act", include_str!("gather_evidence.md"), freedom)
 });
 
 /// Lets a model use these tools for the step that `step` asks for. Without tools nothing is asked.

@@ -3,20 +3,20 @@
 //! A mode reads a session, asks the model, and returns a thought with the changes that keep it.
 //! It knows the domain, the toolkit and how to ask; nothing of MCP, SQL or HTTP.
 
-mod acting;
+mod ask_template;
 mod auto;
 mod checkpoint;
-mod context;
 mod divergent;
-mod given;
+mod evidence;
 mod graph;
+mod history;
 mod linear;
-mod menu;
-mod prompt;
+mod mcp_prompts;
+mod model_fields;
 mod reflection;
 mod resources;
-mod said;
 mod session;
+mod text_list;
 mod tree;
 mod view;
 
@@ -29,7 +29,7 @@ pub use graph::{
     GotAggregate, GotFinalize, GotGenerate, GotInit, GotPrune, GotRefine, GotScore, GotState,
 };
 pub use linear::Linear;
-pub use menu::ReasoningPrompts;
+pub use mcp_prompts::ReasoningPrompts;
 pub use reflection::{Reflection, ReflectionEvaluate};
 pub use resources::ReasoningResources;
 pub use tree::{TreeComplete, TreeExplore, TreeFocus, TreeList};

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{Change, Mode, Score, Session, SessionId, Thought, ThoughtId};
-use deliberate_thinker::{ModelRequest, PlainText};
+use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_toolkit::{
     ModelAnswer, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -11,15 +11,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{
-    acting::{EvidenceInPrompt, StepEvidence, ToolUseSummary, gather_evidence},
-    context::{SessionHistory, current_open_history},
-    prompt::{AskTemplate, GenerationParams},
-    said::{Confidence, ThresholdNote, non_blank, optional_text},
-    session::{
-        ModeFilter, TargetSession, metadata_object, optional_session, provider_thread,
-        require_open_branch,
-    },
+use super::{
+    ask_template::{AskTemplate, GenerationParams},
+    evidence::{EvidenceInPrompt, StepEvidence, ToolUseSummary, gather_evidence},
+    history::{SessionHistory, current_open_history},
+    model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
+};
+use crate::session::{
+    ModeFilter, TargetSession, metadata_object, optional_session, provider_thread,
+    require_open_branch,
 };
 
 /// `reasoning_linear`.

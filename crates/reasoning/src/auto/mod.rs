@@ -1,6 +1,6 @@
 //! Choosing the mode by the problem: clear cases by rules, the others by asking.
 
-mod choice;
+mod mode_choice;
 mod rules;
 
 use std::{collections::BTreeSet, sync::LazyLock};
@@ -14,18 +14,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::{
+    ask_template::{AskTemplate, GenerationParams},
+    history::{SessionHistory, current_history},
+    model_fields::{Confidence, is_blank, lenient_option, lenient_vec},
+    text_list::check_list,
+};
 use crate::{
-    context::{SessionHistory, current_history},
-    divergent,
-    given::check_list,
-    graph, linear,
-    prompt::{AskTemplate, GenerationParams},
-    reflection,
-    said::{Confidence, is_blank, lenient_option, lenient_vec},
+    divergent, graph, linear, reflection,
     session::{ModeFilter, optional_session},
     tree::{self, ExploreRequest},
 };
-use choice::{ForwardChoice, ModeChoice};
+use mode_choice::{ForwardChoice, ModeChoice};
 
 /// Other ways that are answered.
 const MAX_ALTERNATIVES: usize = 3;

@@ -6,8 +6,8 @@ use deliberate_core::{
     Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, Graph,
     GraphNode, Mode, NodeId, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
 };
+use deliberate_llm::ModelRequest;
 use deliberate_store::{BacktrackPreview, EntityCounts};
-use deliberate_thinker::ModelRequest;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -17,10 +17,10 @@ use serde_json::json;
 
 use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::{
-    context::{SessionHistory, ancestor_history, latest_graph, with_graph},
+    ask_template::{AskTemplate, GenerationParams},
     graph::add_direction_node,
-    prompt::{AskTemplate, GenerationParams},
-    said::{Confidence, ThresholdNote, non_blank, optional_text},
+    history::{SessionHistory, ancestor_history, latest_graph, with_graph},
+    model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
     session::metadata_object,
 };
 

@@ -13,7 +13,7 @@ use deliberate_store::StoreError;
 use deliberate_toolkit::ToolContext;
 use serde_json::{Value, json};
 
-use crate::context::latest_thought;
+use super::history::latest_thought;
 
 /// A checkpoint of where the session stands. It names the place and holds no copy, so it costs
 /// the same however long the session is.

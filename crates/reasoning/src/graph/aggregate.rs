@@ -9,7 +9,7 @@ use deliberate_core::{
     Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, Precondition, Score,
     SessionId,
 };
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -18,11 +18,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    deactivate_node, load::GraphData, new_edge, new_node, resolve_problem, shape::Topology, shown,
+    data::{GraphData, topology::Topology},
+    deactivate_node, new_edge, new_node, prompt_context, resolve_problem,
 };
 use crate::{
-    prompt::{AskTemplate, GenerationParams},
-    said::{Confidence, lenient_vec, non_blank, non_blank_list, optional_text},
+    ask_template::{AskTemplate, GenerationParams},
+    model_fields::{Confidence, lenient_vec, non_blank, non_blank_list, optional_text},
     session::metadata_object,
 };
 
@@ -216,10 +217,10 @@ fn aggregate_request(
         .map(|(node, number)| AggregateAskNode {
             number,
             score: node.score.map(|score| format!("{:.2}", score.get())),
-            content: shown::truncate_to_equal_share(&node.content, sources.len(), budget),
+            content: prompt_context::truncate_to_equal_share(&node.content, sources.len(), budget),
         });
     ASK.render(AggregateAskContext {
-        problem: shown::truncate_problem(problem, budget),
+        problem: prompt_context::truncate_problem(problem, budget),
         nodes: nodes.collect(),
     })
 }

@@ -4,21 +4,21 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use deliberate_core::{Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, Score};
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    load::truncate_pruned,
+    data::truncate_pruned,
     new_edge, new_node,
-    shown::{GraphNodeContext, siblings},
+    prompt_context::{GraphNodeContext, siblings},
 };
 use crate::{
-    acting::{EvidenceInPrompt, StepEvidence, gather_evidence},
-    prompt::{AskTemplate, GenerationParams},
-    said::{Confidence, lenient_option, non_blank, normalized, optional_text},
+    ask_template::{AskTemplate, GenerationParams},
+    evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
+    model_fields::{Confidence, lenient_option, non_blank, normalized, optional_text},
     session::metadata_object,
 };
 

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    load::{GraphData, is_root},
-    rank::{compare_rating, rating},
+    data::{
+        GraphData, is_root,
+        rating::{compare_rating, rating},
+    },
     update_node,
 };
 

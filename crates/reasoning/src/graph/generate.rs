@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    data::GraphData,
     deactivate_node,
-    grow::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
-    load::GraphData,
+    expand::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
     resolve_problem,
 };
-use crate::acting::ToolUseSummary;
+use crate::evidence::ToolUseSummary;
 
 /// `reasoning_got_generate`.
 pub struct GotGenerate;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     config::{GraphConfig, GraphConfigInput},
-    grow::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
+    expand::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
     new_node,
 };
 use crate::session::{ModeFilter, TargetSession, optional_session};

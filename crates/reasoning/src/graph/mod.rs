@@ -2,19 +2,17 @@
 //! by a tool of its own. A graph has an id and limits of its own, and obeys them.
 
 mod aggregate;
+mod backtrack_node;
 mod config;
-mod direction;
+mod data;
+mod expand;
 mod finalize;
 mod generate;
-mod grow;
 mod init;
-mod load;
+mod prompt_context;
 mod prune;
-mod rank;
 mod refine;
 mod score;
-mod shape;
-mod shown;
 mod state;
 
 use deliberate_core::{
@@ -32,7 +30,7 @@ pub use refine::GotRefine;
 pub use score::GotScore;
 pub use state::GotState;
 
-pub(crate) use direction::add_direction_node;
+pub(crate) use backtrack_node::add_direction_node;
 pub(crate) use init::start_and_expand;
 
 /// The problem a call is about: the one it names, else the one the graph was made for.

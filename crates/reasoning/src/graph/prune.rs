@@ -11,7 +11,7 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::{GraphData, is_root, is_structural};
+use super::data::{GraphData, is_root, is_structural};
 
 /// `reasoning_got_prune`.
 pub struct GotPrune;

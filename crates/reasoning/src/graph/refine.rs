@@ -6,7 +6,7 @@ use deliberate_core::{
     Change, EdgeKind, GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Precondition, Score,
     SessionId,
 };
-use deliberate_thinker::ModelError;
+use deliberate_llm::ModelError;
 use deliberate_toolkit::{
     ModelAnswer, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -16,15 +16,16 @@ use serde_json::json;
 
 use super::{
     add_metadata,
-    load::GraphData,
-    new_edge, new_node, resolve_problem,
+    data::GraphData,
+    new_edge, new_node,
+    prompt_context::GraphNodeContext,
+    resolve_problem,
     score::{self, ScoreJudgment},
-    shown::GraphNodeContext,
     update_node,
 };
 use crate::{
-    prompt::{AskTemplate, GenerationParams},
-    said::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
+    ask_template::{AskTemplate, GenerationParams},
+    model_fields::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
 };
 
 /// `reasoning_got_refine`.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{GraphId, ModelScore, NodeId, NodeUpdate, Percent, Score, SessionId};
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{load::GraphData, resolve_problem, shown::GraphNodeContext, update_node};
+use super::{data::GraphData, prompt_context::GraphNodeContext, resolve_problem, update_node};
 use crate::{
-    prompt::{AskTemplate, GenerationParams},
-    said::{optional_text, round_fraction},
+    ask_template::{AskTemplate, GenerationParams},
+    model_fields::{optional_text, round_fraction},
 };
 
 /// From this score on a node may be where the graph ends.

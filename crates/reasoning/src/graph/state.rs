@@ -10,9 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     config::GraphConfig,
-    load::{GraphData, is_root},
-    rank::compare_rating,
-    shape::Topology,
+    data::{GraphData, is_root, rating::compare_rating, topology::Topology},
 };
 
 /// Ids listed of each kind at the most.

@@ -4,7 +4,7 @@
 //! They stand in Markdown beside this file. What the person gave is put below them as data and
 //! never read as part of them.
 
-mod filled;
+mod arguments;
 
 use deliberate_core::did_you_mean;
 use deliberate_toolkit::{
@@ -272,7 +272,7 @@ impl ReasoningPrompt {
         if !issues.is_empty() {
             return Err(ToolError::Invalid(issues));
         }
-        let text = filled::render_prompt(self.text, &given);
+        let text = arguments::render_prompt(self.text, &given);
         Ok(RenderedPrompt::text(self.description, text))
     }
 }

@@ -5,22 +5,22 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use deliberate_core::{
     GraphNode, NodeKind, Percent, Score, Session, SessionId, approximate_tokens, truncate_tokens,
 };
+use deliberate_llm::ModelRequest;
 use deliberate_store::{EpochFilter, Pagination, StoreError};
-use deliberate_thinker::ModelRequest;
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measures::{
+use super::metrics::{
     BranchCounts, ConfidenceTrend, Contradiction, GraphCounts, SessionData, SessionMetrics,
     rounded_score, unpruned_nodes,
 };
 use crate::{
-    context::{self, SessionHistory},
-    prompt::{AskTemplate, GenerationParams},
-    said::{Confidence, non_blank, non_blank_list},
+    ask_template::{AskTemplate, GenerationParams},
+    history::{self, SessionHistory},
+    model_fields::{Confidence, non_blank, non_blank_list},
     session::{ModeFilter, require_session},
 };
 
@@ -256,7 +256,7 @@ async fn evaluation_request(
     facts: &SessionMetrics,
     call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    let mut past = call.memoize("past", context::recent_history(session, call).await?);
+    let mut past = call.memoize("past", history::recent_history(session, call).await?);
     let budget = call.context_tokens();
     if !nodes.is_empty() {
         free_half_budget(&mut past, budget);

@@ -10,7 +10,7 @@ use deliberate_store::BranchEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::said::round_fraction;
+use crate::model_fields::round_fraction;
 
 /// Confidence that moves less than this stays as it is.
 const STEADY_THRESHOLD: f64 = 0.05;
@@ -318,5 +318,5 @@ fn count_graphs(total: usize, nodes: &[GraphNode]) -> GraphCounts {
 }
 
 #[cfg(test)]
-#[path = "measures_tests.rs"]
+#[path = "metrics_tests.rs"]
 mod tests;

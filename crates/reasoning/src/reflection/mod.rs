@@ -1,7 +1,7 @@
 //! Looking back on a piece of reasoning to judge it and to make it better.
 
 mod evaluate;
-mod measures;
+mod metrics;
 mod subject;
 
 use std::{collections::BTreeSet, sync::LazyLock};
@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use deliberate_core::{
     Change, Mode, Percent, Score, SessionId, Thought, ThoughtId, approximate_tokens,
 };
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -17,13 +17,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{
-    context::SessionHistory,
-    given::check_list,
-    prompt::{AskTemplate, GenerationParams},
-    said::{Confidence, non_blank, non_blank_list, normalized, optional_text},
-    session::{TargetSession, metadata_object, require_open_branch},
+use super::{
+    ask_template::{AskTemplate, GenerationParams},
+    history::SessionHistory,
+    model_fields::{Confidence, non_blank, non_blank_list, normalized, optional_text},
+    text_list::check_list,
 };
+use crate::session::{TargetSession, metadata_object, require_open_branch};
 pub use evaluate::ReflectionEvaluate;
 use subject::ReflectionSubject;
 

@@ -7,7 +7,7 @@ use deliberate_toolkit::{ArgumentIssue, EntityKind, ToolContext, ToolError};
 use serde_json::Value;
 
 use crate::{
-    context::{
+    history::{
         SessionHistory, ancestor_history, best_node, current_history, current_open_history,
         latest_thought,
     },

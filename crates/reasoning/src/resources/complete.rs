@@ -5,7 +5,7 @@ use deliberate_core::SessionId;
 use deliberate_store::{EpochFilter, Pagination, Store, StoreError};
 use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
 
-use super::address::ReasoningResourceKind;
+use super::uri::ReasoningResourceKind;
 
 /// Values in one answer.
 const MAX_VALUES: usize = 100;

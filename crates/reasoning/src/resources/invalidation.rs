@@ -3,7 +3,7 @@
 use deliberate_core::{BranchId, Change, GraphId, SessionId};
 use deliberate_toolkit::ResourceChange;
 
-use super::address::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
+use super::uri::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
 
 /// What the change means. It is asked for every change that is kept, so it reads nothing.
 pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange> {

@@ -4,7 +4,7 @@ use deliberate_core::{SessionId, Timestamp, truncate_chars};
 use deliberate_store::{Pagination, SessionEntry, Store, StoreError};
 use deliberate_toolkit::{ArgumentIssue, ResourceContext, ResourceInfo, ResourcePage, ToolError};
 
-use super::address::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
+use super::uri::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
 
 /// Characters of a name.
 const NAME_CHARS: usize = 80;

@@ -3,11 +3,11 @@
 //! Reading goes through `reasoning_get` and `reasoning_sessions`, so the same bounds, scopes and
 //! records hold as for a call. Knows nothing of how addresses reach a client.
 
-mod address;
 mod complete;
+mod invalidation;
 mod list;
 mod read;
-mod touched;
+mod uri;
 
 use deliberate_core::{Change, SessionId};
 use deliberate_toolkit::{
@@ -16,7 +16,7 @@ use deliberate_toolkit::{
 };
 use futures::future::BoxFuture;
 
-use address::{
+use uri::{
     ReasoningResourceFormat, ReasoningResourceKind, ReasoningUri, URI_PREFIX, resource_not_found,
 };
 
@@ -86,6 +86,6 @@ impl ResourceProvider for ReasoningResources {
     }
 
     fn changes_for(&self, change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange> {
-        touched::changes_for(change, session)
+        invalidation::changes_for(change, session)
     }
 }

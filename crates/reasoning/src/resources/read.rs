@@ -3,7 +3,7 @@
 use deliberate_toolkit::{ResourceBody, ResourceContext, ResourceData, ToolError};
 use serde_json::{Value, json};
 
-use super::address::{
+use super::uri::{
     ReasoningResourceFormat, ReasoningResourceKind, ReasoningUri, ReasoningUriTarget,
     resource_not_found,
 };

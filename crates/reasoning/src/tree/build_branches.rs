@@ -8,11 +8,11 @@ use deliberate_toolkit::{ToolContext, ToolOutput};
 use serde_json::json;
 
 use super::{
-    answer::{Approach, Exploration, Relation},
     explore::{BranchReference, ExploreRequest, NAME_CHARS, OpenedBranch, Output},
+    model_output::{Approach, Exploration, Relation},
 };
 use crate::{
-    said::{ThresholdNote, normalized},
+    model_fields::{ThresholdNote, normalized},
     session::{TargetSession, metadata_object},
 };
 

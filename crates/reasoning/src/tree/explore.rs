@@ -6,18 +6,18 @@ use deliberate_core::{
     Branch, BranchId, BranchState, CrossRefKind, Mode, Score, Session, SessionId, ThoughtId,
     truncate_chars,
 };
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
     EntityKind, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{answer::Exploration, grow::build_branches, require_branched_session};
+use super::{build_branches::build_branches, model_output::Exploration, require_branched_session};
 use crate::{
-    context::{SessionHistory, ancestor_history},
-    prompt::{AskTemplate, GenerationParams, set_list_bounds},
-    said::ThresholdNote,
+    ask_template::{AskTemplate, GenerationParams, set_list_bounds},
+    history::{SessionHistory, ancestor_history},
+    model_fields::ThresholdNote,
     session::TargetSession,
 };
 

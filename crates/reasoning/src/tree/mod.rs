@@ -1,11 +1,11 @@
 //! Several approaches side by side, each a branch that can be followed, closed and reopened.
 
-mod answer;
+mod build_branches;
 mod complete;
 mod explore;
 mod focus;
-mod grow;
 mod list;
+mod model_output;
 
 pub use complete::TreeComplete;
 pub use explore::TreeExplore;

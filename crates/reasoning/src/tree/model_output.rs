@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 
 use super::explore::MIN_BRANCHES;
-use crate::said::{Confidence, lenient_option, lenient_vec, non_blank, normalized, optional_text};
+use crate::model_fields::{
+    Confidence, lenient_option, lenient_vec, non_blank, normalized, optional_text,
+};
 
 /// What the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    gather::{ReasoningEntity, ViewRequest},
+    load::{ReasoningEntity, ViewRequest},
     markdown, mermaid,
-    room::ResponseSizeBudget,
+    size_budget::ResponseSizeBudget,
 };
 
 /// `reasoning_get`.

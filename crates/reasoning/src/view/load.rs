@@ -11,7 +11,7 @@ use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::room::{PageInfo, ResponseSizeBudget};
+use super::size_budget::{PageInfo, ResponseSizeBudget};
 
 /// Nodes of a graph, branches or references of a session in one answer at the most.
 const ITEMS_PAGE: Pagination = Pagination::limit(200);

@@ -9,9 +9,9 @@ use deliberate_core::{Branch, BranchId, GraphNode, NodeId, Score, Thought};
 use serde_json::Value;
 
 use super::{
-    gather::{BranchDetail, GraphDetail, NodeDetail, ReasoningEntity, SessionDetail},
-    plain::{to_blockquote, to_markdown_block, to_single_line},
-    room::PageInfo,
+    load::{BranchDetail, GraphDetail, NodeDetail, ReasoningEntity, SessionDetail},
+    sanitize::{to_blockquote, to_markdown_block, to_single_line},
+    size_budget::PageInfo,
 };
 
 /// The thing as Markdown.

@@ -11,9 +11,9 @@ use deliberate_core::{
 };
 
 use super::{
-    gather::{GraphDetail, ReasoningEntity, SessionDetail},
-    plain::strip_invisible,
-    room::PageInfo,
+    load::{GraphDetail, ReasoningEntity, SessionDetail},
+    sanitize::strip_invisible,
+    size_budget::PageInfo,
 };
 
 /// Boxes in a picture at the most; more can't be read.

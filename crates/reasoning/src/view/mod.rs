@@ -1,13 +1,13 @@
 //! Reading back what was thought: one thing by its id, a search over everything, the sessions.
 
-mod gather;
 mod get;
+mod load;
 mod markdown;
 mod mermaid;
-mod plain;
-mod room;
+mod sanitize;
 mod search;
 mod sessions;
+mod size_budget;
 
 pub use get::ReasoningGet;
 pub use search::SearchThoughts;

@@ -3,7 +3,9 @@
 use deliberate_core::{Change, Checkpoint, CheckpointKind, Mode, Timestamp};
 use serde_json::{Value, json};
 
-use crate::desk::{ReasoningTestRegistry, conversation, render_request, step_json, text_reply};
+use super::test_registry::{
+    ReasoningTestRegistry, conversation, render_request, step_json, text_reply,
+};
 
 const TOOL: &str = "reasoning_auto";
 

@@ -5,7 +5,7 @@ use deliberate_store::EpochFilter;
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
-use crate::desk::{
+use super::test_registry::{
     FULL_PAGE, ReasoningTestRegistry, conversation, render_request, step_json, text_reply,
 };
 
@@ -338,7 +338,7 @@ async fn a_failed_direction_leaves_everything_where_it_was() {
 #[tokio::test]
 async fn the_providers_conversation_is_left_too() {
     let desk = ReasoningTestRegistry::new();
-    desk.script_replies([deliberate_thinker::ModelReply {
+    desk.script_replies([deliberate_llm::ModelReply {
         thread: Some("th-1".to_owned()),
         ..text_reply(&step_json("first"))
     }]);

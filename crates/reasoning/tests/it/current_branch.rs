@@ -5,7 +5,7 @@ use deliberate_core::Mode;
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
-use crate::desk::{ReasoningTestRegistry, conversation, step_json, text_reply};
+use super::test_registry::{ReasoningTestRegistry, conversation, step_json, text_reply};
 
 fn approaches_reply(names: [&str; 2]) -> String {
     let approach = |name: &str| json!({ "name": name, "thought": format!("text of {name}"), "rationale": "r", "confidence_percent": 50 });

@@ -6,7 +6,7 @@ use deliberate_core::{
 };
 use serde_json::{Value, json};
 
-use crate::desk::{ReasoningTestRegistry, conversation, render_request, text_reply};
+use super::test_registry::{ReasoningTestRegistry, conversation, render_request, text_reply};
 
 const TOOL: &str = "reasoning_reflection_evaluate";
 

@@ -4,9 +4,9 @@ use deliberate_store::EpochFilter;
 use deliberate_toolkit::{CallOutcome, CallerContext, RESUME_TOOL};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::{FULL_PAGE, ReasoningTestRegistry, conversation, step_json, text_reply},
-    graph_kit::{continuation_reply, init_graph},
+use super::{
+    graph_fixtures::{continuation_reply, init_graph},
+    test_registry::{FULL_PAGE, ReasoningTestRegistry, conversation, step_json, text_reply},
 };
 
 /// A turn in which a tool is called, as a model says it that is asked in words.

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use deliberate_core::{EdgeKind::Generates, GraphNode};
 use serde_json::json;
 
-use crate::{
-    desk::{ReasoningTestRegistry, conversation, render_request},
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         aggregate_reply, continuation_reply, insert_graph, refine_reply, sample_edge, sample_node,
         score_reply,
     },
+    test_registry::{ReasoningTestRegistry, conversation, render_request},
 };
 
 async fn add_sample_graph(desk: &ReasoningTestRegistry, text: Option<&str>) {

@@ -6,17 +6,17 @@ use deliberate_core::{
     EdgeKind::{Aggregates, Generates, Refines},
     Score,
 };
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{CallOutcome, CallerContext, NeedsReply, ToolError};
 use futures::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 
-use crate::{
-    desk::{ReasoningTestRegistry, text_reply},
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         current_edges, current_nodes, init_graph, insert_graph, load_node, sample_edge, sample_node,
     },
+    test_registry::{ReasoningTestRegistry, text_reply},
 };
 
 /// An answer to any question about a graph.

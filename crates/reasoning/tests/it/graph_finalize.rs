@@ -6,12 +6,12 @@ use deliberate_core::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    desk::ReasoningTestRegistry,
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         aggregate_reply, generate_nodes, init_graph, insert_graph, load_node, refine_reply,
         sample_edge, sample_node, score_reply, stored_graph,
     },
+    test_registry::ReasoningTestRegistry,
 };
 
 /// What finalize concludes with where nothing is named.

@@ -4,11 +4,11 @@ use deliberate_core::{
     Change, EdgeKind, Graph, GraphEdge, GraphNode, Mode, NodeId, NodeKind, Score, Session,
     Timestamp,
 };
+use deliberate_llm::ModelReply;
 use deliberate_store::EpochFilter;
-use deliberate_thinker::ModelReply;
 use serde_json::{Value, json};
 
-use crate::desk::{FULL_PAGE, ReasoningTestRegistry, text_reply};
+use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, text_reply};
 
 /// A continuation, as it was asked for.
 pub(crate) fn continuation_reply(text: &str) -> ModelReply {

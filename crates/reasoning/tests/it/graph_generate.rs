@@ -1,17 +1,17 @@
 //! `reasoning_got_generate`: new nodes, and the limits they keep.
 
 use deliberate_core::{EdgeKind, NodeKind, Score};
+use deliberate_llm::ModelRequest;
 use deliberate_store::Pagination;
-use deliberate_thinker::ModelRequest;
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
-use crate::{
-    desk::{ReasoningTestRegistry, text_reply},
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         continuation_reply, current_edges, current_nodes, generate_nodes, init_graph, load_node,
         score_reply, stored_graph,
     },
+    test_registry::{ReasoningTestRegistry, text_reply},
 };
 
 async fn generate(desk: &ReasoningTestRegistry, graph: &Value, node: &Value, k: Value) -> Value {

@@ -3,12 +3,12 @@
 use deliberate_core::{Change, Mode, NodeKind};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::ReasoningTestRegistry,
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         current_nodes, generate_nodes, init_graph, insert_graph, load_node, sample_node,
         score_reply, timestamp,
     },
+    test_registry::ReasoningTestRegistry,
 };
 
 const NODE_TOOLS: [&str; 3] = [
@@ -34,7 +34,7 @@ async fn a_graph_begins_with_a_root_and_its_limits() {
     assert!(root.is_active && !root.is_terminal && root.score.is_none());
     let session = desk
         .store
-        .sessions(crate::desk::FULL_PAGE)
+        .sessions(super::test_registry::FULL_PAGE)
         .await
         .unwrap()
         .remove(0);

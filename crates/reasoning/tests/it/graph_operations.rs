@@ -3,12 +3,12 @@
 use deliberate_core::{EdgeKind, NodeKind, Score};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::{ReasoningTestRegistry, text_reply},
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         aggregate_reply, current_edges, current_nodes, generate_nodes, init_graph, load_node,
         refine_reply, score_reply, score_reply_with, stored_graph,
     },
+    test_registry::{ReasoningTestRegistry, text_reply},
 };
 
 async fn graph_with_two_nodes(

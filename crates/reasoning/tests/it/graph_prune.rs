@@ -6,9 +6,9 @@ use deliberate_core::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    desk::ReasoningTestRegistry,
-    graph_kit::{current_nodes, init_graph, insert_graph, sample_edge, sample_node},
+use super::{
+    graph_fixtures::{current_nodes, init_graph, insert_graph, sample_edge, sample_node},
+    test_registry::ReasoningTestRegistry,
 };
 
 fn mark_terminal(node: GraphNode) -> GraphNode {

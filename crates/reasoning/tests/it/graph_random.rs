@@ -4,12 +4,12 @@ use deliberate_toolkit::CallOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{
-    desk::ReasoningTestRegistry,
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         aggregate_reply, continuation_reply, current_edges, current_nodes, init_graph,
         refine_reply, score_reply,
     },
+    test_registry::ReasoningTestRegistry,
 };
 
 const MAX_NODES: usize = 14;

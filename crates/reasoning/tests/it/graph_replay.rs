@@ -4,12 +4,12 @@ use deliberate_core::{GraphEdge, GraphNode, Timestamp};
 use deliberate_toolkit::{CallOutcome, NeedsReply};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::ReasoningTestRegistry,
-    graph_kit::{
+use super::{
+    graph_fixtures::{
         aggregate_reply, continuation_reply, insert_graph, refine_reply, sample_edge, sample_node,
         score_reply, stored_graph,
     },
+    test_registry::ReasoningTestRegistry,
 };
 
 async fn call_until_suspended(

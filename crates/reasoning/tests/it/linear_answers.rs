@@ -3,7 +3,7 @@
 use deliberate_core::Score;
 use serde_json::{Value, json};
 
-use crate::desk::{ReasoningTestRegistry, step_json, text_reply, truncated_reply};
+use super::test_registry::{ReasoningTestRegistry, step_json, text_reply, truncated_reply};
 
 /// The answer and the stored confidence of a step to which the model says `reply`.
 async fn think_with_reply(reply: &str) -> (Value, Score) {

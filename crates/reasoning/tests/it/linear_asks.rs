@@ -3,7 +3,9 @@
 use deliberate_core::Mode;
 use serde_json::json;
 
-use crate::desk::{ReasoningTestRegistry, conversation, render_request, step_json, text_reply};
+use super::test_registry::{
+    ReasoningTestRegistry, conversation, render_request, step_json, text_reply,
+};
 
 #[tokio::test]
 async fn the_first_step() {

@@ -4,7 +4,7 @@ use deliberate_core::Mode;
 use deliberate_toolkit::CallLimits;
 use serde_json::json;
 
-use crate::desk::ReasoningTestRegistry;
+use super::test_registry::ReasoningTestRegistry;
 
 const GAP: &str = "(steps in between are left out)";
 

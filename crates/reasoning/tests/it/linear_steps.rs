@@ -5,7 +5,7 @@ use deliberate_testkit::CountingIds;
 use deliberate_toolkit::{CallLimits, CallOutcome, CallerContext};
 use serde_json::{Value, json};
 
-use crate::desk::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
+use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
 
 fn id(number: u64) -> String {
     CountingIds::nth(number).to_string()
@@ -225,7 +225,7 @@ async fn a_threshold_outside_its_range_is_refused() {
 #[tokio::test]
 async fn the_providers_conversation_is_continued() {
     let desk = ReasoningTestRegistry::new();
-    let on = |thread: Option<&str>| deliberate_thinker::ModelReply {
+    let on = |thread: Option<&str>| deliberate_llm::ModelReply {
         thread: thread.map(str::to_owned),
         ..text_reply(&step_json("so"))
     };
@@ -271,7 +271,7 @@ async fn a_conversation_is_noted_beside_what_is_known_of_the_session() {
     };
     let change = deliberate_core::Change::AddSession(session);
     desk.store.commit(vec![change]).await.unwrap();
-    desk.script_replies([deliberate_thinker::ModelReply {
+    desk.script_replies([deliberate_llm::ModelReply {
         thread: Some("th-1".to_owned()),
         ..text_reply(&step_json("so"))
     }]);

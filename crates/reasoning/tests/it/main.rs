@@ -8,22 +8,22 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
-mod acting;
 mod auto;
 mod checkpoints;
-mod desk;
+mod current_branch;
 mod divergent;
 mod evaluate;
+mod evidence;
 mod graph_asks;
+mod graph_concurrency;
 mod graph_finalize;
+mod graph_fixtures;
 mod graph_generate;
 mod graph_ids;
-mod graph_kit;
+mod graph_operations;
 mod graph_prune;
 mod graph_random;
 mod graph_replay;
-mod graph_together;
-mod graph_work;
 mod linear_answers;
 mod linear_asks;
 mod linear_context;
@@ -31,7 +31,7 @@ mod linear_steps;
 mod model;
 mod reflection;
 mod resources;
-mod standing;
+mod test_registry;
 mod tree;
 mod view;
-mod view_parts;
+mod view_pages;

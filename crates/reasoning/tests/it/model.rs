@@ -7,7 +7,7 @@ use deliberate_store::EpochFilter;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::desk::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
+use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
 
 /// One call. Numbers choose among what is there, whatever that is by then.
 #[derive(Debug, Clone)]

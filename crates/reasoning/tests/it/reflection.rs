@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use deliberate_core::{Change, Checkpoint, CheckpointKind, Mode, Thought, Timestamp};
 use serde_json::{Value, json};
 
-use crate::desk::{ReasoningTestRegistry, conversation, render_request, text_reply};
+use super::test_registry::{ReasoningTestRegistry, conversation, render_request, text_reply};
 
 const TOOL: &str = "reasoning_reflection";
 
@@ -452,7 +452,7 @@ async fn what_the_next_round_says_of_a_text_counts_more_than_its_authors_claim()
             "improved_quality_percent": claimed, "confidence_percent": 60, "weakest_point": "w",
         }).to_string())
         };
-    let reflect = async |rounds: Vec<deliberate_thinker::ModelReply>| {
+    let reflect = async |rounds: Vec<deliberate_llm::ModelReply>| {
         let desk = ReasoningTestRegistry::new();
         desk.script_replies(rounds);
         desk.call_ok(

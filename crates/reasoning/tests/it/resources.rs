@@ -8,7 +8,7 @@ use deliberate_toolkit::{
 };
 use serde_json::{Value, json};
 
-use crate::desk::{ReasoningTestRegistry, step_json, text_reply};
+use super::test_registry::{ReasoningTestRegistry, step_json, text_reply};
 
 async fn read_resource(desk: &ReasoningTestRegistry, uri: &str) -> Result<String, ToolError> {
     let caller = CallerContext::default();

@@ -7,13 +7,13 @@ use std::{
 };
 
 use deliberate_core::{Change, Invocation, Mode, Score, Session, Thought, Timestamp};
+use deliberate_llm::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
 use deliberate_reasoning::register;
 use deliberate_store::{
     EpochFilter, Pagination, Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
 };

@@ -5,7 +5,7 @@ use deliberate_store::EpochFilter;
 use deliberate_toolkit::{CallOutcome, ToolError};
 use serde_json::{Value, json};
 
-use crate::desk::{
+use super::test_registry::{
     FULL_PAGE, ReasoningTestRegistry, conversation, render_request, text_reply, truncated_reply,
 };
 

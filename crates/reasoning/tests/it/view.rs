@@ -3,9 +3,9 @@
 use deliberate_core::{Branch, BranchState, Change, Mode, Score};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::{ReasoningTestRegistry, step_json, text_reply},
-    graph_kit::timestamp,
+use super::{
+    graph_fixtures::timestamp,
+    test_registry::{ReasoningTestRegistry, step_json, text_reply},
 };
 
 pub(crate) const GET: &str = "reasoning_get";

@@ -3,11 +3,11 @@
 use deliberate_core::{Change, EdgeKind, Graph, Mode};
 use serde_json::{Value, json};
 
-use crate::{
-    desk::ReasoningTestRegistry,
-    graph_kit::{insert_graph, sample_edge, sample_node, timestamp},
-    view::GET,
+use super::{
+    graph_fixtures::{insert_graph, sample_edge, sample_node, timestamp},
+    test_registry::ReasoningTestRegistry,
 };
+use crate::view::GET;
 
 /// What an answer may hold besides 60,000 characters of text: ids, times, the names of fields.
 const MAX_RESPONSE_CHARS: usize = 200_000;

@@ -1,7 +1,8 @@
 //! Hints that ask for a mode by its name. A hint is about the problem, so that a word such as
 //! "graph" or "tree" alone is no name of a mode: the problem may be about trees.
 
-use super::{super::choice::ModeChoice, text::split_words};
+use super::text::split_words;
+use crate::auto::mode_choice::ModeChoice;
 
 /// Hints that are a name by themselves.
 const MODE_NAMES: &[(&str, ModeChoice)] = &[

@@ -2,7 +2,6 @@
 //! natural object soon after it; words that merely occur say nothing.
 
 use super::{
-    super::choice::ModeChoice,
     text::{
         PAUSE_TOKEN, RuleSentence, find_phrase, replace_quotations, split_sentences, split_words,
         strip_phrase,
@@ -12,6 +11,7 @@ use super::{
         TEXT_TASK_VERBS,
     },
 };
+use crate::auto::mode_choice::ModeChoice;
 
 /// A longer text is for the router: there is more in it than an instruction.
 const MAX_CHARS: usize = 1_000;

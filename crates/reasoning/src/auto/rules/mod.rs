@@ -1,19 +1,19 @@
 //! The clear cases, decided without asking anyone. A wrong decision costs far more than an ask, so
 //! whatever is not clear is left to the router.
 
-mod names;
-mod plain;
+mod explicit_hints;
+mod intents;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trivial;
 mod vocabulary;
-mod wishes;
 
 use std::collections::BTreeSet;
 
 use deliberate_core::truncate_chars;
 
-use super::choice::ModeChoice;
+use super::mode_choice::ModeChoice;
 
 /// What a wish that was said in words is worth, a mode that was named, and a plain thing.
 const INTENT_CONFIDENCE: f64 = 0.85;
@@ -37,7 +37,7 @@ pub(super) fn decide(content: &str, hints: &[String], may_return: bool) -> Optio
     if !hints.is_empty() {
         return decide_by_hints(content, hints, may_return);
     }
-    if let Some(why) = plain::trivial_reason(content) {
+    if let Some(why) = trivial::trivial_reason(content) {
         return Some(RuleDecision {
             choice: ModeChoice::Direct,
             confidence: TRIVIAL_CONFIDENCE,
@@ -45,7 +45,7 @@ pub(super) fn decide(content: &str, hints: &[String], may_return: bool) -> Optio
             alternative: None,
         });
     }
-    let (choice, words) = wishes::detect_intent(content)?;
+    let (choice, words) = intents::detect_intent(content)?;
     Some(RuleDecision {
         choice,
         confidence: INTENT_CONFIDENCE,
@@ -56,19 +56,19 @@ pub(super) fn decide(content: &str, hints: &[String], may_return: bool) -> Optio
 
 /// Who names a mode has decided. Two names are no decision, and other hints are for the router.
 fn decide_by_hints(content: &str, hints: &[String], may_return: bool) -> Option<RuleDecision> {
-    if hints.iter().any(|hint| wishes::has_negation(hint)) {
+    if hints.iter().any(|hint| intents::has_negation(hint)) {
         return None;
     }
     let named = hints
         .iter()
-        .filter_map(|hint| Some((names::mode_from_hint(hint)?, hint)));
+        .filter_map(|hint| Some((explicit_hints::mode_from_hint(hint)?, hint)));
     let named: Vec<(ModeChoice, &String)> = named.collect();
     let choices: BTreeSet<ModeChoice> = named.iter().map(|(choice, _)| *choice).collect();
     let (choice, hint) = *named.first()?;
     if choices.len() > 1 || (choice == ModeChoice::Backtracking && !may_return) {
         return None;
     }
-    let wish = wishes::detect_intent(content).filter(|(wished, _)| *wished != choice);
+    let wish = intents::detect_intent(content).filter(|(wished, _)| *wished != choice);
     Some(RuleDecision {
         choice,
         confidence: HINT_CONFIDENCE,

@@ -1,7 +1,7 @@
 //! The words of the rules: how wishes are said, and what raises a doubt about them. Words are
 //! compared, never parts of words; "trade-offs" are two words.
 
-use super::super::choice::ModeChoice;
+use crate::auto::mode_choice::ModeChoice;
 
 /// How a wish is said.
 pub(super) struct IntentPattern {

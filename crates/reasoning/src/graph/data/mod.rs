@@ -1,6 +1,9 @@
 //! A graph as it is now. The nodes in use are read whole, for a limit of the graph says how many
 //! there can be; pruned ones have no such limit, and only the beginning of their text is kept.
 
+pub(crate) mod rating;
+pub(crate) mod topology;
+
 use std::{
     collections::{HashMap, HashSet},
     future::Future,

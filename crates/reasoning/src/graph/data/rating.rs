@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// How good a node is, if anybody said so: its score, or how sure the model was of what it made of
 /// other nodes.
-pub(super) fn rating(node: &GraphNode) -> Option<f64> {
+pub(crate) fn rating(node: &GraphNode) -> Option<f64> {
     if let Some(score) = node.score {
         return Some(score.get());
     }
@@ -26,7 +26,7 @@ pub(super) fn rating(node: &GraphNode) -> Option<f64> {
 }
 
 /// By rating, then by depth; a sort by it is stable, so the older comes first.
-pub(super) fn compare_rating(one: &GraphNode, other: &GraphNode) -> Ordering {
+pub(crate) fn compare_rating(one: &GraphNode, other: &GraphNode) -> Ordering {
     let rated = |node: &GraphNode| rating(node).unwrap_or(-1.0);
     let by_rating = rated(other).total_cmp(&rated(one));
     by_rating.then_with(|| other.depth.cmp(&one.depth))

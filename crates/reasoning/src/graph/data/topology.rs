@@ -10,13 +10,13 @@ use petgraph::{
 
 /// Edges without what they say.
 #[derive(Default)]
-pub(super) struct Topology {
+pub(crate) struct Topology {
     graph: DiGraph<(), ()>,
     indices: HashMap<NodeId, NodeIndex>,
 }
 
 impl Topology {
-    pub(super) fn from_edges<'a>(edges: impl IntoIterator<Item = &'a GraphEdge>) -> Self {
+    pub(crate) fn from_edges<'a>(edges: impl IntoIterator<Item = &'a GraphEdge>) -> Self {
         let mut shape = Self::default();
         for edge in edges {
             let (from, to) = (
@@ -39,12 +39,12 @@ impl Topology {
 
     /// Whether following edges can lead back to where one was. Not by `is_cyclic_directed`, which
     /// calls itself for every step down a long line.
-    pub(super) fn has_cycle(&self) -> bool {
+    pub(crate) fn has_cycle(&self) -> bool {
         toposort(&self.graph, None).is_err()
     }
 
     /// Adds an edge, unless it would close a cycle. Says whether it did.
-    pub(super) fn add_acyclic_edge(&mut self, from: &NodeId, to: &NodeId) -> bool {
+    pub(crate) fn add_acyclic_edge(&mut self, from: &NodeId, to: &NodeId) -> bool {
         let (from, to) = (self.node_index(from), self.node_index(to));
         if has_path_connecting(&self.graph, to, from, None) {
             return false;
