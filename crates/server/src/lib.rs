@@ -6,18 +6,19 @@
 //!
 //! The crate knows the registry and the protocol; nothing of modes, SQL or providers.
 
-mod face;
 mod files;
-mod handed_on;
 pub mod http;
+mod mcp;
 mod message;
 pub mod metrics;
 mod principal;
-mod shelf;
+mod raw_result;
 pub mod stdio;
 mod trace;
 
-pub use face::{McpHandler, McpOptions};
 pub use files::{FileLimits, FileRoots};
+pub use mcp::{
+    McpHandler, McpOptions,
+    catalog::subscriptions::{SubscriptionLimits, Subscriptions},
+};
 pub use principal::principal;
-pub use shelf::subscriptions::{SubscriptionLimits, Subscriptions};

@@ -7,7 +7,7 @@ use std::{
 
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 
-use super::open::{is_allowed, is_hidden};
+use super::read_file::{is_allowed, is_hidden};
 
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 16;

@@ -4,9 +4,9 @@
 //! of anything outside the roots, not even whether it is there. Reading needs the scope `files`.
 //! Knows paths and addresses; nothing of the protocol.
 
-mod address;
-mod open;
-mod walk;
+mod directory_walk;
+mod read_file;
+mod uri;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -19,8 +19,8 @@ use deliberate_toolkit::{
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-use open::FileReadError;
-use walk::FileEntry;
+use directory_walk::FileEntry;
+use read_file::FileReadError;
 
 /// The form of the addresses.
 const TEMPLATE: &str = "file:///{+path}";
@@ -81,16 +81,16 @@ impl FileRoots {
         let task = tokio::task::spawn_blocking(move || {
             // Held by the work and not by who waits for it: they may leave, the disk stays slow.
             let _place = place;
-            work(&walk::canonical_roots(&roots))
+            work(&directory_walk::canonical_roots(&roots))
         });
         task.await.map_err(|_| ToolError::Internal)
     }
 
     async fn read_contents(&self, uri: &str) -> Result<ResourceData, ToolError> {
-        let path = address::uri_to_path(uri).ok_or_else(|| file_not_found(uri))?;
+        let path = uri::uri_to_path(uri).ok_or_else(|| file_not_found(uri))?;
         let mime = mime_guess::from_path(&path).first_raw();
         let most = self.limits.file_bytes;
-        let read = self.run_on_disk(move |roots| open::read(&path, roots, most));
+        let read = self.run_on_disk(move |roots| read_file::read(&path, roots, most));
         let bytes = read
             .await?
             .map_err(|refusal| to_tool_error(uri, refusal, most))?;
@@ -116,7 +116,7 @@ impl FileRoots {
         let after = after.map(FileEntry::parse_key).transpose()?;
         let most = self.limits.max_listed;
         let files = self
-            .run_on_disk(move |roots| walk::list_files(roots, most))
+            .run_on_disk(move |roots| directory_walk::list_files(roots, most))
             .await?;
         let is_next =
             |file: &FileEntry| after.as_ref().is_none_or(|after| file.sort_key() > *after);
@@ -135,12 +135,10 @@ impl FileRoots {
     async fn complete_paths(&self, typed: &str) -> Result<CompletionValues, ToolError> {
         let most = self.limits.max_listed;
         let files = self
-            .run_on_disk(move |roots| walk::list_files(roots, most))
+            .run_on_disk(move |roots| directory_walk::list_files(roots, most))
             .await?;
         let looked_at_all = files.len() < most;
-        let addresses = files
-            .iter()
-            .filter_map(|file| address::path_to_uri(&file.path));
+        let addresses = files.iter().filter_map(|file| uri::path_to_uri(&file.path));
         let paths = addresses.filter_map(|uri| uri.strip_prefix("file:///").map(str::to_owned));
         let mut values: Vec<String> = paths.filter(|path| path.starts_with(typed)).collect();
         let more = !looked_at_all || values.len() > MAX_COMPLETIONS;
@@ -158,7 +156,7 @@ impl ResourceProvider for FileRoots {
     }
 
     fn matches(&self, uri: &str) -> bool {
-        address::is_file_uri(uri)
+        uri::is_file_uri(uri)
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
@@ -189,7 +187,7 @@ impl ResourceProvider for FileRoots {
         desk: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
-            if !address::is_file_uri(uri) {
+            if !uri::is_file_uri(uri) {
                 return None;
             }
             if !desk.caller.principal.scope.allows("files") {
@@ -228,7 +226,7 @@ impl ResourceProvider for FileRoots {
 }
 
 fn to_resource(file: &FileEntry) -> Option<ResourceInfo> {
-    let uri = address::path_to_uri(&file.path)?;
+    let uri = uri::path_to_uri(&file.path)?;
     let mime = mime_guess::from_path(&file.path).first_raw();
     Some(ResourceInfo {
         uri,

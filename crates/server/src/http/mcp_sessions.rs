@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::{
 };
 use tokio::time::Instant;
 
-use super::session_manager::RawSessionManager;
+use super::raw_session_manager::RawSessionManager;
 
 /// One who has a name may have this part of the sessions.
 const MAX_OWNER_SHARE: usize = 4;

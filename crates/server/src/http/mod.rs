@@ -5,20 +5,20 @@
 //! serves the connections underneath.
 
 pub mod auth;
+mod body_guard;
 pub mod guard;
-mod handed_on;
 pub mod health;
 mod health_check;
-mod kept;
+mod jsonrpc_response;
+pub mod landing_page;
 pub mod limits;
 pub mod listener;
-mod mcp;
-pub mod page;
+mod mcp_sessions;
 mod progress;
-mod reply;
-mod session_manager;
-mod sessions;
+mod raw_result;
+mod raw_session_manager;
 pub mod sse;
+mod streamable_http;
 mod ws;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -35,9 +35,9 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use mcp::{McpControl, StreamableHttpOptions, routes as mcp_routes};
+pub use mcp_sessions::SessionOptions;
 pub use progress::{ProgressHub, ProgressOptions};
-pub use sessions::SessionOptions;
+pub use streamable_http::{McpControl, StreamableHttpOptions, routes as mcp_routes};
 pub use ws::routes as progress_routes;
 
 use crate::metrics::{self, RejectionReason, ServerMetrics, TransportKind};
@@ -137,7 +137,7 @@ impl HttpServer {
                 parts.registry.clone(),
             ))
             .merge(progress_routes(parts.progress.clone()))
-            .merge(page::routes(&parts.registry, token));
+            .merge(landing_page::routes(&parts.registry, token));
         let mut control = None;
         if let Some(sse) = options.sse {
             let (routes, sse) = sse::routes(make, sse);

@@ -16,7 +16,7 @@ use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::handed_on::RawResultSlot;
+use crate::raw_result::RawResultSlot;
 
 /// What an event begins with that carries a message.
 const DATA_PREFIX: &str = "data: ";

@@ -22,7 +22,7 @@ use rmcp::{
     },
 };
 
-use crate::handed_on::{RawResultSlot, may_have_raw_result};
+use crate::raw_result::{RawResultSlot, may_have_raw_result};
 
 type InnerTransport = <LocalSessionManager as SessionManager>::Transport;
 

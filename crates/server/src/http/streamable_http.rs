@@ -23,15 +23,16 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    handed_on, kept, reply,
-    session_manager::RawSessionManager,
-    sessions::{
+    body_guard, jsonrpc_response,
+    mcp_sessions::{
         McpSessionError, McpSessionOwner, McpSessions, SessionOptions, SessionReservation,
         SessionUse,
     },
+    raw_result,
+    raw_session_manager::RawSessionManager,
 };
 use crate::{
-    handed_on::RawResultSlot,
+    raw_result::RawResultSlot,
     stdio::{RpcRejection, read_body},
 };
 
@@ -135,7 +136,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         let message = read_body(&body).map_err(|rejection| reject_message(&rejection))?;
         // What runs may wait for an answer of the client, or be cancelled.
         if message.is_request && self.draining.is_cancelled() {
-            return Err(reply::stopping_response().into());
+            return Err(jsonrpc_response::stopping_response().into());
         }
         let asked = message.id.filter(|_| message.is_request);
         let visit = self.enter_session(&parts.headers, &owner, asked)?;
@@ -149,7 +150,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         parts.extensions.insert(slot.clone());
         let request = Request::from_parts(parts, Full::new(message));
         let response = self.service.handle(request).await.map(Body::new);
-        let response = handed_on::replace_result(response, slot, id.as_deref().unwrap_or("null"));
+        let response = raw_result::replace_result(response, slot, id.as_deref().unwrap_or("null"));
         let opened = response.headers().get(SESSION_HEADER);
         if let Some(opened) = opened.and_then(|opened| opened.to_str().ok()) {
             self.sessions.add(opened, owner);
@@ -206,7 +207,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         owner: &McpSessionOwner,
     ) -> Result<SessionReservation, McpHttpRejection> {
         self.sessions.reserve(owner).ok_or_else(|| {
-            McpHttpRejection::from(reply::retry_later_response(
+            McpHttpRejection::from(jsonrpc_response::retry_later_response(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many sessions are open; try again later, or use revision 2026-07-28, which \
                  needs none",
@@ -222,7 +223,7 @@ fn session_id(headers: &HeaderMap) -> Option<&str> {
 /// The visit lasts until the answer is sent.
 fn hold_session(response: Response, visit: Option<SessionUse>) -> Response {
     match visit {
-        Some(visit) => response.map(|body| kept::with_guard(body, visit)),
+        Some(visit) => response.map(|body| body_guard::with_guard(body, visit)),
         None => response,
     }
 }
@@ -286,11 +287,11 @@ async fn collect_body(body: Body) -> Result<Bytes, McpHttpRejection> {
 }
 
 fn reject_message(rejection: &RpcRejection) -> McpHttpRejection {
-    reply::rejection_response(StatusCode::BAD_REQUEST, rejection).into()
+    jsonrpc_response::rejection_response(StatusCode::BAD_REQUEST, rejection).into()
 }
 
 fn reject(status: StatusCode, code: i32, message: &str) -> McpHttpRejection {
-    reply::error_response(status, code, message).into()
+    jsonrpc_response::error_response(status, code, message).into()
 }
 
 /// Faults that the SDK tells in plain text, told in JSON-RPC.
@@ -325,5 +326,5 @@ async fn to_json_error(
         status => status,
     };
     let rejection = RpcRejection::invalid_request(id, &message);
-    Err(reply::rejection_response(status, &rejection).into())
+    Err(jsonrpc_response::rejection_response(status, &rejection).into())
 }

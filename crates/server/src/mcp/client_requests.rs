@@ -12,7 +12,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::client::ClientInfo;
+use super::client_info::ClientInfo;
 
 /// What this client can be asked for; `deaf` says that it can't be asked during the call.
 pub(super) fn client_features(

@@ -15,8 +15,8 @@ use rmcp::{
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{answer, client::ClientInfo};
-use crate::handed_on::RawResultSlot;
+use super::{call_result, client_info::ClientInfo};
+use crate::raw_result::RawResultSlot;
 
 const RESULT_TYPE: &str = "resultType";
 const COMPLETE: &str = "complete";
@@ -45,7 +45,7 @@ pub(super) fn take_raw_result(output: &mut Value) -> Option<Value> {
 pub(super) fn to_raw_reply(mut result: Value, modern: bool, most_bytes: usize) -> CallReply {
     let length = json_length(&result);
     if length > most_bytes {
-        return answer::too_long_result(length, most_bytes).into();
+        return call_result::too_long_result(length, most_bytes).into();
     }
     let Some(fields) = result.as_object_mut() else {
         return error_reply("the other server gave a result that is no object");

@@ -10,7 +10,7 @@
     reason = "asking the client's model is deprecated in 2026-07-28, and the only way to ask it"
 )]
 
-use deliberate_thinker::{ChatRole as Speaker, system_with_schema};
+use deliberate_llm::{ChatRole as Speaker, system_with_schema};
 use deliberate_toolkit::{BackgroundCall, ClientPrompt, NeedsReply};
 use rmcp::model::{
     CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,

@@ -18,7 +18,7 @@ use rmcp::{
 };
 use serde_json::json;
 
-use super::client::ClientInfo;
+use super::client_info::ClientInfo;
 
 /// What a connection wants to hear: nothing, until it says otherwise.
 #[derive(Debug, Clone)]

@@ -5,24 +5,24 @@
     reason = "logging is deprecated by 2026-07-28; clients of the handshake revisions use it"
 )]
 
-pub(crate) mod answer;
-mod asking;
-mod call;
-mod client;
-mod guests;
-mod input;
+pub(crate) mod call_result;
+pub(crate) mod catalog;
+mod client_info;
+mod client_requests;
+mod external_tools;
+mod input_required;
 mod logging;
 mod methods;
 mod sampling;
-mod slim;
 mod tasks;
+mod tool_listing;
+mod tools_call;
 
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use client::ClientInfo;
 use deliberate_toolkit::{ExternalTool, RAW_RESULT, Registry, ToolInfo};
 use logging::ClientLogLevel;
 use rmcp::{
@@ -40,10 +40,9 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
-use crate::{
-    Subscriptions,
-    shelf::{self, subscribing::ConnectionSubscriptions},
-};
+use crate::Subscriptions;
+use catalog::subscriptions::connection::ConnectionSubscriptions;
+use client_info::ClientInfo;
 
 /// What a model should know before it uses the tools.
 const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a session_id; pass it \
@@ -145,8 +144,10 @@ impl McpHandler {
 
 impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
-            shelf::capabilities::server_capabilities(&self.registry, self.subscriptions.is_some());
+        let capabilities = catalog::capabilities::server_capabilities(
+            &self.registry,
+            self.subscriptions.is_some(),
+        );
         let implementation =
             Implementation::new("deliberate", env!("CARGO_PKG_VERSION")).with_title("Deliberate");
         ServerConfig::new(capabilities)
@@ -163,7 +164,7 @@ impl ServerHandler for McpHandler {
         context.peer.set_peer_info(request.clone());
         let mut info = self.negotiate_initialize(&request)?;
         if deaf {
-            shelf::capabilities::without_notifications(&mut info.capabilities);
+            catalog::capabilities::without_notifications(&mut info.capabilities);
         }
         Ok(info)
     }
@@ -173,7 +174,7 @@ impl ServerHandler for McpHandler {
         let guest = || {
             let guests = self.external_tools();
             let guest = guests.iter().find(|guest| &*guest.name == name)?;
-            guests::tool_outline(guest)
+            external_tools::tool_outline(guest)
         };
         own.cloned().or_else(guest)
     }
@@ -184,14 +185,16 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let modern = ClientInfo::from_context(&context).modern;
-        let (page, guests) = shelf::tools::list(
+        let (page, guests) = catalog::tools::list(
             &self.registry,
             self.tools(),
             self.external_tools(),
             page,
             &context,
         )?;
-        Ok(guests::add_external_tools(page, &guests, modern, &context))
+        Ok(external_tools::add_external_tools(
+            page, &guests, modern, &context,
+        ))
     }
 
     async fn call_tool(
@@ -200,7 +203,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let told = self.answer_call(request, &context).await?;
-        Ok(guests::to_response(told, &context))
+        Ok(external_tools::to_response(told, &context))
     }
 
     async fn get_task(
@@ -254,7 +257,7 @@ impl ServerHandler for McpHandler {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        shelf::prompts::list(&self.registry, page, &context).await
+        catalog::prompts::list(&self.registry, page, &context).await
     }
 
     async fn get_prompt(
@@ -262,7 +265,7 @@ impl ServerHandler for McpHandler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        shelf::prompts::get(&self.registry, request, &context).await
+        catalog::prompts::get(&self.registry, request, &context).await
     }
 
     async fn list_resources(
@@ -272,10 +275,10 @@ impl ServerHandler for McpHandler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let principal = ClientInfo::from_context(&context).principal;
         // Who may see none is not told when there are others.
-        if shelf::resources::may_see_any(&self.registry, &principal) {
+        if catalog::resources::may_see_any(&self.registry, &principal) {
             self.connection.on_resources_listed();
         }
-        shelf::resources::list(&self.registry, page, &context).await
+        catalog::resources::list(&self.registry, page, &context).await
     }
 
     async fn list_resource_templates(
@@ -283,7 +286,7 @@ impl ServerHandler for McpHandler {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        shelf::resources::templates(&self.registry, page, &context)
+        catalog::resources::templates(&self.registry, page, &context)
     }
 
     async fn read_resource(
@@ -291,7 +294,7 @@ impl ServerHandler for McpHandler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        shelf::resources::read(&self.registry, request, &context).await
+        catalog::resources::read(&self.registry, request, &context).await
     }
 
     async fn complete(
@@ -299,7 +302,7 @@ impl ServerHandler for McpHandler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        shelf::completion::complete(&self.registry, request, &context).await
+        catalog::completion::complete(&self.registry, request, &context).await
     }
 
     async fn subscribe(
@@ -333,7 +336,7 @@ impl ServerHandler for McpHandler {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         let all = self.subscriptions.as_ref()?;
-        Some(shelf::subscribing::accepted_filter(
+        Some(catalog::subscriptions::connection::accepted_filter(
             all,
             &self.registry,
             requested,
@@ -343,7 +346,13 @@ impl ServerHandler for McpHandler {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         match &self.subscriptions {
             Some(all) => {
-                shelf::subscribing::listen(all, &self.registry, &self.connection, context).await
+                catalog::subscriptions::connection::listen(
+                    all,
+                    &self.registry,
+                    &self.connection,
+                    context,
+                )
+                .await
             }
             None => Ok(()),
         }
@@ -383,7 +392,7 @@ fn to_mcp_tool(listing: ToolInfo<'_>) -> Tool {
     let mut tool = Tool::new(
         about.name,
         about.description,
-        slim::slim_input_schema(listing.input_schema),
+        tool_listing::slim_input_schema(listing.input_schema),
     );
     tool.title = Some(about.title.to_owned());
     // What is handed on is another server's, and need not have a structure; clients refuse a result
@@ -391,7 +400,7 @@ fn to_mcp_tool(listing: ToolInfo<'_>) -> Tool {
     let properties = listing.output_schema.get("properties");
     let hands_on = properties.is_some_and(|all| all.get(RAW_RESULT).is_some());
     tool.output_schema =
-        (!hands_on).then(|| Arc::new(slim::slim_output_schema(listing.output_schema)));
-    tool.annotations = Some(slim::tool_annotations(about.hints));
+        (!hands_on).then(|| Arc::new(tool_listing::slim_output_schema(listing.output_schema)));
+    tool.annotations = Some(tool_listing::tool_annotations(about.hints));
     tool
 }

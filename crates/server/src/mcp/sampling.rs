@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatModel, ChatRole as Speaker, Sampling, SamplingPeer, SamplingReply, SamplingRequest,
 };
 use futures::future::BoxFuture;

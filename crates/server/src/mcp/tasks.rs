@@ -17,10 +17,10 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer,
-    client::ClientInfo,
-    guests::{self, CallReply},
-    input,
+    call_result,
+    client_info::ClientInfo,
+    external_tools::{self, CallReply},
+    input_required,
 };
 
 /// How often a client should ask.
@@ -90,7 +90,7 @@ pub(super) async fn update(
     {
         return Ok(());
     }
-    let arguments = input::resume_arguments(id, &left, responses);
+    let arguments = input_required::resume_arguments(id, &left, responses);
     // What it comes to is seen by who gets the task; that the replies were not taken, here.
     let resumed = registry.call_with_timeout(
         RESUME_TOOL,
@@ -144,7 +144,7 @@ fn task_error(error: &ToolError) -> ErrorData {
 }
 
 fn internal_error(error: &ToolError) -> ErrorData {
-    ErrorData::internal_error(answer::error_sentence(&error.clone().redacted()), None)
+    ErrorData::internal_error(call_result::error_sentence(&error.clone().redacted()), None)
 }
 
 fn caller_context(client: &ClientInfo) -> CallerContext {
@@ -166,7 +166,7 @@ async fn waiting_payload(
     match asked {
         Ok(CallOutcome::NeedsReply(needs)) if client.supports_sampling => {
             TaskPayload::InputRequired {
-                input_requests: input::input_requests(needs),
+                input_requests: input_required::input_requests(needs),
             }
         }
         // That says nothing of the task: it stands as it stood, and can be asked for again.
@@ -181,18 +181,18 @@ fn completed_payload(
     answer_bytes: usize,
 ) -> TaskPayload {
     if let Ok(CallOutcome::Done(output)) = &mut outcome
-        && let Some(result) = guests::take_raw_result(output)
+        && let Some(result) = external_tools::take_raw_result(output)
     {
         // Who knows tasks is of the later era.
-        let result = match guests::to_raw_reply(result, true, answer_bytes) {
+        let result = match external_tools::to_raw_reply(result, true, answer_bytes) {
             CallReply::Raw(result) => result,
-            CallReply::Typed(response) => guests::to_json(response),
+            CallReply::Typed(response) => external_tools::to_json(response),
         };
         return TaskPayload::Completed {
             result: to_object(&result),
         };
     }
-    match answer::to_call_result(outcome, answer_bytes) {
+    match call_result::to_call_result(outcome, answer_bytes) {
         Ok(result) => TaskPayload::Completed {
             result: to_object(&result),
         },

@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{
-    McpHandler, answer, asking,
-    client::ClientInfo,
-    guests::{self, CallReply},
-    input, sampling, tasks,
+    McpHandler, call_result,
+    client_info::ClientInfo,
+    client_requests,
+    external_tools::{self, CallReply},
+    input_required, sampling, tasks,
 };
 use crate::trace;
 
@@ -45,7 +46,7 @@ impl McpHandler {
         let to_call = self.resolve_request(request, &client).await?;
         let (caller, progress) = caller_context(&client, context);
         let caller = CallerContext {
-            client: asking::client_features(&client, context, self.is_stateless(context)),
+            client: client_requests::client_features(&client, context, self.is_stateless(context)),
             input_reply: to_call.input_reply,
             ..caller
         };
@@ -108,7 +109,7 @@ impl McpHandler {
         let left = left.map_err(|error| match error {
             ToolError::NotFound { .. } => foreign(),
             error => ErrorData::internal_error(
-                answer::error_sentence(&client.visible_error(error)),
+                call_result::error_sentence(&client.visible_error(error)),
                 None,
             ),
         })?;
@@ -118,7 +119,7 @@ impl McpHandler {
         let responses = request.input_responses.unwrap_or_default();
         Ok(ResolvedRequest {
             name: RESUME_TOOL.to_owned(),
-            arguments: input::resume_arguments(&id, &left, &responses),
+            arguments: input_required::resume_arguments(&id, &left, &responses),
             input_reply: None,
         })
     }
@@ -144,25 +145,25 @@ impl McpHandler {
                 if client.modern && client.supports_sampling && self.options.ask_by_input =>
             {
                 let state = needs.id.clone();
-                let requests = input::input_requests(needs);
+                let requests = input_required::input_requests(needs);
                 let required = InputRequiredResult::new(Some(requests), Some(state));
                 Ok(required.into())
             }
             Ok(TimedOutcome::Outcome(Done(mut output))) => {
-                match guests::take_raw_result(&mut output) {
-                    Some(result) => Ok(guests::to_raw_reply(result, client.modern, most)),
-                    None => answer::to_call_result(Ok(Done(output)), most).map(Into::into),
+                match external_tools::take_raw_result(&mut output) {
+                    Some(result) => Ok(external_tools::to_raw_reply(result, client.modern, most)),
+                    None => call_result::to_call_result(Ok(Done(output)), most).map(Into::into),
                 }
             }
             Ok(TimedOutcome::Outcome(answered)) => {
-                answer::to_call_result(Ok(answered), most).map(Into::into)
+                call_result::to_call_result(Ok(answered), most).map(Into::into)
             }
             Err(error) => {
                 let error = client.visible_error(error);
-                if let Some(opens) = guests::url_elicitation_error(&error, client) {
+                if let Some(opens) = external_tools::url_elicitation_error(&error, client) {
                     return Err(opens);
                 }
-                answer::to_call_result(Err(error), usize::MAX).map(Into::into)
+                call_result::to_call_result(Err(error), usize::MAX).map(Into::into)
             }
         }
     }

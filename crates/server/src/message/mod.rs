@@ -1,7 +1,7 @@
 //! Text to messages: what is sound, and an answer for what is not. Knows nothing of transports;
 //! stdio brings lines, HTTP brings bodies.
 
-mod scan;
+mod id_scan;
 
 use rmcp::{
     RoleServer,
@@ -11,7 +11,7 @@ use rmcp::{
 use serde::Deserialize;
 use serde_json::{error::Category, value::RawValue};
 
-pub(crate) use scan::IdScan;
+pub(crate) use id_scan::IdScan;
 
 /// What a line held. A line should hold one message; if a client puts more on it, each counts.
 #[derive(Debug)]

@@ -5,14 +5,14 @@
 //! never keeps: no argument, answer, id or address of a client is in it.
 
 mod clients;
-mod hear;
+mod http;
 mod labels;
+mod listener;
 mod process;
-mod web;
 
 pub use clients::{ClientGauge, ClientGuard};
+pub use http::{routes, track_request};
 pub use labels::{RejectionReason, TransportKind};
-pub use web::{routes, track_request};
 
 use std::{
     sync::{Mutex, PoisonError, atomic::AtomicU64},

@@ -24,7 +24,8 @@ pub use lines::{LineSplitter, StdioLine};
 
 pub use crate::message::{BodyMessage, IncomingMessage, RpcRejection, read_body, read_line};
 
-use crate::{McpHandler, handed_on::RawResultService};
+use super::raw_result::RawResultService;
+use crate::McpHandler;
 use transport::StdioTransport;
 
 /// How standard input and output are served.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::{ERAS, TestEra, TestServer};
+use super::test_server::{ERAS, TestEra, TestServer};
 
 fn prompt_params(name: &str, argument: &str, value: &str) -> Value {
     json!({ "ref": { "type": "ref/prompt", "name": name },

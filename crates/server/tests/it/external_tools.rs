@@ -5,11 +5,11 @@ use std::time::Duration;
 use deliberate_server::{McpHandler, McpOptions};
 use serde_json::{Value, json};
 
-use crate::{
-    guests_kit::{
+use super::{
+    external_tools_fixtures::{
         ECHO, INPUT_REQUIRED_RESULT, expected_result, register_with_external, server_with_external,
     },
-    wire::{ERAS, TestClient, TestEra, TestServer},
+    test_server::{ERAS, TestClient, TestEra, TestServer},
 };
 
 fn call_params(name: &str, arguments: &Value) -> Value {

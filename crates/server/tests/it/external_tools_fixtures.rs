@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::wire::TestServer;
+use super::test_server::TestServer;
 
 /// How a guest describes itself.
 pub(crate) const ECHO: &str = concat!(

@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::{
-    guests_kit::{
+use super::{
+    external_tools_fixtures::{
         ECHO, INPUT_REQUIRED_RESULT, RELEASE_WAITING, expected_result, server_with_external,
     },
-    sse_support,
-    wire::TestServer,
+    test_server::TestServer,
 };
+use crate::sse_support;
 
 /// How the server and a client of it talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

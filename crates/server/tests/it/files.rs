@@ -8,7 +8,7 @@ use deliberate_toolkit::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{ERAS, TestClient, TestEra, TestServer};
+use super::test_server::{ERAS, TestClient, TestEra, TestServer};
 
 struct FileFixture {
     folder: tempfile::TempDir,

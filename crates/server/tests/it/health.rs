@@ -18,7 +18,7 @@ use deliberate_toolkit::Registry;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::small::{TestResponse, get, registry};
+use super::http_fixtures::{TestResponse, get, registry};
 
 fn transport_health(name: &'static str, state: TransportState) -> TransportHealth {
     TransportHealth {

@@ -7,11 +7,11 @@ use axum::{
     body::Body,
     http::{HeaderMap, Request, StatusCode},
 };
-use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
-use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose, TokenUsage,
 };
+use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
+use deliberate_testkit::{CountingIds, FixedClock};
 use deliberate_toolkit::{
     CallLimits, FixedModel, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
     ToolLimits, ToolMeta, ToolOutput,

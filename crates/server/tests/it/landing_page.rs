@@ -2,16 +2,16 @@
 
 use axum::{Router, http::StatusCode};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use deliberate_server::http::{guard::Admission, page};
 use sha2::{Digest as _, Sha256};
 
-use crate::small::{get, registry, with_accept};
+use super::http_fixtures::{get, registry, with_accept};
+use deliberate_server::http::{guard::Admission, landing_page};
 
 const BROWSER: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 fn landing_page_router(token: bool) -> Router {
     let folder = tempfile::tempdir().unwrap();
-    page::routes(&registry(&folder.path().join("store.db")), token)
+    landing_page::routes(&registry(&folder.path().join("store.db")), token)
 }
 
 fn text_between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {

@@ -10,25 +10,25 @@
 )]
 
 mod completion;
+mod external_tools;
+mod external_tools_fixtures;
+mod external_tools_http;
 mod files;
 mod guard;
-mod guests;
-mod guests_http;
-mod guests_kit;
 mod health;
+mod http_fixtures;
+mod landing_page;
 mod lines;
 mod metrics;
-mod page;
 mod prompts;
 mod read_line;
 mod resources;
 mod scopes;
-mod small;
-mod sse_bounds;
+mod sse_limits;
 mod sse_resume;
+mod sse_session;
 mod sse_support;
-mod sse_talk;
 mod subscriptions;
+mod test_server;
 mod undeclared;
-mod wire;
 mod ws_progress;

@@ -9,7 +9,7 @@ use deliberate_toolkit::{CallEvent, CallListener, CallerContext, Registry};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::small::{get, registry, with_accept};
+use super::http_fixtures::{get, registry, with_accept};
 
 fn metrics_and_registry() -> (Arc<ServerMetrics>, Arc<Registry>, TempDir) {
     let folder = tempfile::tempdir().unwrap();

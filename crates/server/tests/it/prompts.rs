@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::{ERAS, TestEra, TestServer};
+use super::test_server::{ERAS, TestEra, TestServer};
 
 #[tokio::test]
 async fn there_is_one_for_each_way_of_reasoning() {

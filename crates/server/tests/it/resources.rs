@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use deliberate_core::Change;
 use serde_json::{Value, json};
 
-use crate::wire::{ERAS, TestEra, TestServer, sample_session};
+use super::test_server::{ERAS, TestEra, TestServer, sample_session};
 
 fn list_uris(pages: &[Vec<Value>]) -> Vec<String> {
     let all = pages.iter().flatten();

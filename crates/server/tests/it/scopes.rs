@@ -12,7 +12,7 @@ use rmcp::transport::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::TestServer;
+use super::test_server::TestServer;
 
 struct ScopedHttpClient(StreamableHttpService<McpHandler, NeverSessionManager>);
 

@@ -4,7 +4,7 @@ use deliberate_reasoning::register;
 use deliberate_server::SubscriptionLimits;
 use serde_json::{Value, json};
 
-use crate::wire::{TestClient, TestEra, TestServer};
+use super::test_server::{TestClient, TestEra, TestServer};
 
 const UPDATED: &str = "notifications/resources/updated";
 const LIST_CHANGED: &str = "notifications/resources/list_changed";

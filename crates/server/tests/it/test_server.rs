@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use deliberate_core::{Change, Mode, Session, SystemClock, SystemIds, Timestamp};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_reasoning::register;
 use deliberate_server::{
     McpHandler, McpOptions, SubscriptionLimits, Subscriptions,
@@ -12,7 +13,6 @@ use deliberate_store::{
     Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{CallLimits, FixedModel, Registry, RegistryDeps};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deliberate_server::{McpHandler, McpOptions, SubscriptionLimits};
 use serde_json::json;
 
-use crate::wire::{ERAS, TestClient, TestEra, TestServer};
+use super::test_server::{ERAS, TestClient, TestEra, TestServer};
 
 #[tokio::test]
 async fn what_is_there_is_declared() {

@@ -5,20 +5,20 @@
 mod bearer;
 mod claims;
 mod fetch;
-mod fresh;
-mod keys;
+mod jwks;
 pub(super) mod metadata;
+mod new_token;
 mod oauth;
-mod start;
+mod startup_check;
 mod tokens;
 mod tokens_file;
 
 use axum::http::{HeaderMap, Uri};
 use deliberate_toolkit::Principal;
 
-pub use fresh::{NewToken, RandomnessError};
+pub use new_token::{NewToken, RandomnessError};
 pub use oauth::{OAuthError, ResourceServer, ResourceServerOptions};
-pub use start::{StartError, check_start};
+pub use startup_check::{StartError, check_start};
 pub use tokens::Tokens;
 pub use tokens_file::{TokenProblem, TokensError};
 

@@ -13,7 +13,7 @@ use super::{
     bearer::BearerChallenge,
     claims::Claims,
     fetch::{Fetcher, is_secure},
-    keys::{JwksCache, JwksSource, KeyError},
+    jwks::{JwksCache, JwksSource, KeyError},
     metadata,
 };
 use crate::http::guard::HttpRejection;

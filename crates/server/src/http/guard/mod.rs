@@ -3,11 +3,11 @@
 //!
 //! It knows requests and answers, and nothing of what the routes behind it do.
 
-mod answers;
 mod body;
 mod hosts;
 mod origins;
-mod refusal;
+mod rejection;
+mod response_headers;
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -27,11 +27,11 @@ use axum::{
 use deliberate_toolkit::Principal;
 use futures::FutureExt;
 
-pub use refusal::HttpRejection;
+pub use rejection::HttpRejection;
 
 use super::{
     auth::{Access, metadata},
-    kept,
+    body_guard,
     limits::{ClientLimiter, LimitOptions, RateLimitKey, RequestPermit},
     listener::ConnectionAddrs,
 };
@@ -145,7 +145,9 @@ impl HttpGuard {
                 self.origins
                     .check(&parts.method, &parts.headers, &host, reached)?,
             );
-        if let Some(answer) = answers::preflight_response(&parts.method, &parts.headers, from) {
+        if let Some(answer) =
+            response_headers::preflight_response(&parts.method, &parts.headers, from)
+        {
             return Ok(GuardOutcome::Respond(answer));
         }
         if parts.method == Method::OPTIONS {
@@ -230,7 +232,7 @@ async fn guard_middleware(
             let response = run_catching_panics(next, request, uri.path()).await;
             drop(memory);
             // An answer that is still being written is a request that still runs.
-            response.map(|body| kept::with_guard(body, place))
+            response.map(|body| body_guard::with_guard(body, place))
         }
         Err(refusal) => {
             tracing::debug!(
@@ -244,7 +246,7 @@ async fn guard_middleware(
             response
         }
     };
-    answers::add_response_headers(&mut response, origin.as_ref());
+    response_headers::add_response_headers(&mut response, origin.as_ref());
     response
 }
 

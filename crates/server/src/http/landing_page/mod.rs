@@ -21,9 +21,9 @@ use sha2::{Digest, Sha256};
 
 use super::guard::Admission;
 
-const HTML_TEMPLATE: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
+const HTML_TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
 /// The page, ready to be sent.
 struct LandingPage {

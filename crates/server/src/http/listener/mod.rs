@@ -3,7 +3,7 @@
 //!
 //! It knows bytes and connections; what the requests are about is the router's.
 
-mod places;
+mod connection_limit;
 mod socket;
 
 use std::{
@@ -23,9 +23,9 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use super::sse::ConnectionCloser;
-pub use places::Connections;
+pub use connection_limit::Connections;
 
-use places::ConnectionLimitError;
+use connection_limit::ConnectionLimitError;
 use socket::ConnectionSocket;
 
 /// Hyper's own limit, which costs nothing.

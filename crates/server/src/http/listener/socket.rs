@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::places::ConnectionPermit;
+use super::connection_limit::ConnectionPermit;
 
 pub(super) struct ConnectionSocket {
     stream: TcpStream,

@@ -13,12 +13,12 @@
 //! Host, Origin and who someone is are judged before a request comes here; the judgement is the
 //! [`Principal`](deliberate_toolkit::Principal) among the request's extensions.
 
-mod denied;
-mod outbox;
+mod error;
+mod event_buffer;
 mod post;
 mod session;
+mod sessions;
 mod stream;
-mod table;
 mod transport;
 
 use std::{sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use session::{Inbound, SseSession};
-use table::SseSessions;
+use sessions::SseSessions;
 use transport::SseSessionTimeouts;
 
 const STREAM_PATH: &str = "/sse";

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{
     SseOptions, SseState,
-    denied::SseError,
+    error::SseError,
     session::{Inbound, SseReceiveError},
 };
 use crate::message::{IncomingMessage, RpcRejection, read_line, scan_id};

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ConnectionCloser, SseOptions,
-    outbox::{EventBuffer, EventsExpired},
+    event_buffer::{EventBuffer, EventsExpired},
 };
 use crate::message::{RpcRejection, starts_session};
 

@@ -13,10 +13,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{
     ConnectionCloser, MESSAGES_PATH, SseState,
-    denied::SseError,
-    outbox::{format_event, parse_event_id},
+    error::SseError,
+    event_buffer::{format_event, parse_event_id},
     session::{SseSession, SseSessionOwner},
-    table::SseOpenError,
+    sessions::SseOpenError,
 };
 
 const EVENT_STREAM: &str = "text/event-stream";

@@ -11,7 +11,7 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::session::{Inbound, SseSession};
-use crate::handed_on::RawResultService;
+use crate::raw_result::RawResultService;
 
 struct SseSessionTransport {
     session: Arc<SseSession>,

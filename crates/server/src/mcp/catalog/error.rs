@@ -5,7 +5,7 @@ use deliberate_toolkit::{EntityKind, ToolError};
 use rmcp::{ErrorData, model::ErrorCode};
 use serde_json::json;
 
-use crate::face::answer::error_sentence;
+use crate::mcp::call_result::error_sentence;
 
 /// In the range that JSON-RPC leaves to servers.
 const SERVER_BUSY: ErrorCode = ErrorCode(-32_000);

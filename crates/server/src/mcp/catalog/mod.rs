@@ -7,10 +7,9 @@
 pub(crate) mod capabilities;
 pub(crate) mod completion;
 mod error;
-mod paging;
+mod pagination;
 pub(crate) mod prompts;
 pub(crate) mod resources;
-pub(crate) mod subscribing;
 pub(crate) mod subscriptions;
 pub(crate) mod tools;
 

@@ -18,7 +18,7 @@ use rmcp::{
 
 use super::{
     LIST_TTL_MS, cache_scope, caller_context, capabilities::has_prompts, error::to_rpc_error,
-    paging::ListKind, resources::to_mcp_contents, run_guarded,
+    pagination::ListKind, resources::to_mcp_contents, run_guarded,
 };
 use crate::principal::principal;
 

@@ -21,7 +21,7 @@ use super::{
     capabilities::has_resources,
     error::{resource_error, resource_not_found, to_rpc_error},
     may_see,
-    paging::{ListKind, invalid_cursor},
+    pagination::{ListKind, invalid_cursor},
     run_guarded,
 };
 use crate::principal::principal;

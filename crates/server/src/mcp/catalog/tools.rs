@@ -7,7 +7,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-use super::{LIST_TTL_MS, cache_scope, paging::ListKind};
+use super::{LIST_TTL_MS, cache_scope, pagination::ListKind};
 use crate::principal::principal;
 
 /// One of the list.

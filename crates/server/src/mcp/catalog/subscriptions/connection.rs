@@ -21,13 +21,11 @@ use rmcp::{
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use super::{ChangeNotification, Subscriber, SubscriberGuard, SubscriberInterests, Subscriptions};
+use crate::mcp::catalog::{
     caller_context,
     error::{not_subscribable, server_busy},
     resources::{check_readable, may_see_any},
-    subscriptions::{
-        ChangeNotification, Subscriber, SubscriberGuard, SubscriberInterests, Subscriptions,
-    },
 };
 
 /// How long a listener is left in peace after it was told something; what changes meanwhile is

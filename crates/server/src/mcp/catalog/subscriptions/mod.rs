@@ -4,6 +4,8 @@
 //! task of theirs, so that no call waits for a client to read. What changes again before it was
 //! sent is sent once; the last change is never lost. Knows lines and addresses, not the protocol.
 
+pub(crate) mod connection;
+
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
