@@ -6,7 +6,7 @@ use deliberate_store::StoreError;
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Value, json};
 
-use crate::far::to_upstream_error;
+use super::upstream_error::to_upstream_error;
 
 /// Why there is nothing to give.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -173,7 +173,7 @@ fn shell_tool_name(server: &str, tool: &str) -> String {
     if !tool.starts_with('-') && tool.chars().all(fine) {
         return tool.to_owned();
     }
-    deliberate_adapter::adapter::qualified_tool_name(server, tool)
+    deliberate_adapter::tool_name::qualified_tool_name(server, tool)
 }
 
 impl From<GatewayError> for ToolError {

@@ -9,16 +9,16 @@
 //! arguments is passed on. Connections are the adapter's business, the protocol's face the
 //! server's.
 
-mod asked;
+mod client_requests;
 mod error;
-mod far;
 mod gateway;
+pub mod injection_scan;
 mod options;
 mod pins;
 mod resources;
-pub mod scan;
 mod search;
 mod tools;
+mod upstream_error;
 
 use std::sync::Arc;
 

@@ -3,14 +3,15 @@
 
 use deliberate_adapter::{
     ClientError, ClientErrorKind,
+    jsonrpc::{RpcError, code::URL_ELICITATION},
     transport::{DeliveryStatus, TransportError},
-    wire::{RpcError, code::URL_ELICITATION},
 };
 use deliberate_core::truncate_json;
 use deliberate_toolkit::UpstreamError;
 use serde_json::{Map, Value};
 
-use crate::{error::server_error_hint, scan};
+use super::injection_scan;
+use crate::error::server_error_hint;
 
 /// What is handed on of the data of a server's error.
 const MAX_DATA_BYTES: usize = 16 * 1024;
@@ -27,7 +28,7 @@ pub(crate) fn to_upstream_error(error: &ClientError) -> UpstreamError {
     };
     UpstreamError {
         code: error.code().to_owned(),
-        message: scan::to_one_line(&error.to_string(), MAX_CHARS),
+        message: injection_scan::to_one_line(&error.to_string(), MAX_CHARS),
         hint,
         more,
         outward: redacted_message(error),
@@ -56,7 +57,7 @@ fn url_elicitation_hint(rpc: &RpcError) -> Option<String> {
         .iter()
         .filter_map(|it| it.get("url")?.as_str())
         .take(MAX_URLS)
-        .map(|url| scan::to_one_line(url, 500))
+        .map(|url| injection_scan::to_one_line(url, 500))
         .collect();
     (!urls.is_empty()).then(|| {
         format!(

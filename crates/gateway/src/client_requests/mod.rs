@@ -4,20 +4,20 @@
 //! by the answer to its call: the call waits here (`waiting`) until it is sent again with what was
 //! asked for. Who can't be asked has declined.
 
-mod waiting;
+mod suspended_calls;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use deliberate_adapter::{
     client::ClientHandler,
-    wire::{RpcError, code},
+    jsonrpc::{RpcError, code},
 };
 use deliberate_toolkit::{CallerPresence, ClientFeatures, ClientRequestError, ClientRequests};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use waiting::{CallIdentity, SuspendedUpstreamCall, SuspendedUpstreamCalls};
+pub(crate) use suspended_calls::{CallIdentity, SuspendedUpstreamCall, SuspendedUpstreamCalls};
 
 pub(crate) const ELICIT: &str = "elicitation/create";
 pub(crate) const SAMPLE: &str = "sampling/createMessage";

@@ -12,10 +12,10 @@ use deliberate_toolkit::{CallerPresence, ClientFeatures, TraceContext};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::{CatalogTool, Gateway, Upstream, UpstreamCall, calling::without_server_info};
+use super::{CatalogTool, Gateway, Upstream, UpstreamCall, call_tool::without_server_info};
 use crate::{
     GatewayError,
-    asked::{
+    client_requests::{
         CallIdentity, ClientPermissions, ELICIT, RequestRelay, ServerRequest,
         SuspendedUpstreamCall, decline_response, prefix_with_server,
     },

@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{CatalogTool, Gateway, Upstream, known::QuarantineReason};
+use super::{CatalogTool, Gateway, Upstream, tool_catalog::QuarantineReason};
 use crate::{
     GatewayError,
+    injection_scan::{self, ScanFinding},
     pins::{OfferedDefinition, PinStatus, definition_diff},
-    scan::{self, ScanFinding},
 };
 
 /// What a server says of itself and offers.
@@ -119,9 +119,9 @@ impl Gateway {
             server: server.to_owned(),
             version: side.version.clone(),
             info: side.info.clone(),
-            instructions: instructions.map(|text| scan::strip_hidden(text).into_owned()),
+            instructions: instructions.map(|text| injection_scan::strip_hidden(text).into_owned()),
             instruction_findings: instructions
-                .map(|text| scan::scan_text("instructions", text).findings(|_| None))
+                .map(|text| injection_scan::scan_text("instructions", text).findings(|_| None))
                 .unwrap_or_default(),
             left_out: known
                 .listing
@@ -210,10 +210,10 @@ async fn report_tool(served: &Upstream, tool: &CatalogTool) -> ToolReport {
         None => ToolStatus::Fine,
     };
     ToolReport {
-        name: scan::strip_hidden(&tool.def.name).into_owned(),
+        name: injection_scan::strip_hidden(&tool.def.name).into_owned(),
         full: tool.qualified_name.to_string(),
         description: tool.summary(4_000),
-        input_schema: scan::strip_definition(tool.def.input_schema()),
+        input_schema: injection_scan::strip_definition(tool.def.input_schema()),
         standing,
         findings: tool.findings.clone(),
         exposed: tool.exposed,

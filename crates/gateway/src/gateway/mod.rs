@@ -5,13 +5,13 @@
 //! meanwhile, `looking` is for whoever runs the program. Every
 //! server is on its own: nobody waits for one because of another.
 
-mod calling;
-mod find;
-mod known;
-mod looking;
+mod call_tool;
+mod input_rounds;
+mod inspect;
 mod refresh;
-mod rounds;
-mod sift;
+mod server_validation;
+mod tool_catalog;
+mod tool_lookup;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -32,14 +32,15 @@ use deliberate_toolkit::ExternalTool;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use calling::UpstreamCall;
-pub(crate) use find::{ToolSearchResult, UnreachableServer};
-pub(crate) use known::{CatalogTool, ToolCatalog};
-pub use looking::{ServerReport, ToolReport, ToolStatus};
-pub(crate) use rounds::{ClientToolCall, ResumedCall};
+pub(crate) use call_tool::UpstreamCall;
+pub(crate) use input_rounds::{ClientToolCall, ResumedCall};
+pub use inspect::{ServerReport, ToolReport, ToolStatus};
+pub(crate) use tool_catalog::{CatalogTool, ToolCatalog};
+pub(crate) use tool_lookup::{ToolSearchResult, UnreachableServer};
 
-use crate::{GatewayOptions, GatewayServer, asked::SuspendedUpstreamCalls, pins::PinStore};
-use sift::ValidatedServers;
+use super::client_requests::SuspendedUpstreamCalls;
+use crate::{GatewayOptions, GatewayServer, pins::PinStore};
+use server_validation::ValidatedServers;
 
 /// Other servers' tools.
 pub struct Gateway {

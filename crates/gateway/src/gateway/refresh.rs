@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{
     CatalogTool, Gateway, ToolCatalog, Upstream,
-    known::{self, UpstreamListing},
+    tool_catalog::{self, UpstreamListing},
 };
 use crate::GatewayError;
 
@@ -108,12 +108,15 @@ impl Gateway {
         before: Option<Arc<ToolCatalog>>,
     ) -> Result<Arc<ToolCatalog>, GatewayError> {
         let (offering, of, then) = (listed.list.clone(), served.clone(), before.clone());
-        let read = move || known::parse_tools(&offering, &of.settings, then.as_deref());
+        let read = move || tool_catalog::parse_tools(&offering, &of.settings, then.as_deref());
         let read = tokio::task::spawn_blocking(read).await;
         let read = read.map_err(|_| {
             deliberate_adapter::ClientError::new(served.name(), ClientErrorKind::Stopped)
         })?;
-        let offered: Vec<_> = read.iter().map(known::ParsedTool::to_offered).collect();
+        let offered: Vec<_> = read
+            .iter()
+            .map(tool_catalog::ParsedTool::to_offered)
+            .collect();
         let anew = before
             .as_ref()
             .is_none_or(|known| known.has_quarantined || !known.pins_read);

@@ -3,16 +3,16 @@
 use std::{collections::HashMap, sync::Arc};
 
 use deliberate_adapter::{
-    adapter::qualified_tool_name,
     client::{ToolDef, ToolList},
+    tool_name::qualified_tool_name,
 };
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
     GatewayServer,
+    injection_scan::{self, ScanFinding, ScanResult, ScanSeverity},
     pins::{OfferedDefinition, PinCheck, PinStatus, canonical},
-    scan::{self, ScanFinding, ScanResult, ScanSeverity},
     search,
 };
 
@@ -115,7 +115,7 @@ pub(crate) fn parse_tools(
             let (scanned, entry) = match same {
                 Some(tool) => (tool.scan.clone(), tool.search_entry.clone()),
                 None => (
-                    Arc::new(scan::scan_definition(&def.raw)),
+                    Arc::new(injection_scan::scan_definition(&def.raw)),
                     Arc::new(build_search_entry(def, about)),
                 ),
             };
@@ -134,7 +134,7 @@ fn build_search_entry(def: &ToolDef, about: &GatewayServer) -> search::ToolSearc
         .input_schema()
         .get("properties")
         .and_then(Value::as_object);
-    let description = scan::strip_hidden(def.description().unwrap_or_default());
+    let description = injection_scan::strip_hidden(def.description().unwrap_or_default());
     let server = format!(
         "{} {}",
         about.config.name,
@@ -276,7 +276,7 @@ impl CatalogTool {
             .description()
             .or(self.def.title())
             .unwrap_or_default();
-        deliberate_core::truncate_chars(scan::strip_hidden(text).trim(), chars)
+        deliberate_core::truncate_chars(injection_scan::strip_hidden(text).trim(), chars)
     }
 }
 
@@ -284,7 +284,7 @@ impl CatalogTool {
 /// seen if it has such.
 fn build_exposed_definition(raw: &Value, full: &str, strip: bool) -> Value {
     let mut shown = if strip {
-        scan::strip_definition(raw)
+        injection_scan::strip_definition(raw)
     } else {
         raw.clone()
     };

@@ -89,7 +89,7 @@ impl Gateway {
         if let Some(found) = known.get(tool) {
             return require_callable(served, found);
         }
-        let full = deliberate_adapter::adapter::qualified_tool_name(server, tool);
+        let full = deliberate_adapter::tool_name::qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))
     }
 

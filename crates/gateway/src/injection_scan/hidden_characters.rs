@@ -265,7 +265,7 @@ fn is_right_to_left(c: char) -> bool {
 
 /// Letters of other scripts that are drawn like Latin ones.
 fn is_look_alike(c: char) -> bool {
-    super::normal::latin_lookalike(c).is_some()
+    super::normalization::latin_lookalike(c).is_some()
 }
 
 /// Whether the tag at that place is part of the flag of a region: a black flag, a few tags, an end.

@@ -9,7 +9,7 @@ use base64::{
 };
 use regex::Regex;
 
-use super::{ScanSign, SignWeight, phrases};
+use super::{ScanSign, SignWeight, phrase_rules};
 
 /// The longest text that is told as it is.
 pub(super) const LONG_CHARS: usize = 4_000;
@@ -47,7 +47,7 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     ] {
         let found = pattern.iter().flat_map(|it| it.captures_iter(text)).take(8);
         signs.extend(found.filter_map(|it| it.get(1)).map(|hidden| {
-            let weight = if phrases::find_signs(hidden.as_str()).is_empty() {
+            let weight = if phrase_rules::find_signs(hidden.as_str()).is_empty() {
                 SignWeight::Note
             } else {
                 SignWeight::Strong

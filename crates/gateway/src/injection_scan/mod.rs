@@ -7,16 +7,16 @@
 //!
 //! Knows nothing of servers, pins or calls.
 
-mod characters;
-mod normal;
-mod phrases;
-mod shape;
-mod walk;
+mod definition_texts;
+mod hidden_characters;
+mod hidden_text;
+mod normalization;
+mod phrase_rules;
 
 use serde::Serialize;
 use serde_json::Value;
 
-pub use characters::{escape_hidden, strip_definition, strip_hidden, to_one_line};
+pub use hidden_characters::{escape_hidden, strip_definition, strip_hidden, to_one_line};
 
 /// A definition that is longer than this is refused unread.
 const MAX_BYTES: usize = 256 * 1024;
@@ -75,7 +75,7 @@ impl ScanSign {
             weight,
             kind,
             detail: deliberate_core::truncate_chars(
-                &characters::escape_hidden(what.as_ref()),
+                &hidden_characters::escape_hidden(what.as_ref()),
                 MAX_SHOWN_CHARS,
             ),
         }
@@ -134,14 +134,14 @@ impl ScanResult {
 /// Reads a tool's definition.
 pub fn scan_definition(raw: &Value) -> ScanResult {
     let mut scanned = ScanResult::default();
-    let bytes = walk::json_size(raw);
+    let bytes = definition_texts::json_size(raw);
     if bytes > MAX_BYTES {
         let what = format!("the definition has about {bytes} bytes, more than {MAX_BYTES}");
         scanned.add("", vec![ScanSign::new(SignWeight::Strong, "length", what)]);
         return scanned;
     }
     for field in ["inputSchema", "outputSchema"] {
-        let bytes = raw.get(field).map_or(0, walk::json_size);
+        let bytes = raw.get(field).map_or(0, definition_texts::json_size);
         if bytes > MAX_SCHEMA_BYTES {
             let what = format!("about {bytes} bytes, more than {MAX_SCHEMA_BYTES}");
             scanned.add(
@@ -154,7 +154,7 @@ pub fn scan_definition(raw: &Value) -> ScanResult {
     if !scanned.signs.is_empty() {
         return scanned;
     }
-    for text in walk::collect_texts(raw) {
+    for text in definition_texts::collect_texts(raw) {
         scanned.scan(&text.path, text.text, text.role);
     }
     scanned
@@ -163,21 +163,23 @@ pub fn scan_definition(raw: &Value) -> ScanResult {
 /// Reads a text that a server gives beside its tools, such as its instructions.
 pub fn scan_text(place: &str, text: &str) -> ScanResult {
     let mut scanned = ScanResult::default();
-    scanned.scan(place, text, walk::TextRole::Prose);
+    scanned.scan(place, text, definition_texts::TextRole::Prose);
     scanned
 }
 
 impl ScanResult {
-    fn scan(&mut self, place: &str, text: &str, role: walk::TextRole) {
-        let mut signs = characters::find_signs(text);
+    fn scan(&mut self, place: &str, text: &str, role: definition_texts::TextRole) {
+        let mut signs = hidden_characters::find_signs(text);
         match role {
-            walk::TextRole::Name => signs.extend(characters::find_name_signs(text)),
+            definition_texts::TextRole::Name => {
+                signs.extend(hidden_characters::find_name_signs(text))
+            }
             // A pattern is for a machine and full of what looks strange.
-            walk::TextRole::Pattern => {}
-            walk::TextRole::Prose => {
-                signs.extend(shape::find_signs(text));
-                signs.extend(phrases::find_signs(text));
-                let found = phrases::find_tool_mentions(text).into_iter();
+            definition_texts::TextRole::Pattern => {}
+            definition_texts::TextRole::Prose => {
+                signs.extend(hidden_text::find_signs(text));
+                signs.extend(phrase_rules::find_signs(text));
+                let found = phrase_rules::find_tool_mentions(text).into_iter();
                 self.mentions
                     .extend(found.map(|word| (place.to_owned(), word)));
             }

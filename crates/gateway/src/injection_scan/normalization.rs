@@ -1,7 +1,7 @@
 //! One plain form for texts that mean the same: lower case, one space, no ornaments, no letters
 //! that pass for others.
 
-use super::characters::is_hidden;
+use super::hidden_characters::is_hidden;
 
 /// `text` in its plain form.
 pub(super) fn normalize(text: &str) -> String {

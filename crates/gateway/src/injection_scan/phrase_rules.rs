@@ -8,7 +8,7 @@ use regex::{Regex, RegexSet};
 use super::{
     ScanSign,
     SignWeight::{self, Note, Strong, Weak},
-    normal::{join_spaced_letters, normalize},
+    normalization::{join_spaced_letters, normalize},
 };
 
 /// A rule over the plain form of a text.

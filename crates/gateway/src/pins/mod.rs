@@ -329,13 +329,19 @@ pub(crate) fn definition_diff(before: &str, now: &Value) -> String {
     let kept = truncate_chars(&whole, MAX_TEXT_CHARS);
     let lines = similar::TextDiff::from_lines(before, kept.as_str());
     let diff = lines.unified_diff().context_radius(1).to_string();
-    let visible: Vec<String> = diff.lines().map(crate::scan::escape_hidden).collect();
+    let visible: Vec<String> = diff
+        .lines()
+        .map(super::injection_scan::escape_hidden)
+        .collect();
     let diff = truncate_chars(&visible.join("\n"), MAX_DIFF_CHARS);
     let rest: String = whole.chars().skip(MAX_TEXT_CHARS).collect();
     if rest.is_empty() {
         return diff;
     }
-    let rest: Vec<String> = rest.lines().map(crate::scan::escape_hidden).collect();
+    let rest: Vec<String> = rest
+        .lines()
+        .map(super::injection_scan::escape_hidden)
+        .collect();
     let rest = truncate_chars(&rest.join("\n"), MAX_REST_CHARS);
     format!("{diff}\n(what follows was not kept, and may have changed; it now is:)\n{rest}")
 }

@@ -1,11 +1,11 @@
 //! Finds tools by words: those whose rare words are asked for come first, and names count more
 //! than descriptions.
 
-mod words;
+mod tokenizer;
 
 use std::collections::HashMap;
 
-pub(crate) use words::tokenize;
+pub(crate) use tokenizer::tokenize;
 
 /// How much a word counts, by where it stands.
 const NAME_WEIGHT: f32 = 4.0;

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::CALL_TOOL;
-use crate::{Gateway, asked::SuspendedUpstreamCalls};
+use crate::{Gateway, client_requests::SuspendedUpstreamCalls};
 
 /// The tools of other servers that are shown beside ours.
 pub struct ExposedTools(pub Arc<Gateway>);

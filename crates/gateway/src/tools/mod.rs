@@ -2,11 +2,11 @@
 //! ours.
 
 mod call;
-mod guests;
+mod exposed_tools;
 mod search;
 
 pub use call::GatewayCall;
-pub use guests::ExposedTools;
+pub use exposed_tools::ExposedTools;
 pub use search::GatewaySearch;
 
 /// The name of the tool that calls.

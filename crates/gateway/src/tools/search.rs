@@ -14,7 +14,7 @@ use super::SEARCH_TOOL;
 use crate::{
     Gateway,
     gateway::{CatalogTool, ToolSearchResult, UnreachableServer},
-    scan,
+    injection_scan,
 };
 
 /// How many tools are told if the caller does not say.
@@ -178,7 +178,7 @@ fn to_unavailable(unavailable: Vec<UnreachableServer>, named: bool) -> Vec<Unava
     let each = unavailable.into_iter();
     each.map(|it| UnavailableServer {
         server: it.server,
-        why: scan::to_one_line(
+        why: injection_scan::to_one_line(
             if named {
                 &it.redacted_reason
             } else {
@@ -196,7 +196,7 @@ fn to_match(tool: &CatalogTool, whole: bool) -> ToolMatch {
     ToolMatch {
         tool: tool.qualified_name.to_string(),
         description: tool.summary(DESCRIPTION_CHARS),
-        input_schema: whole.then(|| scan::strip_definition(schema)),
+        input_schema: whole.then(|| injection_scan::strip_definition(schema)),
         parameters: (!whole).then(|| parameter_names(schema)),
         read_only: tool.def.read_only(),
         destructive: tool.def.destructive(),

@@ -10,9 +10,11 @@ use deliberate_gateway::Exposure;
 use deliberate_toolkit::{CallerContext, Principal, ToolScope, TraceContext};
 use serde_json::json;
 
-use crate::{
-    kit::{GatewayFixture, open_store, progress_caller, server, temp_dir, text, tool, wait_until},
-    player::MockUpstream,
+use super::{
+    mock_upstream::MockUpstream,
+    support::{
+        GatewayFixture, open_store, progress_caller, server, temp_dir, text, tool, wait_until,
+    },
 };
 
 #[tokio::test]

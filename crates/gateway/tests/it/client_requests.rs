@@ -13,12 +13,12 @@ use deliberate_toolkit::{
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::{
-    kit::{
+use super::{
+    mock_upstream::MockUpstream,
+    support::{
         GatewayFixture, modern_caller, open_store, resuming_caller, server, temp_dir, text, tool,
         wait_until,
     },
-    player::MockUpstream,
 };
 
 /// A client that is asked during its call, and says `Ann`.
@@ -244,7 +244,7 @@ async fn models_are_asked_only_where_the_settings_allow_it() {
             .map(Value::to_string)
             .collect::<String>();
         assert!(!declared.contains(r#""sampling":{}"#), "{declared}");
-        let folder = crate::kit::temp_dir();
+        let folder = super::support::temp_dir();
         let (allowing, _) = fixture(&folder, era, true);
         let asked = call(&allowing, modern_caller("a"), "far__think")
             .await

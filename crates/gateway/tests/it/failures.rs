@@ -6,9 +6,9 @@ use deliberate_adapter::transport::McpEra;
 use deliberate_gateway::{Exposure, Gateway, GatewayOptions, GatewayServer};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    kit::{GatewayFixture, open_store, server, temp_dir, text, tool, tool_names, wait_until},
-    player::MockUpstream,
+use super::{
+    mock_upstream::MockUpstream,
+    support::{GatewayFixture, open_store, server, temp_dir, text, tool, tool_names, wait_until},
 };
 
 /// How long a search waits for who never answers.
@@ -356,7 +356,7 @@ async fn named_callers_are_not_told_how_a_server_is_reached() {
     let dead = Arc::new(MockUpstream::new_unreachable());
     let kit = GatewayFixture::new(open_store(folder.path()), vec![(server("far"), dead)]);
     let query = json!({ "query": "x" });
-    let caller = crate::kit::modern_caller("ann");
+    let caller = super::support::modern_caller("ann");
     let found = kit.call_as(caller, "gateway_search", query).await.unwrap();
     let why = found["unavailable"][0]["why"].as_str().unwrap();
     assert!(why.contains("can't be reached"), "{why}");

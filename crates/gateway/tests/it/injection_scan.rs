@@ -1,7 +1,7 @@
 //! Definitions that are meant to do harm: every one of them is refused.
 
 use base64::Engine as _;
-use deliberate_gateway::scan::{self, ScanSeverity};
+use deliberate_gateway::injection_scan::{self, ScanSeverity};
 use serde_json::{Value, json};
 
 /// What people put into descriptions.
@@ -47,7 +47,7 @@ const INJECTION_SAMPLES: &[&str] = &[
 ];
 
 fn is_refused(raw: &Value) -> bool {
-    let findings = scan::scan_definition(raw).findings(|_| None);
+    let findings = injection_scan::scan_definition(raw).findings(|_| None);
     findings
         .iter()
         .any(|it| it.severity == ScanSeverity::Refused)

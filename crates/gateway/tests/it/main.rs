@@ -8,12 +8,12 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
-mod asking;
-mod calling;
-mod kit;
+mod call_tool;
+mod client_requests;
+mod failures;
+mod injection_scan;
+mod mock_upstream;
 mod pins;
-mod player;
-mod poison;
-mod real;
-mod searching;
-mod trouble;
+mod real_definitions;
+mod search;
+mod support;

@@ -9,11 +9,11 @@ use std::{
 };
 
 use deliberate_adapter::{
+    jsonrpc::RequestId,
     transport::{
         Connector, DeliveryStatus, IncomingEvent, IncomingSink, McpEra, McpTransport, MessageKind,
         NegotiatedProtocol, OutgoingMessage, TransportError,
     },
-    wire::RequestId,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

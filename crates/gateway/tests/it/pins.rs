@@ -6,9 +6,9 @@ use deliberate_adapter::transport::McpEra;
 use deliberate_gateway::{Exposure, ToolStatus};
 use serde_json::{Value, json};
 
-use crate::{
-    kit::{GatewayFixture, open_store, server, temp_dir, text, tool, tool_names, wait_until},
-    player::MockUpstream,
+use super::{
+    mock_upstream::MockUpstream,
+    support::{GatewayFixture, open_store, server, temp_dir, text, tool, tool_names, wait_until},
 };
 
 async fn error_code(kit: &GatewayFixture, name: &str) -> String {

@@ -1,6 +1,6 @@
 //! Definitions of servers that people really use: none of them is refused.
 
-use deliberate_gateway::scan::{self, ScanSeverity};
+use deliberate_gateway::injection_scan::{self, ScanSeverity};
 use serde_json::{Value, json};
 
 pub(crate) fn fixture(name: &str) -> Value {
@@ -34,7 +34,8 @@ fn real_tools_are_not_refused() {
         assert!(!tools.is_empty());
         // The worst case: every other word that could be a tool's name is another server's.
         for tool in tools {
-            let findings = scan::scan_definition(tool).findings(|_| Some("other".to_owned()));
+            let findings =
+                injection_scan::scan_definition(tool).findings(|_| Some("other".to_owned()));
             let refused: Vec<_> = findings
                 .iter()
                 .filter(|it| it.severity == ScanSeverity::Refused)
@@ -42,7 +43,7 @@ fn real_tools_are_not_refused() {
             assert!(refused.is_empty(), "{name}: {refused:#?}");
         }
         if let Some(text) = fixture["instructions"].as_str() {
-            let findings = scan::scan_text("instructions", text).findings(|_| None);
+            let findings = injection_scan::scan_text("instructions", text).findings(|_| None);
             assert!(
                 findings.iter().all(|it| it.severity == ScanSeverity::Noted),
                 "{findings:#?}"
@@ -83,7 +84,8 @@ const BENIGN_SAMPLES: &[&str] = &[
 fn honest_descriptions_are_not_refused() {
     for text in BENIGN_SAMPLES {
         let findings =
-            scan::scan_definition(&json!({ "name": "t", "description": text })).findings(|_| None);
+            injection_scan::scan_definition(&json!({ "name": "t", "description": text }))
+                .findings(|_| None);
         let refused: Vec<_> = findings
             .iter()
             .filter(|it| it.severity == ScanSeverity::Refused)

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use deliberate_adapter::transport::McpEra;
 use serde_json::{Value, json};
 
-use crate::{
-    kit::{GatewayFixture, open_store, server, temp_dir, tool, tool_names},
-    player::MockUpstream,
+use super::{
+    mock_upstream::MockUpstream,
+    support::{GatewayFixture, open_store, server, temp_dir, tool, tool_names},
 };
 
 fn fixture(name: &str) -> Vec<Value> {
-    crate::real::fixture(name)["tools"]
+    super::real_definitions::fixture(name)["tools"]
         .as_array()
         .unwrap()
         .clone()

@@ -20,7 +20,7 @@ use deliberate_toolkit::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::player::{MockConnector, MockUpstream};
+use super::mock_upstream::{MockConnector, MockUpstream};
 
 pub(crate) struct GatewayFixture {
     pub(crate) gateway: Arc<Gateway>,
